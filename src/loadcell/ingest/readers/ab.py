@@ -1,4 +1,4 @@
-"""ApacheBench 2.3 and 2.4."""
+"""ApacheBench of Apache 1.3 to 2.4."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Measured,
     NotItsOutputError,
+    PrintedTotal,
     Reading,
     Unread,
     number,
     understood,
 )
-from loadcell.ingest.readers import Reader, by_line
+from loadcell.ingest.readers import PrintedForPeople, Reader, by_line
+from loadcell.ingest.totals import THROUGHPUT
 from loadcell.model.message import Labels, MessageCode
 
 #: Times that reports have names for.
@@ -23,6 +25,8 @@ OUTPUT_AB = MessageCode("output.ab", head=str)
 
 NAME = "ab"
 
+#: The time of the tests is printed in milliseconds.
+_TIME_ROUNDING_S = 0.0005
 _HEAD = "This is ApacheBench"
 _FIELDS = {
     "Concurrency Level": "clients",
@@ -35,18 +39,30 @@ _FIELDS = {
     "Document Path": "path",
     "Transfer rate": "transfer",
     "Server Software": "server",
+    "Server Hostname": "host",
+    "Server Port": "port",
+    "SSL/TLS Protocol": "tls",
     "Write errors": "write_errors",
+    "Broken pipe errors": "write_errors",
     "Keep-Alive requests": "keep_alive_requests",
 }
 _FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
-_CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
-_TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)")
+#: Before 2.2 without `Receive`.
+_CLASSES = re.compile(
+    r"\s*\(Connect: (?P<connect>\d+),(?: Receive: (?P<receive>\d+),)? Length: (?P<length>\d+), "
+    r"Exceptions: (?P<exceptions>\d+)\)"
+)
+#: With `-S` without deviation and median.
+_TIMES = re.compile(
+    r"(?P<name>Connect|Processing|Waiting|Total):\s+(?P<min>\d+)\s+(?P<mean>\d+)\s+"
+    r"(?:(?P<stdev>[\d.]+)\s+\d+\s+)?(?P<max>\d+)\s*$"
+)
 _PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
 _IGNORED_LINES = re.compile(
-    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|"
+    r"Copyright|Licensed|Benchmarking|Completed|Finished|Total transferred|"
     r"HTML transferred|"
-    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|"
-    r"Total (POST|PUT|body)|\.\.\.done|"
+    r"Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|"
+    r"Total (POST|PUT|body)|\.\.\.done|\s+min\s+avg\s+max|\s+[\d.]+ kb/s (sent|total)|"
     # what it thinks of means and medians, which loadcell judges by itself
     r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are "
     r"(probably )?(not that|NOT) reliable"
@@ -87,24 +103,18 @@ class _Execution:
     def take(self, line: str) -> bool:
         """True if the line was understood."""
         if (match := _TIMES.match(line)) is not None:
-            name = match[1].lower()
+            name = match["name"].lower()
             if name == "total":
                 self.response |= {
-                    "min_ms": float(match[2]),
-                    "mean_ms": float(match[3]),
-                    "stdev_ms": float(match[4]),
-                    "max_ms": float(match[6]),
+                    f"{key}_ms": float(match[key]) for key in ("min", "mean", "stdev", "max") if match[key]
                 }
             else:
-                self.figures[f"{name}_mean_ms"] = float(match[3])
+                self.figures[f"{name}_mean_ms"] = float(match["mean"])
         elif (match := _PERCENT.match(line)) is not None:
             if match[1] != "100":
                 self.response[f"p{match[1]}_ms"] = float(match[2])
         elif (match := _CLASSES.match(line)) is not None:
-            names = ("connect", "receive", "length", "exceptions")
-            self.classes = {
-                name: int(count) for name, count in zip(names, match.groups(), strict=True) if int(count)
-            }
+            self.classes = {name: int(count) for name, count in match.groupdict("0").items() if int(count)}
         elif (match := _FIELD.match(line)) is not None and match["name"] in _FIELDS:
             self.values[_FIELDS[match["name"]]] = match["value"].strip()
         else:
@@ -120,12 +130,12 @@ class _Execution:
         if "rate" not in values or "complete" not in values:
             return None
         complete, failed = int(values["complete"]), int(values.get("failed", 0))
-        other = int(values.get("non_2xx", 0))
-        # A body of another length than the first is no failure of a page that changes.
-        lost = failed - self.classes.get("length", 0)
+        other, unsent = int(values.get("non_2xx", 0)), int(values.get("write_errors", 0))
+        # A body of another length than the first is no failure of a page that changes. ab counts requests
+        # that could not be sent as complete, and their empty bodies as of another length.
+        lost = failed - self.classes.get("length", 0) + unsent
         errors = {name: count for name, count in self.classes.items() if name != "length"}
-        if other:
-            errors["non-2xx"] = other
+        errors |= {name: count for name, count in (("non-2xx", other), ("write", unsent)) if count}
         # Where connections are kept, nearly all requests make none, and ab counts each of these as one that
         # took no time.
         figures = {
@@ -135,19 +145,42 @@ class _Execution:
         }
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)
+        # Of all that were completed. The time is rounded to milliseconds, the rate is not.
+        rate = number(values["rate"].split()[0])
         return Measured(
             "ab",
             "request",
-            well / duration if duration else None,
+            rate * (well / complete) if complete else 0.0,
             well,
             lost + other,
             duration,
             int(values["clients"]) if "clients" in values else None,
             _without_zeros(self.response),
             _without_zeros(figures),
-            {key: values[key] for key in ("path", "server", "keep_alive_requests") if key in values},
+            _settings(values),
             errors,
+            printed=_printed(well, duration),
         )
+
+
+def _printed(well: int, duration_s: float | None) -> tuple[PrintedTotal, ...]:
+    """The rate that count and time give, to compare with the printed one."""
+    if not duration_s:
+        return ()
+    rate = well / duration_s
+    return (
+        PrintedTotal("Complete requests/Time taken", rate, THROUGHPUT, rate * _TIME_ROUNDING_S / duration_s),
+    )
+
+
+def _settings(values: Mapping[str, str]) -> dict[str, str | int | float]:
+    """Settings of the test. The count of requests on kept connections is a result, and none."""
+    settings: dict[str, str | int | float] = {
+        key: values[key] for key in ("host", "path", "server", "tls") if key in values
+    }
+    if values.get("port", "").isdecimal():
+        settings["port"] = int(values["port"])
+    return {**settings, "keep_alive": "yes" if "keep_alive_requests" in values else "no"}
 
 
 def _without_zeros(times_ms: Mapping[str, float]) -> dict[str, float]:
@@ -155,4 +188,9 @@ def _without_zeros(times_ms: Mapping[str, float]) -> dict[str, float]:
     return {name: ms for name, ms in times_ms.items() if ms}
 
 
-READER = Reader(NAME, by_line(read), line_starts=(b"This is ApacheBench",))
+READER = Reader(
+    NAME,
+    by_line(read),
+    line_starts=(b"This is ApacheBench",),
+    for_people=PrintedForPeople(re.compile(rb"This is ApacheBench[^\n]*<br>"), "ab (without -w)"),
+)
