@@ -75,12 +75,12 @@ def test_where_nothing_is_sound_that_is_a_risk() -> None:
     )
 
 
-def test_treatments_that_repeats_do_not_tell_apart_are_a_risk() -> None:
+def test_treatments_without_a_significant_difference_are_a_risk() -> None:
     analysis = with_tails({"10": [50, 51], "20": [100, 110], "40": [105, 112]}, {"10": 5, "20": 5, "40": 6})
     assert "found.recommend.alike" in risks(analysis)
 
 
-def test_where_repeats_tell_nothing_apart_nothing_is_recommended() -> None:
+def test_without_any_significant_difference_nothing_is_recommended() -> None:
     run, records = run_of({"10": [100, 112], "20": [105, 110], "40": [103, 114]})
     analysis = analyse(run, records)  # whose tails are as far apart as their throughput
     result = analysis.recommendation

@@ -271,7 +271,7 @@ def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() 
     assert "The peak lies below 500 clients, perhaps below the lowest load tried" in sentence
 
 
-def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> None:
+def test_loads_without_a_significant_difference_support_no_claim_on_more_clients() -> None:
     """Repeats as on a machine that others work on: that throughput levelled off, or where it was highest, is
     not in them.
     """

@@ -159,7 +159,7 @@ def test_lines_of_jstat_are_as_far_apart_as_one_says(tmp_path: Path) -> None:
         (["sysbench-oltp.txt", "gc.txt"], "was sampled over several executions"),
         (
             ["ab.txt", "gc.txt", "gc.txt"],
-            "2 files have samples of jvm and 1 have executions: which belongs to which cannot be told",
+            "2 files have samples of jvm and 1 have executions: which belongs to which is unknown",
         ),
         (["pgbench_log.txt", "old.txt"], "has no sample from the time of"),
     ],

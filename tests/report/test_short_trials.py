@@ -183,7 +183,7 @@ def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:
 
 
 @pytest.mark.parametrize(("gap", "digits"), [(1.0, 1), (10.0, 1), (0.1, 2), (0.025, 3), (0.0001, 3)])
-def test_times_get_the_digits_that_tell_them_apart(gap: float, digits: int) -> None:
+def test_times_get_the_digits_that_distinguish_them(gap: float, digits: int) -> None:
     assert timeline.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
 
 

@@ -132,7 +132,7 @@ def in_balanced_order(series: Array) -> Array:
 @pytest.mark.parametrize("blocks", [8, 10, 20])
 @pytest.mark.parametrize("slope", [0.002, 0.01])
 def test_intervals_cover_while_the_machine_slows_down_from_trial_to_trial(slope: float, blocks: int) -> None:
-    """Trials as written cover 53 to 56 % then."""
+    """Balanced blocks keep the coverage that trials in the plan's order lose (53 to 56 %)."""
     chance = np.random.default_rng(blocks)
     series = chance.normal(0, 0.02, (MANY, 2 * blocks)) - slope * np.arange(2 * blocks)
     _, low, high = signed_rank(in_balanced_order(series))

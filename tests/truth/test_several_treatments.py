@@ -63,7 +63,7 @@ def test_a_true_difference_of_two_treatments_is_found() -> None:
     for seed in range(RUNS):
         runs = list(sweep({1: 1000.0, 2: 1050.0}, 10, noise=0.03, drift=0.05, seed=seed))
         apart += separation.of(runs, speed_of).apart(*runs) is True
-    at_least("two treatments 5% apart, 10 blocks, 3% noise: told apart", apart / RUNS, 0.85)
+    at_least("two treatments 5% apart, 10 blocks, 3% noise: significant", apart / RUNS, 0.85)
 
 
 def closed_network(loads: tuple[int, ...], demands: tuple[float, ...]) -> list[float]:

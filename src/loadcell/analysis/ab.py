@@ -5,7 +5,7 @@ Complete requests are those whose response arrived whole, also with a status tha
 counts. Requests per second = complete / T. Time per request (mean) = concurrency x T / complete, which is no
 measured mean; the measured one stands beside it. Connect is the time from a request's beginning to its
 connection, and 0 where it had one already; Waiting goes from the request being sent to the first byte;
-Processing = Total - Connect, of which the mean can be told, and all of it where no connection was made.
+Processing = Total - Connect, of which the mean is known, and every quantile where no connection was made.
 Failed requests by what failed; statuses other than 2xx apart. A body that differs in length from the first
 one is no failure, as it is in ab 2.4.
 
@@ -38,7 +38,7 @@ _STATUS = "http-"
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds, of all requests; None where it cannot be told."""
+    """Milliseconds, of all requests; None where unknown."""
 
     min_ms: float | None = None
     mean_ms: float | None = None

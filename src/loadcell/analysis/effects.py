@@ -25,13 +25,13 @@ from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Ind
 
 #: A term is significant if chance gives its F this rarely, over all terms (Bonferroni).
 SURPRISE = 0.05
-#: Without repeats to tell, a term matters when it explains this share of the variation; a factor also when it
-#: multiplies by as much as `MUCH`: a load from 1 to 256 clients explains nearly all, and what costs a fifth
-#: matters beside it.
+#: Without repeats, a term matters when it explains at least this share of the variation; a factor also when
+#: it multiplies throughput by `MUCH`: a load from 1 to 256 clients explains nearly all variation, and a loss
+#: of a fifth matters nevertheless.
 HARDLY, MUCH = 0.05, 1.2
-#: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
+#: With repeats, a significant effect matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
-#: So often the choice of a level is made again from what repeats might have been.
+#: Number of bootstrap resamples from which the choice of a level is repeated.
 RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
 MOST_COMBINED = 2

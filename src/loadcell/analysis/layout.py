@@ -54,7 +54,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which factor is `x` and which one tells `series` apart.
+    """Choose the factor of the `x` axis and that of the `series`.
 
     Without `x` the treatments themselves, numbered, are the axis: nothing was varied, or more than two
     factors were, or not every treatment has every factor (`one-at-a-time`). `facet` asks for a picture a

@@ -31,10 +31,9 @@ NEARLY = 0.95
 class Best:
     """The treatment with the highest median throughput among those measured.
 
-    `lowest` is the other end; `tied` are treatments that this run does not tell apart from the best one
-    (`separation`). Along a numeric factor, other factors held: `last` is
-    the highest level tried, where
-    `at_edge` says that it is the best itself; `factor` is that factor's key.
+    `lowest` has the lowest median; `tied` are treatments that do not differ significantly from the best one
+    (`separation`). `factor` is the key of a numeric factor, the others fixed, and `last` the highest level
+    tried; `at_edge` is true where the best treatment has that level.
     """
 
     treatment: Treatment
@@ -50,7 +49,7 @@ def _throughput(treatment: Treatment) -> float:
 
 
 def _not_apart(treatment: Treatment, other: Treatment, separation: Separation) -> bool:
-    """True if this run does not tell two treatments apart.
+    """True if two treatments do not differ significantly in this run.
 
     Without repeats only equal values are alike.
     """
@@ -101,14 +100,14 @@ TAILS = ("p99_ms", "p95_ms", "mean_ms")
 class Recommendation:
     """`choice`, besides `best` (highest throughput) and `lowest`; values are shares of throughput or ms.
 
-    Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the
-    throughput of
-    `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments
-    that repeats do not tell apart from it in throughput, and `founded` says that some treatment is slower, or
-    has a longer `tail`, for certain: else `alike` are all others, and any of them would do as well;
-    `next_broke` is the level above it where trials did not end well, and
-    `unsound` says that its own did not all, or had errors; `at_edge` that no higher level of a numeric factor
-    was tried.
+    Benefits: `tail` names the response time of the comparison (None where trials lack it); `gain_times` is
+    the ratio of the throughputs of `choice` and `lowest`.
+
+    Risks: `lost_share` is the loss against the highest throughput. `alike` are the treatments whose
+    throughput does not differ significantly from that of `choice`. `founded` is true if some treatment is
+    significantly slower or has a significantly longer `tail`; otherwise `alike` are all others. `next_broke`
+    is the next higher level, if trials failed there. `unsound` is true if trials of `choice` failed or had
+    errors, `at_edge` if no higher level of a numeric factor was tried.
     """
 
     choice: Treatment

@@ -61,7 +61,7 @@ class Mark:
 class Saturation:
     """Saturation of a sweep.
 
-    `peak` is the level of highest throughput, with the levels that repeats do not tell apart from it.
+    `peak` is the level of highest throughput, with the levels that do not differ significantly from it.
     `enough` is the lowest that reaches `best.NEARLY` of it: past it clients add waiting, not work. `knee` is
     where the curve bends most (Kneedle), None where it does not bend; `power` where throughput per response
     time is highest (Kleinrock). `flat` says that throughput does not depend on the load.
@@ -150,7 +150,7 @@ def _mark(values: Indices | NDArray[np.intp], resampled: Indices | NDArray[np.in
 
 
 def _peak(speed: Additive) -> Mark:
-    """The level of highest throughput, and the ends of those Tukey's test does not tell apart."""
+    """The level of highest throughput, and the range of levels not significantly lower by Tukey's test."""
     at = int(speed.rows.argmax())
     separation = Separation({}, speed, least_difference(speed))
     if separation.least is None or speed.variance is None:

@@ -115,7 +115,7 @@ def _load(treatment: Treatment) -> float | None:
 
 
 def _varied(lines: Sequence[Sequence[tuple[str, str]]]) -> set[str]:
-    """The factors that tell lines apart."""
+    """The factors whose levels distinguish the lines."""
     levels: dict[str, set[str]] = {}
     for line in lines:
         for key, level in line:

@@ -33,9 +33,8 @@ class Trial:
 
     `number` counts from 1 in the order of the run; `block` is the pass it belongs to.
 
-    `arm` tells the two apart where every treatment is run twice in each block, to see what nothing at all
-    makes differ.
-    `role` is what a trial is for that counts in no figure (`profile`); None of an ordinary one.
+    `arm` distinguishes the two trials of a treatment in each block of an A/A test.
+    `role` is the purpose of a trial that is excluded from all metrics (`profile`); None of an ordinary one.
     """
 
     number: int

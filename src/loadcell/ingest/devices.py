@@ -1,4 +1,4 @@
-"""Devices that another tool lists: those that count, without views of others among them."""
+"""Select the disks and links to count from the devices that another tool lists, without views of others."""
 
 from __future__ import annotations
 

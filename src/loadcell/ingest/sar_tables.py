@@ -82,7 +82,7 @@ _DISK_BYTES = {
     "disk_write_bytes_per_s": (("wkB/s", _KIB), ("wr_sec/s", _SECTOR)),
 }
 _LINK_BYTES = {"rxkB/s": "net_rx_bytes_per_s", "txkB/s": "net_tx_bytes_per_s"}
-#: A device by its numbers (`dev253-0`): whether it is a disk, or only a view of some, cannot be told.
+#: A device by its numbers (`dev253-0`), which do not show whether it is a disk or a view of disks.
 _WITHOUT_NAME = "dev"
 
 

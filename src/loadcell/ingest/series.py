@@ -47,7 +47,7 @@ class Intervals(Sequence[Interval]):
     When there are too many, each becomes twice as long, and stands for as many printed ones as all others;
     the last may stand for fewer. Throughput is that of all of them, and its lowest and highest are kept;
     failures add up; the mean is weighted by what was done; of percentiles and maxima the largest stands: an
-    upper bound, as a percentile of two cannot be told from both.
+    upper bound, as two percentiles do not determine that of both.
     """
 
     def __init__(self, most: int = MOST) -> None:

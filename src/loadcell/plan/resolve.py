@@ -136,7 +136,7 @@ class Resolver:
         monitors = self._monitors(root, problems)
         if load is not None:
             load_problems = _load_problems(root, load)
-            if workload is None and self._knows_load(root):  # what it knows cannot be told yet
+            if workload is None and self._knows_load(root):  # its capabilities are not known yet
                 load_problems = [problem for problem in load_problems if not problem.missing]
             problems.extend(load_problems)
         if target is not None and workload is not None:

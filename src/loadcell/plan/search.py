@@ -52,7 +52,7 @@ _FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throu
 MAXIMA = ("throughput", "queries", "tpmC", "tpmTotal")
 #: the factor whose highest level needs no other bound: a target keeps up with a rate, or does not
 RATE = "load.rate"
-#: more levels than anyone can tell apart
+#: most levels of a search: far more than measurements can distinguish
 MOST_LEVELS = 2_000
 #: how far apart levels are without a `step`: a curve is flat at its top, a bound is sharp
 _STEPS = {"maximum": Decimal("0.05"), "bound": Decimal("0.02")}

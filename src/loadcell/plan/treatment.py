@@ -121,7 +121,7 @@ class Names:
 
 
 def short_keys(keys: list[str]) -> list[str]:
-    """The last segment of each dotted path; the whole path where that is not enough to tell them apart."""
+    """The last segment of each dotted path; the whole path where that would be ambiguous."""
     last = [key.rpartition(".")[2] for key in keys]
     return [_safe(short if last.count(short) == 1 else key) for short, key in zip(last, keys, strict=True)]
 

@@ -76,10 +76,9 @@ class Dips:
 def find(series: Array) -> Dips | None:
     """The dips of a series of equal steps; None when there is none, or no level to fall below.
 
-    Shallow dips drown in the scatter of single values and stand out from means of several; so wider and wider
-    means are tried until dips come periodically. Without that, single values decide, and by the whole
-    scatter:
-    a series that swings slowly has no dips.
+    Shallow dips drown in the scatter of single values and stand out from means of several; so means of
+    ever more values are tried until dips are periodic. Otherwise single values decide, compared with the
+    total scatter: a series that oscillates slowly has no dips.
     """
     if series.size < FEWEST_VALUES:
         return None
@@ -218,9 +217,7 @@ class Meeting:
 
 
 def meets(where: npt.NDArray[np.bool_], other: Array) -> Meeting | None:
-    """True if `other`, a series of the same steps, is higher where the dips are; None when it
-    cannot be told.
-    """
+    """Compare `other`, a series of the same steps, inside and outside the dips; None with too few values."""
     finite = np.isfinite(other)
     if finite.sum() < other.size / 2 or not where.any() or where.all():
         return None

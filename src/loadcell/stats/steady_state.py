@@ -44,7 +44,7 @@ SURE = 2.0
 
 @dataclass(frozen=True)
 class Cut:
-    """The first `values` values are warm-up; `settled` says whether the rest came to rest after it.
+    """The first `values` values are warm-up; `settled` is true if the remainder is steady.
 
     `difference` is the difference between the means of the cut part and the remainder, as a share of the
     latter.
@@ -178,7 +178,7 @@ class Steadiness:
 
     @property
     def steady(self) -> bool | None:
-        """True if there was a steady state; None when that cannot be told."""
+        """True if a steady state was reached; None if undecided."""
         return None if self.state.startswith("too-") else self.state == "steady"
 
 

@@ -318,7 +318,7 @@ class Target(ABC, Generic[Opts]):
         """
 
     def destroy(self) -> None:
-        """Remove whatever loadcell made and was not told to keep.
+        """Remove everything that loadcell made, unless the plan keeps it.
 
         Called once, at the run's end; never raises.
         """

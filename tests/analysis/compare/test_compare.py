@@ -256,7 +256,7 @@ def test_failed_transactions_are_reported() -> None:
     assert by_name["compare.errors"]["side"] == "setting = on"
 
 
-def test_a_ranking_tells_apart_what_the_report_does() -> None:
+def test_a_ranking_separates_the_same_treatments_as_the_report() -> None:
     chance = np.random.default_rng(8)
     for _ in range(20):
         figures = {

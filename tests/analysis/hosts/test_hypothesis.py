@@ -96,13 +96,13 @@ def test_a_workload_that_only_computes_follows_the_processor() -> None:
     assert "Hypothesis: primes follows Primes, 1 thread (×1.50" in sentences_of(guess)
 
 
-def test_what_the_values_cannot_tell_apart_is_all_named() -> None:
+def test_all_indistinguishable_causes_are_named() -> None:
     verdicts = held(
         {"cpu-1/events_per_s": ([100.0], [150.0]), "network-rr/transactions_per_s": ([100.0], [155.0])}
     )
     guess = hypothesis(verdicts, Workload("a service", Times(1.52), 1))
     assert standings(guess) == {"cpu-1": "near", "network-rr": "near"}
-    assert "follows one of 2, which these figures cannot tell apart" in sentences_of(guess)
+    assert "follows one of 2, which these values cannot distinguish" in sentences_of(guess)
 
 
 def test_intervals_that_overlap_are_support_and_those_that_do_not_are_reported() -> None:

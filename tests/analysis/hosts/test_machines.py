@@ -116,7 +116,7 @@ def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
     assert (result["hosts.found.restless"]["count"], result["hosts.found.restless"]["of"]) == (1, 3)
 
 
-def test_machines_that_no_baseline_tells_apart_are_reported_to_be_so() -> None:
+def test_machines_with_equal_baselines_are_reported_as_such() -> None:
     result = arguments_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
     assert "hosts.found.none-apart" in result
     assert "hosts.found.restless" not in result

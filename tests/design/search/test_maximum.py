@@ -39,10 +39,10 @@ def test_it_says_what_a_whole_grid_of_32_levels_says_after_at_most_10_trials(sha
     assert GRID[low] <= by_grid <= GRID[high]
 
 
-#: With noise no method tells levels apart that differ by less. So: how often the answer is within one step of
-#: the true level, and how often its true throughput is within 2 % of the highest; beside it, two passes over
-#: the whole grid (64 trials). shape, noise of a trial -> least share within a step, least share of throughput
-#: within 2 %
+#: With noise no method distinguishes levels that differ by less. So: how often the answer is within one step
+#: of the true level, and how often its true throughput is within 2 % of the highest; beside it, two passes
+#: over the whole grid (64 trials). shape, noise of a trial -> least share within a step, least share of
+#: throughput within 2 %
 NOISY = {
     ("scalable", 0.005): (0.99, 1.0),
     ("scalable", 0.01): (0.80, 0.97),
@@ -167,7 +167,7 @@ def test_the_value_is_that_of_trials_that_did_not_choose_the_level() -> None:
     assert result.level is not None
     true = usl(0.02, 120)(GRID[result.level])
     assert result.values[:3] == pytest.approx((true, true, true))
-    assert result.plateau == result.alike, "repeats without noise tell levels apart"
+    assert result.plateau == result.alike, "repeats without noise distinguish levels"
 
 
 def test_a_level_that_repeats_chose_is_repeated_once_more() -> None:

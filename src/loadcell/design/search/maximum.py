@@ -1,13 +1,12 @@
-"""Looking for the level with the highest value: a bracket from below, then ever nearer to the top of the
-curve.
+"""Search for the level with the highest value: a bracket from below, then refinement towards the maximum.
 
 The bracket rises by `STRIDE` a step until the value has clearly fallen: the highest point then lies between
 the neighbours of the best level (Kiefer 1953, for curves that rise and then fall). Inside, the next level is
 the one at which the Universal Scalability Law through all points is highest; where that was measured already,
 or the law does not fit, the golden section of the wider side. It ends when both neighbours of the best level
-are measured, or cannot be told from it.
+are measured, or do not differ significantly from it.
 
-The highest level that meets every bound is looked for from the same bracket, by bisection.
+The highest level that meets every bound is found from the same bracket, by bisection.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def above(question: Question, level: int) -> int:
 
 
 def probe(question: Question, table: Table) -> Probe | None:
-    """The next level to look at; None when there is nothing more to be told before repeats."""
+    """The next level to look at; None if only repeats can refine the answer."""
     step = climb(question, table)
     best = table.best()
     if step is not None or best is None:
@@ -157,8 +156,8 @@ def candidate(question: Question, table: Table) -> int | None:
     """The level to confirm: the top of the curve where it is near the best level measured, else that level
     itself.
 
-    Where throughput levels off and never falls, it is the lowest of the levels that cannot be told from the
-    best.
+    Where throughput levels off and never falls, it is the lowest of the levels that do not differ
+    significantly from the best.
     """
     best = table.best()
     if best is None:
@@ -241,7 +240,7 @@ def _edge(question: Question, table: Table) -> Probe | None:
 def _section(question: Question, table: Table, best: int, *, fits: bool) -> Probe | None:
     """The golden section of the wider gap beside the best level; None when neither is worth a trial.
 
-    Nor is a gap to a level that cannot be told from the best, when the two are near each other: between two
+    Nor is a gap to a near level that does not differ significantly from the best: between two
     equal points a factor f apart, the law is higher by `(sqrt(f) + 1/sqrt(f)) / 2 - 1` at most, which is 2 %
     at f = 1.5.
     """

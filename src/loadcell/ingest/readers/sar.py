@@ -125,7 +125,7 @@ class _Text:
         return True
 
     def _average(self, words: list[str]) -> None:
-        """A head of averages, or a row of them, which ends its table."""
+        """Take one line of `Average:`, a header or a row. A row ends its table."""
         if words and not any(_is_number(word) for word in words):
             self.names = tuple(words) if sar_tables.is_head(words) else ()
         elif len(words) == len(self.names):

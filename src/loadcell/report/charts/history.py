@@ -14,7 +14,7 @@ from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 from loadcell.report.values import minute
 
-#: The data source of all marks; `role` tells them apart.
+#: The data source of all marks; `role` distinguishes them.
 SOURCE = "history"
 #: Maximum number of treatments with a chart; those that changed come first.
 MOST_PICTURES = 24

@@ -74,7 +74,7 @@ def of_run(stored: StoredRun) -> Source:
 
 
 def pair(first: str, second: str) -> tuple[Source, Source]:
-    """Two machines under names that tell them apart. Raises StoreError."""
+    """Two machines under distinct names. Raises StoreError."""
     first_source, other = source(first), source(second)
     if first_source.path.resolve() == other.path.resolve():
         raise StoreError(HOSTS_SAME(first=first, second=second))

@@ -28,7 +28,7 @@ PROBE_SERVED = MessageCode("host.served", "info", connections=str, requests=str,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """Beginning of the service at this address, `HOST:PORT`."""
+    """Event: the server accepts connections at this address, `HOST:PORT`."""
 
     type: Literal["listening"] = "listening"
     address: str

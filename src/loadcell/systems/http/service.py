@@ -115,7 +115,7 @@ class Address:
             raise TargetError(SERVICE_REFUSED(where=self, said=text)) from error
 
     def answers(self, limit_s: float) -> bool:
-        """True if somebody takes a connection, as far as can be told: with no port left it cannot."""
+        """True if the service accepts a connection, or if no local port is free to try one."""
         try:
             self.knock(limit_s)
         except TargetError as error:

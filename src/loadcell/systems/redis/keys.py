@@ -54,7 +54,7 @@ class Keys(DataSets["Client"]):
     def _contents(self, session: Client, name: str, spec: DataSpec) -> tuple[str, ...]:  # noqa: ARG002
         """Prefixes of the keys of the data set; of one without any, that of all keys of a managed server.
 
-        Raises TargetError on a server that others use, too: their keys could not be told from loadcell's.
+        Raises TargetError on a shared server: its other keys cannot be distinguished from loadcell's.
         """
         if not spec.key_prefixes and not self.managed:
             raise TargetError(KEYS_WITHOUT_PREFIX())
