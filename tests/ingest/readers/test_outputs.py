@@ -119,7 +119,9 @@ def test_pgbench_with_progress_and_statements() -> None:
     assert execution.throughput_per_s == 483.570656
     assert execution.response == {"mean_ms": 8.235, "stdev_ms": 6.986}
     assert [interval.throughput_per_s for interval in execution.intervals] == [332.0, 474.0, 609.9, 506.2]
-    assert execution.settings == {"version": "15.18", "scale": "2", "protocol": "simple"}
+    assert execution.settings == {
+        "version": "15.18", "scale": 2, "protocol": "simple", "threads": 2, "max_tries": 1, "reconnect": "no",
+    }  # fmt: skip
 
 
 def test_a_shell_loop_round_pgbench_is_several_executions() -> None:

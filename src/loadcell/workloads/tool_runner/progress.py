@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcell.ingest.base import Interval
+from loadcell.ingest.readers import pgbench
 
 #: Gives the interval that a line of output is; None for any other line.
 Follow = Callable[[str], Interval | None]
@@ -36,6 +37,8 @@ class _Follower:
         match = self._line.match(line)
         if match is None:
             return None
+        if float(match["at"]) > pgbench.EPOCH_S:
+            return None  # the length of the first is only known from the second: read when it has ended
         begun_s, self._ended_s = self._ended_s, float(match["at"])
         length_s = self._ended_s - begun_s
         return self._of(match, begun_s, length_s) if length_s > 0 else None
@@ -46,10 +49,6 @@ _SYSBENCH = re.compile(
     r"(?P<late>[\d.]+)"
     r"(?: err/s:? (?P<errors>[\d.]+))?"
 )
-_PGBENCH = re.compile(
-    r"progress: (?P<at>[\d.]+) s, (?P<rate>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev "
-    r"(?:[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?"
-)
 
 
 def _of_sysbench(match: re.Match[str], begun_s: float, length_s: float) -> Interval:
@@ -59,11 +58,5 @@ def _of_sysbench(match: re.Match[str], begun_s: float, length_s: float) -> Inter
     return Interval(begun_s, length_s, float(match["rate"]), failed, response)
 
 
-def _of_pgbench(match: re.Match[str], begun_s: float, length_s: float) -> Interval:
-    response = {} if match["mean"] == "NaN" else {"mean_ms": float(match["mean"])}
-    failed = None if match["failed"] is None else int(match["failed"])
-    return Interval(begun_s, length_s, float(match["rate"]), failed, response)
-
-
 SYSBENCH = Progress(_SYSBENCH, _of_sysbench)
-PGBENCH = Progress(_PGBENCH, _of_pgbench)
+PGBENCH = Progress(pgbench.PROGRESS, pgbench.interval_of)
