@@ -40,7 +40,6 @@ _ALLOWED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "cli/import_.py": (("Make a run of finished outputs",), "help of the command"),
     "cli/arguments.py": (("whole number",), "click's name of a type"),
     "execution/executor.py": (("no armed load",), "a wrong order of calls"),
-    "ingest/base.py": (("no figure", "no time"), "caught by the readers, which count the line as unread"),
     "ingest/csv_table.py": (("no throughput", "less than nothing"), "caught by the reader"),
     "linux/launcher.py": (("",), "printed by the started process, and shown as the output of a program"),
     "model/client_programs.py": (
@@ -54,7 +53,6 @@ _ALLOWED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "report/publish.py": (("no format",), "refused by click before"),
     "report/texts.py": (("no language",), "refused by click before"),
     "stats/hodges_lehmann.py": (("no values",), "an empty argument"),
-    "stats/repeats.py": (("j=Value",), "an argument out of range"),
     "store/hlog.py": (("",), "shown by the message of its caller, or a mistake in Python code"),
     "systems/duckdb/load.py": (("",), "the text of an error, which servers have in English, too"),
     "systems/postgres/monitor/queries.py": (("no answer",), "recorded with a note that the report words"),

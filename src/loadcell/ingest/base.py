@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -184,61 +183,10 @@ def understood(take: Callable[[str], bool], line: str) -> bool:
         return False
 
 
-_GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?$")
-#: With points (or spaces, or the Swiss apostrophe) between thousands there is a decimal comma, or another
-#: group.
-_GROUPED_BY_POINT = re.compile(r"-?\d{1,3}(\.\d{3})+,\d+$|-?\d{1,3}(\.\d{3}){2,}$")
-_GROUPED_BY_SPACE = re.compile(r"-?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?$")
-_COMMA = re.compile(r"-?\d+,\d+$")
-
-
-def number(text: str) -> float:
-    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma).
-
-    Raises ValueError on anything else, `nan` too.
-
-    `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as
-    thousands.
-    """
-    text = text.strip()
-    if _GROUPED.match(text):
-        return float(text.replace(",", ""))
-    if _GROUPED_BY_POINT.match(text):
-        return float(text.replace(".", "").replace(",", "."))
-    if _GROUPED_BY_SPACE.match(text):
-        return float(re.sub(r"[^\d.,-]", "", text).replace(",", "."))
-    if _COMMA.match(text):
-        return float(text.replace(",", "."))
-    number = float(text)
-    if not math.isfinite(number) or "_" in text:  # `nan`, `inf`, and what is a number to Python alone
-        raise ValueError(f"no figure: {text!r}")
-    return number
-
-
-_TIME_MS = {
-    "ns": 1e-6,
-    "us": 1e-3,
-    "usec": 1e-3,
-    "µs": 1e-3,
-    "ms": 1.0,
-    "msec": 1.0,
-    "s": 1e3,
-    "sec": 1e3,
-    "m": 6e4,
-    "h": 3.6e6,
-}
-
-
-def milliseconds(text: str) -> float:
-    """`5.05ms`, `12.31us`, `1.2s` -> ms. Raises ValueError."""
-    match = re.fullmatch(r"\s*([\d.,]+)\s*([a-zµ]+)\s*", text)
-    if match is None or match[2] not in _TIME_MS:
-        raise ValueError(f"no time: {text!r}")
-    return number(match[1]) * _TIME_MS[match[2]]
-
-
 #: More instants than this (two days of seconds) are not taken from one file.
 MOST_INSTANTS = 200_000
+#: Seconds since 1970 in the year 9999, after which no calendar goes.
+LAST_S = 253_370_764_800.0
 #: Other values are held in memory up to this size, then in a file.
 _SPOOLED_BYTES = 8 * 2**20
 
@@ -292,7 +240,10 @@ class Samples:
         self.others_count = 0
 
     def put(self, at_s: float, column: str, value: float, how: How = "set") -> None:
-        """A value of an instant: several are added up, or the largest counts. Raises TooManyError."""
+        """A value of an instant: several are added up, or the largest counts.
+
+        Raises TooManyError, and ValueError for an instant that no calendar has.
+        """
         row = self._row(at_s)
         position = self._places[column]
         old = row[position]
@@ -325,6 +276,8 @@ class Samples:
     def _row(self, at_s: float) -> array[float]:
         row = self._rows.get(at_s)
         if row is None:
+            if not 0 <= at_s <= LAST_S:
+                raise ValueError(at_s)
             if len(self._rows) >= MOST_INSTANTS:
                 raise TooManyError
             row = self._rows[at_s] = array("d", [math.nan]) * len(self.columns)

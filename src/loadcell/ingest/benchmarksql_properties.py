@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from loadcell.ingest import text as texts_of_tools
+from loadcell.ingest.printed_numbers import integer
 from loadcell.model.message import Count, ForeignText, MessageCode
 from loadcell.plan.problems import SettingError, nearest
 
@@ -147,7 +148,7 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
     for key in sorted(_NUMBERS & properties.keys()):
         value = properties[key].strip()
         if re.fullmatch(r"\d{1,12}", value):
-            numbers[key] = int(value)
+            numbers[key] = integer(value)
         elif value:
             mistakes.append(PROPERTIES_NO_NUMBER(key=key, value=repr(value)))
     database = properties.get("db", "").strip().lower()
@@ -199,4 +200,4 @@ def _connection(url: str) -> tuple[Connection | None, bool]:
     if match is None:
         return None, True
     kind, host, port, database = match.groups()
-    return Connection(kind, host or None, int(port) if port else None, unquote(database) or None), False
+    return Connection(kind, host or None, integer(port) if port else None, unquote(database) or None), False

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import dropwhile, islice
 from pathlib import Path
 
-from loadcell.ingest.base import ImportProblemError, Measured, Source, Unread, number
+from loadcell.ingest.base import ImportProblemError, Measured, Source, Unread
+from loadcell.ingest.printed_numbers import count, number
 from loadcell.ingest.read import IMPORT_FOLDER, is_directory, must_be_text
 from loadcell.ingest.text import BLOCK_BYTES, Output
 from loadcell.model.message import ForeignText, MessageCode
@@ -108,7 +109,7 @@ def _measured(row: Mapping[str, str], mapping: Mapping[str, str], unit: str) -> 
         for role, value in named.items()
         if role.startswith("latency.")
     }
-    counts = {role: int(number(named[role])) for role in ("succeeded", "failed", "clients") if role in named}
+    counts = {role: count(named[role]) for role in ("succeeded", "failed", "clients") if role in named}
     duration = number(named["duration"]) if "duration" in named else None
     throughput = number(named["throughput"])
     if min(throughput, duration or 0, *counts.values()) < 0:

@@ -11,7 +11,8 @@ from itertools import takewhile
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import base
+from loadcell.ingest.base import Measured
+from loadcell.ingest.printed_numbers import number
 from loadcell.model.message import Message, MessageCode, MessageError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def value(source: FigureSource, text: str) -> float:
     if not texts:
         raise NoFigureError(FIGURE_NOTHING(sought=sought))
     try:
-        values = [base.number(str(item)) for item in texts]
+        values = [number(str(item)) for item in texts]
     except ValueError:
         raise NoFigureError(FIGURE_NO_NUMBER(sought=sought, found=repr(texts[-1]))) from None
     return TAKE[source.take](values) * source.times
@@ -167,7 +168,7 @@ def _by_column(column: str, text: str) -> list[str]:
     return []
 
 
-def measured(values: Mapping[str, float], wall_s: float) -> base.Measured:
+def measured(values: Mapping[str, float], wall_s: float) -> Measured:
     """A measurement from a command's values by name; without a throughput, the number of executions per
     second.
     """
@@ -177,7 +178,7 @@ def measured(values: Mapping[str, float], wall_s: float) -> base.Measured:
     counted = {name: round(values[name]) for name in ("succeeded", "failed") if name in values}
     if "throughput" not in values:
         counted.setdefault("succeeded", 1)
-    return base.Measured(
+    return Measured(
         "command", "operation", throughput, counted.get("succeeded"), counted.get("failed"), duration_s,
         response=response(values), figures=others,
     )  # fmt: skip

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from loadcell.ingest.printed_numbers import integer
+
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
@@ -50,7 +52,7 @@ def _percentiles(latencies: Sequence[JsonObject]) -> JsonObject:
         if not latency.get("bins"):
             return {}
         for value, count in latency["bins"].items():
-            buckets[int(value)] += int(count)
+            buckets[integer(value)] += count
     total, below, percentiles = sum(buckets.values()), 0, {}
     pending = list(RANKS)
     for value in sorted(buckets):

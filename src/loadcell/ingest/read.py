@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from loadcell.ingest import usable
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
+from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output
 from loadcell.ingest.treatment_ids import Level, TreatmentIds
@@ -132,8 +134,11 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     for name in candidates:
         try:
             reading = (read or reader(name).read)(output)
+            usable.check(reading)
         except NotItsOutputError as error:
             refused[name] = error.message
+        except UnusableNumberError as error:
+            refused[name] = usable.at_line(output, error)
         else:
             return Source(path, name, reading, tuple(output.files[1:]))
     if tool != ANY:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from loadcell.ingest import devices
 from loadcell.ingest.base import PrintedTotal, Samples
+from loadcell.ingest.printed_numbers import real
 from loadcell.monitors.host import Host
 
 NAME = "sar"
@@ -46,7 +47,7 @@ def row(names: tuple[str, ...], words: Sequence[str]) -> tuple[dict[str, float],
     kind = next((name for name in names if name in _OBJECTS), "")
     instance = words[names.index(kind)] if kind else ""
     values = {
-        name: float(word.replace(",", "."))  # sar groups nothing: a comma is a decimal one
+        name: real(word.replace(",", "."))  # sar groups nothing: a comma is a decimal one
         for name, word in zip(names, words, strict=True)
         if name != kind and name not in _TEXTS and word != "-"
     }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from loadcell import _engine
 from loadcell.ingest import columns
 from loadcell.ingest.base import NotItsOutputError, Unread
+from loadcell.ingest.printed_numbers import MOST, UnusableNumberError, integer, real, refused
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ OUTPUT_JSON = MessageCode("output.json", how=str, key=str, trouble=Message)
 OUTPUT_JSON_NONE = MessageCode("output.json.none", key=str)
 OUTPUT_JSON_CUT_OFF = MessageCode("output.json.cut-off", begin=str, line=str)
 OUTPUT_JSON_BROKEN = MessageCode("output.json.broken", begin=str, line=str, said=ForeignText)
+OUTPUT_JSON_NUMBER = MessageCode("output.json.number", begin=str, line=str, trouble=Message)
 OUTPUT_JSON_TOO_LONG = MessageCode("output.json.too-long", limit_mib=Count)
 OUTPUT_JSON_TOO_DEEP = MessageCode("output.json.too-deep")
 
@@ -136,14 +138,15 @@ class Table:
     text: Callable[[], bytes]
 
     def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
-        """By the names of the groups that matched the first line; None where one is not exactly a number."""
+        """By the names of the groups that matched the first line; None where one is no usable number."""
         places = {match.span(): index for index, match in enumerate(_NUMBER.finditer(shape.string))}
         named = {name: places.get(shape.span(name)) for name in shape.groupdict()}
         if len(places) != self.places or None in named.values():
             return None
-        return {
+        values = {
             name: columns.of_bytes(self.numbers(index)) for name, index in named.items() if index is not None
         }
+        return values if all((column <= MOST).all() for column in values.values()) else None
 
 
 def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
@@ -166,6 +169,13 @@ MOST_BYTES = 256 * 2**20
 _MOST_FAILURES = 100
 
 
+#: The escape of one half of a character of 32 bits without the other, which is no character.
+_HALF = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+
+
 def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[JsonObject]:
     """Every object that has `key`; `how` is the option that makes the tool write them.
 
@@ -173,14 +183,25 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
 
     Raises NotItsOutputError when there is none, with the place where the text stops being JSON.
     """
-    text = _complete(lines)
-    decoder = json.JSONDecoder()
+    text = _HALF.sub(r"\\ufffd", _complete(lines))
+    decoder = json.JSONDecoder(parse_float=real, parse_int=integer, parse_constant=refused)
     matching: list[JsonObject] = []
     at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)
         try:
             document, at = decoder.raw_decode(text, begin)
+        except UnusableNumberError as error:
+            failures += 1
+            position = max(begin, text.find(error.text, begin))
+            trouble = OUTPUT_JSON_NUMBER(
+                begin=str(text.count("\n", 0, begin) + 1),
+                line=str(text.count("\n", 0, position) + 1),
+                trouble=error.message,
+            )
+            unread.add(trouble)
+            at = _next(text, begin)
+            continue
         except RecursionError:
             failures, at = failures + 1, _next(text, begin)
             unread.add(OUTPUT_JSON_TOO_DEEP())

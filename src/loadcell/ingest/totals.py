@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loadcell.ingest.base import Interval, Measured, PrintedTotal, number
+from loadcell.ingest.base import Interval, Measured, PrintedTotal
+from loadcell.ingest.printed_numbers import number
 from loadcell.ingest.series import Intervals
 from loadcell.model import numbers
 from loadcell.model.message import Message, MessageCode

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.ingest.base import NotItsOutputError, Reading, number
+from loadcell.ingest.base import NotItsOutputError, Reading
+from loadcell.ingest.printed_numbers import number
 from loadcell.ingest.readers import (
     ab,
     dd,
@@ -378,5 +379,5 @@ def test_numbers_as_people_and_locales_write_them() -> None:
         1234.5, 1234567, 1234.5, 1234.5, 1234.5,
     ]  # fmt: skip
     for text in ("n/a", "1,2,3", "1 2", "--5"):
-        with pytest.raises(ValueError, match="could not convert"):
+        with pytest.raises(ValueError, match="is no number"):
             number(text)

@@ -12,9 +12,9 @@ from loadcell.ingest.base import (
     PrintedTotal,
     Reading,
     Unread,
-    number,
     understood,
 )
+from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_line
 from loadcell.ingest.totals import THROUGHPUT
 from loadcell.model.message import Labels, MessageCode
@@ -106,15 +106,17 @@ class _Execution:
             name = match["name"].lower()
             if name == "total":
                 self.response |= {
-                    f"{key}_ms": float(match[key]) for key in ("min", "mean", "stdev", "max") if match[key]
+                    f"{key}_ms": real(match[key]) for key in ("min", "mean", "stdev", "max") if match[key]
                 }
             else:
-                self.figures[f"{name}_mean_ms"] = float(match["mean"])
+                self.figures[f"{name}_mean_ms"] = real(match["mean"])
         elif (match := _PERCENT.match(line)) is not None:
             if match[1] != "100":
-                self.response[f"p{match[1]}_ms"] = float(match[2])
+                self.response[f"p{match[1]}_ms"] = real(match[2])
         elif (match := _CLASSES.match(line)) is not None:
-            self.classes = {name: int(count) for name, count in match.groupdict("0").items() if int(count)}
+            self.classes = {
+                name: integer(count) for name, count in match.groupdict("0").items() if integer(count)
+            }
         elif (match := _FIELD.match(line)) is not None and match["name"] in _FIELDS:
             self.values[_FIELDS[match["name"]]] = match["value"].strip()
         else:
@@ -129,8 +131,8 @@ class _Execution:
         values = self.values
         if "rate" not in values or "complete" not in values:
             return None
-        complete, failed = int(values["complete"]), int(values.get("failed", 0))
-        other, unsent = int(values.get("non_2xx", 0)), int(values.get("write_errors", 0))
+        complete, failed = integer(values["complete"]), integer(values.get("failed", "0"))
+        other, unsent = integer(values.get("non_2xx", "0")), integer(values.get("write_errors", "0"))
         # A body of another length than the first is no failure of a page that changes. ab counts requests
         # that could not be sent as complete, and their empty bodies as of another length.
         lost = failed - self.classes.get("length", 0) + unsent
@@ -141,7 +143,7 @@ class _Execution:
         figures = {
             name: ms
             for name, ms in self.figures.items()
-            if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))
+            if name != "connect_mean_ms" or not integer(values.get("keep_alive_requests", "0"))
         }
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)
@@ -154,7 +156,7 @@ class _Execution:
             well,
             lost + other,
             duration,
-            int(values["clients"]) if "clients" in values else None,
+            integer(values["clients"]) if "clients" in values else None,
             _without_zeros(self.response),
             _without_zeros(figures),
             _settings(values),
@@ -179,7 +181,7 @@ def _settings(values: Mapping[str, str]) -> dict[str, str | int | float]:
         key: values[key] for key in ("host", "path", "server", "tls") if key in values
     }
     if values.get("port", "").isdecimal():
-        settings["port"] = int(values["port"])
+        settings["port"] = integer(values["port"])
     return {**settings, "keep_alive": "yes" if "keep_alive_requests" in values else "no"}
 
 

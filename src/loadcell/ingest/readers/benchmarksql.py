@@ -28,6 +28,7 @@ from loadcell.ingest.base import (
     TooManyError,
     Unread,
 )
+from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
@@ -203,7 +204,10 @@ def _properties(path: Path) -> Mapping[str, str]:
 
 
 def _number(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text
+    try:
+        return integer(text)
+    except ValueError:
+        return text
 
 
 def _began_s(text: str) -> float | None:
@@ -248,7 +252,7 @@ class _Collected:
                 self.unread.add(f"{file}: {line}" if line.strip() else "")
 
     def _row(self, row: Mapping[str, str]) -> None:
-        elapsed_s = int(row["elapsed"]) / 1e3
+        elapsed_s = integer(row["elapsed"]) / 1e3
         values = {name: _value(name, text) for name, text in row.items() if name in _COLUMNS}
         at_s = self.samples.origin_s + elapsed_s
         device = row.get("device", "")
@@ -292,7 +296,7 @@ class _Collected:
 
 def _value(name: str, text: str) -> float:
     """Raises ValueError. What a processor waited for disks may become less (proc(5)); nothing else may."""
-    value = float(text)
+    value = real(text)
     if not math.isfinite(value) or (value < 0 and name not in _SHARES):
         raise ValueError(text)
     return value

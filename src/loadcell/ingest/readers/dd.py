@@ -6,15 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loadcell.ingest.base import (
-    Interval,
-    Measured,
-    NotItsOutputError,
-    PrintedTotal,
-    Reading,
-    Unread,
-    number,
-)
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, PrintedTotal, Reading, Unread
+from loadcell.ingest.printed_numbers import integer, number
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
@@ -48,7 +41,7 @@ def read(lines: Iterable[str]) -> Reading:
         match = _COPIED.match(line)
         if match is not None:
             rate = printed_total("rate", match["rate"], THROUGHPUT, factor=_PREFIX[match["prefix"]] / 2**20)
-            copied = _Copied(int(match["bytes"]), _seconds(match["s"]), rate)
+            copied = _Copied(integer(match["bytes"]), _seconds(match["s"]), rate)
             if after_records:
                 progress = _progress_of(copied, pending)
                 measured += [_measured(item) for item in pending[: len(pending) - len(progress)]]

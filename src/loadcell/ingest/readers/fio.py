@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.ingest import fio_times
 from loadcell.ingest.base import OUTPUT_INCOMPLETE, Measured, PrintedTotal, Reading, Unread
+from loadcell.ingest.printed_numbers import integer
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
 from loadcell.ingest.text import documents
 from loadcell.model.message import Labels
@@ -96,7 +97,7 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
         if process.get("error"):
             errors[f"errno {process['error']}"] += int(process.get("total_err", 1) or 1)
     # one entry of several processes is what `group_reporting` leaves
-    clients = len(processes) if len(processes) > 1 else int(options.get("numjobs", 1))
+    clients = len(processes) if len(processes) > 1 else integer(str(options.get("numjobs", 1)))
     parts = []
     for direction in _DIRECTIONS:
         counted = [process[direction] for process in processes if _total_ios(process, direction)]

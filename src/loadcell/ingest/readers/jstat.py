@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
+from loadcell.ingest.printed_numbers import real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -81,7 +82,7 @@ def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
         try:
             if begun:
                 _put(samples, at_s, values, before)
-        except TooManyError:
+        except (ValueError, TooManyError):
             unread.add(line)
         before, begun = values, True
     if not names:
@@ -100,7 +101,7 @@ def _values(names: list[str], words: list[str]) -> dict[str, float] | None:
         if word in ("-", "NaN", "\ufffd", "?"):
             continue
         try:
-            values[name] = float(word.replace(",", "."))  # jstat groups nothing: a comma is a decimal one
+            values[name] = real(word.replace(",", "."))  # jstat groups nothing: a comma is a decimal one
         except ValueError:
             return None
     return values if "YGC" in values else None

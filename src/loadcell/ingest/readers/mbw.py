@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import harmonic_mean, median
 
 from loadcell.ingest.base import Measured, NotItsOutputError, PrintedTotal, Reading, Unread
+from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -39,12 +40,12 @@ def read(lines: Iterable[str]) -> Reading:
         which, name = match["which"], match["method"]
         if not runs or (name in runs[-1] and runs[-1][name].ended_by(which)):
             runs.append({})
-        method = runs[-1].setdefault(name, _Method(name, float(match["mib"])))
+        method = runs[-1].setdefault(name, _Method(name, real(match["mib"])))
         if which == "AVG":
             method.average = match["rate"]
         else:
-            method.last = int(which)
-            method.rounds.append(float(match["rate"]))
+            method.last = integer(which)
+            method.rounds.append(real(match["rate"]))
     if not runs:
         raise NotItsOutputError(OUTPUT_MBW())
     return unread.reading(method.measured() for run in runs for method in run.values())
@@ -62,11 +63,11 @@ class _Method:
 
     def ended_by(self, which: str) -> bool:
         """True if a line of this round cannot belong to it."""
-        return self.average is not None or (which != "AVG" and int(which) <= self.last)
+        return self.average is not None or (which != "AVG" and integer(which) <= self.last)
 
     def measured(self) -> Measured:
         """Its part; the average of rounds is that of their time, which is the harmonic mean of rates."""
-        average = None if self.average is None else float(self.average)
+        average = None if self.average is None else real(self.average)
         printed: tuple[PrintedTotal, ...] = ()
         if average is not None and all(self.rounds) and self.rounds:
             printed = (PrintedTotal("rounds", harmonic_mean(self.rounds), "average_mib_per_s"),)

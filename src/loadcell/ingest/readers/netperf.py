@@ -18,6 +18,7 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.printed_numbers import real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
@@ -123,18 +124,18 @@ class _Test:
     def take(self, line: str) -> bool:
         """True if the line was understood."""
         if (match := _INTERIM.match(line)) is not None:
-            length_s = float(match["s"])
-            rate = self._rate(float(match["rate"]), match["unit"].partition("/")[0])
+            length_s = real(match["s"])
+            rate = self._rate(real(match["rate"]), match["unit"].partition("/")[0])
             self.intervals.append(Interval(self.ended_s, length_s, rate))
             self.ended_s += length_s
         elif (match := _KEY.match(line)) is not None:
             self.keys[match["key"]] = match["value"].strip()
         elif _ROW.match(line) is not None:
-            self.rows.append([float(word) for word in line.split()])
+            self.rows.append([real(word) for word in line.split()])
         elif line.startswith(_NOT_CONFIDENT):
             self.settings["confidence"] = "not achieved"
         elif (match := _CONFIDENCE.match(line)) is not None:
-            self.figures["throughput_interval_percent"] = float(match[1])
+            self.figures["throughput_interval_percent"] = real(match[1])
         else:
             if (unit := _UNITS_OF_HEAD.search(line)) is not None:
                 self.unit = unit[1]
@@ -155,7 +156,7 @@ class _Test:
         if unit in _BYTES:
             self.figures["mbits_per_s"] = value * _BYTES[unit] * 8 / 1e6
         response = {
-            name: float(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
+            name: real(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
         }
         rate = self._rate(value, unit)
         printed = [PrintedTotal("Throughput", rate, totals.INTERVALS)]
@@ -181,7 +182,7 @@ class _Test:
 
     def _of_keys(self) -> tuple[float, float | None]:
         length = self.keys.get("ELAPSED_TIME")
-        return float(self.keys["THROUGHPUT"]), float(length) if length else None
+        return real(self.keys["THROUGHPUT"]), real(length) if length else None
 
     def _of_table(self) -> tuple[float, float] | None:
         """Throughput and time of the table's row; for datagrams those that arrived, in the second row."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from loadcell.ingest import devices
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
+from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 from loadcell.monitors.host import Host
@@ -63,7 +64,7 @@ class _File:
         if section == "" or section.startswith(_FACTS):
             return True
         if section == "ZZZZ":
-            self.times[float(fields[1][1:])] = _time(fields[2], fields[3])
+            self.times[real(fields[1][1:])] = _time(fields[2], fields[3])
             return True
         if section == "TOP":
             return self._process(fields)
@@ -73,12 +74,12 @@ class _File:
         head = self.heads.get(section)
         if head is None:
             return False
-        at = float(fields[1][1:])
+        at = real(fields[1][1:])
         values = {
             name: value
             for name, text in zip(head, fields[2:], strict=False)
             # -1 and -0 stand for what this kernel does not tell
-            if text.strip() and not text.strip().startswith("-") and (value := float(text)) >= 0
+            if text.strip() and not text.strip().startswith("-") and (value := real(text)) >= 0
         }
         self.samples.touch(at)
         self._put(section, at, values)
@@ -146,10 +147,10 @@ class _File:
         if head is None:
             return False
         named = dict(zip(head, fields, strict=False))
-        who = f"{named.get('Command', '')} {int(fields[1])}".strip()
+        who = f"{named.get('Command', '')} {integer(fields[1])}".strip()
         for name in ("%CPU", "ResSet"):
             if name in named:
-                self.samples.add_other(float(fields[2][1:]), who, name, float(named[name]))
+                self.samples.add_other(real(fields[2][1:]), who, name, real(named[name]))
         return True
 
 
@@ -172,9 +173,9 @@ def _core(samples: Samples, at: float, values: dict[str, float]) -> None:
 
 def _time(clock: str, day: str) -> float:
     """`10:51:41`, `20-APR-2026`: the month is English whatever the locale."""
-    hour, minute, second = map(int, clock.split(":"))
+    hour, minute, second = map(integer, clock.split(":"))
     number, month, year = day.split("-")
-    date = datetime(int(year), _MONTHS.index(month.upper()) + 1, int(number), hour, minute, second)
+    date = datetime(integer(year), _MONTHS.index(month.upper()) + 1, integer(number), hour, minute, second)
     return date.timestamp()
 
 

@@ -14,9 +14,9 @@ from loadcell.ingest.base import (
     Part,
     Reading,
     Unread,
-    number,
     understood,
 )
+from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
 from loadcell.model.message import Labels, MessageCode
@@ -146,7 +146,7 @@ class _Execution:
             # Of the two lines that old versions print, the one without the time of connecting is the
             # throughput.
             if self.tps is None or match["how"] != "including connections":
-                self.tps = float(match["tps"])
+                self.tps = real(match["tps"])
             self.reconnects = match["how"] == "including reconn"
         elif _ERROR.match(line) is not None:
             self.errors["client"] = self.errors.get("client", 0) + 1
@@ -168,7 +168,7 @@ class _Execution:
         return self.scripts[next(reversed(self.scripts))]
 
     def _interval(self, match: re.Match[str]) -> None:
-        at = float(match["at"])
+        at = real(match["at"])
         interval = interval_of(match, self.ended_s, at - self.ended_s)
         if at > EPOCH_S and self.began_s is None:
             if self.first is None:
@@ -190,24 +190,24 @@ class _Execution:
         succeeded, failed, errors = _counts(values)
         duration = values.get("duration", "").partition(" ")[0]
         clients = values.get("number of clients")
-        length_s = float(duration) if duration else succeeded / self.tps if succeeded and self.tps else None
+        length_s = real(duration) if duration else succeeded / self.tps if succeeded and self.tps else None
         if self.first is not None and self.began_s is None and length_s:
             self._begin(length_s)
         return Measured(
             self.title, "transaction", self.tps, succeeded, failed, length_s,
-            int(clients) if clients else None, _response(values), _figures(values),
+            integer(clients) if clients else None, _response(values), _figures(values),
             {**self.settings, **self._settings()}, {**errors, **self.errors}, self.intervals,
             {name: _part(script) for name, script in self.scripts.items()}, self.began_s,
         )  # fmt: skip
 
     def _settings(self) -> dict[str, str | int | float]:
         settings: dict[str, str | int | float] = {
-            key: int(value) if (value := self.values[name]).isdecimal() else value
+            key: integer(value) if (value := self.values[name]).isdecimal() else value
             for name, key in _SETTINGS.items()
             if name in self.values
         }
         if (limit := next(filter(None, map(_LATE.match, self.values)), None)) is not None:
-            settings["latency_limit_ms"] = float(limit["limit"])
+            settings["latency_limit_ms"] = real(limit["limit"])
         if self.scripts:
             weights = ((name, script.get("weight", "1").split()[0]) for name, script in self.scripts.items())
             settings["scripts"] = ", ".join(f"{name}@{weight}" for name, weight in weights)
@@ -216,9 +216,9 @@ class _Execution:
 
 def interval_of(match: re.Match[str], start_s: float, duration_s: float) -> Interval:
     """The interval of a line of progress; those skipped count as failed."""
-    counts = [int(count) for count in match.group("failed", "skipped") if count]
-    response = {} if match["mean"] == "NaN" else {"mean_ms": float(match["mean"])}
-    return Interval(start_s, duration_s, float(match["tps"]), sum(counts) if counts else None, response)
+    counts = [integer(count) for count in match.group("failed", "skipped") if count]
+    response = {} if match["mean"] == "NaN" else {"mean_ms": real(match["mean"])}
+    return Interval(start_s, duration_s, real(match["tps"]), sum(counts) if counts else None, response)
 
 
 def _name(text: str) -> str:
@@ -229,7 +229,7 @@ def _name(text: str) -> str:
 def _count(values: Mapping[str, str], name: str) -> int | None:
     """The count before a slash, a blank or a share in parentheses."""
     match = re.match(r"\d+", values.get(name, ""))
-    return int(match[0]) if match else None
+    return integer(match[0]) if match else None
 
 
 def _counts(values: Mapping[str, str]) -> tuple[int | None, int | None, dict[str, int]]:
@@ -256,7 +256,7 @@ def _part(values: Mapping[str, str]) -> Part:
 def _figures(values: Mapping[str, str]) -> dict[str, float]:
     figures: dict[str, float] = {}
     if (lag := _LAG.match(values.get("rate limit schedule lag", ""))) is not None:
-        figures |= {f"schedule_lag_{name}_ms": float(ms) for name, ms in lag.groupdict().items()}
+        figures |= {f"schedule_lag_{name}_ms": real(ms) for name, ms in lag.groupdict().items()}
     if (retries := _count(values, "total number of retries")) is not None:
         figures["retries"] = retries
     for name in values:

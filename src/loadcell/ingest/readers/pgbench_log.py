@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from loadcell import _engine
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.printed_numbers import integer
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output
@@ -73,10 +74,11 @@ def _aggregated(text: Iterable[str]) -> Reading:
     began_s = ended_s = 0
     for line in text:
         fields = line.split()
-        if len(fields) < 6 or not all(field.isdecimal() for field in fields[:6]):
+        try:
+            start, done, time_us, squares_us, low, high = map(integer, fields[:6])
+        except ValueError:
             unread.add(line)
             continue
-        start, done, time_us, squares_us, low, high = map(int, fields[:6])
         began_s = began_s or start
         rows = [*rows[-1:], [start, done, time_us]]
         if len(rows) == 2 and rows[1][0] > rows[0][0]:
@@ -96,7 +98,7 @@ def _aggregated(text: Iterable[str]) -> Reading:
     measured = Measured(
         "pgbench --aggregate-interval",
         "transaction",
-        count / length_s,
+        count / length_s if length_s else None,
         count,
         None,
         length_s,

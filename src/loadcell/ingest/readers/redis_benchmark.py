@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
-from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.printed_numbers import number, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -75,7 +76,7 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
             if _IGNORED_LINES.match(line) is None:
                 unread.add(line)
         elif (match := _DONE.match(line)) is not None:
-            values |= {"count": float(match["count"]), "s": number(match["s"])}
+            values |= {"count": real(match["count"]), "s": number(match["s"])}
         elif (match := _CLIENTS.match(line) or _PAYLOAD.match(line) or _RATE.match(line)) is not None:
             values |= {name: number(value) for name, value in match.groupdict().items()}
         elif _SUMMARY.match(line) is not None:

@@ -17,6 +17,7 @@ from loadcell.ingest.base import (
     TooManyError,
     Unread,
 )
+from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.text import documents
 from loadcell.model.message import MessageCode
@@ -145,10 +146,10 @@ class _Text:
         return self.activities
 
     def _instant(self, clock: re.Match[str]) -> float:
-        hour, half = int(clock["h"]), clock["before"] or clock["after"]
+        hour, half = integer(clock["h"]), clock["before"] or clock["after"]
         if half:
             hour = hour % 12 + (12 if half in _AFTERNOON else 0)
-        second = hour * 3600 + int(clock["m"]) * 60 + int(clock["s"])
+        second = hour * 3600 + integer(clock["m"]) * 60 + integer(clock["s"])
         if self.names in self.ended:
             self.ended.discard(self.names)
             self.clocks.pop(self.names, None)
@@ -160,7 +161,9 @@ class _Text:
             return second + midnights * 86_400.0
         # The clock's own midnight: a day of a change to summer time is no 24 hours.
         day = self.day + timedelta(days=midnights)
-        return datetime(day.year, day.month, day.day, hour, int(clock["m"]), int(clock["s"])).timestamp()
+        return datetime(
+            day.year, day.month, day.day, hour, integer(clock["m"]), integer(clock["s"])
+        ).timestamp()
 
 
 def _is_number(word: str) -> bool:
@@ -172,7 +175,7 @@ def _date(text: str) -> date | None:
 
     `08/09/24` is taken as American, which sar's own locale (C) writes.
     """
-    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    numbers = [integer(number) for number in re.findall(r"\d+", text)]
     if len(numbers) != 3:
         return None
     if numbers[0] > 31 or "年" in text:
@@ -216,7 +219,7 @@ def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
 def _timestamp(text: str) -> float:
     """`2018-04-25 03:15:02 UTC`, the same without a zone (this machine's), or seconds since 1970."""
     if text.isdecimal():
-        return float(text)
+        return real(text)
     when = datetime.fromisoformat(text.removesuffix(" UTC"))
     return (when.replace(tzinfo=UTC) if text.endswith(" UTC") else when).timestamp()
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -30,16 +31,16 @@ def read(lines: Iterable[str]) -> Reading:
     unread = Unread()
     for line in lines:
         if (match := _HOGS.match(line)) is not None:
-            hogs = {name: int(count) for count, name in _HOG.findall(match["hogs"])}
+            hogs = {name: integer(count) for count, name in _HOG.findall(match["hogs"])}
         elif (match := _ROW.match(line)) is not None:
             figures = {
-                "per_cpu_s": float(match["cpu"]),
-                "user_s": float(match["user"]),
-                "system_s": float(match["system"]),
+                "per_cpu_s": real(match["cpu"]),
+                "user_s": real(match["user"]),
+                "system_s": real(match["system"]),
             }
             name = match["name"]
-            made, took_s = int(match["ops"]), float(match["real"])
-            rate = float(match["rate"])
+            made, took_s = integer(match["ops"]), real(match["real"])
+            rate = real(match["rate"])
             measured.append(
                 Measured(name, "operation", rate, made, None, took_s, hogs.get(name), {}, figures)
             )

@@ -17,10 +17,9 @@ from loadcell.ingest.base import (
     PrintedTotal,
     Reading,
     Unread,
-    milliseconds,
-    number,
     understood,
 )
+from loadcell.ingest.printed_numbers import integer, milliseconds, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.text import Output, Table, lines, stretches
@@ -120,50 +119,50 @@ class _Execution:
                 return True
             return self._interval(line) or self._moved(line)
         if (match := shapes.BLOCK_SIZE.match(line)) is not None:
-            self.block_mib = int(match["number"]) * shapes.UNITS[match["unit"]]
+            self.block_mib = integer(match["number"]) * shapes.UNITS[match["unit"]]
         if (match := shapes.THREADS.match(line)) is not None:
-            self.threads = int(match[1])
+            self.threads = integer(match[1])
         elif (match := shapes.TRANSACTIONS.match(line)) is not None:
             self.kind, self.unit, self.count, self.rate = (
                 "oltp",
                 "transaction",
-                int(match[1]),
-                float(match[2]),
+                integer(match[1]),
+                real(match[2]),
             )
         elif (match := shapes.QUERIES.match(line)) is not None:
-            self.figures["queries_per_s"] = float(match[2])
+            self.figures["queries_per_s"] = real(match[2])
         elif (match := shapes.IGNORED.match(line)) is not None:
-            if int(match[1]):
-                self.errors["ignored"] = int(match[1])
+            if integer(match[1]):
+                self.errors["ignored"] = integer(match[1])
         elif (match := shapes.RECONNECTS.match(line)) is not None:
-            if int(match[1]):
-                self.errors["reconnect"] = int(match[1])
+            if integer(match[1]):
+                self.errors["reconnect"] = integer(match[1])
         elif (match := shapes.CPU.match(line)) is not None:
-            self.kind, self.rate = "cpu", float(match[1])
+            self.kind, self.rate = "cpu", real(match[1])
         elif (match := shapes.EVENTS.match(line)) is not None:
             self.events_per_s = match[1]
         elif (match := shapes.MEMORY.match(line)) is not None:
-            self.figures["mib_per_s"] = float(match[2])
+            self.figures["mib_per_s"] = real(match[2])
         elif (match := shapes.OPERATIONS.match(line)) is not None:
-            self.kind, self.rate = "memory", float(match[2])
+            self.kind, self.rate = "memory", real(match[2])
         elif (match := shapes.FILE.match(line)) is not None:
             self.kind = "fileio"
-            self.figures[shapes.FILE_NAMES[match[1]]] = float(match[2])
+            self.figures[shapes.FILE_NAMES[match[1]]] = real(match[2])
         elif (match := shapes.FILE_IOPS.match(line)) is not None:
             self.kind = "fileio"
             rate, moved = shapes.IOPS_NAMES[match["name"]]
-            self.figures[rate] = float(match["rate"])
+            self.figures[rate] = real(match["rate"])
             if match["mib"]:
-                self.figures[moved] = float(match["mib"])
+                self.figures[moved] = real(match["mib"])
         elif (match := shapes.OLD_FILE.match(line)) is not None:
             self.kind = "fileio"
-            self.figures["mib_per_s"] = float(match[1]) * {"K": 2**-10, "M": 1, "G": 2**10}[match[2]]
+            self.figures["mib_per_s"] = real(match[1]) * {"K": 2**-10, "M": 1, "G": 2**10}[match[2]]
         elif (match := shapes.OLD_FILE_RATE.match(line)) is not None:
-            self.kind, self.rate = "fileio", float(match[1])
+            self.kind, self.rate = "fileio", real(match[1])
         elif (match := shapes.TIME.match(line)) is not None:
-            self.duration_s = float(match[1])
+            self.duration_s = real(match[1])
         elif (match := shapes.COUNT.match(line)) is not None:
-            self.events = int(match[1])
+            self.events = integer(match[1])
         elif (match := shapes.LATENCY.match(line)) is not None:
             name = {"min": "min_ms", "avg": "mean_ms", "max": "max_ms"}.get(match[1])
             name = name or (f"p{match[2]}_ms" if match[2] else None)
@@ -176,11 +175,11 @@ class _Execution:
         elif shapes.LAST.match(line) is not None:
             self._end()
         elif (match := shapes.DEADLOCKS.match(line)) is not None:
-            if int(match[1]):
-                self.errors["deadlock"] = int(match[1])
+            if integer(match[1]):
+                self.errors["deadlock"] = integer(match[1])
         elif (match := shapes.REPEATED.match(line)) is not None:
             if repeated:
-                self.errors["fatal"] += int(match[1])
+                self.errors["fatal"] += integer(match[1])
         elif shapes.FATAL.match(line) is not None:
             self.errors["fatal"] = self.errors.get("fatal", 0) + 1
             self.failed_line = True
@@ -212,9 +211,9 @@ class _Execution:
         at = number(match["at"])
         failed = match.groupdict().get("errors")
         length = at - self.ended_s
-        response = {f"p{match['rank']}_ms": float(match["late"])} if float(match["late"]) else {}
-        lost = None if failed is None else round(float(failed) * length)
-        self.intervals.append(Interval(self.ended_s, length, float(match["tps"]), lost, response))
+        response = {f"p{match['rank']}_ms": real(match["late"])} if real(match["late"]) else {}
+        lost = None if failed is None else round(real(failed) * length)
+        self.intervals.append(Interval(self.ended_s, length, real(match["tps"]), lost, response))
         self.ended_s = at
         return True
 
@@ -224,9 +223,9 @@ class _Execution:
         if match is None or self.block_mib is None:
             return False
         groups = match.groupdict()
-        moved_mib = sum(float(groups[name]) for name in shapes.MOVED if name in groups)
-        rate = moved_mib / self.block_mib + float(groups.get("syncs", 0))
-        response = {f"p{groups['rank']}_ms": float(groups["late"])} if "rank" in groups else {}
+        moved_mib = sum(real(groups[name]) for name in shapes.MOVED if name in groups)
+        rate = moved_mib / self.block_mib + real(groups.get("syncs", "0"))
+        response = {f"p{groups['rank']}_ms": real(groups["late"])} if "rank" in groups else {}
         at = number(groups["at"])
         self.intervals.append(Interval(self.ended_s, at - self.ended_s, rate, None, response))
         self.ended_s = at
@@ -270,7 +269,7 @@ class _Execution:
         per_s = count / self.duration_s if count is not None and self.duration_s else None
         rates = [self.figures[name] for name, _ in shapes.IOPS_NAMES.values() if name in self.figures]
         if rate is None:
-            rate = float(self.events_per_s) if self.events_per_s else per_s
+            rate = real(self.events_per_s) if self.events_per_s else per_s
         if rate is None and rates:
             rate = sum(rates)
         if rate is None:

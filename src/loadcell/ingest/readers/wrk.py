@@ -12,10 +12,9 @@ from loadcell.ingest.base import (
     PrintedTotal,
     Reading,
     Unread,
-    milliseconds,
-    number,
     understood,
 )
+from loadcell.ingest.printed_numbers import integer, milliseconds, number
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.totals import printed_total
 from loadcell.model.message import MessageCode
@@ -105,7 +104,7 @@ class _Execution:
     def take(self, line: str) -> bool:
         """True if the line was understood."""
         if (match := _SIZE.match(line)) is not None:
-            self.clients = int(match["clients"])
+            self.clients = integer(match["clients"])
         elif (match := _LATENCY.match(line)) is not None:
             self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev", "max")}
         elif (match := _DISTRIBUTION.match(line)) is not None:
@@ -120,16 +119,18 @@ class _Execution:
             if rank < 100 and not self.uncorrected:
                 self.response[f"p{rank:g}_ms"] = milliseconds(match["time"])
         elif (match := _COUNT.match(line)) is not None:
-            self.count, self.duration_s = int(match["count"]), milliseconds(match["time"]) / 1e3
+            self.count, self.duration_s = integer(match["count"]), milliseconds(match["time"]) / 1e3
         elif (match := _RATE.match(line)) is not None:
             self.rate_per_s = number(match[1])
         elif (match := _SOCKETS.match(line)) is not None:
             names = ("connect", "read", "write", "timeout")
             self.errors |= {
-                name: int(count) for name, count in zip(names, match.groups(), strict=True) if int(count)
+                name: integer(count)
+                for name, count in zip(names, match.groups(), strict=True)
+                if integer(count)
             }
         elif (match := _STATUS.match(line)) is not None:
-            self.errors["status"] = int(match[1])
+            self.errors["status"] = integer(match[1])
         else:
             return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True

@@ -1,0 +1,111 @@
+"""Numbers that no tool prints: refused where text becomes a number, with file, line and finding."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from ingest.made import made
+from ingest.test_bad_input import OUTPUTS, call, refused
+from loadcell import ingest
+from loadcell.ingest.printed_numbers import UnusableNumberError, count, integer, number, real
+
+DIGITS = "9" * 5_000
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "nan", "1e999", "1_000", DIGITS, "1e30", "", "12x"])
+def test_what_no_tool_prints_is_no_number(text: str) -> None:
+    for parse in (real, integer, number, count):
+        with pytest.raises(UnusableNumberError) as raised:
+            parse(text)
+        assert len(str(raised.value)) < 100
+
+
+@pytest.mark.parametrize("text", ["1,5", "1.5", "1e3"])
+def test_a_count_is_whole(text: str) -> None:
+    with pytest.raises(UnusableNumberError, match="is no whole number"):
+        integer(text)
+    assert count("1,234") == 1234
+    with pytest.raises(UnusableNumberError, match="is no whole number"):
+        count("1,5")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("Complete requests:      500", "Complete requests:      1,5", "line 23: '1,5' is no whole number"),
+        (
+            "Failed requests:        0",
+            f"Failed requests:        {DIGITS}",
+            "is a number of more than 64 bits",
+        ),
+        ("Time taken for tests:   0.638", "Time taken for tests:   inf", "line 22: 'inf' is no number"),
+    ],
+)
+def test_a_result_of_unusable_numbers_names_its_line(
+    tmp_path: Path, old: str, new: str, finding: str
+) -> None:
+    text = (OUTPUTS / "ab.txt").read_text()
+    assert old in text
+    file = tmp_path / "ab.txt"
+    file.write_text(text.replace(old, new))
+    for tool in ("ab", "auto"):
+        message = refused(tmp_path, tool, file)
+        assert str(file) in message
+        assert finding in message
+        assert len(message) < 1_500
+
+
+@pytest.mark.parametrize(
+    ("value", "finding"),
+    [
+        (DIGITS, "is a number of more than 64 bits"),
+        ("1e999", "'1e999' is a number of more than 64 bits"),
+        ("NaN", "'NaN' is no number"),
+        ("-Infinity", "'-Infinity' is no number"),
+        ('"many"', "nothing was measured in"),
+        ("[1]", "nothing was measured in"),
+        ("-5", "which is no usable value"),
+    ],
+)
+def test_json_of_unusable_numbers_names_its_line(tmp_path: Path, value: str, finding: str) -> None:
+    text = (OUTPUTS / "fio.json").read_text()
+    begin = text.index('"iops" : ') + len('"iops" : ')
+    file = tmp_path / "fio.json"
+    file.write_text(text[:begin] + value + text[text.index(",", begin) :])
+    message = refused(tmp_path, "fio", file)
+    assert finding in message
+    if "64 bits" in finding or "no number" in finding:
+        assert f"in line {text.count(chr(10), 0, begin) + 1}" in message
+
+
+def test_half_a_character_in_json_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "fio.json"
+    text = (OUTPUTS / "fio.json").read_text()
+    file.write_text(text.replace('"jobname" : "', '"jobname" : "a\\ud800b \\ud83d\\ude00 ', 1))
+    run = made(tmp_path / "out", "fio", file)
+    assert {str(trial.levels.get("part", "")) for trial in run.trials} >= {"a\ufffdb \U0001f600 rr read"}
+
+
+def test_a_count_in_a_table_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text('tps,done\n10,"1,5"\n11,3\n1e308,3\n')
+    result = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "succeeded=done")
+    assert result.exit_code == 0, result.output
+    assert "2 lines" in result.output
+
+
+def test_text_becomes_a_number_in_one_module() -> None:
+    """Only `printed_numbers` calls `int` or `float` on text: matches, groups, fields and words."""
+    calls = []
+    for path in Path(ingest.__path__[0]).rglob("*.py"):
+        if path.name in ("printed_numbers.py", "write_run.py"):  # the latter formats numbers
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("int", "float"):
+                text = ast.unparse(node.args[0])
+                if any(sign in text for sign in ("match[", "match.", "words", "fields", "text", "groups")):
+                    calls.append(f"{path.name}: {ast.unparse(node)}")
+    assert calls == []
