@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.analysis import saturation, separation, steadiness
+from loadcell.analysis import saturation, steadiness, tukey
 from loadcell.analysis import usl as law
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import best_of
-from loadcell.analysis.separation import Separation
 from loadcell.analysis.sweep import speed_of, sweeps
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
 from loadcell.stats.repeats import interval
 from stats.simulated import factorial, sweep
@@ -30,13 +30,13 @@ def identical(count: int, repeats: int, *, noise: float, drift: float, seed: int
     )
 
 
-def alike(count: int, repeats: int, *, noise: float, drift: float, seed: int) -> Separation:
-    """The separation of such treatments."""
+def alike(count: int, repeats: int, *, noise: float, drift: float, seed: int) -> TukeyTest:
+    """Tukey's test of such treatments."""
     chance = np.random.default_rng(seed)
     values = chance.normal(0, noise, (count, repeats)) + chance.normal(0, drift, repeats)
     row, block = np.indices(values.shape)
     fitted = additive.fit(values.ravel(), row.ravel(), block.ravel())
-    return Separation({}, fitted, separation.least_difference(fitted))
+    return TukeyTest(fitted)
 
 
 @pytest.mark.parametrize(("count", "repeats"), [(2, 10), (4, 6), (8, 10), (16, 10), (32, 20)])
@@ -45,9 +45,8 @@ def test_identical_treatments_are_seldom_called_different(count: int, repeats: i
     false = 0
     for seed in range(1000):
         result = alike(count, repeats, noise=0.03, drift=drift, seed=seed)
-        assert result.fitted is not None
         top = int(result.fitted.rows.argmax())
-        false += any(result.difference(row, top) > 0 for row in range(count))
+        false += any(result.differ(row, top) for row in range(count))
     title = f"{count} identical treatments, {repeats} repeats, blocks {drift:.0%} apart: one called different"
     at_most(title, false / 1000, 0.065)
 
@@ -62,7 +61,7 @@ def test_a_true_difference_of_two_treatments_is_found() -> None:
     apart = 0
     for seed in range(RUNS):
         runs = list(sweep({1: 1000.0, 2: 1050.0}, 10, noise=0.03, drift=0.05, seed=seed))
-        apart += separation.of(runs, speed_of).apart(*runs) is True
+        apart += tukey.of(runs, speed_of).differ(*runs) is True
     at_least("two treatments 5% apart, 10 blocks, 3% noise: significant", apart / RUNS, 0.85)
 
 

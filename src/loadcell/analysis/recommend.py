@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loadcell.analysis import separation
+from loadcell.analysis import tukey
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout, asked
-from loadcell.analysis.separation import Separation
 from loadcell.analysis.sweep import speed_of
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.analysis.tukey import TreatmentTest
 from loadcell.model.message import Count, Factor, Message, MessageCode, Milliseconds, Rate, Severity, Share
 
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
@@ -32,7 +32,7 @@ class Best:
     """The treatment with the highest median throughput among those measured.
 
     `lowest` has the lowest median; `tied` are treatments that do not differ significantly from the best one
-    (`separation`). `factor` is the key of a numeric factor, the others fixed, and `last` the highest level
+    (`tukey`). `factor` is the key of a numeric factor, the others fixed, and `last` the highest level
     tried; `at_edge` is true where the best treatment has that level.
     """
 
@@ -48,13 +48,13 @@ def _throughput(treatment: Treatment) -> float:
     return treatment.throughput.median or 0.0
 
 
-def _not_apart(treatment: Treatment, other: Treatment, separation: Separation) -> bool:
+def _alike(treatment: Treatment, other: Treatment, test: TreatmentTest) -> bool:
     """True if two treatments do not differ significantly in this run.
 
     Without repeats only equal values are alike.
     """
-    apart = separation.apart(treatment, other)
-    return treatment.throughput.median == other.throughput.median if apart is None else not apart
+    differ = test.differ(treatment, other)
+    return treatment.throughput.median == other.throughput.median if differ is None else not differ
 
 
 def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
@@ -63,13 +63,13 @@ def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
     if not measured:
         return None
     best = max(measured, key=_throughput)
-    speeds = separation.of(measured, speed_of)
+    speeds = tukey.of(measured, speed_of)
     line = _line_through(best, measured, layout)
     tried = _line_through(best, treatments, layout)
     return Best(
         treatment=best,
         lowest=min(measured, key=_throughput),
-        tied=tuple(other for other in measured if other is not best and _not_apart(best, other, speeds)),
+        tied=tuple(other for other in measured if other is not best and _alike(best, other, speeds)),
         last=line[-1] if line else None,
         at_edge=len(line) >= 3 and tried[-1] is best,
         factor=layout.x.key if layout.x is not None else None,
@@ -144,8 +144,8 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
     lowest = min(measured, key=_speed)
     above = _above(choice, treatments, layout)
-    speeds = separation.of(measured, speed_of)
-    tails = None if tail is None else separation.of(measured, partial(_positive, tail))
+    speeds = tukey.of(measured, speed_of)
+    tails = None if tail is None else tukey.of(measured, partial(_positive, tail))
     # Where none is beaten, by what was chosen or by the fastest, all are alike to the fastest.
     founded = len(sound) < 2 or any(
         _beaten(item, rival, tail, speeds, tails) for rival in (choice, best) for item in sound
@@ -158,7 +158,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         tail=tail,
         gain_times=_speed(choice) / _speed(lowest) if _speed(lowest) else float("inf"),
         lost_share=1 - _speed(choice) / _speed(best),
-        alike=tuple(item for item in sound if item is not here and _not_apart(item, here, speeds)),
+        alike=tuple(item for item in sound if item is not here and _alike(item, here, speeds)),
         founded=founded,
         next_broke=above if above is not None and not _ended_well(above) else None,
         unsound=not _sound(choice),
@@ -167,17 +167,17 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
 
 
 def _beaten(
-    other: Treatment, choice: Treatment, tail: str | None, speeds: Separation, tails: Separation | None
+    other: Treatment, choice: Treatment, tail: str | None, speeds: TreatmentTest, tails: TreatmentTest | None
 ) -> bool:
     """True if repeats tell that the choice is faster, or its tail shorter."""
-    if _speed(other) < _speed(choice) and not _not_apart(other, choice, speeds):
+    if _speed(other) < _speed(choice) and not _alike(other, choice, speeds):
         return True
     if tail is None or tails is None:
         return False
     here, there = choice.latency_ms(tail), other.latency_ms(tail)
     if here is None or there is None or there <= here:
         return False
-    return tails.apart(other, choice) is not False
+    return tails.differ(other, choice) is not False
 
 
 def _positive(key: str, trial: Trial) -> float | None:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from loadcell.analysis import usl
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.recommend import NEARLY
-from loadcell.analysis.separation import Separation, least_difference
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.analysis.usl import FEWEST_LOADS, Usl
 from loadcell.model.message import (
     Argument,
@@ -152,10 +152,10 @@ def _mark(values: Indices | NDArray[np.intp], resampled: Indices | NDArray[np.in
 def _peak(speed: Additive) -> Mark:
     """The level of highest throughput, and the range of levels not significantly lower by Tukey's test."""
     at = int(speed.rows.argmax())
-    separation = Separation({}, speed, least_difference(speed))
-    if separation.least is None or speed.variance is None:
+    test = TukeyTest(speed)
+    if test.least_difference is None or speed.variance is None:
         return Mark(at)
-    alike = [row for row in range(len(speed.rows)) if separation.difference(row, at) <= 0]
+    alike = [row for row in range(len(speed.rows)) if not test.differ(row, at)]
     return Mark(at, min(alike), max(alike))
 
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis.separation import Separation, least_difference
 from loadcell.analysis.sweep import Sweep
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, Additive, Floats
 
@@ -195,11 +195,8 @@ def _falls(speed: Additive) -> bool:
     A closed network that only rises to its ceiling bends otherwise than the law, which then fits it best with
     a peak that is not there.
     """
-    least, top = least_difference(speed), int(speed.rows.argmax())
-    if least is None:
-        return False
-    separation = Separation({}, speed, least)
-    return any(separation.difference(row, top) > 0 for row in range(top + 1, len(speed.rows)))
+    test, top = TukeyTest(speed), int(speed.rows.argmax())
+    return any(test.differ(row, top) for row in range(top + 1, len(speed.rows)))
 
 
 def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:

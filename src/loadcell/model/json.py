@@ -25,7 +25,9 @@ Record = TypeVar("Record")
 
 #: Digits of the longest integer of 64 bits, with its sign.
 _MOST_DIGITS = 20
-_LONG_NUMBER = re.compile(rb"\d{19}")
+#: Every digit as 0: a run of digits is then found by a search for bytes, ten times as fast as by a pattern.
+_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG_NUMBER = b"0" * 19
 _HALF_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -58,7 +60,8 @@ class MismatchError(ValueError):
 def read(kind: type[Record], text: bytes | str) -> Record:
     """Record of this kind from JSON text. Unknown keys are ignored. Raises MismatchError."""
     try:
-        if _LONG_NUMBER.search(text if isinstance(text, bytes) else text.encode("utf-8", "replace")):
+        content = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        if _LONG_NUMBER in content.translate(_DIGITS_AS_ZEROS):
             parse(text)
         record: Record = _adapter(_class(kind)).validate_json(text, strict=True)
     except ValidationError as error:
@@ -75,7 +78,7 @@ def parse(text: bytes | str) -> JsonValue:
     try:
         content = text.decode("utf-8") if isinstance(text, bytes) else text
         value = json.loads(content, parse_int=_integer)
-        if _HALF_SURROGATE.search(content):
+        if "\\u" in content and _HALF_SURROGATE.search(content):
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise MismatchError(None) from None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 
 #: Coverage an interval must reach to be shown.
 COVERAGE = 0.95
@@ -63,9 +63,10 @@ class Repeats:
 
         A range would grow with the number of repeats.
         """
-        if len(self.values) < 2 or not (mean := fmean(self.values)):
+        freedom = len(self.values) - 1
+        if freedom < 1 or not (mean := fmean(self.values)):
             return None
-        return stdev(self.values) / abs(mean)
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / freedom) / abs(mean)
 
 
 def coverages(n: int) -> Iterator[tuple[int, float]]:

@@ -145,13 +145,17 @@ class StoredRun:
 
         A table beside them is named `monitor.table`.
         """
-        return self._frames(lambda trial: layout.sample_files(trial).get(monitor))
+        return self._frames(lambda trial: self._sample_files[trial.name].get(monitor))
 
     def events(self) -> Frame:
         """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail
         (JSON).
         """
         return self._events
+
+    @cached_property
+    def _sample_files(self) -> dict[str, dict[str, str]]:
+        return {trial.name: layout.sample_files(trial) for trial in self.trials}
 
     @cached_property
     def _intervals(self) -> Frame:
@@ -196,9 +200,10 @@ class StoredRun:
         Files with one header are read at once: a query a file costs more.
         """
         by_header: dict[bytes, list[_TrialFile]] = {}
+        home = str(self.path / layout.TRIALS)
         for trial in self.trials:
             if (name := file_of(trial)) is not None:
-                path = self.directory(trial.name) / name
+                path = Path(home, trial.name, name)
                 if content := self.complete_lines(path, trial):
                     header = content[: content.find(b"\n") + 1]
                     by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
@@ -312,7 +317,7 @@ def _contradiction(record: TrialRecord, name: str) -> Message | None:
     if not isinstance(load, dict | None):
         return DAMAGED_KEY(key="settings.load", expected="{...}", found=str(load)[:60])
     for file in (*layout.sample_files(record).values(), *(record.files or ())):
-        if Path(file).name != file:
+        if "/" in file or file in ("", ".", ".."):
             return DAMAGED_KEY(key="files", expected=layout.INTERVALS, found=file)
     return None
 

@@ -13,8 +13,8 @@ from loadcell.analysis.compare.metrics import USUAL, USUAL_LEAST_EFFECTS, LeastE
 from loadcell.analysis.compare.ranking import Ranked, rank
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
 from loadcell.analysis.compare.verdict import Verdict, Word, judge
-from loadcell.analysis.separation import Separation, least_difference
 from loadcell.analysis.trials import Trial
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
 from loadcell.stats.cross_check import CrossCheck, cross_check
 from loadcell.stats.hodges_lehmann import Array, Effect, Pairs, Ratio, Samples
@@ -378,18 +378,17 @@ def _ranking(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
         np.array([row for _, row, _ in values], dtype=np.int64),
         additive.numbered([block for _, _, (block, _) in values]),
     )
-    separation = Separation(
-        {str(index): row for row, index in enumerate(measured)}, fitted, least_difference(fitted)
-    )
-    if separation.least is None:
+    test = TukeyTest(fitted)
+    if test.least_difference is None:
         return ()
+    row_of = {index: row for row, index in enumerate(measured)}
     means: list[float | None] = [None] * len(sides.sides)
     for index in measured:
-        change = float(fitted.rows[separation.rows[str(index)]] - fitted.rows[0])
+        change = float(fitted.rows[row_of[index]] - fitted.rows[0])
         means[index] = math.exp(change if metric.higher_is_better else -change)
 
     def is_significant(first_index: int, other: int) -> bool:
-        return separation.difference(separation.rows[str(first_index)], separation.rows[str(other)]) > 0
+        return bool(test.differ(row_of[first_index], row_of[other]))
 
     return tuple(rank(means, is_significant))
 
