@@ -127,7 +127,7 @@ def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dic
 def _command(tool: str, text: Path, home: Path) -> Cost:
     """The command as people call it."""
     program = str(Path(sys.executable).with_name("loadcell"))
-    return _cost([program, "import", tool, str(text), "--out", str(home / "results")])
+    return _cost([program, "import", tool, str(text), "--results", str(home / "results")])
 
 
 LOOP = "import sys\ncount = 0\nfor line in open(sys.argv[1]):\n    count += 1\nprint(count)"

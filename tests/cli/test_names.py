@@ -38,7 +38,7 @@ def test_a_name_that_is_too_long_is_a_wrong_call(
 def test_an_import_stays_in_the_results(name: str, tmp_path: Path) -> None:
     output = tmp_path / "any.txt"
     output.write_text("text")
-    words = ["import", "auto", str(output), "--out", str(tmp_path / "results"), "--name", name]
+    words = ["import", "auto", str(output), "--results", str(tmp_path / "results"), "--name", name]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 2
     assert "cannot be the name of a directory" in result.stderr

@@ -49,7 +49,15 @@ def test_an_import_of_a_pipe_says_that_it_waits(pipe: Path, monkeypatch: pytest.
 
     writer = threading.Thread(target=write)
     writer.start()
-    words = ["import", "csv", str(pipe), "--column", "throughput=tps", "--out", str(pipe.parent / "results")]
+    words = [
+        "import",
+        "csv",
+        str(pipe),
+        "--column",
+        "throughput=tps",
+        "--results",
+        str(pipe.parent / "results"),
+    ]
     result = CliRunner().invoke(main, words)
     writer.join()
     assert result.stderr.startswith(f"waiting for {pipe}")

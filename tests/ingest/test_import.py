@@ -23,7 +23,7 @@ DATA = Path(__file__).parent / "storages.csv"
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
 
 
 def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_bytes()
 
 
 def call(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home / "out")], input=stdin)
+    return CliRunner().invoke(
+        main, ["import", *map(str, arguments), "--results", str(home / "out")], input=stdin
+    )
 
 
 def refused(home: Path, *arguments: str | Path) -> str:

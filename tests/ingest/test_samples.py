@@ -43,7 +43,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
 
 
 def sadf(*instants: int) -> str:

@@ -74,7 +74,7 @@ def test_intervals_are_compared_where_they_cover_the_duration(columns: bool) -> 
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--out", str(home)])
+    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
 
 
 def test_a_total_that_disagrees_is_a_warning_and_stands_in_the_report(tmp_path: Path) -> None:

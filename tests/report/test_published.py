@@ -46,7 +46,7 @@ def imported(home: Path, rows: list[str], *mapped: str) -> Path:
     columns = [argument for column in mapped for argument in ("--column", column)]
     done = CliRunner().invoke(
         main,
-        ["import", "csv", str(home / "table.csv"), *columns, "--out", str(home / "results")],
+        ["import", "csv", str(home / "table.csv"), *columns, "--results", str(home / "results")],
         prog_name="loadcell",
     )
     assert done.exit_code == 0, done.output

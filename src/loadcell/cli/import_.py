@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,12 @@ from loadcell.cli import language
 from loadcell.cli import messages as cli_messages
 from loadcell.cli.arguments import language_option
 from loadcell.cli.streams import echo, echo_json
-from loadcell.ingest import base, csv_table, read, totals, write_run
+from loadcell.ingest import base, csv_table, dating, read, totals, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
 from loadcell.report import brief, publish
 from loadcell.report.render import json, terminal
+from loadcell.store import find as run_finder
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Source
@@ -49,12 +51,22 @@ _LONGEST_NAME = 200
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("results"),
-    show_default=True,
     metavar="DIR",
-    help="The directory of all results; the run becomes a directory in it.",
+    help="The run's directory. Default: results/<name>/<time>-<id>.",
+)
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The directory of all results, in place of ./results; the run becomes a directory in it.",
 )
 @click.option("--name", metavar="NAME", help="The name that the run is filed under. Default: the tool's.")
+@click.option(
+    "--date",
+    metavar="TIME",
+    help="When the first execution began (2026-06-28, 2026-06-28T10:00+08:00). Default: as the text says, "
+    "else when the file was written.",
+)
 @click.option("--title", help="The report's title. Default: the name.")
 @click.option(
     "--by-file", is_flag=True, help="Files are levels of a factor; without it, executions alike are repeats."
@@ -89,13 +101,16 @@ _LONGEST_NAME = 200
 @language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
-    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool,
-    settings: tuple[str, ...],
+    tool: str, files: tuple[Path, ...], out: Path | None, results: Path | None, name: str | None,
+    date: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
     if name is not None and not _is_one_directory(name):
         raise language.CallError(cli_messages.CALL_IMPORT_NAME(name=repr(name)))
+    if out is not None and results is not None:
+        raise language.CallError(cli_messages.CALL_OUT_RESULTS())
+    date_s = None if date is None else dating.parse(date, time.time())
     # the report is made ready by a separate process while the files are read
     with publish.Prewarm() as page, input_files.Inputs() as inputs:
         plain = inputs.plain(files)
@@ -113,9 +128,9 @@ def import_(
             raise inputs.naming(error) from None
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = write_run.write(
-            arranged, sources, results=out, name=filed,
+            arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,
             title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-            command=["loadcell", *sys.argv[1:]],
+            command=["loadcell", *sys.argv[1:]], date_s=date_s,
         )  # fmt: skip
         context = page.publish(path, lang)
     _tell(path, context, sources, as_json=as_json)
@@ -147,4 +162,16 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
             echo(language.written(remark), err=True)
         for remark in totals.remarks(source.name, reading.measured, reading.samples):
             echo(language.written(remark), err=True)
+    _say_dates(path, context)
     echo(language.written(cli_messages.RUN_PATH(path=path)), err=True)
+
+
+def _say_dates(path: Path, context: ReportContext) -> None:
+    """Print what dates the run, and which run `last` is where it is not this one."""
+    for file in context.stored.run.imported or ():
+        if file.dated is not None and file.measured_utc is not None:
+            echo(language.written(dating.remark(file.file, file.dated, file.measured_utc)), err=True)
+    runs = run_finder.runs_under(run_finder.DEFAULT_RESULTS)
+    if runs and path in runs[:-1]:
+        remark = cli_messages.IMPORT_NOT_LAST(last=runs[-1], id=path.name.rpartition("-")[2])
+        echo(language.written(remark), err=True)

@@ -6,6 +6,7 @@ import platform
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from loadcell import __version__
 from loadcell.analysis.error_codes import meaning
+from loadcell.ingest import dating
 from loadcell.ingest import totals as printed_totals
 from loadcell.ingest.base import (
     IMPORT_UNREAD,
@@ -25,6 +27,7 @@ from loadcell.ingest.base import (
     batched,
 )
 from loadcell.ingest.columns import UNJOINED, Column, Columns
+from loadcell.ingest.dating import Dated
 from loadcell.ingest.read import Arranged, Execution, Watched
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model import run_record
@@ -59,11 +62,13 @@ from loadcell.store.layout import (
     REACH_COLUMNS,
     SAMPLE_HEAD,
     SCHEMA,
+    StoreError,
     new_run_directory,
 )
-from loadcell.store.write import RunWriter, TrialWriter, sync_directory
+from loadcell.store.write import RunWriter, TrialWriter, is_free, sync_directory
 
 IMPORT_NOTHING_MEASURED = MessageCode("import.nothing-measured", sources=list, lines=Message)
+IMPORT_OUT_EXISTS = MessageCode("import.out-exists", path=str)
 
 #: Digits behind the point in all files of a trial.
 _DIGITS = 6
@@ -80,8 +85,10 @@ def write(
     name: str,
     title: str,
     command: Sequence[str],
+    out: Path | None = None,
+    date_s: float | None = None,
 ) -> Path:
-    """A new run directory under `results`.
+    """A new run directory under `results`, or `out`; it is dated by `date_s`, by the texts, or by the files.
 
     Raises ImportProblemError when nothing was measured, and StoreError.
     """
@@ -92,24 +99,30 @@ def write(
                 sources=[source.name for source in sources], lines=IMPORT_UNREAD(count=unread)
             )
         )
-    path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
+    now = datetime.now(UTC)
+    dated = dating.dates(arranged.executions, date_s, now.timestamp())
+    began = datetime.fromtimestamp(min(date.at_s for date in dated), UTC)
+    path = out or new_run_directory(results, name, began, secrets.token_hex(3))
+    if out is not None and not is_free(out):
+        raise StoreError(IMPORT_OUT_EXISTS(path=out))
+    record = _run(arranged, sources, dated, name, title, command)
     writer = RunWriter(path)
     joined = _joined(arranged)
     reaching = max(joined) > 1
     try:
-        writer.write_run(_run(arranged, sources, name, title, command, state="running"))
+        writer.write_run(replace(record, ended_utc=None, state="running"))
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
-            when_ns = execution.source.path.stat().st_mtime_ns
+            date = dated[number - 1]
             trial = writer.trial(_trial_name(number, execution))
             intervals = Intervals.of(execution.measured.intervals)
             if len(intervals):
-                began_s = execution.measured.began_s
+                began_s = date.at_s if date.began else None
                 trial.text(INTERVALS, _interval_table(intervals.columns(), began_s, reaching=reaching))
             monitors = _write_samples(trial, execution)
-            trial.finish(_trial(number, execution, utc_text(when_ns), monitors, joined[number - 1]))
+            trial.finish(_trial(number, execution, date, monitors, joined[number - 1]))
         _keep(path, sources)
-        writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
+        writer.write_run(record)
     finally:
         writer.close()
     return path
@@ -149,13 +162,18 @@ def _executions(source: Source) -> int:
 def _run(
     arranged: Arranged,
     sources: Sequence[Source],
+    dated: Sequence[Dated],
     name: str,
     title: str,
     command: Sequence[str],
-    *,
-    state: str,
 ) -> RunRecord:
+    """Record of the finished run, which began and ended when its executions did."""
     now = utc_text()
+    pairs = list(zip(arranged.executions, dated, strict=True))
+    ends = [_ended(execution, date) for execution, date in pairs]
+    first: dict[str, Dated] = {}
+    for execution, date in sorted(pairs, key=lambda pair: pair[1].at_s):
+        first.setdefault(execution.source.name, date)
     return RunRecord(
         schema=SCHEMA,
         plan_name=name,
@@ -182,16 +200,22 @@ def _run(
         ),
         loadcell_version=__version__,
         python=platform.python_version(),
-        started_utc=now,
-        ended_utc=now if state == "finished" else None,
-        state=state,
+        started_utc=min(dated, key=lambda date: date.at_s).utc,
+        ended_utc=max(ends, key=lambda date: date.at_s).utc,
+        state="finished",
         executions=(run_record.Execution(0, now, now, "imported"),),
         command=tuple(command),
-        imported=tuple(map(_imported, sources)),
+        imported=tuple(_imported(source, first.get(source.name)) for source in sources),
     )
 
 
-def _imported(source: Source) -> ImportedFile:
+def _ended(execution: Execution, date: Dated) -> Dated:
+    """The end of an execution: a file's time is that already."""
+    length_s = execution.measured.duration_s or 0.0
+    return replace(date, at_s=date.at_s + length_s) if date.began else date
+
+
+def _imported(source: Source, date: Dated | None) -> ImportedFile:
     reading = source.reading
     return ImportedFile(
         file=source.name,
@@ -201,6 +225,8 @@ def _imported(source: Source) -> ImportedFile:
         samples=0 if reading.samples is None else len(reading.samples),
         unread=reading.unread,
         examples=tuple(reading.examples),
+        dated=None if date is None else date.by,
+        measured_utc=None if date is None else date.utc,
     )
 
 
@@ -233,16 +259,12 @@ def _settings(execution: Execution) -> JsonObject:
 
 
 def _trial(
-    number: int, execution: Execution, when_utc: str, monitors: Mapping[str, MonitorRecord], joined: int = 1
+    number: int, execution: Execution, date: Dated, monitors: Mapping[str, MonitorRecord], joined: int = 1
 ) -> TrialRecord:
-    """Record of an imported trial; `when_utc` is when the output was written, for tools that do not report
-    when they began.
-
-    `joined` is the number of printed intervals that one of its intervals stands for.
+    """Record of an imported trial; `joined` is the number of printed intervals that one of its intervals
+    stands for.
     """
     measured, tool = execution.measured, execution.source.tool
-    if measured.began_s is not None:
-        when_utc = _at_utc(measured.began_s)
     succeeded, failed = measured.succeeded or 0, measured.failed or 0
     attempted = succeeded + failed
     totals = Totals(
@@ -267,10 +289,10 @@ def _trial(
         values=dict(execution.levels),
         block=execution.repeat,
         unit=measured.unit,
-        started_utc=when_utc,
-        ended_utc=when_utc,
+        started_utc=date.utc,
+        ended_utc=_ended(execution, date).utc,
         settings=_settings(execution),
-        measure=None if measured.duration_s is None else Window(measured.duration_s, 0, when_utc),
+        measure=None if measured.duration_s is None else Window(measured.duration_s, 0, date.utc),
         totals=totals,
         operations={name: _operation(part, measured.duration_s) for name, part in measured.parts.items()},
         monitors=monitors,

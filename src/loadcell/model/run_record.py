@@ -104,6 +104,9 @@ class RunVerdict:
 class ImportedFile:
     """A file that was imported: how many executions and samples were read, and lines that were not
     understood.
+
+    `measured_utc` is when the first of its executions began. `dated` is what says so: `option` (`--date`),
+    `text` (times in it), `file` (when it was written) or `import` (when it was read from a pipe).
     """
 
     file: str
@@ -113,6 +116,8 @@ class ImportedFile:
     samples: int = 0
     unread: int = 0
     examples: tuple[str, ...] = ()
+    dated: Annotated[str | None, OMITTED] = None
+    measured_utc: Annotated[str | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +161,9 @@ class RunRecord:
     resumed_by: str = RUN_COMMAND
     anonymous: Annotated[bool | None, OMITTED] = None
     imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None
+
+    @property
+    def imported_utc(self) -> str | None:
+        """When a run was imported; `started_utc` is when what is in it was measured."""
+        first = self.executions[0] if self.executions else None
+        return first.started_utc if first and first.how == "imported" else self.started_utc

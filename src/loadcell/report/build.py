@@ -78,6 +78,7 @@ def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     state = context.stored.state
     state_text = context.texts.or_none(STATE(state)) or context.texts("state.unknown")
     badges: list[tuple[str, Tone]] = [(state_text, "good" if state == "finished" else "caution")]
-    if when := minute(context.stored.run.started_utc):
+    run = context.stored.run
+    if when := minute(run.imported_utc if context.imported else run.started_utc):
         badges.append((context.texts("badge.imported", when=when) if context.imported else f"{when} UTC", ""))
     return [*badges, *((name, "") for name in context.stored.hostnames)]

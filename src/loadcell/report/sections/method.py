@@ -100,7 +100,7 @@ def _lengths(context: ReportContext) -> list[tuple[str, str]]:
 def _of_imported(context: ReportContext) -> list[tuple[str, str]]:
     """When files were read, and when what is in them was run; nothing of it was planned here."""
     texts, run = context.texts, context.stored.run
-    entries = [(texts("method.imported"), _second(run.started_utc))]
+    entries = [(texts("method.imported"), _second(run.imported_utc))]
     began = sorted(record.started_utc for record in context.stored.trials if record.started_utc)
     if began:
         ends = dict.fromkeys(_second(second) for second in (began[0], began[-1]))
