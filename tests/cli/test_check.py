@@ -31,6 +31,30 @@ def check(directory: Path, text: str, *options: str) -> Result:
     return CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", str(path), *options])
 
 
+SWITCHED = """\
+target: {postgres: {}}
+workload: {sysbench: {script: oltp_read_only}}
+load: {clients: 1}
+factors: {system: {pg: {target: {postgres: {}}}, maria: {target: {mysql: {}}}}}
+"""
+
+
+def test_targets_that_a_factor_switches_are_listed_with_their_monitors(tmp_path: Path) -> None:
+    page = squeezed(check(tmp_path, SWITCHED).stdout)
+    assert "target postgres, mysql workload" in page
+    assert "monitors postgres: host, target, postgres mysql: host, target" in page
+    assert json.loads(check(tmp_path, SWITCHED, "--json").stdout)["targets"] == [
+        {"target": "postgres", "monitors": ["host", "target", "postgres"]},
+        {"target": "mysql", "monitors": ["host", "target"]},
+    ]
+    named = check(tmp_path, SWITCHED + "monitors: [host, postgres]\n")
+    assert "the monitor postgres cannot watch the target mysql" in named.stdout + named.stderr
+    by_level = SWITCHED.replace("{postgres: {}}}, maria", "{postgres: {}}, monitors.postgres: {}}, maria")
+    assert "monitors postgres: host, postgres mysql: host" in squeezed(
+        check(tmp_path, by_level + "monitors: [host]\n").stdout
+    )
+
+
 def squeezed(text: str) -> str:
     return " ".join(text.split())
 

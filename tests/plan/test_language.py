@@ -171,6 +171,37 @@ def test_monitors_of_one_target_watch_it_unasked_and_no_other(tmp_path: Path) ->
     assert list(read(tmp_path, on_cache).monitors) == ["host", "cache-stats"]
 
 
+#: A factor that switches the target.
+SWITCHED = PLAN.replace("mix", "calls") + (
+    "factors: {system: {database: {target: {database: {}}}, cache: {target: {cache: {}}}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        SWITCHED,
+        SWITCHED.replace("target: {database: {}}\n", "", 1),
+        SWITCHED.replace("target: {database: {}}\n", "target: {cache: {}}\n", 1),
+        PLAN.replace("mix", "calls") + "factors: {target: [{database: {}}, {cache: {}}]}\n",
+    ],
+)
+def test_each_treatment_has_the_default_monitors_of_its_target(tmp_path: Path, plan: str) -> None:
+    settings = [treatment.resolved for treatment in read(tmp_path, plan).treatments]
+    assert {setting.target_name: [*setting.monitors] for setting in settings} == {
+        "database": ["host"],
+        "cache": ["host", "cache-stats"],
+    }
+
+
+def test_an_option_of_a_default_monitor_leaves_the_others(tmp_path: Path) -> None:
+    set_by_option = read(tmp_path, SWITCHED, sets=("monitors.host.disks=false",))
+    for treatment in set_by_option.treatments:
+        assert treatment.resolved.document()["monitors"]["host"] == {"disks": False}
+    varied = read(tmp_path, PLAN + "factors: {monitors.host.disks: [true, false]}\n")
+    assert [[*treatment.resolved.monitors] for treatment in varied.treatments] == [["host"], ["host"]]
+
+
 def test_no_monitors_is_a_choice(tmp_path: Path) -> None:
     assert dict(read(tmp_path, PLAN + "monitors: []").monitors) == {}
 

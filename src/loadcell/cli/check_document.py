@@ -40,6 +40,7 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
             "target": {plan.base.target_name: _given(plan.base.target)},
             **_given_work(plan.base),
         },
+        "targets": _targets(plan),
         "placements": meanings((planned.resolved for planned in plan.treatments), topology())
         if topology
         else {},
@@ -86,6 +87,15 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
             for expectation in plan.expect
         ],
     }
+
+
+def _targets(plan: LoadedPlan) -> list[JsonObject]:
+    """Each target that treatments have, with the monitors of these: a factor can switch it."""
+    monitors: dict[str, dict[str, None]] = {}
+    for treatment in plan.treatments:
+        settings = treatment.resolved
+        monitors.setdefault(settings.target_name, {}).update(dict.fromkeys(settings.monitors))
+    return [{"target": name, "monitors": list(names)} for name, names in monitors.items()]
 
 
 def _search_values(plan: LoadedPlan) -> JsonObject | None:

@@ -85,9 +85,12 @@ class _Page:
     def _settings(self) -> Iterator[tuple[str, str]]:
         """The settings that the plan gives, one section a row; of the load, all."""
         document, write = self.document, self.texts.message
-        settings, plan_settings = document["settings"], document["given"]
+        settings, plan_settings, targets = document["settings"], document["given"], document["targets"]
+        switched = len(targets) > 1
+        if switched:  # its options are levels of the factor that switches it
+            yield "target", ", ".join(target["target"] for target in targets)
         for section in ("target", "workload"):
-            if section in plan_settings:
+            if section in plan_settings and not (switched and section == "target"):
                 name, options = next(iter(plan_settings[section].items()))
                 yield section, f"{name}: {self._options(options)}"
         for group, resolved in zip(document["groups"], self.plan.base.groups, strict=True):
@@ -103,7 +106,12 @@ class _Page:
             yield write(messages.OPEN_LOOP()), write(_offered(document["open_loop"], self.plan.base.load))
         for key, placements in document["placements"].items():
             yield f"affinity.{key}", self._placements(key, placements)
-        yield "monitors", ", ".join(settings["monitors"]) or write(messages.NONE())
+        none = write(messages.NONE())
+        monitors = [(target["target"], ", ".join(target["monitors"]) or none) for target in targets]
+        if len(dict(monitors)) > 1 and len({names for _, names in monitors}) > 1:
+            yield "monitors", "\n".join(f"{target}: {names}" for target, names in monitors)
+        else:
+            yield "monitors", monitors[0][1]
         if document["profile"]:
             [(kind, options)] = document["profile"].items()
             yield "profile", write(messages.PROFILE(options=f"{kind}: {self._options(options)}"))

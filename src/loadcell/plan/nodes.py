@@ -36,10 +36,14 @@ class Items:
 
 @dataclass(frozen=True)
 class Entry:
-    """One key of a mapping with what stands under it; `mark` is the key's."""
+    """One key of a mapping with what stands under it; `mark` is the key's.
+
+    `implied` is a default of loadcell's that holds where it fits; what is put below makes it explicit.
+    """
 
     mark: Mark
     node: Node
+    implied: bool = False
 
 
 @dataclass(frozen=True)

@@ -72,18 +72,15 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at
     all).
 
-    A plan without `monitors` gets every installed one that does not say `by_default = False` and knows the
-    target.
+    A plan without `monitors` gets every installed one that does not say `by_default = False`, as a default:
+    each treatment then has those that fit its target.
     """
     node = root.get("monitors")
     entries: dict[str, Entry] = {}
     if node is None:
-        target = root.get("target")
-        named = [name for name in target.entries if name in parts.targets] if isinstance(target, Keys) else []
         for name, part in parts.monitors.items():
-            fits = not getattr(part, "needs", None) or any(parts.fits(part, target) for target in named)
-            if getattr(part, "by_default", True) and fits:
-                entries[name] = Entry(root.mark, Keys(root.mark, {}))
+            if getattr(part, "by_default", True):
+                entries[name] = Entry(root.mark, Keys(root.mark, {}), implied=True)
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
         return root
@@ -133,7 +130,7 @@ class Resolver:
         load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
-        monitors = self._monitors(root, problems)
+        monitors = self._monitors(root, target and target[0], problems)
         if load is not None:
             load_problems = _load_problems(root, load)
             if workload is None and self._knows_load(root):  # its capabilities are not known yet
@@ -159,7 +156,7 @@ class Resolver:
         load = self._section(root, "load", Load, problems)
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
-        monitors = self._monitors(root, problems)
+        monitors = self._monitors(root, target and target[0], problems)
         if load is None:
             return None, problems
         problems.extend(_uncounted(root, load))
@@ -316,11 +313,14 @@ class Resolver:
         model: type[Options] = installed[name].Options
         return self._read(model, entry.node, (section, name), entry.mark, problems)
 
-    def _monitors(self, root: Keys, problems: list[Problem]) -> dict[str, Options]:
+    def _monitors(self, root: Keys, target: str | None, problems: list[Problem]) -> dict[str, Options]:
+        """The monitors named, and those of the default ones that fit the target."""
         node = root.get("monitors")
         entries = node.entries if isinstance(node, Keys) else {}
         monitors: dict[str, Options] = {}
         for name, entry in entries.items():
+            if entry.implied and (target is None or not self._parts.fits(self._parts.monitors[name], target)):
+                continue
             options = self._options("monitors", name, entry, self._parts.monitors, problems)
             if options is not None:
                 monitors[name] = options
