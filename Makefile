@@ -29,7 +29,7 @@ help:
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
 	@echo 'make bench   loadcell against its peers, on this machine (about 40 minutes)'
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
-	@echo 'make campaigns  damaged input in large numbers, in batches of under an hour: call it until all is done'
+	@echo 'make campaigns  damaged input and kills in large numbers, in batches of under an hour: call it until all is done'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
 setup: $(ENGINE)

@@ -1,49 +1,67 @@
 """Kills at random instants: of the runner, the worker, the server, or runner and server together.
 
 A case is one small run: it is killed and resumed several times, and then left to its end. No finished trial
-may change, and nothing may remain of the run outside its directory. In `tests`, a campaign is
-`python -m campaigns.kills CASES SEED STATE`.
+may change, no attempt may hang, and nothing may remain outside the run's directory. Namespaces give a case
+dedicated processes, System V memory, /dev/shm, /tmp and /var/tmp: all that is there at the end, the run has
+left. That takes root; for another user a case only loses nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import random
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 
 import psutil
 
 from execution.live import Live
-from loadcell.execution import workdir
 
-#: Three short trials each; the last number is how long an undisturbed run takes, in seconds.
+CASES = 1000
+
+_LOAD = "load: {clients: 2, rate: 50/s, max_backlog: 1min, warmup: 0s, duration: 300ms, interval: 100ms}"
+#: Three short trials each; the number is about how long the undisturbed run takes, in seconds.
 SYSTEMS = {
-    "redis": (
-        """
-target: {redis: {}}
-workload: {kv: {keys: 1000}}
-load: {clients: 2, rate: 200/s, warmup: 0s, duration: 300ms, interval: 100ms}
-repeats: 3
-""",
-        3.0,
-    ),
+    "redis": (f"target: {{redis: {{}}}}\nworkload: {{kv: {{keys: 1000}}}}\n{_LOAD}\nrepeats: 3\n", 3.0),
     "postgres": (
-        """
-target: {postgres: {server: embedded, settings: {fsync: off}}}
-workload: {sysbench: {script: oltp_read_write, tables: 1, table_size: 500}}
-load: {clients: 2, rate: 50/s, max_backlog: 1min, warmup: 0s, duration: 300ms, interval: 100ms}
+        f"""
+target: {{postgres: {{server: embedded, settings: {{fsync: off}}}}}}
+workload: {{sysbench: {{script: oltp_read_write, tables: 1, table_size: 500}}}}
+{_LOAD}
 repeats: 3
 """,
         6.0,
+    ),
+    "nginx": (
+        f"""
+target:
+  command:
+    command: [nginx, -e, stderr, -p, "{{work}}", -c, "{{work}}/nginx.conf"]
+    url: "http://127.0.0.1:{{port}}"
+    files:
+      nginx.conf: |
+        daemon off;
+        worker_processes 2;
+        pid {{work}}/nginx.pid;
+        events {{}}
+        http {{
+          access_log off;
+          client_body_temp_path {{work}}/body; proxy_temp_path {{work}}/proxy;
+          fastcgi_temp_path {{work}}/fastcgi; uwsgi_temp_path {{work}}/uwsgi; scgi_temp_path {{work}}/scgi;
+          server {{ listen 127.0.0.1:{{port}}; location / {{ return 200 "ok"; }} }}
+        }}
+workload: {{http: {{path: /}}}}
+{_LOAD}
+repeats: 3
+""",
+        3.0,
     ),
 }
 #: Who is killed, and by which signal.
@@ -55,73 +73,63 @@ VICTIMS = {
     "runner, in order": signal.SIGTERM,
     "runner, hung up": signal.SIGHUP,
 }
-_WORKER, _SERVERS = "loadcell.execution.worker", ("postgres", "redis-server", "valkey-server")
+_WORKER = "loadcell.execution.worker"
+_SERVERS = ("postgres", "redis-server", "valkey-server", "nginx")
 #: How long an attempt may take, and what was killed may need to end.
-_PATIENCE_S, _END_S = 120.0, 20.0
-_LOOK_S = 0.05
+_PATIENCE_S, _END_S = 180.0, 30.0
+_POLL_S = 0.05
 _TESTS = Path(__file__).parents[1]
+#: Run the words after it on a dedicated machine; the shell is the first process there, and reaps the others.
+_APART = (
+    "mount -t tmpfs tmpfs /dev/shm && mkdir -m 1777 {home}/tmp {home}/var"
+    ' && mount --bind {home}/var /var/tmp && mount --bind {home}/tmp /tmp && "$@"; exit $?'
+)
 
 
-@dataclass
-class Outcome:
-    """Actions of a case (`kills`: victim and instant), and its problems."""
-
-    case: int
-    system: str
-    kills: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+def case(random: Random, home: Path) -> None:
+    """Run a case with three kills apart."""
+    problems = apart(home, str(random.getrandbits(64)))
+    assert not problems, problems
 
 
-@dataclass
-class Traces:
-    """Everything seen of a run outside its directory: processes, and shared memory by its owner."""
-
-    processes: dict[tuple[int, float], psutil.Process] = field(default_factory=dict)
-    segments: set[str] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
-
-    def look(self, root: int) -> list[psutil.Process]:
-        """Take in the present descendants of the runner, and give them."""
-        try:
-            present = psutil.Process(root).children(recursive=True)
-        except psutil.Error:
-            return []
-        for process in present:
-            try:
-                self.processes[process.pid, process.create_time()] = process
-                if process.name() == "postgres" and process.ppid() == root:
-                    maps = process.memory_maps(grouped=False)
-                    names = {Path(entry.path.split(" ")[0]).name for entry in maps}
-                    self.files |= {name for name in names if name.startswith("PostgreSQL.")}
-            except psutil.Error:
-                continue
-        pids = {str(pid) for pid, _ in self.processes}
-        self.segments |= {number for number, creator in segments() if creator in pids}
-        return present
-
-    def living(self) -> list[str]:
-        """Processes that still are; zombies excluded."""
-        lines = []
-        for process in self.processes.values():
-            try:
-                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                    lines.append(f"process {process.pid} {process.name()}")
-            except psutil.Error:
-                continue
-        return lines
-
-    def memory(self) -> list[str]:
-        """Shared memory that still exists."""
-        present = {number for number, _ in segments()}
-        files = [f"/dev/shm/{name}" for name in self.files if Path("/dev/shm", name).exists()]
-        return files + [f"segment {number}" for number in self.segments & present]
+def apart(home: Path, seed: str, kills: int = 3, system: str = "", victim: str = "") -> str:
+    """The problems of a case that runs on a dedicated machine; `victim` is who dies each time."""
+    home.chmod(0o755)
+    command = [sys.executable, "-m", "campaigns.kills", seed, str(kills), system, victim]
+    environment = {**os.environ, "TMPDIR": str(home)}
+    if os.geteuid() == 0:
+        namespaces = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        command = [*namespaces, "sh", "-c", _APART.format(home=home), "sh", *command]
+        environment["TMPDIR"] = "/tmp"
+    ran = subprocess.run(command, cwd=_TESTS, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return ran.stdout
 
 
-def segments() -> Iterator[tuple[str, str]]:
-    """System V segments: number and process id of the creator."""
-    for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        fields = line.split()
-        yield fields[1], fields[4]
+def problems_of(seed: str, kills: int, system: str, victims: list[str]) -> list[str]:
+    """Run a case on this machine; its problems, after what was done."""
+    chance = Random(seed)
+    system = system or chance.choice([*SYSTEMS])
+    plan, typical_s = SYSTEMS[system]
+    home = Path(tempfile.mkdtemp(prefix="case-"))
+    run, done, problems = home / "run", [f"{system}:"], []
+    records: dict[str, bytes] = {}
+    for _ in range(kills):
+        victim, at_s = chance.choice(victims), chance.uniform(0.1, typical_s)
+        # Half of the instants lie in the trials, however long all before them takes.
+        in_trials = chance.random() < 0.5
+        if in_trials:
+            at_s /= 2
+        done.append(f"{victim} at {at_s:.2f} s{' of the trials' if in_trials else ''};")
+        live, late = attempt(home, plan, victim, at_s, in_trials=in_trials)
+        problems += complaints(live, late, records, finished(run))
+        records = finished(run)
+    live, late = attempt(home, plan, None, 0.0)
+    problems += complaints(live, late, records, finished(run))
+    if live.process.returncode != 0 or len(finished(run)) != 3:
+        problems.append(f"resumed to status {live.process.returncode}: {live.err.strip()[-500:]}")
+    if os.geteuid() == 0:
+        problems += remains(home)
+    return [*done, *problems] if problems else []
 
 
 def finished(run: Path) -> dict[str, bytes]:
@@ -130,151 +138,93 @@ def finished(run: Path) -> dict[str, bytes]:
     return {name: text for name, text in files.items() if json.loads(text)["status"] == "ok"}
 
 
-def attempt(home: Path, plan: str, traces: Traces, victim: str | None, at_s: float) -> Live:
-    """Begin or resume the run, kill somebody at that instant, and wait for its end."""
-    resumed = (home / "run" / "run.json").exists()
+def attempt(
+    home: Path, plan: str, victim: str | None, at_s: float, *, in_trials: bool = False
+) -> tuple[Live, bool]:
+    """Begin or resume the run, kill somebody at that instant, and wait for its end; whether it had none."""
+    run = home / "run"
+    resumed = (run / "run.json").exists()
     options = ("--resume", "run", "--retry-failed") if resumed else ("--out", "run")
+    before = trials(run)
     began = time.monotonic()
+    since = None if in_trials else began
     with Live(home, plan, *options, "--no-report", "-q") as live:
-        killed = victim is None
         while live.process.poll() is None and time.monotonic() - began < _PATIENCE_S:
-            present = traces.look(live.process.pid)
-            if not killed and time.monotonic() - began >= at_s:
-                kill(victim or "", live, present)
-                killed = True
-            time.sleep(_LOOK_S)
+            if since is None and trials(run) - before:
+                since = time.monotonic()
+            if victim is not None and since is not None and time.monotonic() - since >= at_s:
+                kill(victim, live)
+                victim = None
+            time.sleep(_POLL_S)
+        late = live.process.poll() is None
         live.process.kill()
         live.end()
-    return live
+    return live, late
 
 
-def kill(victim: str, live: Live, present: list[psutil.Process]) -> None:
+def trials(run: Path) -> set[str]:
+    """Names of the trials that have begun."""
+    return {path.name.strip(".").removesuffix(".part") for path in run.glob("trials/*")} | {
+        path.name.strip(".").removesuffix(".part") for path in run.glob("trials/.*")
+    }
+
+
+def kill(victim: str, live: Live) -> None:
     """Kill one of them; whoever is not there yet, or no more, is not killed."""
-    number = VICTIMS[victim]
     servers, workers = [], []
-    for process in present:
-        try:
-            (servers if process.name() in _SERVERS else workers).append(process)
-        except psutil.Error:
-            continue
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(live.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if process.name() in _SERVERS:
+                    servers.append(process)
+                elif _WORKER in " ".join(process.cmdline()):
+                    workers.append(process)
     if "server" in victim:
         for process in servers:
-            process.suspend()  # none of them notices the end of another
+            with contextlib.suppress(psutil.Error):
+                process.suspend()  # none of them notices the end of another
     if "runner" in victim:
-        live.send(number)
-    if "server" in victim:
-        for process in reversed(servers):
+        live.send(VICTIMS[victim])
+    dying = {"worker": workers, "server": servers, "runner and server": servers}.get(victim, [])
+    for process in reversed(dying):
+        with contextlib.suppress(psutil.Error):
             process.kill()
-    if victim == "worker":
-        for process in workers:
-            if _WORKER in " ".join(process.cmdline()):
-                process.kill()
 
 
-def case(number: int, seed: int, kills: int = 3, system: str | None = None) -> Outcome:
-    """One run with that many kills."""
-    chance = random.Random(f"{seed}:{number}")
-    system = system or chance.choice([*SYSTEMS])
-    plan, typical_s = SYSTEMS[system]
-    outcome, traces = Outcome(number, system), Traces()
-    home = Path(tempfile.mkdtemp(prefix="loadcell-kills-"))
-    run = home / "run"
-    try:
-        records: dict[str, bytes] = {}
-        for _ in range(kills):
-            victim, at_s = chance.choice([*VICTIMS]), chance.uniform(0.1, typical_s)
-            outcome.kills.append(f"{victim} at {at_s:.2f} s")
-            live = attempt(home, plan, traces, victim, at_s)
-            outcome.problems += complaints(live, records, finished(run))
-            records = finished(run)
-        live = attempt(home, plan, traces, None, 0.0)
-        outcome.problems += complaints(live, records, finished(run))
-        if live.process.returncode != 0 or len(finished(run)) != 3:
-            outcome.problems.append(f"resumed to status {live.process.returncode}: {live.err.strip()[-500:]}")
-        outcome.problems += remains(traces)
-    except (psutil.Error, OSError, ValueError) as error:
-        outcome.problems.append(repr(error))
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-    return outcome
-
-
-def complaints(live: Live, before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+def complaints(live: Live, late: bool, before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
     """Problems after an attempt."""
     changed = [f"trial {name} was lost or changed" for name in before if after.get(name) != before[name]]
+    hung = [f"no end after {_PATIENCE_S:.0f} s: {live.err.strip()[-500:]}"] if late else []
     words = ("Traceback", "fault in loadcell")
-    return changed + [f"{word}: {live.err.strip()[-500:]}" for word in words if word in live.err]
+    return changed + hung + [f"{word}: {live.err.strip()[-500:]}" for word in words if word in live.err]
 
 
-def remains(traces: Traces) -> list[str]:
-    """Remains of a run outside its directory; processes get a moment to end."""
+def remains(home: Path) -> list[str]:
+    """Remains outside the case's directory; processes get a moment to end."""
     deadline = time.monotonic() + _END_S
-    while (lines := traces.living()) and time.monotonic() < deadline:
-        time.sleep(_LOOK_S)
-    pids = {pid for pid, _ in traces.processes}
-    places = [str(path) for path in workdir.HOME.glob("loadcell-*/run*") if _owner(path) in pids]
-    return lines + traces.memory() + places
+    while (lines := [*processes(), *places(home)]) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return lines
 
 
-def _owner(path: Path) -> int | None:
-    try:
-        return int(json.loads((path / "owner.json").read_text())["pid"])
-    except (OSError, ValueError, KeyError):
-        return None
+def processes() -> Iterable[str]:
+    """Processes of this machine other than the case's own; zombies excluded."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid not in (1, os.getpid()) and process.status() != psutil.STATUS_ZOMBIE:
+                yield f"process {process.pid} {' '.join(process.cmdline())[:200]}"
 
 
-def case_apart(number: int, seed: int, kills: int = 3, system: str | None = None) -> Outcome:
-    """A case with its own /var/tmp and System V memory, so that no other run sweeps its remains.
-
-    Without the right to a namespace it runs on the machine as it is.
-    """
-    command = [
-        sys.executable,
-        "-m",
-        "campaigns.kills",
-        "case",
-        str(number),
-        str(seed),
-        str(kills),
-        system or "",
-    ]
-    apart = ["unshare", "--mount", "--ipc"]
-    with tempfile.TemporaryDirectory(prefix="loadcell-kills-", dir=workdir.HOME) as directory:
-        Path(directory).chmod(0o755)
-        if os.geteuid() == 0 and subprocess.run([*apart, "true"], check=False).returncode == 0:
-            mount = f'mount --bind {directory} {workdir.HOME} && exec "$@"'
-            command = [*apart, "sh", "-c", mount, "sh", *command]
-        ran = subprocess.run(command, cwd=_TESTS, stdout=subprocess.PIPE, text=True, check=True)
-    return Outcome(**json.loads(ran.stdout))
-
-
-def campaign(cases: int, seed: int, state: Path) -> list[Outcome]:
-    """Run the cases that the state file does not have yet; gives those with problems.
-
-    The state file has a line of JSON for each case.
-    """
-    lines = state.read_text().splitlines() if state.exists() else []
-    outcomes = [Outcome(**json.loads(line)) for line in lines]
-    done = {outcome.case for outcome in outcomes}
-    with state.open("a", encoding="utf-8") as file:
-        for number in range(cases):
-            if number in done:
-                continue
-            outcomes.append(case_apart(number, seed))
-            file.write(json.dumps(asdict(outcomes[-1])) + "\n")
-            file.flush()
-    return [outcome for outcome in outcomes if outcome.problems]
-
-
-def main(words: list[str]) -> None:
-    """Run a campaign, or (`case`) one case."""
-    if words[0] == "case":
-        number, seed, kills = map(int, words[1:4])
-        print(json.dumps(asdict(case(number, seed, kills, words[4] or None))))
-        return
-    for bad in campaign(int(words[0]), int(words[1]), Path(words[2])):
-        print(bad)
+def places(home: Path) -> Iterable[str]:
+    """Files and System V segments of this machine other than the case's own."""
+    for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        yield f"segment {line.split()[1]}"
+    for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").iterdir(), *Path("/var/tmp").glob("*/*")):
+        if path not in (home, Path("/var/tmp/loadcell-cache")):
+            yield f"{path}: {', '.join(sorted(part.name for part in path.rglob('*'))[:10])}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    seed_, kills_, system_, victim_ = sys.argv[1:]
+    lines_ = problems_of(seed_, int(kills_), system_, [victim_] if victim_ else [*VICTIMS])
+    print("\n".join(lines_), end="")

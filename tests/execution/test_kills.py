@@ -1,14 +1,19 @@
-"""A small campaign of kills at random instants; `tests/campaigns/kills.py` has the large one."""
+"""A small campaign of kills at random instants; `make campaigns` runs the large one."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from campaigns import kills
 
 
-# PostgreSQL killed together with its runner still leaves a segment in some cases of the large campaign.
-@pytest.mark.parametrize(("system", "count", "seed"), [("redis", 5, 20261123), ("postgres", 3, 20)])
-def test_nothing_is_lost_and_nothing_remains(system: str, count: int, seed: int) -> None:
-    outcome = kills.case_apart(1, seed=seed, kills=count, system=system)
-    assert outcome.problems == [], outcome.kills
+@pytest.mark.parametrize(("system", "seed"), [("redis", "1"), ("postgres", "2"), ("nginx", "3")])
+def test_nothing_is_lost_and_nothing_remains(system: str, seed: str, tmp_path: Path) -> None:
+    assert kills.apart(tmp_path, seed, kills=2, system=system) == ""
+
+
+@pytest.mark.parametrize("system", ["postgres", "nginx"])
+def test_a_server_killed_with_its_runner_leaves_nothing(system: str, tmp_path: Path) -> None:
+    assert kills.apart(tmp_path, "4", kills=2, system=system, victim="runner and server") == ""
