@@ -83,7 +83,8 @@ _LONGEST_NAME = 200
     "columns",
     multiple=True,
     metavar="WHAT=COLUMN",
-    help="For csv: throughput=tps, latency.p99=p99, factor=storage ...",
+    help="For csv: throughput=tps, latency.p99=p99, factor=storage ... Any other name is a metric: "
+    "cpu_mean=COLUMN.",
 )
 @click.option(
     "--unit",
