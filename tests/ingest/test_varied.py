@@ -47,6 +47,12 @@ def test_other_urls_are_levels(tmp_path: Path) -> None:
     assert run.repeats == 2
 
 
+def test_other_threads_of_the_client_are_levels(tmp_path: Path) -> None:
+    text = WRK.format(port=1, count=6000, time="60.00s", rate="100.00")
+    run = read_run(imported(tmp_path, text + text.replace("2 threads", "4 threads"))).run
+    assert [treatment.levels for treatment in run.treatments] == [{"threads": "2"}, {"threads": "4"}]
+
+
 @pytest.mark.parametrize(("time", "rate"), [("1.00h", 3700.5), ("1.01s", 7.43)])
 def test_the_printed_rate_is_taken_and_not_one_of_rounded_values(time: str, rate: float) -> None:
     count = round(rate * (3600 if time.endswith("h") else 1.0))

@@ -1,4 +1,4 @@
-"""redis-benchmark 6 and later: its CSV (`--csv`) and its text."""
+"""redis-benchmark 2.6 and later, and valkey-benchmark: their CSV (`--csv`) and their text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
-from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.ingest.printed_numbers import number, real
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, understood
+from loadcell.ingest.printed_numbers import integer, number
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
 
@@ -21,10 +21,20 @@ _DONE = re.compile(r"\s+(?P<count>\d+) requests completed in (?P<s>[\d.,]+) seco
 _CLIENTS = re.compile(r"\s+(?P<clients>\d+) parallel clients")
 _RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.,]+) requests per second")
 _SUMMARY = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max")
-_PAYLOAD = re.compile(r"\s+(?P<bytes>\d+) bytes payload")
+_SETTING = re.compile(
+    r"\s+(?:(?P<payload_bytes>\d+) bytes payload|keep alive: (?P<keep_alive>\d)|threads: (?P<threads>\d+)|"
+    r"multi-thread: (?P<single>no)|"
+    r"host configuration \"(?P<key>\w+)\": (?P<value>.*))"
+)
+#: Before 6.2 the end of a test, after the share of requests up to each millisecond.
+_OLD_RATE = re.compile(r"(?P<rate>[\d.]+) requests per second\s*$")
+_SHARE = re.compile(r"(?P<share>[\d.]+)% <= (?P<ms>[\d.]+) milliseconds\s*$")
+_RANKS = (50, 90, 95, 99, 99.9)
+#: A row of the CSV of before 6.2, which has no head.
+_OLD_ROW = re.compile(r'"(?P<test>[A-Z]+(?:_[A-Z0-9]+)?(?: \([^"]*\))?)","(?P<rps>[\d.]+)"\s*$')
 _IGNORED_LINES = re.compile(
-    r"\s+(keep alive|host configuration|multi-thread|threads|node|latency summary|cluster|"
-    r"throughput)|Latency by|[\d.]+% <=|Cumulative|Summary:|.*rps="
+    r"\s+(host configuration|multi-thread|node|latency summary|cluster|throughput)|Latency by|"
+    r"[\d.]+% <=|Cumulative|Summary:|.*rps=|WARNING: Keepalive"
 )
 _NAMES = ("mean_ms", "min_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms")
 _COLUMNS = {
@@ -64,31 +74,18 @@ def _csv(rows: Iterable[str], unread: Unread) -> list[Measured]:
 def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
     """The head of the CSV instead, when that came."""
     measured: list[Measured] = []
-    figures = False
-    title: str | None = None
-    values: dict[str, float] = {}
+    test: _Test | None = None
     for line in rows:
         if line.startswith('"test","rps"'):
             return line
-        if (match := _TITLE.match(line)) is not None:
-            title, values, figures = match["name"], {}, False
-        elif title is None:
-            if _IGNORED_LINES.match(line) is None:
-                unread.add(line)
-        elif (match := _DONE.match(line)) is not None:
-            values |= {"count": real(match["count"]), "s": number(match["s"])}
-        elif (match := _CLIENTS.match(line) or _PAYLOAD.match(line) or _RATE.match(line)) is not None:
-            values |= {name: number(value) for name, value in match.groupdict().items()}
-        elif _SUMMARY.match(line) is not None:
-            figures = True
-        elif figures:
-            figures = False
-            try:
-                response = dict(zip(_NAMES, map(number, line.split()), strict=True))
-            except ValueError:
-                unread.add(line)
-                continue
-            measured.append(_measured(title, values, response))
+        if (title := _TITLE.match(line)) is not None:
+            test = _Test(title["name"])
+        elif (row := _OLD_ROW.match(line)) is not None:
+            measured.append(Measured(row["test"], "request", number(row["rps"])))
+        elif test is not None and understood(test.take, line):
+            if test.ended:
+                measured.append(test.measured())
+                test = None
         elif _IGNORED_LINES.match(line) is None:
             unread.add(line)
     if not measured:
@@ -96,21 +93,71 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
     return measured
 
 
-def _measured(title: str, values: dict[str, float], response: dict[str, float]) -> Measured:
-    count, clients = values.get("count"), values.get("clients")
-    settings = {"payload_bytes": int(values["bytes"])} if "bytes" in values else {}
-    return Measured(
-        title,
-        "request",
-        values.get("rate"),
-        int(count) if count is not None else None,
-        None,
-        values.get("s"),
-        int(clients) if clients is not None else None,
-        response,
-        {},
-        settings,
-    )
+class _Test:
+    """The text of one test."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.ended = False
+        self._values: dict[str, float] = {}
+        self._settings: dict[str, str | int | float] = {}
+        self._response: dict[str, float] = {}
+        self._times_follow = False
+
+    def take(self, line: str) -> bool:
+        """True if the line was understood. Raises ValueError."""
+        if self._times_follow:
+            self._times_follow = False
+            self._response = dict(zip(_NAMES, map(number, line.split()), strict=True))
+            self.ended = True
+        elif (match := _DONE.match(line)) is not None:
+            self._values |= {"count": integer(match["count"]), "s": number(match["s"])}
+        elif (match := _CLIENTS.match(line) or _RATE.match(line)) is not None:
+            self._values |= {name: number(value) for name, value in match.groupdict().items()}
+        elif (match := _SETTING.match(line)) is not None:
+            self._set(match)
+        elif (match := _OLD_RATE.match(line)) is not None:
+            self._values["rate"] = number(match["rate"])
+            self.ended = True
+        elif (match := _SHARE.match(line)) is not None:
+            self._share(number(match["share"]), number(match["ms"]))
+        else:
+            self._times_follow = _SUMMARY.match(line) is not None
+            return self._times_follow
+        return True
+
+    def _set(self, match: re.Match[str]) -> None:
+        for name in ("payload_bytes", "threads"):
+            if match[name]:
+                self._settings[name] = integer(match[name])
+        if match["keep_alive"]:
+            self._settings["keep_alive"] = "yes" if integer(match["keep_alive"]) else "no"
+        if match["single"]:
+            self._settings["threads"] = 1
+        if match["key"]:
+            self._settings[match["key"]] = match["value"].strip() or "none"
+
+    def _share(self, percent: float, ms: float) -> None:
+        """Times of old versions are whole milliseconds, of which 0 stands for anything below one."""
+        for rank in _RANKS:
+            if percent >= rank:
+                self._response.setdefault(f"p{rank:g}_ms", ms)
+
+    def measured(self) -> Measured:
+        values = self._values
+        count, clients = values.get("count"), values.get("clients")
+        return Measured(
+            self.title,
+            "request",
+            values.get("rate"),
+            int(count) if count is not None else None,
+            None,
+            values.get("s"),
+            int(clients) if clients is not None else None,
+            {name: ms for name, ms in self._response.items() if ms},
+            {},
+            self._settings,
+        )
 
 
 READER = Reader(NAME, by_line(read), line_starts=(b'"test","rps"',), anywhere=(b"====== ",))

@@ -24,7 +24,7 @@ OUTPUT_WRK = MessageCode("output.wrk")
 NAME = "wrk"
 
 _HEAD = re.compile(r"Running (\S+) test @ (?P<url>\S+)")
-_SIZE = re.compile(r"\s+(\d+) threads and (?P<clients>\d+) connections")
+_SIZE = re.compile(r"\s+(?P<threads>\d+) threads and (?P<clients>\d+) connections")
 _LATENCY = re.compile(r"\s+Latency\s+(?P<mean>[\d.]+\w+)\s+(?P<stdev>[\d.]+\w+)\s+(?P<max>[\d.]+\w+)")
 _PERCENT = re.compile(r"\s*(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
 _COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
@@ -68,7 +68,6 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
     lost = sum(current.errors.values())
     well = max(0, current.count - current.errors.get("status", 0))
     rate, errors = well / current.duration_s, current.errors
-    about = {"url": current.url}
     if current.rate_per_s is not None:  # of all requests; the count over the rounded time is up to 3% off
         rate = current.rate_per_s * (well / current.count if current.count else 1.0)
     measured.append(
@@ -82,7 +81,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
             current.clients,
             current.response,
             {},
-            about,
+            current.settings,
             errors,
             printed=tuple(current.printed),
         )
@@ -91,7 +90,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
 
 class _Execution:
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.settings: dict[str, str | int | float] = {"url": url}
         self.clients: int | None = None
         self.count: int | None = None
         self.duration_s: float | None = None
@@ -104,7 +103,7 @@ class _Execution:
     def take(self, line: str) -> bool:
         """True if the line was understood."""
         if (match := _SIZE.match(line)) is not None:
-            self.clients = integer(match["clients"])
+            self.clients, self.settings["threads"] = integer(match["clients"]), integer(match["threads"])
         elif (match := _LATENCY.match(line)) is not None:
             self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev", "max")}
         elif (match := _DISTRIBUTION.match(line)) is not None:
