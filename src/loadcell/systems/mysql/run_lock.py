@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.connection import Address, not_done, rows
 from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, RunLock, describe, locked
+from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, SessionLock, describe, locked
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
@@ -19,7 +19,7 @@ _NAME = "loadcell"
 _IDLE_S = 2147483
 
 
-class NamedLock(RunLock):
+class NamedLock(SessionLock["Connection"]):
     """The lock of all runs whose data sets are databases, or of those in the database `named`.
 
     A second lock carries the owner's tag: nobody can list names of locks, but whoever has read an owner in
@@ -29,34 +29,28 @@ class NamedLock(RunLock):
     def __init__(
         self, address: Address, owner: Owner, named: str | None, owners: Callable[[], list[Owner]]
     ) -> None:
+        super().__init__()
         self._address = address
         self._owner = owner
         self._owners = owners
         self._name = f"{_NAME}.{Owner.digest(named)}" if named else _NAME
-        self._connection: Connection | None = None
 
-    def hold(self) -> None:
-        if self._connection is not None:
-            with suppress(driver.Error, OSError):
-                rows(self._connection, "SELECT 1")
-                return
-            self.release()  # the server has restarted, or ended the session
-        connection = self._address.connect(during="prepare")
-        try:
-            taken = self._take(connection)
-        except (driver.Error, OSError) as error:
-            connection.close()
-            raise not_done(error, DOING_LOCK_THE_SERVER()) from error
-        except BaseException:
-            connection.close()
-            raise
-        if taken:
-            self._connection = connection
-        else:
-            connection.close()
+    def _connect(self) -> Connection:
+        return self._address.connect(during="prepare")
+
+    def _lives(self, connection: Connection) -> bool:
+        with suppress(driver.Error, OSError):
+            rows(connection, "SELECT 1")
+            return True
+        return False
 
     def _take(self, connection: Connection) -> bool:
-        """True if the session has the lock now, False if this run has it by another session."""
+        try:
+            return self._try(connection)
+        except (driver.Error, OSError) as error:
+            raise not_done(error, DOING_LOCK_THE_SERVER()) from error
+
+    def _try(self, connection: Connection) -> bool:
         rows(connection, f"SET SESSION wait_timeout = {_IDLE_S}")
         if rows(connection, "SELECT GET_LOCK(%s, 0)", [self._name])[0][0] == 1:
             rows(connection, "SELECT GET_LOCK(%s, 0)", [self._tag(self._owner)])
@@ -75,12 +69,6 @@ class NamedLock(RunLock):
 
     def _tag(self, owner: Owner) -> str:
         return f"{self._name}:{owner.tag}"
-
-    def release(self) -> None:
-        if self._connection is not None:
-            with suppress(driver.Error, OSError):
-                self._connection.close()
-            self._connection = None
 
 
 def _client(connection: Connection, number: int | None) -> str:

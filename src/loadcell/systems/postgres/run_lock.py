@@ -9,7 +9,7 @@ from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.connection import LOCK_APPLICATION, Address, not_done
 from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, RunLock, describe, locked
+from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, SessionLock, describe, locked
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -31,34 +31,21 @@ _SETTINGS = ("tcp_keepalives_idle = 30", "tcp_keepalives_interval = 10", "tcp_ke
              "idle_session_timeout = 0")  # fmt: skip
 
 
-class AdvisoryLock(RunLock):
+class AdvisoryLock(SessionLock["Connection[Any]"]):
     """The lock of all runs whose data sets are databases (`of_server`), or of those in one database."""
 
     def __init__(self, address: Address, owner: Owner, *, of_server: bool) -> None:
+        super().__init__()
         self._address = address
         self._of_server = of_server
         name = f"{LOCK_APPLICATION} {describe(owner)}"
         self._name = name.encode("ascii", "replace")[:_NAME_BYTES].decode()
-        self._connection: Connection[Any] | None = None
 
-    def hold(self) -> None:
-        if self._connection is not None:
-            with suppress(driver.Error):
-                self._connection.execute("SELECT 1")
-                return
-            self.release()  # the server has restarted, or ended the session
-        connection = self._connect()
-        try:
-            if not self._take(connection):
-                connection.close()
-                return
-        except driver.Error as error:
-            connection.close()
-            raise not_done(error, DOING_LOCK_THE_SERVER()) from error
-        except BaseException:
-            connection.close()
-            raise
-        self._connection = connection
+    def _lives(self, connection: Connection[Any]) -> bool:
+        with suppress(driver.Error):
+            connection.execute("SELECT 1")
+            return True
+        return False
 
     def _connect(self) -> Connection[Any]:
         if self._of_server:
@@ -67,7 +54,12 @@ class AdvisoryLock(RunLock):
         return self._address.connect(during="prepare", application=self._name)
 
     def _take(self, connection: Connection[Any]) -> bool:
-        """True if the session has the lock now, False if this run has it by another session."""
+        try:
+            return self._try(connection)
+        except driver.Error as error:
+            raise not_done(error, DOING_LOCK_THE_SERVER()) from error
+
+    def _try(self, connection: Connection[Any]) -> bool:
         for setting in _SETTINGS:
             with suppress(driver.Error):  # not in this version, or not on this kind of socket
                 connection.execute(f"SET {setting}".encode())
@@ -84,9 +76,3 @@ class AdvisoryLock(RunLock):
         if not name.startswith(LOCK_APPLICATION):
             name = f"{name or '?'} (server process {pid})"
         raise locked(self._address.where, name.removeprefix(f"{LOCK_APPLICATION} "))
-
-    def release(self) -> None:
-        if self._connection is not None:
-            with suppress(driver.Error):
-                self._connection.close()
-            self._connection = None

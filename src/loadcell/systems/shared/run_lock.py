@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import PurePosixPath
+from typing import Generic, Protocol, TypeVar
 
 from loadcell.model.message import MessageCode
 from loadcell.systems.base import TargetError
@@ -26,6 +28,56 @@ class RunLock(ABC):
     @abstractmethod
     def release(self) -> None:
         """Release the lock, if this object took it. Never raises."""
+
+
+class Session(Protocol):
+    """Connection to a server."""
+
+    def close(self) -> object: ...
+
+
+SessionT = TypeVar("SessionT", bound=Session)
+
+
+class SessionLock(RunLock, Generic[SessionT]):
+    """Lock that belongs to a session of its server, which releases it at the session's end."""
+
+    def __init__(self) -> None:
+        self._session: SessionT | None = None
+
+    def hold(self) -> None:
+        if self._session is not None:
+            if self._lives(self._session):
+                return
+            self.release()  # the server has restarted, or ended the session
+        session = self._connect()
+        try:
+            if self._take(session):
+                self._session = session
+        finally:
+            if self._session is None:
+                session.close()
+
+    def release(self) -> None:
+        if self._session is not None:
+            with suppress(Exception):  # the server has ended the session
+                self._session.close()
+            self._session = None
+
+    @abstractmethod
+    def _connect(self) -> SessionT:
+        """A new session. Raises TargetError."""
+
+    @abstractmethod
+    def _lives(self, session: SessionT) -> bool:
+        """True if the server still answers in the session."""
+
+    @abstractmethod
+    def _take(self, session: SessionT) -> bool:
+        """True if the session has the lock now, False if this run has it by another session.
+
+        Raises TargetError.
+        """
 
 
 def describe(owner: Owner) -> str:
