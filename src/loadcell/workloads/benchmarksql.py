@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
@@ -19,7 +19,7 @@ from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Workload
-from loadcell.workloads.sysbench import SqlState, each_once
+from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 if TYPE_CHECKING:
@@ -57,12 +57,8 @@ class BenchmarkSqlOptions(Options):
     )
     keying_time: bool = Field(default=False, description="As of workload `tpcc`.")
     think_time: bool = Field(default=False, description="As of workload `tpcc`.")
-    protocol: Literal["simple", "extended", "prepared"] = Field(
-        default="prepared", description="As of workload `tpcc`."
-    )
-    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
-        default=("40001", "40P01"), description="As of workload `tpcc`."
-    )
+    protocol: StatementProtocol = Field(default="prepared", description="As of workload `tpcc`.")
+    retry_sqlstates: RetriedErrors = Field(default=("40001", "40P01"), description="As of workload `tpcc`.")
 
     _read: Properties = PrivateAttr()
 

@@ -49,11 +49,25 @@ _FIRST_TABLE_ONLY = ("select_random_points", "select_random_ranges")
 _OF_THE_DATA = {"tables", "table_size", "auto_inc", "create_secondary", "distribution"}
 
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
-SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
 #: Connections that load the data.
 LOAD_WORKERS = 4
-#: A tuple's values, the first of equal ones.
-each_once = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
+StatementProtocol = Annotated[
+    Literal["simple", "extended", "prepared"],
+    Field(
+        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or "
+        "parsed once for a connection."
+    ),
+]
+#: SQLSTATEs without repetitions.
+RetriedErrors = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")], ...],
+    AfterValidator(lambda values: tuple(dict.fromkeys(values))),
+    Field(
+        description="Errors after which a transaction is tried again with the same values, up to "
+        "`load.max_retries`. Default: serialisation failure and deadlock (with MySQL 40001 means lock waits "
+        "that timed out, too)."
+    ),
+]
 
 
 def unknown_protocol(workload: str, protocol: str, target: TargetKind | None) -> list[Misfit]:
@@ -108,19 +122,8 @@ class SysbenchOptions(Options):
     delta: int = Field(
         default=5, ge=0, le=_INTEGER_MAX, description="`select_random_ranges`: width of each range."
     )
-    protocol: Literal["simple", "extended", "prepared"] = Field(
-        default="prepared",
-        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or "
-        "parsed once for a "
-        "connection.",
-    )
-    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
-        default=("40001", "40P01"),
-        description="Errors after which a transaction is tried again with the same values, up to "
-        "`load.max_retries`. "
-        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed "
-        "out, too).",
-    )
+    protocol: StatementProtocol = "prepared"
+    retry_sqlstates: RetriedErrors = ("40001", "40P01")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> SysbenchOptions:

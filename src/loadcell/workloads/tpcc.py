@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,7 @@ from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Variants, Workload
-from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
+from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol, unknown_protocol
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -81,19 +81,8 @@ class TpccOptions(Options):
         default=False,
         description="Terminals wait as long as thinking takes (same clause): 5 to 12 s on average.",
     )
-    protocol: Literal["simple", "extended", "prepared"] = Field(
-        default="prepared",
-        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or "
-        "parsed once for a "
-        "connection.",
-    )
-    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
-        default=("40001", "40P01"),
-        description="Errors after which a transaction is tried again with the same values, up to "
-        "`load.max_retries`. "
-        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed "
-        "out, too).",
-    )
+    protocol: StatementProtocol = "prepared"
+    retry_sqlstates: RetriedErrors = ("40001", "40P01")
     load_workers: int = Field(
         default=4,
         ge=1,

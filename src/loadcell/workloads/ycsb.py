@@ -23,7 +23,7 @@ from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.plan.workload import Variants, Workload
 from loadcell.workloads import ycsb_properties
-from loadcell.workloads.sysbench import LOAD_WORKERS, SqlState, each_once, unknown_protocol
+from loadcell.workloads.sysbench import LOAD_WORKERS, RetriedErrors, StatementProtocol, unknown_protocol
 from loadcell.workloads.ycsb_properties import File, Given, Properties
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
         "inserting the records "
         "is measured.",
     )
-    protocol: Literal["simple", "extended", "prepared"] = Field(
+    protocol: StatementProtocol = Field(
         default="prepared",
         description="On databases, how statements are sent: as text, parsed for each execution (PostgreSQL "
         "only), or parsed "
         "once for a connection.",
     )
-    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
+    retry_sqlstates: RetriedErrors = Field(
         default=("40001", "40P01"),
         description="On databases, errors after which an operation is tried again, up to `load.max_retries`.",
     )
