@@ -100,11 +100,11 @@ def test_no_sentence_stands_inline() -> None:
         file = str(path.relative_to(SOURCE))
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for line, text in _sentences(tree, everywhere=file.startswith("cli/")):
-            place = f"{file}:{_symbol(tree, line)}"
-            if place in _ALLOWED:
-                used.add(place)
+            symbol = f"{file}:{_symbol(tree, line)}"
+            if symbol in _ALLOWED:
+                used.add(symbol)
             else:
-                inline.append(f"{place}, line {line}: {text}")
+                inline.append(f"{symbol}, line {line}: {text}")
     assert inline == [], "declare them as messages"
     assert _ALLOWED.keys() - used == set(), "no longer needed"
 
