@@ -191,8 +191,8 @@ def instructions(checkout: Path, load: Load, requests: int, home: Path) -> int:
     valgrind = f"valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file={counted}/%p -q"
     env = {"PYTHONPATH": str(patch), "LOADCELL_BENCH_CALLGRIND": valgrind}
     length = ("--warmup", "0s", "--requests", str(requests), "--timeout", "5min")
-    length += ("--set", "load.interval=10s")
-    trial(checkout, load, *length, home=home, env=env, limited_by_client=True)
+    interval = ("--set", "load.interval=10s")
+    trial(checkout, load, *length, *interval, home=home, env=env, limited_by_client=True)
     # One file a thread, <process>-<thread>; data are loaded by an earlier process.
     last = max(counted.iterdir(), key=lambda path: path.stat().st_mtime_ns).name.partition("-")[0]
     threads = [path.read_text() for path in counted.glob(f"{last}-*") if not path.name.endswith("-01")]
