@@ -4,6 +4,7 @@ resumption continues.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,11 +15,22 @@ import pytest
 
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
+from loadcell.linux import procfs
 from loadcell.linux.process import SupervisedProcess
 from servers import PostgresServer
 
 LONG_LOAD = PLAN.replace("duration: 2s", "duration: 30s")
 BIG_DATA = PLAN.replace("table_size: 1000", "table_size: 100000")
+
+
+def works_of(live: Live) -> list[Path]:
+    """The work directories of a run; others may be of runs at the same time."""
+    works = []
+    for owner in workdir.HOME.glob("loadcell-*/*/owner.json"):
+        with contextlib.suppress(OSError):
+            if json.loads(owner.read_text())["pid"] == live.process.pid:
+                works.append(owner.parent)
+    return works
 
 
 def test_a_server_killed_in_a_trial_costs_that_trial(tmp_path: Path) -> None:
@@ -70,6 +82,7 @@ def test_a_runner_killed_leaves_no_process_and_loses_no_finished_trial(tmp_path:
         live.send(signal.SIGKILL)
         live.end()
         until(lambda: not living(children), "the children's end")
+        assert works_of(live) == [], "the guardian ends last"
         finished = 0 if phase == "up" else 1
         stored = live.stored()
         assert [trial.status for trial in stored.trials] == ["ok"] * finished
@@ -98,7 +111,7 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         trials = len(stored.planned)
         assert f"{trials} of {trials} trials are left. Resume with: loadcell run --resume" in live.err
         assert "Traceback" not in live.err
-        assert not list(workdir.HOME.glob(f"loadcell-*/{live.path.name}"))
+        assert works_of(live) == []
 
 
 def test_ctrl_c_twice_ends_at_once_and_still_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -110,6 +123,7 @@ def test_ctrl_c_twice_ends_at_once_and_still_leaves_nothing_behind(tmp_path: Pat
         live.send(signal.SIGINT)
         assert live.end() == 130
         until(lambda: not living(children), "the children's end")
+        assert works_of(live) == []
         assert live.stored().state in ("killed", "interrupted")
 
 
@@ -121,6 +135,17 @@ def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> N
     (reused / "owner.json").write_text(json.dumps({"pid": os.getpid(), "pid_start_time": 1, "run": "reused"}))
     assert sorted(workdir.sweep(tmp_path)) == ["dead", "reused"]
     assert mine.is_dir()
+
+
+@pytest.mark.parametrize("name", [".old-1-2", f".new-{2**22 + 1}-1-abc", "run"])
+def test_a_directory_whose_making_or_removal_was_killed_is_swept(tmp_path: Path, name: str) -> None:
+    mine = workdir.make("living", tmp_path)
+    making = mine.with_name(f".new-{os.getpid()}-{procfs.started(os.getpid())}-abc")
+    making.mkdir()
+    remainder = mine.with_name(name)
+    (remainder / "part").mkdir(parents=True)
+    assert workdir.sweep(tmp_path) == [name]
+    assert sorted(mine.parent.iterdir()) == sorted([making, mine])
 
 
 def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import context as run_context
 from loadcell.execution import disturbances as neighbours
-from loadcell.execution import profiling, resume, workdir
+from loadcell.execution import guardian, profiling, resume, workdir
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
@@ -195,7 +195,11 @@ class Runner:
         reused: dict[str, TrialRecord],
         seed: int,
     ) -> Ended:
-        with neighbours.named(), Interrupts(self.executor.kill, self._again(writer.path)) as interrupts:
+        with (
+            neighbours.named(),
+            Interrupts(self.executor.kill, self._again(writer.path)) as interrupts,
+            guardian.guarded(self.work_home),
+        ):
             context = RunContext(
                 self.parts,
                 self.executor,

@@ -21,17 +21,18 @@ HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we 
 _OWNER = "owner.json"
 #: Longest name of a work directory, in bytes: a Unix socket below it has a path of at most 107.
 _NAME_BYTES = 40
-#: A directory without an owner is one that was being made; after this long, by somebody who died.
-_HALF_MADE_S = 3600.0
+#: Beginnings of the names of directories that are being made, with their maker, and that are being removed.
+_NEW, _OLD = ".new-", ".old-"
 
 
 def make(run_id: str, home: Path = HOME) -> Path:
     """A new directory for this process's run, readable by others (a server run by root has another user)."""
     base = _base(home)
     run_name = os.fsencode(run_id)[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
+    pid, started = os.getpid(), procfs.started(os.getpid())
+    new = Path(tempfile.mkdtemp(prefix=f"{_NEW}{pid}-{started}-", dir=base))
     new.chmod(0o755)
-    owner = {"pid": os.getpid(), "pid_start_time": procfs.started(os.getpid()), "run": run_id}
+    owner = {"pid": pid, "pid_start_time": started, "run": run_id}
     (new / _OWNER).write_text(json.dumps(owner))
     for attempt in range(1, 100):
         path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
@@ -67,6 +68,11 @@ def remove(path: Path) -> bool:
     """
     if not undo_below(path):
         return False
+    # The name is free at once, and whoever is killed during the removal leaves what is known as a remainder.
+    old = path.with_name(f"{_OLD}{os.getpid()}-{time.monotonic_ns()}")
+    with contextlib.suppress(OSError):  # somebody else sweeps it, or the file system cannot be written
+        path.rename(old)
+        path = old
     shutil.rmtree(path, ignore_errors=True)
     if path.parent.name != _usual().name:
         with contextlib.suppress(OSError):  # another run is in it
@@ -81,21 +87,26 @@ def sweep(home: Path = HOME, release: Callable[[Path], None] = lambda _: None) -
     `release` frees what a run holds outside its directory.
     """
     swept: list[str] = []
-    abandoned = [path for path in _places(home) if _abandoned(path)]
-    if not abandoned:
+    paths = abandoned(home)
+    if not paths:
         return swept
-    for path in abandoned:
+    for path in paths:
         for target in path.glob("*/"):
             sessions.end_recorded(target)
     busy = _working_directories()
-    for path in abandoned:
+    for path in paths:
         used = any(directory == path or path in directory.parents for directory in busy)
-        if used:
+        if used or not _abandoned(path):  # a run that began meanwhile has its name
             continue
         release(path)
         if remove(path):
             swept.append(path.name)
     return swept
+
+
+def abandoned(home: Path = HOME) -> list[Path]:
+    """Work directories of this user's dead runs."""
+    return [path for path in _places(home) if _abandoned(path)]
 
 
 def _places(home: Path) -> Iterator[Path]:
@@ -107,12 +118,17 @@ def _places(home: Path) -> Iterator[Path]:
 
 
 def _abandoned(path: Path) -> bool:
+    if path.name.startswith(_OLD):
+        return True
     try:
+        if path.name.startswith(_NEW):
+            pid, started = path.name.removeprefix(_NEW).split("-")[:2]
+            return procfs.started(int(pid)) != int(started)
         owner: JsonObject = json.loads((path / _OWNER).read_text())
         return bool(procfs.started(int(owner["pid"])) != owner["pid_start_time"])
+    except FileNotFoundError:
+        return path.is_dir()  # its removal was killed before
     except (OSError, ValueError, KeyError, TypeError):
-        with contextlib.suppress(OSError):
-            return time.time() - path.stat().st_mtime > _HALF_MADE_S
         return False
 
 

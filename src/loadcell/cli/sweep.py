@@ -1,0 +1,19 @@
+"""`python -m loadcell.cli.sweep HOME`: remove what killed runs left; started by a run's guardian."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from loadcell import parts
+from loadcell.execution import guardian
+
+
+def release(work: Path) -> None:
+    """Free what the targets of a killed run hold outside its work directory."""
+    for name, part in parts.installed().targets.items():
+        part.release(work / name)
+
+
+if __name__ == "__main__":
+    guardian.sweep(Path(sys.argv[1]), release)
