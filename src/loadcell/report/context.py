@@ -7,10 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from loadcell.analysis import comparability, finding, import_findings, key_value_server, server, steadiness
+from loadcell.analysis import (
+    comparability,
+    finding,
+    import_findings,
+    key_value_server,
+    server,
+    steadiness,
+    systems,
+)
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
+from loadcell.analysis.systems import System
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers, panels
@@ -74,6 +83,11 @@ class ReportContext:
     def steadiness(self) -> tuple[Judged, ...]:
         """Steadiness of each trial with a timeline."""
         return steadiness.judge_all(self.analysis.trials, self.stored)
+
+    @cached_property
+    def systems(self) -> tuple[System, ...]:
+        """The systems under test."""
+        return systems.systems(self.stored.run, self.stored.trials)
 
     @cached_property
     def imported(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcell.analysis.systems import target_name
 from loadcell.model.difference import differences as value_differences
 from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
@@ -131,13 +132,31 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
 
 
 def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
-    """Facts that the systems under test reported, over the trials of each run: those that stayed the same."""
-    old, new = _steady(before), _steady(after)
-    return tuple(
-        Difference("target", path, old.get(path), new.get(path))
-        for path in [*old, *(path for path in new if path not in old)]
-        if path in old and path in new and old[path] != new[path]
-    )
+    """Facts that the systems under test reported, over the trials of each run: those that stayed the same.
+
+    Where a factor switches the target, each target is compared with itself.
+    """
+    old, new = _by_target(before), _by_target(after)
+    if len(old) == len(new) == 1:
+        old, new = ({"": [*records]} for records in (before, after))
+    pairs = [(f"{name}." if name else "", old[name], new[name]) for name in old if name in new]
+    differences = []
+    for prefix, first, other in pairs:
+        facts, facts_after = _steady(first), _steady(other)
+        differences += [
+            Difference("target", f"{prefix}{path}", facts[path], facts_after[path])
+            for path in facts
+            if path in facts_after and facts[path] != facts_after[path]
+        ]
+    return tuple(differences)
+
+
+def _by_target(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:
+    """Trials by the name of their target."""
+    by_target: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        by_target.setdefault(target_name(record.settings), []).append(record)
+    return by_target
 
 
 def _steady(records: Sequence[TrialRecord]) -> JsonObject:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from loadcell.analysis.systems import System
 from loadcell.model.extensions import MACHINE
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
@@ -20,6 +21,8 @@ from loadcell.report.values import name as called
 
 #: More settings than this are folded away.
 MOST_OPEN = 12
+#: More systems under test than this are folded away.
+MOST_SYSTEMS = 4
 #: Maximum number of listed values of one fact; further ones are counted.
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
@@ -35,20 +38,37 @@ def section(context: ReportContext) -> Section | None:
     blocks: list[Block] = []
     for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
         blocks += _host(host, number, _measured(context), texts)
-    described = [record.target for record in context.stored.trials if record.target is not None]
+    for number, system in enumerate(context.systems, 1):
+        described = _system(system, number, texts)
+        folded = described and len(context.systems) > MOST_SYSTEMS
+        blocks += [Details(system.label, described)] if folded else described
+    return Section("environment", texts("section.environment"), blocks) if blocks else None
+
+
+def _system(system: System, number: int, texts: Texts) -> list[Block]:
+    """A system under test as it describes itself, and its data; of several, with the levels that have it."""
+    blocks: list[Block] = []
+
+    def titled(code: str) -> str:
+        return texts("mark.detail", text=texts(code), detail=system.label) if system.label else texts(code)
+
     target_facts = facts(
-        {key: value for key, value in target.items() if key != "settings"} for target in described
+        {key: value for key, value in target.items() if key != "settings"} for target in system.described
     )
     if target_facts:
-        entries = [(fact(key, texts), summarised(key, values, texts)) for key, values in target_facts.items()]
-        blocks.append(Definitions(entries, texts("env.target")))
-    settings = _settings(described, texts)
+        entries = [(texts("method.target"), system.target)] if system.label and system.target else []
+        entries += [
+            (fact(key, texts), summarised(key, values, texts)) for key, values in target_facts.items()
+        ]
+        blocks.append(Definitions(entries, titled("env.target")))
+    id_ = f"table-settings-{number}" if system.label else "table-settings"
+    settings = _settings(system.described, id_, titled("table.settings"), texts)
     if settings is not None:
         blocks.append(settings)
-    data = _data_set(context)
+    data = _data_set(system, texts)
     if data:
-        blocks.append(Definitions(data, texts("env.data-set")))
-    return Section("environment", texts("section.environment"), blocks) if blocks else None
+        blocks.append(Definitions(data, titled("env.data-set")))
+    return blocks
 
 
 def _measured(context: ReportContext) -> bool:
@@ -153,7 +173,7 @@ def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
     return " – ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
 
 
-def _settings(described: Iterable[JsonObject], texts: Texts) -> Block | None:
+def _settings(described: Iterable[JsonObject], id_: str, title: str, texts: Texts) -> Block | None:
     """The target's own settings with where each came from, when the target says so."""
     values: dict[str, list[Any]] = {}
     sources: dict[str, str] = {}
@@ -175,10 +195,9 @@ def _settings(described: Iterable[JsonObject], texts: Texts) -> Block | None:
         [Cell(name), Cell(summarised("", distinct, texts)), *([Cell(sources[name])] if sourced else [])]
         for name, distinct in sorted(values.items())
     ]
-    title = texts("table.settings")
     if len(rows) <= MOST_OPEN:
-        return Table("table-settings", title, columns, rows)
-    return Details(title, [Table("table-settings", title, columns, rows, only=True)])
+        return Table(id_, title, columns, rows)
+    return Details(title, [Table(id_, title, columns, rows, only=True)])
 
 
 def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
@@ -191,9 +210,8 @@ def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
                 yield str(setting["name"]), setting.get("value"), str(setting.get("source") or "")
 
 
-def _data_set(context: ReportContext) -> list[tuple[str, str]]:
-    texts = context.texts
-    sets = [record.data_set for record in context.stored.trials if record.data_set]
+def _data_set(system: System, texts: Texts) -> list[tuple[str, str]]:
+    sets = [record.data_set for record in system.records if record.data_set]
     if not sets:
         return []
     sizes = [entry["size_bytes"] for entry in sets if entry.get("size_bytes")]

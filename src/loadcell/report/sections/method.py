@@ -4,7 +4,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadcell.analysis.import_findings import sources
@@ -24,6 +24,7 @@ from loadcell.report.blocks import (
     without_empty,
 )
 from loadcell.report.context import STATUS, ReportContext
+from loadcell.report.sections import planned
 from loadcell.report.sections.environment import facts, summarised
 from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
@@ -44,6 +45,7 @@ def section(context: ReportContext) -> Section:
     plan = context.stored.plan_text()
     if plan:
         blocks.append(Code(texts("table.plan"), plan, "yaml"))
+    blocks += planned.scripts(context)
     return Section("method", texts("section.method"), blocks)
 
 
@@ -51,7 +53,7 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
     texts, run = context.texts, context.stored.run
     if context.imported:
         return _of_imported(context)
-    entries = [*_what(context)]
+    entries = [*planned.parts(context), *planned.factors(context), *_affinity(context)]
     design = run.design or ""
     entries.append((texts("method.design"), texts(_DESIGN(design)) if design in _DESIGN else design))
     order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
@@ -118,23 +120,6 @@ def _second(instant: Any) -> str:
 _VERSIONS = (("loadcell", "loadcell_version"), ("engine", "engine_version"), ("python", "python"))
 
 
-def _what(context: ReportContext) -> list[tuple[str, str]]:
-    """Target and workload by name, with the options that are scalar and the same everywhere."""
-    texts = context.texts
-    treatments = context.stored.run.treatments
-    settings = treatments[0].settings if treatments else {}
-    entries = []
-    for key, title in (("target", "method.target"), ("workload", "method.workload")):
-        part = settings.get(key)
-        if isinstance(part, dict) and len(part) == 1:
-            name, options = next(iter(part.items()))
-            entries.append((texts(title), _part(name, options, _varied(context, f"{key}.{name}."))))
-    for name, group in (settings.get("workloads") or {}).items():
-        workload = next((key for key in group if key not in ("share", "load")), "")
-        entries.append((texts("method.group", name=name), _part(workload, group.get(workload))))
-    return entries + _affinity(context)
-
-
 #: Placeable parts of a plan, with the codes of title and text.
 _AFFINITY = {
     "target": ("method.affinity.target", "method.affinity.target.value"),
@@ -163,53 +148,6 @@ def _affinity(context: ReportContext) -> list[tuple[str, str]]:
         for key, (title, _) in _AFFINITY.items()
         if key in placements
     ]
-
-
-#: Options that say what the one request is, and nothing where several are listed.
-_OF_ONE_REQUEST = ("method", "path", "body")
-
-
-#: Options that have a meaning only with one distribution of keys.
-_OF_DISTRIBUTIONS = {
-    "hot_data": "hotspot",
-    "hot_operations": "hotspot",
-    "deviation": "gaussian",
-    "percentile": "exponential",
-    "fraction": "exponential",
-}
-
-
-#: Switches without which a result cannot be interpreted: others are reported only when on.
-_ALWAYS_REPORTED = ("sync",)
-
-
-def _as_written(value: str | int) -> str:
-    """As a plan has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _varied(context: ReportContext, path: str) -> set[str]:
-    """The options below a part's path that are factors: no value of theirs holds for the whole run."""
-    keys = [factor.key for factor in context.stored.run.factors]
-    return {key.removeprefix(path).partition(".")[0] for key in keys if key.startswith(path)}
-
-
-def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
-    if not isinstance(options, dict):
-        return str(name)
-    distribution = options.get("distribution")
-    unused = {key for key, needs in _OF_DISTRIBUTIONS.items() if distribution not in (None, needs)}
-    options = {key: value for key, value in options.items() if key not in varied | unused}
-    listed = options.get("requests")
-    shown = [f"requests {', '.join(map(str, listed))}"] if isinstance(listed, dict) and listed else []
-    shown += [
-        f"{key} {_as_written(value)}"
-        for key, value in options.items()
-        if isinstance(value, str | int)
-        and (key in _ALWAYS_REPORTED or not isinstance(value, bool))
-        and not (shown and key in _OF_ONE_REQUEST)
-    ]
-    return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
 
 
 def _notes(context: ReportContext) -> str:

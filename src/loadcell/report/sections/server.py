@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.key_value_server import KeyValueServed
 from loadcell.analysis.server import RUNNING, Waited
+from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
 from loadcell.model.panels import KeyValueTable
 from loadcell.report import charts
@@ -56,7 +57,8 @@ def waits(context: ReportContext) -> Table | None:
         ]
         for wait in context.server.waited
     ]
-    return Table("table-waits", texts("table.waits"), columns, rows, texts("table.waits.note"))
+    note = _note(texts("table.waits.note"), [wait.treatment for wait in context.server.waited], context)
+    return Table("table-waits", texts("table.waits"), columns, rows, note)
 
 
 def _named(wait: Waited, context: ReportContext) -> str:
@@ -96,7 +98,9 @@ def counters(context: ReportContext) -> Table | None:
         ]
         for counters in context.server.served
     ]
-    return Table("table-server", texts("table.server"), columns, rows, texts("table.server.note"))
+    treatments = [counters.treatment for counters in context.server.served]
+    note = _note(texts("table.server.note"), treatments, context)
+    return Table("table-server", texts("table.server"), columns, rows, note)
 
 
 def statements(context: ReportContext) -> Table | None:
@@ -128,11 +132,19 @@ def statements(context: ReportContext) -> Table | None:
     return Table("table-statements", texts("table.statements"), columns, rows, texts("table.statements.note"))
 
 
-def _product(context: ReportContext) -> str:
-    """Which server it was, as it said itself: Redis, or what speaks as it does."""
-    targets = (record.target for record in context.stored.trials)
+def _product(served: Sequence[KeyValueServed], context: ReportContext) -> str:
+    """Which servers these were, as they said themselves: Redis, or what speaks as it does."""
+    watched = {server.treatment.id for server in served}
+    targets = (record.target for record in context.stored.trials if record.treatment in watched)
     names = (target.get("product") for target in targets if isinstance(target, Mapping))
-    return next((str(name) for name in names if name), "Redis")
+    return context.texts("mark.list").join(dict.fromkeys(str(name) for name in names if name)) or "Redis"
+
+
+def _note(text: str, treatments: Sequence[Treatment], context: ReportContext) -> str:
+    """The note of a table; where a factor switches the target, that treatments on others are not in it."""
+    listed = {treatment.id for treatment in treatments}
+    others = [system for system in context.systems if not listed & {item.id for item in system.treatments}]
+    return f"{text} {context.texts('table.server.left-out')}" if others else text
 
 
 def key_value(context: ReportContext) -> Iterator[Table]:
@@ -169,11 +181,17 @@ def _key_value(table: KeyValueTable, served: Sequence[KeyValueServed], context: 
         ]
         for server in served
     ]
-    note = texts(f"{table.title}.note")
-    if len(rows) < sum(treatment.measured for treatment in context.analysis.treatments):
+    note = _note(texts(f"{table.title}.note"), [server.treatment for server in served], context)
+    on_these = {
+        treatment.id
+        for system in context.systems
+        for treatment in system.treatments
+        if any(item.id == server.treatment.id for item in system.treatments for server in served)
+    }
+    if len(rows) < sum(item.measured and item.id in on_these for item in context.analysis.treatments):
         note = f"{note} {texts('table.key-value.left-out')}"
     name = table.title.replace(".", "-")
-    return Table(name, texts(table.title, product=_product(context)), columns, rows, note)
+    return Table(name, texts(table.title, product=_product(served, context)), columns, rows, note)
 
 
 def _head(context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Column]:
