@@ -80,6 +80,22 @@ def test_a_space_that_is_none_stays_empty() -> None:
     assert row["metaspace_percent"] == 98.24
 
 
+def test_the_permanent_generation_of_java_7_has_columns_of_its_own() -> None:
+    shares = """  S0     S1     E      O      P     YGC     YGCT    FGC    FGCT     GCT
+  0.00  25.00  40.00  10.00  61.50      7    0.120     1    0.250    0.370
+  0.00  25.00  50.00  10.00  62.50      7    0.120     1    0.250    0.370
+"""
+    (row,) = rows(jstat.read(shares.splitlines(keepends=True)))
+    assert row["permanent_percent"] == 62.5
+    sizes = """ S0C    S1C    S0U    S1U      EC       EU        OC         OU       PC     PU    YGC     YGCT    FGC    FGCT     GCT
+64.0   64.0    0.0   16.0   512.0    200.0    1024.0      100.0   200.0  150.0      7    0.120     1    0.250    0.370
+64.0   64.0    0.0   16.0   512.0    250.0    1024.0      100.0   200.0  160.0      7    0.120     1    0.250    0.370
+"""  # noqa: E501
+    (row,) = rows(jstat.read(sizes.splitlines(keepends=True)))
+    assert (row["permanent_percent"], row["permanent_used_bytes"]) == (80, 160 * 1024)
+    assert row["heap_used_bytes"] == (16 + 250 + 100) * 1024, "it is no part of the heap"
+
+
 def test_jstat_of_a_locale_with_decimal_commas() -> None:
     text = CMS.replace(".", ",")
     (row,) = rows(jstat.read(text.splitlines(keepends=True)))

@@ -23,9 +23,11 @@ COLUMNS = (
     "old_percent",
     "metaspace_percent",
     "class_space_percent",
+    "permanent_percent",
     "heap_used_bytes",
     "heap_capacity_bytes",
     "metaspace_used_bytes",
+    "permanent_used_bytes",
     "young_gcs",
     "young_gc_ms",
     "full_gcs",
@@ -41,6 +43,8 @@ _SPACES = {
     "old_percent": ("O", "OU", "OC"),
     "metaspace_percent": ("M", "MU", "MC"),
     "class_space_percent": ("CCS", "CCSU", "CCSC"),
+    # the permanent generation of Java 7 and before
+    "permanent_percent": ("P", "PU", "PC"),
 }
 _HEAP = ("S0", "S1", "E", "O")
 _COUNTERS = {
@@ -118,8 +122,9 @@ def _put(samples: Samples, at_s: float, values: dict[str, float], before: dict[s
         used_kib = sum(values.get(f"{space}U", 0.0) for space in _HEAP)
         samples.put(at_s, "heap_used_bytes", used_kib * _KIB)
         samples.put(at_s, "heap_capacity_bytes", sum(values.get(f"{space}C", 0.0) for space in _HEAP) * _KIB)
-    if "MU" in values:
-        samples.put(at_s, "metaspace_used_bytes", values["MU"] * _KIB)
+    for column, used in (("metaspace_used_bytes", "MU"), ("permanent_used_bytes", "PU")):
+        if used in values:
+            samples.put(at_s, column, values[used] * _KIB)
     if values["YGC"] < before.get("YGC", 0.0):
         return  # another JVM, or the same started again: its counters began again
     for column, (counter, factor) in _COUNTERS.items():
