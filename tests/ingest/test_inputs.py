@@ -92,6 +92,20 @@ def test_standard_input_is_an_output_too(tmp_path: Path, tool: str) -> None:
     assert stored.read_bytes() == SYSBENCH
 
 
+def test_the_output_log_of_a_trial_is_what_its_tool_printed(tmp_path: Path) -> None:
+    log = tmp_path / "output.log"
+    lines = [b"server: listening", b"worker: $ sysbench cpu run", b"worker:"]
+    lines += [b"worker: " + line for line in SYSBENCH.splitlines()]
+    log.write_bytes(b"\n".join([*lines, b"server: bye", b""]))
+    run = imported(tmp_path, "auto", log)
+    plain = tmp_path / "plain.txt"
+    plain.write_bytes(SYSBENCH)
+    expected = imported(tmp_path / "plain", "auto", plain)
+    assert [file.file for file in run.run.imported] == [str(log)]
+    assert [trial.totals for trial in run.trials] == [trial.totals for trial in expected.trials]
+    assert not any(file.unread for file in run.run.imported)
+
+
 def test_a_pipe_that_can_be_read_once_is_kept(tmp_path: Path) -> None:
     """As `<(zcat ...)` of a shell is; here with what it gives compressed."""
     pipe = tmp_path / "pipe"

@@ -37,6 +37,7 @@ from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.perf import CpuSampler
+from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Target
 from loadcell.workloads.composite import CompositeWorkload
@@ -272,7 +273,7 @@ class TrialRun:
         return LoadHooks(
             limit_s,
             on_event=on_event,
-            on_output=lambda line: self.writer.output(f"worker: {line}"),
+            on_output=lambda line: self.writer.output(f"{WORKER_LINE}{line}"),
             on_tick=self._watch.tick,
             stop_asked=lambda: self.context.interrupts.requested,
         )

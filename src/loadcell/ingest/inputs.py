@@ -26,6 +26,7 @@ from loadcell.ingest.base import ImportProblemError, Source
 from loadcell.model import terminal
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.printable import printable
+from loadcell.store.layout import OUTPUT, WORKER_LINE
 
 IMPORT_INPUT_UNREADABLE = MessageCode("import.input-unreadable", path=str, reason=ForeignText)
 IMPORT_DAMAGED = MessageCode("import.damaged", path=str, reason=ForeignText)
@@ -46,6 +47,9 @@ _UNPACK: dict[bytes, Callable[[Path], Any]] = {
 }
 #: Logs of one execution have such names, in one directory.
 _NUMBERED = re.compile(r".*\.\d+")
+_WORKER = WORKER_LINE.encode()
+#: The worker prints at the beginning of a trial.
+_LOOKED_AT_BYTES = 2**20
 
 
 class Inputs(AbstractContextManager["Inputs"]):
@@ -74,10 +78,24 @@ class Inputs(AbstractContextManager["Inputs"]):
                 plain.append(self._stored_copy(path, number))
             elif (unpack := _unpacker(path)) is not None:
                 plain.append(self._unpacked(path, unpack))
+            elif _is_trial_log(path):
+                plain.append(self._printed_by_tool(path))
             elif packed and _NUMBERED.fullmatch(path.name):
                 plain.append(self._continuations(path))
             else:
                 plain.append(path)
+        return plain
+
+    def _printed_by_tool(self, path: Path) -> Path:
+        """The lines of tools in the output.log of a trial, as they printed them."""
+        plain = self._directory(path.absolute().parent) / path.name
+        with path.open("rb") as log, plain.open("wb") as copy:
+            copy.writelines(
+                line.removeprefix(_WORKER)
+                for line in log
+                if line.startswith(_WORKER) and not line.startswith(_WORKER + b"$ ")
+            )
+        self._named[plain] = path
         return plain
 
     def as_named(self, sources: Sequence[Source]) -> list[Source]:
@@ -202,6 +220,17 @@ def _is_pipe(path: Path) -> bool:
         return path.is_fifo() or path.is_char_device() or path.is_socket()
     except OSError:
         return False
+
+
+def _is_trial_log(path: Path) -> bool:
+    """The output.log of a run directory with lines of a worker in it."""
+    try:
+        with path.open("rb") as file:
+            return path.name == OUTPUT and any(
+                line.startswith(_WORKER) for line in file.read(_LOOKED_AT_BYTES).splitlines()
+            )
+    except OSError:
+        return False  # its reader says why
 
 
 def _unpacker(path: Path) -> Callable[[Path], Any] | None:

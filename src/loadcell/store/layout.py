@@ -36,6 +36,8 @@ INTERVALS: Final = "intervals.csv"
 LATENCY: Final = "latency.hlog"
 EVENTS: Final = "events.jsonl"
 OUTPUT: Final = "output.log"
+#: In front of lines of the worker, or of a tool that it runs; with `$ ` behind it stands a command.
+WORKER_LINE: Final = "worker: "
 FOLDED: Final = "profile.folded"
 FLAMES: Final = "profile.svg"
 

@@ -80,7 +80,7 @@ def test_a_space_that_is_none_stays_empty() -> None:
     assert row["metaspace_percent"] == 98.24
 
 
-def test_the_permanent_generation_of_java_7_has_columns_of_its_own() -> None:
+def test_the_permanent_generation_of_java_7_has_dedicated_columns() -> None:
     shares = """  S0     S1     E      O      P     YGC     YGCT    FGC    FGCT     GCT
   0.00  25.00  40.00  10.00  61.50      7    0.120     1    0.250    0.370
   0.00  25.00  50.00  10.00  62.50      7    0.120     1    0.250    0.370

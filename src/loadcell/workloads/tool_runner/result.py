@@ -38,6 +38,19 @@ class Window:
     duration_ns: int
 
 
+def named_apart(parts: Sequence[Measured]) -> tuple[Measured, ...]:
+    """The same with a number behind titles that a part before has (two jobs of fio of one name)."""
+    taken: set[str] = set()
+    named = []
+    for part in parts:
+        title, number = part.title, 2
+        while title in taken:
+            title, number = f"{part.title} ({number})", number + 1
+        taken.add(title)
+        named.append(replace(part, title=title))
+    return tuple(named)
+
+
 def total_of(parts: Sequence[Measured], *, at_once: bool) -> Measured:
     """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the
     first stands for all.

@@ -210,7 +210,7 @@ class Course:
             raise OrderError(TOOL_UNREADABLE(program=self._name, why=error.message)) from None
         if not reading.measured:
             raise OrderError(TOOL_NO_FIGURE(program=self._name, count=reading.unread))
-        return reading
+        return replace(reading, measured=result.named_apart(reading.measured))
 
     def _named(self, output: Output) -> dict[str, float]:
         """The metrics that the plan names; all are required."""
