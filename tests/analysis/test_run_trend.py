@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.runs import analysis_of
-from loadcell.analysis import steadiness
-from loadcell.analysis.steadiness import of_the_first
+from loadcell.analysis import drift
+from loadcell.analysis.drift import of_the_first
 
 #: What a trial of the first block gives for each that one of the last does.
 FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]
@@ -15,7 +15,7 @@ FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]
 def test_a_throughput_that_halves_is_reported_to_fall_by_half_and_one_that_doubles_to_double() -> None:
     for values, key, share in ((FALLING, "found.run-fell", 0.5), (FALLING[::-1], "found.run-rose", 1.0)):
         analysis = analysis_of({"1": values, "2": [value * 3 for value in values]})
-        (result,) = steadiness.trend_findings(analysis.treatments)
+        (result,) = drift.trend_findings(analysis.treatments)
         assert result.message.code == key
         assert result.message.arguments["change_share"] == pytest.approx(share, rel=0.1)
 
@@ -27,8 +27,6 @@ def test_nothing_falls_by_more_than_all_there_was() -> None:
 
 def test_blocks_alike_are_no_trend() -> None:
     assert (
-        steadiness.trend_findings(
-            analysis_of({"1": [100.0, 101, 99, 100], "2": [50.0, 51, 49, 50]}).treatments
-        )
+        drift.trend_findings(analysis_of({"1": [100.0, 101, 99, 100], "2": [50.0, 51, 49, 50]}).treatments)
         == ()
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.analysis import saturation, steadiness, tukey
+from loadcell.analysis import saturation, tukey
 from loadcell.analysis import usl as law
+from loadcell.analysis.drift import of_blocks
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import best_of
 from loadcell.analysis.sweep import speed_of, sweeps
@@ -112,16 +113,16 @@ def test_a_plateau_has_no_peak_between_two_loads(count: int) -> None:
 def test_a_quiet_machine_is_seldom_called_drifting(count: int, repeats: int) -> None:
     seen = 0
     for seed in range(RUNS):
-        drift = steadiness.drift(identical(count, repeats, noise=0.05, drift=0.0, seed=seed))
-        seen += drift is not None and drift.notable
+        result = of_blocks(identical(count, repeats, noise=0.05, drift=0.0, seed=seed))
+        seen += result is not None and result.notable
     at_most(f"{count} treatments, {repeats} blocks alike, 5% noise: drift reported", seen / RUNS, 0.025)
 
 
 def test_a_machine_that_drifts_is_seen() -> None:
     seen = 0
     for seed in range(RUNS):
-        drift = steadiness.drift(identical(4, 8, noise=0.03, drift=0.06, seed=seed))
-        seen += drift is not None and drift.notable
+        result = of_blocks(identical(4, 8, noise=0.03, drift=0.06, seed=seed))
+        seen += result is not None and result.notable
     at_least("4 treatments, 8 blocks 6% apart, 3% noise: drift reported", seen / RUNS, 0.9)
 
 

@@ -9,6 +9,7 @@ from statistics import median
 
 from loadcell.analysis import (
     comparability,
+    drift,
     effects_findings,
     flames,
     groups,
@@ -17,7 +18,6 @@ from loadcell.analysis import (
     recommend,
     saturation,
     search,
-    steadiness,
     validity,
 )
 from loadcell.analysis.effects import Effects
@@ -413,7 +413,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             worst_share=most,
             treatment=worst.label,
         )
-    drift_of_run = steadiness.drift(treatments)
+    drift_of_run = drift.of_blocks(treatments)
     if drift_of_run is not None and drift_of_run.notable:
         slowest = min(drift_of_run.blocks, key=lambda block: drift_of_run.blocks[block])
         yield DRIFT.finding(block=slowest, range_share=drift_of_run.range_share)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadcell.analysis import steadiness
+from loadcell.analysis import drift
 from loadcell.analysis.treatments import Treatment
 from loadcell.stats.energy import Array
 from loadcell.stats.serial import consecutive_alike
@@ -18,7 +18,7 @@ LEVEL = 0.05
 
 def dependent(treatments: Sequence[Treatment]) -> bool:
     """True if throughput rose or fell over the run, or consecutive repeats are alike."""
-    if steadiness.trend_findings(treatments):
+    if drift.trend_findings(treatments):
         return True
     p = consecutive_alike(residuals(treatments))
     return p is not None and p < LEVEL

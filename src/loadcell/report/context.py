@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.analysis import (
     comparability,
+    drift,
     finding,
     import_findings,
     key_value_server,
@@ -103,7 +104,7 @@ class ReportContext:
         return (
             *self.analysis.findings,
             *import_findings.findings(self.stored.run),
-            *steadiness.trend_findings(treatments),
+            *drift.trend_findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
             *(
                 remark
