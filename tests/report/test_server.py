@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from loadcell.analysis.key_value_server import KeyValueServed
-from loadcell.model.panels import KeyValueTable
+from loadcell.model import panels
+from loadcell.model.panels import DatabaseTables, KeyValueTable
 from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
@@ -15,6 +16,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.sections import server
 from loadcell.report.texts import Texts
+from loadcell.store.frames import Frame
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -48,6 +50,24 @@ def test_each_level_says_what_its_sessions_waited_for(stored: Stored) -> None:
     ]
     assert rows[1][5] == "Lock: transactionid 50%, IO: WALSync 25%"
     assert rows[0][6] == "60", "two repeats of 30 seconds, warm-up left out"
+
+
+def test_levels_on_different_servers_all_have_a_row(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = block(stored, "table-waits"), block(stored, "table-server"), block(stored, "table-statements")
+    last = stored("watched").trials[-1].treatment
+    recorded = StoredRun.samples
+
+    def by_server(run: StoredRun, monitor: str) -> Frame:
+        frame = recorded(run, monitor.replace("other", "postgres"))
+        is_other = frame.text("treatment").isin(last)
+        return frame.take(is_other if "other" in monitor else ~is_other)
+
+    tables = *panels.database_tables(), DatabaseTables("other", "other.waits", "other.statements")
+    monkeypatch.setattr(panels, "database_tables", lambda: tables)
+    monkeypatch.setattr(StoredRun, "samples", by_server)
+    assert block(stored, "table-waits") == expected[0]
+    assert block(stored, "table-server") == expected[1]
+    assert block(stored, "table-statements") == expected[2]
 
 
 def test_bars_add_up_to_the_active_sessions(stored: Stored) -> None:

@@ -27,6 +27,7 @@ from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
+from loadcell.store.frames import Frame
 
 if TYPE_CHECKING:
     from loadcell.analysis.key_value_server import KeyValueServed
@@ -130,14 +131,12 @@ class ReportContext:
 
     @cached_property
     def server(self) -> Evidence:
-        """Facts that a database server reported."""
-        stored = self.stored
-        declared = panels.database_tables()
-        tables = next((tables for tables in declared if len(stored.samples(tables.samples))), declared[0])
+        """Facts that the monitors of SQL servers reported."""
+        stored, tables = self.stored, panels.database_tables()
         return server.evidence(
-            stored.samples(tables.samples),
-            stored.samples(tables.waits),
-            stored.samples(tables.statements),
+            Frame.concat([stored.samples(table.samples) for table in tables]),
+            Frame.concat([stored.samples(table.waits) for table in tables]),
+            Frame.concat([stored.samples(table.statements) for table in tables]),
             stored.events(),
             stored.trials,
             self.analysis.treatments,
