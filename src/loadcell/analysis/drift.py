@@ -22,7 +22,7 @@ from loadcell.stats.energy import Array
 
 #: Significant differences of blocks are reported from this standard deviation between them (a share).
 NOTABLE_DRIFT = 0.02
-#: Chance at which blocks that are alike count as different.
+#: Significance level of the F test of blocks.
 DRIFT_LEVEL = 0.01
 
 
@@ -41,7 +41,7 @@ class Drift:
 
     @property
     def notable(self) -> bool:
-        """True if the machine changed from block to block, by more than a trifle."""
+        """True if blocks differ significantly, and by enough to matter."""
         return self.p < DRIFT_LEVEL and self.deviation_share >= NOTABLE_DRIFT
 
 

@@ -63,7 +63,7 @@ class ResponseSteadiness:
 
 
 def judge_response(line: Timeline) -> ResponseSteadiness | None:
-    """Judgement on a timeline's response times; None where too many intervals are without any."""
+    """Judgement on a timeline's response times; None where too many intervals lack them."""
     present = np.isfinite(line.response_ms)
     if not present.any() or present.mean() < 1 - MOST_MISSING:
         return None

@@ -166,8 +166,8 @@ def enough(speeds: Floats) -> NDArray[np.intp]:
 
 
 def bend(loads: Floats, speeds: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Kneedle: where curves (B, L) lie highest above the line from their first level to their last, and how
-    high.
+    """Kneedle: position and height of the maximum of curves (B, L) above the line from their first to their
+    last level.
 
     Loads and throughputs are scaled to 0..1, throughput by its highest; the knee is the level with the
     largest y - x, one that was measured (Satopaa, Albrecht, Irwin and Raghavan 2011, offline, concave and

@@ -221,9 +221,9 @@ def evidence(
     records: Iterable[TrialRecord],
     treatments: Iterable[Treatment],
 ) -> Evidence:
-    """Put together from what a monitor recorded (`DatabaseTables`), and the trials' events and records."""
+    """Combine the tables of monitors (`DatabaseTables`) with the trials' events and records."""
     treatments, records = tuple(treatments), tuple(records)
-    # What is read when the load is over belongs to sums over it, and to no picture.
+    # Values read after the load belong to its sums, and to no chart.
     ends = {record.name: record.measure.duration_s if record.measure else None for record in records}
     samples, sessions = until(samples, ends), until(sessions, ends)
     names = kinds(sessions)

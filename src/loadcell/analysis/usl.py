@@ -190,7 +190,7 @@ def judge(sweep: Sweep, seed: int = 0) -> Usl:
 
 
 def _falls(speed: Additive) -> bool:
-    """True if throughput at some load past the highest is lower for more than chance.
+    """True if throughput at some load past the highest is significantly lower.
 
     A closed network that only rises to its ceiling bends otherwise than the law, which then fits it best with
     a peak that is not there.

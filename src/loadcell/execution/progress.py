@@ -252,7 +252,7 @@ class Progress:
         """The run has ended, however."""
 
     def note(self, message: Message, *, key: str = "") -> None:
-        """Something the user should know; said once, as are messages that share a `key`."""
+        """Show a note to the user once; of notes that share a `key`, only the first."""
         text = self.write(message)
         if (key or text) not in self._noted:
             self._noted.add(key or text)

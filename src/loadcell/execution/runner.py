@@ -54,7 +54,7 @@ TARGET_NOT_REMOVED = MessageCode("target.not-removed", why=ForeignText)
 RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
 NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
 
-#: How long putting the targets away may take at the end of a search, whose treatments have limits each.
+#: Limit of removing the targets at the end of a search, whose treatments have a limit each.
 _PUT_AWAY_LIMIT_S = 120.0
 
 

@@ -79,8 +79,9 @@ class Comparison:
 
     @property
     def incomplete(self) -> bool:
-        """True if there is no value to judge a side by, or a context with a value on one side has none on the
-        other. What neither side measured is missing from both alike.
+        """True if a side has no value, or a context has a value on one side only.
+
+        A context that neither side measured does not count.
         """
         return any(row.effect is None for row in self.headline) or any(
             (row.medians[0] is None) != (row.medians[1] is None) for row in self.rows
@@ -145,9 +146,9 @@ def compare(
 def _corrected(
     sides: Sides, compared: Sequence[int], ratios: Sequence[Ratio | None], families: Sequence[bool]
 ) -> list[tuple[Effect | None, float | None]]:
-    """Effects with their corrected p-values; of those that outlive the correction, intervals that allow for
-    having been chosen among those of their family (single contexts, or all together, whose differences are
-    found more easily). What the design lacks a verdict for is not counted.
+    """Effects with p-values corrected for multiple testing, and intervals corrected for the selection of the
+    significant ones. Families are the single contexts and all contexts combined. Effects whose design allows
+    no verdict do not count.
     """
     counts = [
         ratio is not None and sides.lack(side) is None for side, ratio in zip(compared, ratios, strict=True)
@@ -254,7 +255,7 @@ def _contexts(sides: Sides) -> list[str]:
 
 
 def _ratio(sides: Sides, side: int, context: str, metric: Metric) -> Ratio | None:
-    """The values that a row is estimated from; None where there is nothing, or no pair, to compare."""
+    """The values from which a row is estimated; None without values, or without pairs."""
     first, other = sides.sides[0], sides.sides[side]
     if context == OVERALL:
         return _overall(sides, first, other, metric)

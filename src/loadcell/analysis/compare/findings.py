@@ -335,7 +335,7 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
 
 
 def _trust_of_pairs(comparison: Comparison, blocks: int, count: int) -> Finding:
-    """Judge the independence of blocks, without which an interval covers less than it says."""
+    """Findings on dependent blocks, whose intervals cover less than their nominal level."""
     headline = [row.effect for row in comparison.headline if row.effect is not None]
     alike = max((effect.alike for effect in headline if effect.alike is not None), default=0.0)
     code = trust_of_pairs(blocks, alike)
@@ -351,7 +351,7 @@ def trust_of_pairs(blocks: int, alike: float) -> FindingCode:
 
 
 def _one_server(sides: Sides) -> Iterator[Finding]:
-    """That a start of the server, and its memory layout, is one for all trials."""
+    """Finding on a server that is started once, so that all trials share its memory layout."""
     if sides.one_server:
         yield ONE_SERVER.finding()
 

@@ -60,7 +60,7 @@ class Metric:
 
     @property
     def least_effect(self) -> float:
-        """The smallest change that matters where nobody says another, as a fraction."""
+        """Default of the smallest change that matters, as a fraction."""
         tail = self.key in QUANTILES and QUANTILES[self.key] >= QUANTILES[f"{TAIL}_ms"]
         return LEAST_TAIL_EFFECT if tail else LEAST_EFFECT
 

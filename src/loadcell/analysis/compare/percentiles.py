@@ -51,7 +51,7 @@ class Histogram:
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:
-    """All transactions of several trials."""
+    """Merge the histograms of several trials."""
     values = np.concatenate([histogram.values_ms for histogram in histograms])
     counts = np.concatenate([histogram.counts for histogram in histograms])
     distinct, places = np.unique(values, return_inverse=True)
@@ -88,7 +88,7 @@ def shifts(
     paired: bool,
     fewest: int = FEWEST_FOR_INTERVAL,
 ) -> list[Shift]:
-    """Every percentile that all trials can tell, B against A; `fewest` of a side give an interval."""
+    """Every percentile that all trials support, B against A; intervals need `fewest` trials of each side."""
     if paired:
         blocks = a.keys() & b.keys()
         a, b = ({key: logs[key] for key in sorted(blocks)} for logs in (a, b))

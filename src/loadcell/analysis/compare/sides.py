@@ -39,7 +39,7 @@ ALLOWED_ANOTHER_RUN = MessageCode("compare.allowed.another-run")
 LEVELS_MEASURE = MessageCode("compare.levels-measure", levels=list, quantities=str)
 
 
-#: Runs of each side from which a verdict is possible: with two, Student's quantile leaves hardly any power.
+#: Fewest runs of a side for a verdict: with two, Student's quantile leaves hardly any power.
 FEWEST_RUNS = 3
 
 
@@ -80,7 +80,7 @@ class Sides:
         return "run" if any(len(side.runs) > 1 for side in self.sides) else "trial"
 
     def lack(self, side: int) -> Lack | None:
-        """The lack of the design that forbids a verdict on this side, whatever the values are."""
+        """Defect of the design that rules out a verdict on this side, whatever its values."""
         if self.kind != "runs":
             return None if self.paired else "order"
         fewest = min(len(self.sides[0].runs), len(self.sides[side].runs))
@@ -205,7 +205,7 @@ def run_groups(groups: Sequence[RunGroup], *, anyway: bool = False) -> Sides:
 
 
 def _side(group: RunGroup, *, merged: bool = False) -> Side:
-    """The side that runs make up; `merged` calls their only treatment the same."""
+    """Make a side of runs; with `merged` their only treatments get one name."""
     of_runs = [_by_treatment(of_run(run, records)) for run, records in group.runs]
     if merged:
         of_runs = [{"": tuple(trial for trials in run.values() for trial in trials)} for run in of_runs]

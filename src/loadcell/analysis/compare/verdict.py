@@ -1,5 +1,5 @@
-"""From an effect to a word (`faster`, `slower`, `same`, `ambiguous`, or `insufficient` where the design
-allows none), and why.
+"""Verdict on an effect (`faster`, `slower`, `same`, `ambiguous`, or `insufficient` where the design allows
+none), with its reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Verdict:
-    """The word for B against A, and the reason for it."""
+    """Verdict on B against A, with its reason."""
 
     word: Word
     reason: Reason
@@ -45,7 +45,7 @@ def judge(
     scarce: bool = False,
     lack: Lack | None = None,
 ) -> Verdict:
-    """Judge B against A; where there is no effect, `scarce` says that it is for want of transactions.
+    """Judge B against A; without an effect, `scarce` is true if transactions were too few.
 
     `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen
     to differ by; `lack` what the design lacks for any verdict. *Same* needs the whole interval within the

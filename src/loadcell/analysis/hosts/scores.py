@@ -126,7 +126,7 @@ def asked_for(treatment: TreatmentRecord) -> Iterator[Score]:
     section, options = probe
     test = section.test_of(options)
     threads = _integer((treatment.settings.get("load") or {}).get("clients")) or 1
-    # what a test of blocks goes over is its block, whatever size other tests would have
+    # a test of blocks works on its block, whatever the size of other tests
     size = _bytes(options.get("size")) if test.sized else None
     synced = (probes.SYNC_SCORE,) if options.get(probes.SYNC) else ()
     for figure in (*test.scores, *synced):
@@ -151,7 +151,7 @@ def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
 
 
 def _probe(treatment: TreatmentRecord) -> tuple[Probe, Mapping[str, Any]] | None:
-    """Probe and options of the probe that a treatment is; None where it is something else."""
+    """Name and options of a treatment's probe; None for a treatment that is no probe."""
     workload = treatment.settings.get("workload")
     options = workload.get(probes.WORKLOAD) if isinstance(workload, Mapping) else None
     return probes.section_of(options) if isinstance(options, Mapping) else None
