@@ -67,11 +67,11 @@ def test_files_of_json_are_machines_and_one_can_stand_beside_a_run(home: Path) -
     assert [machine["label"] for machine in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]
 
 
-def test_a_baseline_without_a_counterpart_ends_with_3_and_a_verdict_to_fail_on_with_1(home: Path) -> None:
+def test_a_baseline_without_a_counterpart_and_a_gate_without_a_verdict_end_with_3(home: Path) -> None:
     assert call("aaaa", "cccc").exit_code == 3
-    assert call("aaaa", "bbbb", "--fail-on", "faster").exit_code == 1
-    assert call("bbbb", "aaaa", "--fail-on", "slower").exit_code == 1
-    assert call("aaaa", "bbbb", "--fail-on", "slower").exit_code == 0
+    assert call("aaaa", "bbbb", "--fail-on", "slower").exit_code == 3
+    assert call("aaaa", "bbbb", "--fail-on", "insufficient").exit_code == 1
+    assert call("aaaa", "bbbb").exit_code == 0
 
 
 def test_options_of_runs_keep_their_meaning(home: Path) -> None:

@@ -259,11 +259,12 @@ def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:
     assert drawn.data["workloads"][0]["times"] == pytest.approx(1.5, rel=0.05)
 
 
-def test_verdicts_are_those_of_every_comparison(two: Compared) -> None:
-    verdicts = {row.score.id: row.verdict.word for row in two.machines.rows}
-    assert verdicts["memory-memcpy-1/mib_per_s"] == "faster"
-    assert verdicts["cpu-1/events_per_s"] == "slower"
-    assert verdicts["disk-sync/sync_ms"] == "faster"  # half the time
+def test_one_run_of_each_machine_gives_intervals_and_no_verdicts(two: Compared) -> None:
+    assert {row.verdict.word for row in two.machines.rows} == {"insufficient"}
+    times = {row.score.id: row.times for row in two.machines.rows}
+    assert (times["memory-memcpy-1/mib_per_s"].low or 0) > 1
+    assert (times["cpu-1/events_per_s"].high or 1) < 1
+    assert (times["disk-sync/sync_ms"].low or 0) > 1  # half the time
 
 
 def test_published_scores_come_as_one_value_each(home: Path) -> None:

@@ -80,11 +80,11 @@ def test_single_values_have_no_range() -> None:
     assert (row.times.low, row.times.high) == (None, None)
 
 
-def test_six_repeats_give_an_interval_and_a_verdict() -> None:
+def test_six_repeats_of_one_run_give_an_interval_and_no_verdict() -> None:
     slow, quick = [100.0 + n for n in range(6)], [150.0 + n for n in range(6)]
     result = held({"cpu-1/events_per_s": (slow, quick), "latency-4KiB/access_ns": (slow, quick)})
-    verdicts = {row.score.section: row.verdict.word for row in result.rows}
-    assert verdicts == {"cpu": "faster", "latency": "slower"}
+    verdicts = {row.score.section: (row.verdict.word, row.verdict.reason) for row in result.rows}
+    assert verdicts == dict.fromkeys(("cpu", "latency"), ("insufficient", "one-run"))
     for row in result.rows:
         assert row.times.sure
         assert row.times.low is not None

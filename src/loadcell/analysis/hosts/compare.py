@@ -84,7 +84,10 @@ class Machines:
 
 
 def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFECT) -> Machines:
-    """Hold the second against the first. The values are of two runs: nothing pairs them."""
+    """Compare the second with the first.
+
+    A machine is one run: its repeats give an interval, but no verdict, as of any two runs.
+    """
     by_identity: tuple[Mapping[str, Score], ...] = tuple(
         {score.id: score for score in machine.scores} for machine in (first, second)
     )
@@ -102,7 +105,11 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
             row,
             adjusted_p=p,
             verdict=judge(
-                row.effect, p, higher_is_better=row.score.higher_is_better, least_effect=least_effect
+                row.effect,
+                p,
+                higher_is_better=row.score.higher_is_better,
+                least_effect=least_effect,
+                lack="one-run" if row.times.sure else None,
             ),
         )
         for row, p in zip(results, adjusted, strict=True)

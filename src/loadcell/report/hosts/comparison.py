@@ -106,6 +106,7 @@ def document(compared: Compared, lang: str, command: Sequence[str] = ()) -> Comp
         Texts(lang),
         verdicts=frozenset(row.verdict.word for row in compared.machines.rows),
         incomplete=compared.incomplete,
+        undecided=any(row.verdict.word == "insufficient" for row in compared.machines.rows),
     )
 
 
