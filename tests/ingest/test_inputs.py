@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -19,8 +20,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from execution.live import until
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.ingest import inputs
 from loadcell.model.json import document
 from loadcell.store.read import StoredRun, read_run
 
@@ -136,7 +139,123 @@ def test_nothing_that_was_unpacked_is_left(tmp_path: Path) -> None:
         capture_output=True,
         timeout=120,
     )
-    assert list(home.iterdir()) == []
+    assert [path for path in home.rglob("*") if not path.is_dir()] == []
+    assert [path.name for path in home.iterdir()] == [f"loadcell-{os.getuid()}"]
+    assert list((home / f"loadcell-{os.getuid()}").iterdir()) == []
+
+
+BOMBS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The place of copies, empty at first."""
+    home = tmp_path / "tmp"
+    home.mkdir()
+    monkeypatch.setenv("TMPDIR", str(home))
+    return home
+
+
+@pytest.mark.parametrize("suffix", BOMBS)
+@pytest.mark.parametrize("tool", ["auto", "sysbench", "csv"])
+def test_what_unpacks_to_no_text_is_refused_at_its_beginning(
+    tmp_path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, tool: str
+) -> None:
+    file = tmp_path / f"result.txt.{suffix}"
+    file.write_bytes(BOMBS[suffix](bytes(4 * 2**20)))
+    written: list[int] = []
+    monkeypatch.setattr(inputs.shutil, "disk_usage", written.append)
+    mapping = ("--column", "throughput=tps") if tool == "csv" else ()
+    assert f"{file} holds binary data" in refused(tmp_path, tool, file, *mapping)
+    assert written == [], "nothing was copied on"
+    assert not [path for path in copies.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("suffix", BOMBS)
+def test_what_unpacks_to_too_much_text_is_refused_at_the_limit(
+    tmp_path: Path, copies: Path, suffix: str
+) -> None:
+    file = tmp_path / f"result.txt.{suffix}"
+    file.write_bytes(BOMBS[suffix](b"more and more\n" * 2**20))
+    message = refused(tmp_path, "auto", file, "--copy-limit", "0.01")
+    assert f"more than 10.2 MiB, and {file} goes on" in message
+    assert "allow more than `--copy-limit 0.01`" in message
+    assert not [path for path in copies.rglob("*") if path.is_file()]
+
+
+def test_the_limit_is_of_all_copies_together(tmp_path: Path, copies: Path) -> None:
+    files = [tmp_path / f"{number}.txt.gz" for number in range(3)]
+    for file in files:
+        file.write_bytes(gzip.compress(SYSBENCH + b"\n" * 2**20))
+    assert f"{files[2]} goes on" in refused(tmp_path, "auto", *files, "--copy-limit", "0.0025")
+    assert len(imported(tmp_path, "auto", *files, "--copy-limit", "0.0035").trials) == 3
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_an_end_is_refused_at_its_beginning(
+    tmp_path: Path, copies: Path, device: str
+) -> None:
+    assert f"{device} holds binary data" in refused(tmp_path, "auto", device)
+
+
+def test_a_pipe_that_never_ends_is_refused_at_the_limit(tmp_path: Path, copies: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    endless = subprocess.Popen(["sh", "-c", f"exec yes > {pipe}"], stderr=subprocess.DEVNULL)
+    try:
+        assert f"{pipe} goes on" in refused(tmp_path, "auto", pipe, "--copy-limit", "0.005")
+        assert endless.wait(60) != 0, "its reader has gone"
+    finally:
+        endless.kill()
+        endless.wait()
+
+
+def test_copying_leaves_room_for_others(
+    tmp_path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "result.txt.gz"
+    file.write_bytes(gzip.compress(b"more and more\n" * 2**23))
+    monkeypatch.setattr(inputs, "_SPARE_BYTES", 2**60)
+    message = refused(tmp_path, "auto", file)
+    assert f"{file} does not fit into {copies}" in message
+    assert "TMPDIR names another place" in message
+
+
+def test_what_a_killed_import_left_is_swept_by_the_next(tmp_path: Path, copies: Path) -> None:
+    """The first waits in its copy of a pipe when it is killed."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    loadcell = Path(sys.executable).parent / "loadcell"
+    first = subprocess.Popen([loadcell, "import", "auto", pipe, "--out", tmp_path / "never"])
+    with pipe.open("wb", buffering=0) as writer:
+        writer.write(SYSBENCH + b"\n" * 2**15)
+        until(lambda: any(path.stat().st_size for path in copies.rglob("stdin")), "its copy")
+        first.kill()
+        first.wait()
+    (left,) = copies.rglob("stdin")
+    assert left.stat().st_mode & 0o600
+    assert left.parents[1].stat().st_mode & 0o777 == 0o700
+    file = tmp_path / "result.txt.gz"
+    file.write_bytes(gzip.compress(SYSBENCH))
+    imported(tmp_path, "auto", file)
+    assert not left.exists()
+
+
+def test_a_bar_shows_how_much_was_copied() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    with inputs.Bar(stream) as bar:
+        bar(2**20, None)
+        assert stream.getvalue() == ""
+        bar(300 * 2**20, None)
+    assert "reading" in stream.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,21 @@ _LONGEST_NAME = 200
     metavar="SECONDS",
     help="For jstat without times (-t): how far apart its lines are. Default: 1.",
 )
+@click.option(
+    "--copy-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=input_files.MOST_COPIED_BYTES // 2**30,
+    show_default=True,
+    metavar="GIB",
+    help="The most that unpacked files and pipes may take below TMPDIR or /var/tmp.",
+)
 @language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path | None, results: Path | None, name: str | None,
     date: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
-    columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
+    columns: tuple[str, ...], unit: str, interval: float | None, copy_limit: float, lang: str,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
     if name is not None and not _is_one_directory(name):
@@ -113,20 +122,21 @@ def import_(
         raise language.CallError(cli_messages.CALL_OUT_RESULTS())
     date_s = None if date is None else dating.parse(date, time.time())
     # the report is made ready by a separate process while the files are read
-    with publish.Prewarm() as page, input_files.Inputs() as inputs:
-        plain = inputs.plain(files)
-        try:
-            if tool == "csv":
-                mapping = csv_table.parse(columns)
-                sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
-                settings = (*settings, *(column for column, role in mapping.items() if role == "factor"))
-            else:
-                with input_files.Bar(sys.stderr, page.begin) as on_progress:
+    with publish.Prewarm() as page, input_files.Inputs(round(copy_limit * 2**30)) as inputs:
+        with input_files.Bar(sys.stderr, page.begin) as on_progress:
+            plain = inputs.plain(files, on_progress)
+            try:
+                if tool == "csv":
+                    mapping = csv_table.parse(columns)
+                    sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
+                    factors = (column for column, role in mapping.items() if role == "factor")
+                    settings = (*settings, *factors)
+                else:
                     sources = read.read(plain, tool, interval_s=interval, on_progress=on_progress)
-            sources = inputs.as_named(sources)
-            arranged = read.attached(read.arrange(sources, by_file=by_file, settings=settings), sources)
-        except base.ImportProblemError as error:
-            raise inputs.naming(error) from None
+                sources = inputs.as_named(sources)
+                arranged = read.attached(read.arrange(sources, by_file=by_file, settings=settings), sources)
+            except base.ImportProblemError as error:
+                raise inputs.naming(error) from None
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = write_run.write(
             arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from loadcell.execution import workdir
-from loadcell.linux import child_environment
+from loadcell.linux import child_environment, owned_directories
 
 _WAIT = "import os, sys; os.read(0, 1) or os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 #: Knows all targets, which the packages below do not.
@@ -56,6 +56,6 @@ def guarded(home: Path) -> Iterator[None]:
 def sweep(home: Path, release: Callable[[Path], None]) -> None:
     """Sweep what dead runs left, as soon as their servers have ended."""
     deadline = time.monotonic() + _LIMIT_S
-    while workdir.abandoned(home) and time.monotonic() < deadline:
+    while owned_directories.abandoned(home) and time.monotonic() < deadline:
         workdir.sweep(home, release)
         time.sleep(_POLL_S)

@@ -179,7 +179,7 @@ def understood(take: Callable[[str], bool], line: str) -> bool:
     """True if a reader took a line; a line cut within a number is not understood."""
     try:
         return take(line)
-    except ValueError:
+    except (ValueError, ArithmeticError):
         return False
 
 

@@ -1,8 +1,13 @@
-"""Inputs of an import as plain files: unpacked, a pipe read once, with progress on a terminal."""
+"""Inputs of an import as plain files: unpacked, a pipe read once, with progress on a terminal.
+
+Copies lie in a directory of this process below TMPDIR or /var/tmp, which is removed at its end. A later
+import removes that of a killed one. Copies are limited, and only what begins as a text is copied.
+"""
 
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import os
@@ -11,9 +16,8 @@ import select
 import shutil
 import stat
 import sys
-import tempfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +27,11 @@ from typing import Any, Self, TextIO
 from rich import progress
 
 from loadcell.ingest.base import ImportProblemError, Source
+from loadcell.ingest.read import must_be_text
+from loadcell.ingest.text import OnProgress
+from loadcell.linux import owned_directories
 from loadcell.model import terminal
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
 from loadcell.model.printable import printable
 from loadcell.store.layout import OUTPUT, WORKER_LINE
 
@@ -33,10 +40,20 @@ IMPORT_DAMAGED = MessageCode("import.damaged", path=str, reason=ForeignText)
 IMPORT_NOT_UNPACKED = MessageCode("import.not-unpacked", path=str, directory=str, reason=ForeignText)
 IMPORT_WAITING = MessageCode("import.waiting", "info", path=str)
 IMPORT_ENDLESS = MessageCode("import.endless", path=str)
+IMPORT_TOO_LONG = MessageCode("import.too-long", path=str, limit_bytes=Bytes, gib=str)
+IMPORT_NO_ROOM = MessageCode("import.no-room", path=str, directory=str, free_bytes=Bytes)
 IMPORT_READING = MessageCode("import.reading", "info")
 
 #: Seconds without input before a note about the wait.
 QUIET_S = 2
+#: Copies of all inputs together have no more bytes unless the user allows it.
+MOST_COPIED_BYTES = 4 * 2**30
+#: So much stays free on the file system of the copies, for others.
+_SPARE_BYTES = 256 * 2**20
+#: Bytes that are copied at once.
+_PART_BYTES = 2**20
+#: How names of directories of imports begin.
+_DIRECTORY_NAME = "import"
 #: Stands for standard input.
 STDIN = Path("-")
 #: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
@@ -53,9 +70,15 @@ _LOOKED_AT_BYTES = 2**20
 
 
 class Inputs(AbstractContextManager["Inputs"]):
-    """Plain files for readers, below a directory of their own that goes when this ends."""
+    """Plain files for readers, below a directory of their own that goes when this ends.
 
-    def __init__(self) -> None:
+    `most_bytes` limits the copies together.
+    """
+
+    def __init__(self, most_bytes: int = MOST_COPIED_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._on_progress: OnProgress = lambda _read, _total: None
+        self._copied_bytes = 0
         self._home: Path | None = None
         self._named: dict[Path, Path] = {}
         self._shown: dict[Path, str] = {}
@@ -69,8 +92,12 @@ class Inputs(AbstractContextManager["Inputs"]):
         if self._home is not None:
             shutil.rmtree(self._home, ignore_errors=True)
 
-    def plain(self, files: Sequence[Path]) -> list[Path]:
-        """The files as readers can take them, in their order. Raises ImportProblemError."""
+    def plain(self, files: Sequence[Path], on_progress: OnProgress | None = None) -> list[Path]:
+        """The files as readers can take them, in their order.
+
+        `on_progress` is called with the size of copies so far, and None as total. Raises ImportProblemError.
+        """
+        self._on_progress = on_progress or self._on_progress
         packed = any(_unpacker(path) is not None for path in files)
         plain = []
         for number, path in enumerate(files):
@@ -119,10 +146,9 @@ class Inputs(AbstractContextManager["Inputs"]):
     def _stored_copy(self, path: Path, number: int) -> Path:
         copy = self._directory(number) / "stdin"
         try:
-            if path == STDIN:
-                _copy(sys.stdin.buffer, copy)
-            else:
-                _copy_pipe(path, copy)
+            parts = _parts(sys.stdin.buffer) if path == STDIN else _parts_of_pipe(path)
+            with contextlib.closing(parts):
+                self._copy(path, parts, copy)
         except OSError as error:
             raise ImportProblemError(
                 IMPORT_INPUT_UNREADABLE(path=path, reason=error.strerror or error)
@@ -141,7 +167,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         plain = self._directory(path.absolute().parent) / name
         try:
             with unpack(path) as packed:
-                _copy(packed, plain)
+                self._copy(path, _parts(packed), plain)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
             raise ImportProblemError(IMPORT_DAMAGED(path=path, reason=error)) from None
         except OSError as error:
@@ -150,6 +176,29 @@ class Inputs(AbstractContextManager["Inputs"]):
             ) from None
         self._named[plain] = path
         return plain
+
+    def _copy(self, path: Path, parts: Iterable[bytes], to: Path) -> None:
+        """Copy an input. Raises OSError, and ImportProblemError for no text, too much, or no room."""
+        first = True
+        with to.open("wb") as target:
+            for part in parts:
+                if first and part.strip() and not _is_packed(part):
+                    must_be_text(path, part)
+                first = False
+                self._copied_bytes += len(part)
+                if self._copied_bytes > self._most_bytes:
+                    gib = f"{self._most_bytes / 2**30:g}"
+                    raise ImportProblemError(
+                        IMPORT_TOO_LONG(path=path, limit_bytes=self._most_bytes, gib=gib)
+                    )
+                target.write(part)
+                self._on_progress(self._copied_bytes, None)
+                if target.tell() % (64 * _PART_BYTES) < len(part):
+                    free_bytes = shutil.disk_usage(to.parent).free
+                    if free_bytes < _SPARE_BYTES:
+                        raise ImportProblemError(
+                            IMPORT_NO_ROOM(path=path, directory=to.parent, free_bytes=free_bytes)
+                        )
 
     def _continuations(self, path: Path) -> Path:
         """A link to a plain log beside unpacked ones: names in one directory show what belongs together."""
@@ -160,15 +209,25 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
-            self._home = Path(tempfile.mkdtemp(prefix="loadcell-import-"))
+            place = Path(os.environ.get("TMPDIR") or owned_directories.HOME)
+            _sweep(place)
+            self._home = owned_directories.make(_DIRECTORY_NAME, place)
+            self._home.chmod(0o700)
         directory = self._home / f"{abs(hash(of)):x}"
         directory.mkdir(exist_ok=True)
         return directory
 
 
-def _copy(source: Any, to: Path) -> None:
-    with to.open("wb") as target:
-        shutil.copyfileobj(source, target, 2**20)
+def _sweep(place: Path) -> None:
+    """Remove the copies of killed imports."""
+    for path in owned_directories.abandoned(place):
+        if path.name.startswith(_DIRECTORY_NAME):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _parts(source: Any) -> Generator[bytes, None, None]:
+    while part := source.read(_PART_BYTES):
+        yield part
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -181,8 +240,8 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _copy_pipe(path: Path, to: Path) -> None:
-    """Copy what comes, after a note if nothing comes for a while.
+def _parts_of_pipe(path: Path) -> Generator[bytes, None, None]:
+    """What comes, after a note if nothing comes for a while.
 
     Raises OSError, and ImportProblemError for a file of the kernel that has no end.
     """
@@ -191,18 +250,19 @@ def _copy_pipe(path: Path, to: Path) -> None:
     noted = False
     ready = select.poll()
     ready.register(descriptor, select.POLLIN)
-    with os.fdopen(descriptor, "rb", buffering=0) as pipe, to.open("wb") as target:
+    with os.fdopen(descriptor, "rb", buffering=0) as pipe:
         while True:
             while not regular and not ready.poll(QUIET_S * 1000):
                 if not noted:
                     print(printable(str(IMPORT_WAITING(path=path))), file=sys.stderr, flush=True)
                 noted = True
-            block = pipe.read(2**20)
+            block = pipe.read(_PART_BYTES)
             if block is None and regular:
                 raise ImportProblemError(IMPORT_ENDLESS(path=path))
             if block == b"":
                 return
-            target.write(block or b"")
+            if block:
+                yield block
 
 
 def _is_of_kernel(path: Path) -> bool:
@@ -244,12 +304,17 @@ def _unpacker(path: Path) -> Callable[[Path], Any] | None:
     return next((unpack for sign, unpack in _UNPACK.items() if head.startswith(sign)), None)
 
 
+def _is_packed(head: bytes) -> bool:
+    return head.startswith(tuple(_UNPACK))
+
+
 #: What is shorter is read before anyone looks.
 _LEAST_BYTES = 64 * 2**20
 
 
 class Bar:
-    """Progress of reading, in bytes of a total; shows a bar for long inputs, and removes it at the end.
+    """Progress of reading, in bytes of a total if it is known; shows a bar for long inputs, and removes it at
+    the end.
 
     `long` is called while what is long is read.
     """
@@ -262,8 +327,8 @@ class Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __call__(self, read_bytes: int, total_bytes: int) -> None:
-        if total_bytes < _LEAST_BYTES:
+    def __call__(self, read_bytes: int, total_bytes: int | None) -> None:
+        if (read_bytes if total_bytes is None else total_bytes) < _LEAST_BYTES:
             return
         self._long()
         if not self._stream.isatty():

@@ -36,8 +36,8 @@ BLOCK_BYTES = 8 * 2**20
 #: No tool prints longer lines; what is longer is no text, and its end is left out.
 LONGEST_LINE = 2**16
 
-#: Called with the bytes read, and the total.
-OnProgress = Callable[[int, int], object]
+#: Called with the bytes read, and the total if it is known.
+OnProgress = Callable[[int, int | None], object]
 
 
 @dataclass(frozen=True)

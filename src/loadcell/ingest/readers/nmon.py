@@ -40,7 +40,7 @@ def read(lines: Iterable[str]) -> Reading:
     for line in lines:
         try:
             understood = file.take(line.strip().split(","))
-        except (ValueError, IndexError, TooManyError):
+        except (ValueError, IndexError, OverflowError, TooManyError):
             understood = False
         if not understood:
             unread.add(line)

@@ -72,7 +72,7 @@ def _text(lines: Iterable[str], unread: Unread) -> Samples:
         try:
             if not text.take(line.strip()):
                 unread.add(line)
-        except (ValueError, TooManyError):
+        except (ValueError, OverflowError, TooManyError):
             unread.add(line)
     if text.samples is None or not len(text.samples):
         raise NotItsOutputError(OUTPUT_SAR())
@@ -186,7 +186,7 @@ def _date(text: str) -> date | None:
         day, month, year = numbers
     try:
         return date(year if year > 99 else 2000 + year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -208,7 +208,7 @@ def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
             try:
                 values, instance, kind = sar_tables.row(names, fields[3:])
                 activities.take(_timestamp(fields[2]), kind, instance, values)
-            except (ValueError, TooManyError):
+            except (ValueError, OverflowError, TooManyError):
                 unread.add(line)
     activities.close()
     if not len(samples):
@@ -234,7 +234,7 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
                 at_s = _json_time(statistic["timestamp"])
                 for kind, instance, values in _activities_of(statistic):
                     activities.take(at_s, kind, instance, values)
-            except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
+            except (KeyError, ValueError, OverflowError, TypeError, AttributeError, TooManyError) as error:
                 unread.add(OUTPUT_INCOMPLETE(tool="sadf", reason=f"{type(error).__name__}: {error}"))
     activities.close()
     if not len(samples):
