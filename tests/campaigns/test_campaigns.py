@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from campaigns import corrupted_runs, driver, mutated_plans
+from campaigns import corrupted_runs, driver, imports, mutated_plans
 
 
 @pytest.mark.parametrize("batch", range(4))
@@ -23,6 +23,14 @@ def test_corrupted_run_directories(batch: int, tmp_path: Path) -> None:
 def test_mutated_plans(batch: int, tmp_path: Path) -> None:
     for number in range(batch * 50, batch * 50 + 50):
         mutated_plans.case(Random(f"short {number}"), tmp_path)
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_mutated_imports(batch: int, tmp_path: Path) -> None:
+    for number in range(batch * 10, batch * 10 + 10):
+        home = tmp_path / str(number)
+        home.mkdir()
+        imports.case(Random(f"short {number}"), home, reported=number == 0)
 
 
 def test_a_batch_is_resumed(
