@@ -236,13 +236,13 @@ def test_what_a_killed_import_left_is_swept_by_the_next(tmp_path: Path, copies: 
         until(lambda: any(path.stat().st_size for path in copies.rglob("stdin")), "its copy")
         first.kill()
         first.wait()
-    (left,) = copies.rglob("stdin")
-    assert left.stat().st_mode & 0o600
-    assert left.parents[1].stat().st_mode & 0o777 == 0o700
+    (remaining,) = copies.rglob("stdin")
+    assert remaining.stat().st_mode & 0o600
+    assert remaining.parents[1].stat().st_mode & 0o777 == 0o700
     file = tmp_path / "result.txt.gz"
     file.write_bytes(gzip.compress(SYSBENCH))
     imported(tmp_path, "auto", file)
-    assert not left.exists()
+    assert not remaining.exists()
 
 
 def test_a_bar_shows_how_much_was_copied() -> None:

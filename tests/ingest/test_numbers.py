@@ -89,6 +89,13 @@ def test_half_a_character_in_json_is_replaced(tmp_path: Path) -> None:
     assert {str(trial.levels.get("part", "")) for trial in run.trials} >= {"a\ufffdb \U0001f600 rr read"}
 
 
+def test_a_date_beyond_the_calendar_is_a_line_that_is_not_understood(tmp_path: Path) -> None:
+    text = (OUTPUTS / "nmon-short.txt").read_text()
+    file = tmp_path / "nmon.txt"
+    file.write_text(text + "ZZZZ,T0099,10:51:41,20-APR-9223372036854775807\n")
+    assert made(tmp_path / "out", "nmon", file).run.imported[0].unread == 1
+
+
 def test_a_count_in_a_table_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text('tps,done\n10,"1,5"\n11,3\n1e308,3\n')

@@ -53,7 +53,7 @@ _SPARE_BYTES = 256 * 2**20
 #: Bytes that are copied at once.
 _PART_BYTES = 2**20
 #: How names of directories of imports begin.
-_DIRECTORY_NAME = "import"
+_DIRECTORY_NAME = "loadcell-import"
 #: Stands for standard input.
 STDIN = Path("-")
 #: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
@@ -209,18 +209,18 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
-            place = Path(os.environ.get("TMPDIR") or owned_directories.HOME)
-            _sweep(place)
-            self._home = owned_directories.make(_DIRECTORY_NAME, place)
+            directory = Path(os.environ.get("TMPDIR") or owned_directories.HOME)
+            _sweep(directory)
+            self._home = owned_directories.make(_DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
         directory = self._home / f"{abs(hash(of)):x}"
         directory.mkdir(exist_ok=True)
         return directory
 
 
-def _sweep(place: Path) -> None:
+def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
-    for path in owned_directories.abandoned(place):
+    for path in owned_directories.abandoned(directory):
         if path.name.startswith(_DIRECTORY_NAME):
             shutil.rmtree(path, ignore_errors=True)
 
@@ -241,7 +241,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _parts_of_pipe(path: Path) -> Generator[bytes, None, None]:
-    """What comes, after a note if nothing comes for a while.
+    """Parts as they come, after a note if nothing comes for a while.
 
     Raises OSError, and ImportProblemError for a file of the kernel that has no end.
     """
