@@ -105,6 +105,7 @@ def test_every_message_of_the_engine_is_declared_and_every_declared_one_is_the_e
     assert {code for code in codes() if code.startswith("engine.")} - {
         "engine.attempts",
         "engine.group",
+        "engine.rolled-back",
     } == named
 
 

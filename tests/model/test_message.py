@@ -96,6 +96,16 @@ def test_a_failure_after_several_attempts_has_their_number() -> None:
     assert reason.advice == "see that nothing else uses these tables while data are loaded"
 
 
+def test_a_failed_reconnection_names_the_rollback_before_it() -> None:
+    arguments = {"where": "db:3306", "said": "Connection refused", "rolled_back": "Deadlock found"}
+    reason = engine_failure(
+        {"code": "connection", "reason": {"code": "engine.connect", "args": arguments}}, "mysql"
+    )
+    assert reason.text.endswith(
+        "Connection refused; the server had rolled back the transaction before: Deadlock found"
+    )
+
+
 def test_numbers_of_the_engine_that_are_no_counts_are_written_as_they_are() -> None:
     arguments = {"clients": 1000, "needed": 1064, "allowed": 1024}
     reason = engine_failure({"code": "limit", "reason": {"code": "engine.descriptors", "args": arguments}})

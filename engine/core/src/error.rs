@@ -137,6 +137,13 @@ impl LoadError {
         self
     }
 
+    /// The same of a connection that was to repeat a transaction, which the server had rolled back with this
+    /// text.
+    pub fn after_rollback(mut self, text: &str) -> Self {
+        self.some_step().arguments["rolled_back"] = text.into();
+        self
+    }
+
     fn some_step(&mut self) -> &mut LoadStep {
         self.step.get_or_insert_with(|| Box::new(LoadStep::new("engine.error", json!({}))))
     }

@@ -41,12 +41,14 @@ def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     """The failure that the engine reports as `{"code", "reason": {"code", "args"}}`, of a load over
     `protocol`.
 
-    The arguments `attempts` (of a step that was repeated) and `group` (of a client group) belong to every
-    reason.
+    The arguments `attempts` (of a step that was repeated), `rolled_back` (the server's error before a failed
+    reconnection) and `group` (of a client group) belong to every reason.
     """
     code, reason = str(document["code"]), document["reason"]
     arguments = dict(reason["args"])
-    group, attempts = arguments.pop("group", None), arguments.pop("attempts", None)
+    group, attempts, rolled_back = (
+        arguments.pop(name, None) for name in ("group", "attempts", "rolled_back")
+    )
     finding = Message(
         str(reason["code"]),
         {name: _argument(reason["code"], name, value) for name, value in arguments.items()},
@@ -58,6 +60,8 @@ def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     if attempts is not None:
         finding = Message("engine.attempts", {"attempts": attempts, "finding": finding})
         remedy = remedy or Message("engine.attempts.advice")
+    if rolled_back is not None:
+        finding = ROLLED_BACK(finding=finding, said=rolled_back)
     return load_failure(code, finding if group is None else _of_group(group, finding), remedy)
 
 
@@ -125,6 +129,7 @@ MessageCode("engine.error", said=ForeignText)
 MessageCode("engine.aborted")
 MessageCode("engine.group", finding=Message, group=str)
 MessageCode("engine.attempts", attempts=Count, finding=Message)
+ROLLED_BACK = MessageCode("engine.rolled-back", finding=Message, said=ForeignText)
 MessageCode("engine.preparation-stopped")
 MessageCode("engine.rows-missing", name=str, sent=Count, taken=Count)
 MessageCode("engine.descriptors", allowed=Count, clients=Count, needed=str)

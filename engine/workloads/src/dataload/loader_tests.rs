@@ -127,6 +127,16 @@ fn run(
     refusals: usize,
     error: &'static [u8],
 ) -> (Result<Prepared, LoadError>, Vec<String>, Option<u64>) {
+    run_with_connections(usize::MAX, refused, refusals, error)
+}
+
+/// The same with a server that takes only this number of connections.
+fn run_with_connections(
+    connections: usize,
+    refused: &'static str,
+    refusals: usize,
+    error: &'static [u8],
+) -> (Result<Prepared, LoadError>, Vec<String>, Option<u64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = json!({"protocol": "mysql", "host": "127.0.0.1", "sslmode": "disable", "user": "u",
         "port": listener.local_addr().unwrap().port()});
@@ -146,7 +156,7 @@ fn run(
     let server: &'static Scripted =
         Box::leak(Box::new(Scripted { refused, refusals, error, log: Mutex::new(Vec::new()) }));
     thread::spawn(move || {
-        for stream in listener.incoming() {
+        for stream in listener.incoming().take(connections) {
             thread::spawn(|| server.converse(stream.unwrap()));
         }
     });
@@ -185,6 +195,16 @@ fn error_of_the_last_attempt_has_their_number() {
         "said": "Deadlock found when trying to get lock (error 1213)", "attempts": 6}}});
     assert_eq!(result.unwrap_err().document(), expected);
     assert_eq!(log.iter().filter(|statement| statement.starts_with("LOAD DATA")).count(), 6);
+}
+
+#[test]
+fn error_of_a_failed_reconnect_has_the_rollback_before_it() {
+    let (result, log, _) = run_with_connections(1, "CREATE TABLE", usize::MAX, DEADLOCK);
+    let document = result.unwrap_err().document();
+    assert_ne!(document["code"], "40001");
+    let rollback = "Deadlock found when trying to get lock (error 1213)";
+    assert_eq!(document["reason"]["args"]["rolled_back"], rollback);
+    assert_eq!(log, [SETUP, "CREATE TABLE t"]);
 }
 
 #[test]

@@ -52,12 +52,16 @@ impl<'a, P: SqlProtocol> LoadingConnection<'a, P> {
         mut work: impl FnMut(&mut SqlConnection<'a, P>) -> Result<T, LoadError>,
     ) -> Result<T, LoadError> {
         let Self { options, connection } = self;
+        let mut rollback = String::new();
         let attempt = |earlier| {
             if earlier > 0 {
-                *connection = Self::prepared(options)?;
+                *connection = Self::prepared(options).map_err(|error| error.after_rollback(&rollback))?;
             }
             // The connection may be in the middle of sending rows: a new one needs no recovery of its state.
-            work(connection).inspect_err(|_| connection.close())
+            work(connection).inspect_err(|error| {
+                connection.close();
+                rollback.clone_from(&error.message);
+            })
         };
         retry::repeat(attempt, |pause| retry::sleep(pause, &options.stop))
     }
