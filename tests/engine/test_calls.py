@@ -43,7 +43,7 @@ def test_what_a_listener_raises_ends_the_load_and_is_raised() -> None:
     started = time.monotonic()
     with ReferenceServer(service_us=1000) as server, pytest.raises(RuntimeError, match="enough"):
         call(server, tired)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < LONG_S / 2
     # It hears nothing more; whether a phase was told before its last interval is a matter of microseconds.
     types = [event["type"] for event in events if event["type"] != "phase"]
     assert types == ["connected", "interval"]
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_the_load_at_once() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(KeyboardInterrupt):
                 call(server, nothing)
-        assert 0.25 < time.monotonic() - started < 2
+        assert 0.25 < time.monotonic() - started < LONG_S / 2
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -80,7 +80,7 @@ def test_a_signal_handler_can_stop_the_load_properly() -> None:
         == "it was stopped before its time"
     )
     assert_counted(result)
-    assert 0.1e9 < result["window"]["duration_ns"] < 2e9
+    assert 0.1e9 < result["window"]["duration_ns"] < LONG_S / 2 * 1e9
     assert result["operations"][0]["succeeded"] > 10
 
 

@@ -21,49 +21,51 @@ from loadcell.model.trial_record import Window
 PLAN = """
 target: {{http: {{url: 'http://127.0.0.1:{port}/'}}}}
 workload: {{http: {{}}}}
-load: {{clients: 2, warmup: 0s, duration: 4s, interval: 500ms}}
+load: {{clients: 2, warmup: 0s, duration: 8s, interval: 500ms}}
 monitors: [host]
 repeats: 1
 """
 
 
-def stop_for(pid: int, seconds: float) -> None:
-    """Stop a process for a while."""
+def stop_for(pid: int, seconds: float) -> float:
+    """Stop a process for a while; how long that was, in seconds, as a busy machine prolongs it."""
+    began = time.monotonic()
     os.kill(pid, signal.SIGSTOP)
     try:
         time.sleep(seconds)
     finally:
         os.kill(pid, signal.SIGCONT)
+    return time.monotonic() - began
 
 
-def stopped(home: Path, who: str, seconds: float) -> Any:
-    """The record of a trial in which one of the processes was stopped within the measurement."""
+def stopped(home: Path, who: str, seconds: float) -> tuple[Any, float]:
+    """The record of a trial in which one of the processes was stopped in the measurement, and how long."""
     with Hostile(says(response())) as server, Live(home, PLAN.format(port=server.port)) as live:
         live.measured()
-        stop_for(live.worker() if who == "worker" else live.process.pid, seconds)
+        stopped_s = stop_for(live.worker() if who == "worker" else live.process.pid, seconds)
         live.end()
         [trial] = live.stored().trials
-        return trial
+        return trial, stopped_s
 
 
 def check_of(trial: Any, name: str) -> Any:
     return next(check for check in trial.checks if check.name == name)
 
 
-def test_a_load_generator_stopped_for_half_the_window_measured_nothing_that_counts(tmp_path: Path) -> None:
-    trial = stopped(tmp_path, "worker", 2.0)
+def test_a_load_generator_stopped_for_much_of_the_window_measured_nothing_that_counts(tmp_path: Path) -> None:
+    trial, stopped_s = stopped(tmp_path, "worker", 2.0)
     assert (trial.status, trial.reason_code) == ("invalid", "check.client-paused")
     paused = check_of(trial, "client-paused")
     assert paused.verdict == "broken"
-    assert paused.detail["paused_s"] == pytest.approx(2.0, abs=0.3)
-    assert paused.detail["share"] == pytest.approx(0.5, abs=0.1)
+    assert 1.7 < paused.detail["paused_s"] < stopped_s + 0.3
+    assert paused.detail["share"] == pytest.approx(paused.detail["paused_s"] / 8, rel=0.02)
 
 
 def test_a_run_that_was_stopped_is_noticed_and_its_load_stands(tmp_path: Path) -> None:
-    trial = stopped(tmp_path, "run", 2.5)
+    trial, stopped_s = stopped(tmp_path, "run", 2.5)
     gap = check_of(trial, "sampling-gap")
     assert gap.verdict == "noticed"
-    assert gap.detail["longest_s"] == pytest.approx(2.5, abs=0.4)
+    assert 2.3 < gap.detail["longest_s"] < stopped_s + 2.0, "a sample is taken each second"
     assert trial.status == "ok"
 
 

@@ -9,13 +9,12 @@ import os
 import resource
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from execution.live import PLAN, Live, external, loadcell, until
+from execution.live import PLAN, Live, external, loadcell
 from execution.world import PLAN as MOCK_PLAN
 from execution.world import World
 from frame_values import rows_of
@@ -237,18 +236,19 @@ def test_a_second_run_on_a_server_is_refused_and_the_first_is_not_harmed(
 def test_time_left_and_values_are_said_without_a_terminal(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
-    begun = time.monotonic()
-    with Live(tmp_path, external(postgres_server.dsn())) as live:
-        until(lambda: live.process.poll() is not None, "the end")
-        assert live.end() == 0
-    lines = live.err.splitlines()
-    lines = [line for line in lines if not line.startswith("another loadcell")]
-    assert lines[0].startswith("plan: 2 trials, about ")
-    assert lines[1] == "writing run"
-    assert lines[2].startswith("[1/2] baseline-r1  ")
-    assert lines[2].endswith(" left")
-    assert "p99" in lines[3]
-    assert "errors 0" in lines[3]
-    assert len(lines) == 4
+    # Three seconds: a p99 needs 100 requests, some more than there are in two.
+    plan = external(postgres_server.dsn()).replace("duration: 2s", "duration: 3s")
+    with Live(tmp_path, plan) as live:
+        assert live.end() == 0, live.err
+    # Notes on what else the machine does may stand between them.
+    head, writing, first, second = (
+        line for line in live.err.splitlines() if line.startswith(("plan:", "writing ", "["))
+    )
+    assert head.startswith("plan: 2 trials, about ")
+    assert writing == "writing run"
+    assert first.startswith("[1/2] baseline-r1  ")
+    assert first.endswith(" left")
+    assert second.startswith("[2/2] baseline-r2  ")
+    assert "p99" in second
+    assert "errors 0" in second
     assert "\x1b" not in live.err + live.out
-    assert time.monotonic() - begun < 90

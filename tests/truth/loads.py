@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,23 +91,25 @@ def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int
         return count
 
 
-def undisturbed(check: Callable[[], None], attempts: int = 5, disturbed: int = 5) -> None:
+def undisturbed(check: Callable[[], None], attempts: int = 5, patience_s: float = 240.0) -> None:
     """Run a check that something else on this machine may disturb until it passes once; the last time counts.
 
     For checks to a few percent in real time. A process that takes the core for some milliseconds is no
     fault of the code under test, while a fault in that code shows every time. Attempts in which the machine
-    itself stalled are repeated `disturbed` times more; each failed attempt is reported with its stalls.
+    itself stalled count only once `patience_s` have passed; each failed attempt is reported with its stalls.
     """
     failures = 0
+    began = time.monotonic()
     while True:
         with StallWatch() as stalls:
             try:
                 check()
             except AssertionError:
-                failures += 1
-                print(f"attempt {failures} failed; longest stall {1e3 * stalls.longest_s:.1f} ms")
                 stalled = stalls.longest_s >= LONG_STALL_S
-                if failures >= attempts + (disturbed if stalled else 0):
+                late = time.monotonic() - began >= patience_s
+                failures += not stalled or late
+                print(f"an attempt failed; longest stall {1e3 * stalls.longest_s:.1f} ms")
+                if failures >= attempts or late:
                     raise
             else:
                 return
