@@ -153,6 +153,33 @@ def test_a_server_other_than_the_one_measured_is_remarked_upon(props: Path) -> N
     assert "what is measured is db1:5432" in remark_texts(plan(props, target=other))["target.postgres.dsn"]
 
 
+@pytest.mark.parametrize(
+    ("db", "url", "address"),
+    [
+        ("mysql", "jdbc:mysql://db1/tpcc?useSSL=false", "db1:3306/tpcc"),
+        ("mariadb", "jdbc:mariadb://db1:3307/tpcc", "db1:3307/tpcc"),
+        ("mysql", "jdbc:mariadb://db1:3307/tpcc", "db1:3307/tpcc"),
+    ],
+)
+def test_a_file_for_mysql_or_mariadb_is_taken_by_target_mysql(
+    props: Path, db: str, url: str, address: str
+) -> None:
+    text = PROPS.replace("db=postgres", f"db={db}")
+    props.write_text(text.replace("jdbc:postgresql://localhost:5432/postgres", url))
+    path = props.parent / "plan.yaml"
+
+    def remarks_of(target: str) -> dict[str, str]:
+        path.write_text(f"target: {{{target}}}\nworkload: {{benchmarksql: {{properties: {props}}}}}\n")
+        return remark_texts(load_plan(path, installed(), env={"PW": "password-x"}))
+
+    managed = remarks_of("mysql: {server: local}")["target.mysql.server"]
+    assert f'mysql: {{server: external, url: "mysql://benchmarksql@{address}"' in managed
+    external = f"mysql: {{server: external, url: 'mysql://me@{address}', password: '${{env:PW}}'}}"
+    assert not any(name.startswith("target") for name in remarks_of(external))
+    elsewhere = remarks_of(external.replace("db1", "db2"))["target.mysql.url"]
+    assert f"what is measured is {address.partition('/')[0].replace('db1', 'db2')}" in elsewhere
+
+
 @pytest.mark.parametrize("key", REQUIRED)
 def test_a_missing_property_is_named(props: Path, key: str) -> None:
     lines = [line for line in PROPS.splitlines() if not line.startswith(f"{key}=")]
@@ -175,8 +202,9 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
             "runTxnsPerTerminal=9",
             "one of `runMins` and `runTxnsPerTerminal` must be 0",
         ),
-        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on postgres"),
+        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on postgres, mysql"),
         ("jdbc:postgresql:", "jdbc:mysql:", "`conn` leads to mysql, and `db` says postgres"),
+        ("db=postgres", "db=mysql", "`conn` leads to postgresql, and `db` says mysql"),
         ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),
     ],
 )

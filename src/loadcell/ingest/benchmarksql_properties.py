@@ -20,8 +20,8 @@ PROPERTIES_NO_TEXT = MessageCode("properties.no-text", path=str)
 PROPERTIES_WRONG = MessageCode("properties.wrong", file=str, mistakes=list)
 PROPERTIES_MISSING = MessageCode("properties.missing", key=str)
 PROPERTIES_NO_NUMBER = MessageCode("properties.no-number", key=str, value=str)
-PROPERTIES_DATABASE = MessageCode("properties.database", database=str)
-PROPERTIES_CONNECTION = MessageCode("properties.connection", kind=str)
+PROPERTIES_DATABASE = MessageCode("properties.database", database=str, databases=list)
+PROPERTIES_CONNECTION = MessageCode("properties.connection", kind=str, database=str)
 PROPERTIES_WEIGHTS = MessageCode("properties.weights", total=str)
 PROPERTIES_LENGTH = MessageCode("properties.length")
 PROPERTIES_ZERO = MessageCode("properties.zero", key=str)
@@ -75,6 +75,11 @@ KEYS = (
     *WITHOUT_MEANING,
 )
 _LONGEST = 1_000_000
+#: Values of `db` (BenchmarkSQL 6 has `mariadb`, descendants of 5 have `mysql`), and their targets.
+TARGETS = {"postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+#: The same by what JDBC URLs begin with.
+_TARGETS_BY_KIND = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+_PORTS = {"postgres": 5432, "mysql": 3306}
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,20 @@ class Connection:
     database: str | None
 
     @property
+    def target(self) -> str | None:
+        """Name of the target for such a server; None where there is none."""
+        return _TARGETS_BY_KIND.get(self.kind)
+
+    @property
+    def address(self) -> tuple[str, int | None]:
+        """Host and port, by default those of the kind of server."""
+        return self.host or "localhost", self.port or _PORTS.get(self.target or "")
+
+    @property
     def where(self) -> str:
         """As people write it."""
-        return f"{self.host or 'localhost'}:{self.port or 5432}/{self.database or ''}"
+        host, port = self.address
+        return f"{host}:{port}/{self.database or ''}"
 
 
 @dataclass(frozen=True)
@@ -153,10 +169,10 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
             mistakes.append(PROPERTIES_NO_NUMBER(key=key, value=repr(value)))
     database = properties.get("db", "").strip().lower()
     connection, unread = _connection(properties.get("conn", "").strip())
-    if database and database != "postgres":
-        mistakes.append(PROPERTIES_DATABASE(database=repr(database)))
-    elif connection is not None and connection.kind != "postgresql":
-        mistakes.append(PROPERTIES_CONNECTION(kind=connection.kind))
+    if database and database not in TARGETS:
+        mistakes.append(PROPERTIES_DATABASE(database=repr(database), databases=list(TARGETS)))
+    elif database and connection is not None and connection.target != TARGETS[database]:
+        mistakes.append(PROPERTIES_CONNECTION(kind=connection.kind, database=database))
     weights = [numbers[key] for key in _OPTIONS if key.endswith("Weight") and key in numbers]
     if len(weights) == 5 and sum(weights) != 100:
         mistakes.append(PROPERTIES_WEIGHTS(total=sum(weights)))

@@ -197,32 +197,47 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def _target_remarks(self, settings: Resolved) -> list[Advice]:
         """True if the server that is measured is the one that `conn` names."""
         named = self.options.read().connection
-        if named is None:
+        if named is None or named.target is None:
             return []
         user = self.options.read().user or "USER"
-        dsn = f"postgresql://{user}@{named.where}"
-        remedy = f'target: {{postgres: {{server: external, dsn: "{dsn}", password: "${{env:NAME}}"}}}}'
+        location = _LOCATIONS[named.target]
+        url = f"{_SCHEMES[named.target]}://{user}@{named.where}"
+        keys = f'server: external, {location}: "{url}", password: "${{env:NAME}}"'
+        remedy = f"target: {{{named.target}: {{{keys}}}}}"
+        measured_target = settings.target_name
         if not settings.target.external:
             server = getattr(settings.target, "server", None)
             message = BENCHMARKSQL_OTHER_SERVER(where=named.where, server=server, remedy=remedy)
-            return [Advice("target.postgres.server", message)]
-        there = _place(str(getattr(settings.target, "dsn", "")))
-        if there is None or there == (named.host or "localhost", named.port or 5432):
+            return [Advice(f"target.{measured_target}.server", message)]
+        location = _LOCATIONS.get(measured_target, location)
+        there = _place(str(getattr(settings.target, location, "")))
+        if there is None or there == (measured_target, *named.address):
             return []
-        measured = f"{there[0]}:{there[1]}"
-        message = BENCHMARKSQL_OTHER_ADDRESS(where=named.where, measured=measured, remedy=remedy)
-        return [Advice("target.postgres.dsn", message)]
-
-
-def _place(dsn: str) -> tuple[str, int] | None:
-    """Host and port of a DSN that is a URL; None of any other."""
-    try:
-        parts = urlsplit(dsn)
-        return (
-            (parts.hostname or "localhost", parts.port or 5432)
-            if parts.scheme.startswith("postgres")
-            else None
+        message = BENCHMARKSQL_OTHER_ADDRESS(
+            where=named.where, measured=f"{there[1]}:{there[2]}", remedy=remedy
         )
+        return [Advice(f"target.{measured_target}.{location}", message)]
+
+
+#: URLs of servers by their target, and the key of the target that holds one.
+_SCHEMES = {"postgres": "postgresql", "mysql": "mysql"}
+_LOCATIONS = {"postgres": "dsn", "mysql": "url"}
+_TARGETS = {
+    "postgresql": ("postgres", 5432),
+    "postgres": ("postgres", 5432),
+    "mysql": ("mysql", 3306),
+    "mariadb": ("mysql", 3306),
+}
+
+
+def _place(url: str) -> tuple[str, str, int] | None:
+    """Target, host and port of a URL; None of a DSN of another form."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in _TARGETS:
+            return None
+        target, port = _TARGETS[parts.scheme]
+        return target, parts.hostname or "localhost", parts.port or port
     except ValueError:
         return None
 
