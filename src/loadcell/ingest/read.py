@@ -5,12 +5,13 @@ arranges their executions: treatments, repeats, and the samples of monitors that
 from __future__ import annotations
 
 import math
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest import usable
+from loadcell.ingest import quoted, usable
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
@@ -43,6 +44,8 @@ IMPORT_SAMPLES_ELSEWHERE = MessageCode("import.samples-elsewhere", path=str, exe
 
 #: Stands for whichever recognises the output.
 ANY = "auto"
+#: What is unsupported shows that in its first lines.
+_SIGNED_BYTES = 65_536
 _ZIP, _ZSTD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 
 
@@ -123,10 +126,43 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
         head = file.read(BLOCK_BYTES)
     complete = len(head) < BLOCK_BYTES
     must_be_text(path, head)
+    _refuse_unsupported(path, tool, head)
+    source, refused = _by_any(path, tool, output, read, head)
+    unquoted = quoted.plain(head) if source is None and complete else None
+    if source is None and unquoted is not None:
+        _refuse_unsupported(path, tool, unquoted)
+        source = _read_unquoted(path, tool, read, unquoted)
+    if source is not None:
+        return source
+    head = unquoted or head
+    for name, candidate in all_readers().items():
+        printed = candidate.for_people
+        if tool in (name, ANY) and printed is not None and printed.pattern.search(head):
+            raise ImportProblemError(IMPORT_FOR_PEOPLE(path=path, tool=name, command=printed.command))
+    if tool != ANY:
+        raise ImportProblemError(IMPORT_OTHER_TOOL(path=path, tool=tool, why=refused[tool], any=ANY))
+    # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
+    refusals = [IMPORT_REFUSAL(tool=name, why=refused[name]) for name in _signs(head) if name in refused]
+    code = IMPORT_UNKNOWN_TOOL_NEAR if refusals else IMPORT_UNKNOWN_TOOL
+    raise ImportProblemError(code.pick(path=path, tools=names(), refusals=refusals))
+
+
+def _refuse_unsupported(path: Path, tool: str, head: bytes) -> None:
+    for candidate in _candidates(tool):
+        for unsupported in candidate.unsupported:
+            if unsupported.pattern.search(head, 0, _SIGNED_BYTES):
+                raise ImportProblemError(unsupported.code(path=path))
+
+
+def _by_any(
+    path: Path, tool: str, output: Output, read: Read | None, head: bytes
+) -> tuple[Source | None, dict[str, Message]]:
+    """The reading by the tool's reader or the first that takes it, and why others did not."""
     if tool == ANY:
         # A text that fits into one block is tried on every reader; a longer one only on those whose sign is
         # in it.
         signed = _signs(head)
+        complete = len(head) < BLOCK_BYTES
         candidates = sorted(all_readers(), key=lambda name: name not in signed) if complete else _signed(path)
     else:
         candidates = [tool]
@@ -140,16 +176,17 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
         except UnusableNumberError as error:
             refused[name] = usable.at_line(output, error)
         else:
-            return Source(path, name, reading, tuple(output.files[1:]))
-    if tool != ANY:
-        raise ImportProblemError(IMPORT_OTHER_TOOL(path=path, tool=tool, why=refused[tool], any=ANY))
-    for name, candidate in all_readers().items():
-        if (printed := candidate.for_people) is not None and printed.pattern.search(head):
-            raise ImportProblemError(IMPORT_FOR_PEOPLE(path=path, tool=name, command=printed.command))
-    # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
-    refusals = [IMPORT_REFUSAL(tool=name, why=refused[name]) for name in _signs(head) if name in refused]
-    code = IMPORT_UNKNOWN_TOOL_NEAR if refusals else IMPORT_UNKNOWN_TOOL
-    raise ImportProblemError(code.pick(path=path, tools=names(), refusals=refusals))
+            return Source(path, name, reading, tuple(output.files[1:])), refused
+    return None, refused
+
+
+def _read_unquoted(path: Path, tool: str, read: Read | None, text: bytes) -> Source | None:
+    """The reading of a text whose marks of quotation were removed, under its own name."""
+    with tempfile.TemporaryDirectory(prefix="loadcell-import-") as directory:
+        copy = Path(directory) / path.name
+        copy.write_bytes(text)
+        source, _ = _by_any(copy, tool, Output((copy,)), read, text)
+    return None if source is None else replace(source, path=path)
 
 
 def is_directory(path: Path) -> bool:

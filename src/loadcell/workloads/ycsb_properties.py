@@ -219,8 +219,8 @@ KEYS = (
     *OF_THE_LOAD,
     *WITHOUT_MEANING,
 )
-#: Classes that are the core workload, by whatever name YCSB has had.
-_CORE_CLASSES = ("site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload")
+#: Classes that are the core workload, by whatever name YCSB has had, and go-ycsb's word for it.
+_CORE_CLASSES = ("site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core")
 
 
 class File(Options):

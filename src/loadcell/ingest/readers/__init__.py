@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.ingest import text
 from loadcell.model import extensions
+from loadcell.model.message import MessageCode
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Reading, Source
@@ -36,12 +37,25 @@ class PrintedForPeople:
 
 
 @dataclass(frozen=True)
+class Unsupported:
+    """Output of a tool, or of another by its name, that would be read wrongly or not at all.
+
+    The message names what was recognised, what is read and what to do; its only argument is `path`.
+    """
+
+    pattern: re.Pattern[bytes]
+    code: MessageCode
+
+
+@dataclass(frozen=True)
 class Reader:
     """Reads the output of one tool. `read` raises NotItsOutputError for the output of another.
 
     An output that shows a sign is tried on this reader first, a long one on no other: `line_starts` at the
     start of a line, `anywhere` within a block, `file_start` at the beginning of the file. A reader with
     `vague` signs is tried after the others.
+
+    `unsupported` are outputs that are refused, `for_people` one that is if no reader takes it.
 
     `folder` is the file that is read of a result folder. `continuation` matches the name of a file that
     continues the one named by its group `first`. `complete` adds what the tool wrote in other files. `timed`
@@ -54,6 +68,7 @@ class Reader:
     anywhere: tuple[bytes, ...] = ()
     file_start: re.Pattern[bytes] | None = None
     for_people: PrintedForPeople | None = None
+    unsupported: tuple[Unsupported, ...] = ()
     vague: bool = False
     folder: Path | None = None
     continuation: re.Pattern[str] | None = None

@@ -1,4 +1,4 @@
-"""GNU dd: one copy, in any locale."""
+"""dd: one copy; GNU and busybox in any locale, BSD and macOS."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ _COPIED = re.compile(
     r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*(?P<rate>[\d.,]+) "
     r"?(?P<prefix>[kMGT]?)B/(?:s|秒)"
 )
+#: `1048576 bytes transferred in 0.000486 secs (2157562870 bytes/sec)` of BSD and macOS; and progress,
+#: `1048576000 bytes (1049 MB, 1000 MiB) transferred 1.001s, 1048 MB/s`.
+_TRANSFERRED = re.compile(
+    r"\s*(?P<bytes>\d+) bytes (?:\([^)]*\) )?transferred (?:in )?(?P<s>[\d.]+) ?s(?:ecs?)?"
+    r"(?:, (?P<rate>[\d.]+) (?P<prefix>[kMGT]?)B/s| \((?P<exact>\d+) bytes/sec\))"
+)
 _PREFIX = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 #: In Chinese the words come first.
 _RECORDS = re.compile(r"[^\d\n]{0,12}\d+\+\d+ ")
@@ -38,9 +44,11 @@ def read(lines: Iterable[str]) -> Reading:
     pending: list[_Copied] = []
     after_records = False
     for line in lines:
-        match = _COPIED.match(line)
+        match = _COPIED.match(line) or _TRANSFERRED.match(line)
         if match is not None:
-            rate = printed_total("rate", match["rate"], THROUGHPUT, factor=_PREFIX[match["prefix"]] / 2**20)
+            exact = match.groupdict().get("exact")
+            factor = 1 if exact else _PREFIX[match["prefix"]]
+            rate = printed_total("rate", exact or match["rate"], THROUGHPUT, factor=factor / 2**20)
             copied = _Copied(integer(match["bytes"]), _seconds(match["s"]), rate)
             if after_records:
                 progress = _progress_of(copied, pending)
@@ -104,6 +112,6 @@ def _seconds(text: str) -> float:
 READER = Reader(
     NAME,
     by_line(read),
-    anywhere=(b"MB/s", b"GB/s", b"kB/s", "B/秒".encode(), "B/秒".encode("gb18030")),
+    anywhere=(b"MB/s", b"GB/s", b"kB/s", b" bytes/sec)", "B/秒".encode(), "B/秒".encode("gb18030")),
     vague=True,
 )

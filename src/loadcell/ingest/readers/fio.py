@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from loadcell.ingest import fio_times
 from loadcell.ingest.base import OUTPUT_INCOMPLETE, Measured, PrintedTotal, Reading, Unread
 from loadcell.ingest.printed_numbers import integer
-from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
+from loadcell.ingest.readers import PrintedForPeople, Reader, Unsupported, by_text
 from loadcell.ingest.text import documents
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, MessageCode
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
 #: Statistics of fsync that reports have names for.
 _SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
+UNSUPPORTED_FIO_2 = MessageCode("unsupported.fio-2", path=str)
+UNSUPPORTED_FIO_MIXED = MessageCode("unsupported.fio-mixed", path=str)
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
@@ -167,5 +169,13 @@ READER = Reader(
     anywhere=(b'"fio version"',),
     for_people=PrintedForPeople(
         re.compile(rb"\): rw=\w+, bs=|: \(groupid=\d+, jobs=\d+\)"), "fio --output-format=json"
+    ),
+    unsupported=(
+        Unsupported(re.compile(rb'"fio version"\s*:\s*"fio-[12]\.'), UNSUPPORTED_FIO_2),
+        # with `both` reads and writes are there, too
+        Unsupported(
+            re.compile(rb'\A(?![\s\S]*"read"\s*:\s*\{)[\s\S]*?"mixed"\s*:\s*\{'),
+            UNSUPPORTED_FIO_MIXED,
+        ),
     ),
 )

@@ -18,7 +18,7 @@ from loadcell.ingest.base import (
     Unread,
 )
 from loadcell.ingest.printed_numbers import integer, real
-from loadcell.ingest.readers import Reader, by_line
+from loadcell.ingest.readers import Reader, Unsupported, by_line
 from loadcell.ingest.text import documents
 from loadcell.model.message import MessageCode
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
 OUTPUT_SAR = MessageCode("output.sar")
+UNSUPPORTED_SAR = MessageCode("unsupported.sar", path=str)
 OUTPUT_SADF_ROWS = MessageCode("output.sadf-rows")
 OUTPUT_SADF_JSON = MessageCode("output.sadf-json")
 
@@ -321,6 +322,15 @@ def _values(node: JsonObject, name_of: Callable[[str], str | None]) -> dict[str,
     }
 
 
+#: `AIX db1 3 7 00F6...`, `SunOS web 5.10 Generic ...`, `HP-UX hp1 B.11.31 U ia64 ...`, then a table.
+_OTHER_UNIX = re.compile(
+    rb"^(?:AIX|SunOS|HP-UX) \S+ \S+ [^\n]*\n(?:[^\n]*\n){0,12}?\d\d:\d\d:\d\d\s+[%A-Za-z]", re.MULTILINE
+)
+
 READER = Reader(
-    NAME, by_line(read), line_starts=(b"Linux ",), anywhere=(b"hostname;interval;timestamp;", b'"sysstat"')
+    NAME,
+    by_line(read),
+    line_starts=(b"Linux ",),
+    anywhere=(b"hostname;interval;timestamp;", b'"sysstat"'),
+    unsupported=(Unsupported(_OTHER_UNIX, UNSUPPORTED_SAR),),
 )
