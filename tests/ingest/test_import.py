@@ -133,7 +133,7 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
             "has no column 'speed': its first line names 'storage', 'clients'",
         ),
         (["csv", DATA], "no column is mapped to throughput"),
-        (["csv", DATA, "--column", "speed=tps"], "maps nothing: write WHAT=COLUMN"),
+        (["csv", DATA, "--column", "speed=tps"], "no column is mapped to throughput"),
     ],
 )
 def test_what_cannot_be_imported_is_reported_and_leaves_no_run(
