@@ -1,23 +1,18 @@
-"""Campaign of whole runs on servers that break at random: `python -m campaigns.hostile_servers 200 FILE`.
+"""Whole runs on servers that break at random.
 
-It runs in `tests`; FILE keeps the finished cases. A real server stands behind a proxy that falls silent,
-closes, drops, flips or slows down the answers from a random byte on. Whatever it does, a run has to end
-within its limits, to give a reason, and to have no fault.
+A real server stands behind a proxy that falls silent, closes, drops, flips or slows down the answers from a
+random byte on. Whatever it does, a run has to end within its limits, to give a reason, and to have no fault.
 """
 
 from __future__ import annotations
 
-import json
-import random
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from random import Random
+from typing import Any
 
 from execution.live import Live
 from execution.test_unexpected_servers import HTTP, LIMITS, LOAD, MYSQL, POSTGRES, REDIS
@@ -28,6 +23,14 @@ from proxy import Change, Proxy
 from redis_server import RedisServer
 from servers import PostgresServer
 
+CASES = 200
+
+SERVERS: dict[str, Callable[[], Any]] = {
+    "http": lambda: Hostile(says(response())),
+    "redis": RedisServer,
+    "mysql": MariadbServer,
+    "postgres": PostgresServer,
+}
 PLANS = {"http": HTTP, "redis": REDIS, "mysql": MYSQL, "postgres": POSTGRES}
 #: Longest time that a phase, or the end of a run, may take: its limit of two seconds and five more.
 LIMIT_S = 2.0 + 5.0
@@ -38,19 +41,7 @@ BYTES = {"http": 3_000, "redis": 20_000, "mysql": 60_000, "postgres": 60_000}
 BEHAVIOURS = ("silence", "close", "drop", "flip", "zeros", "slow")
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One case: what was done from which byte on, and what was wrong with the run; empty if nothing."""
-
-    case: int
-    kind: str
-    behaviour: str
-    at_byte: int
-    status: str
-    wrong: str = ""
-
-
-def breaking(behaviour: str, at_byte: int, randoms: random.Random) -> Change:
+def breaking(behaviour: str, at_byte: int, randoms: Random) -> Change:
     """A change of answers from a byte on, counted over all connections."""
     passed = 0
     lock = threading.Lock()
@@ -110,42 +101,11 @@ def fault(home: Path, plan: str, port: int) -> tuple[str, str]:
     return trial.status, ""
 
 
-def run_case(case: int, seed: int, ports: dict[str, int]) -> Outcome:
-    """Run a case; the same case and seed do the same."""
-    randoms = random.Random(f"{seed}:{case}")
-    kind = randoms.choice(list(ports))
-    behaviour, at_byte = randoms.choice(BEHAVIOURS), randoms.randrange(BYTES[kind])
-    change = breaking(behaviour, at_byte, randoms)
-    with (
-        tempfile.TemporaryDirectory(prefix="loadcell-campaign-") as home,
-        Proxy(("127.0.0.1", ports[kind]), answered=change) as proxy,
-    ):
-        status, wrong = fault(Path(home), PLANS[kind], proxy.port)
-    return Outcome(case, kind, behaviour, at_byte, str(status), wrong)
-
-
-def campaign(
-    cases: int, seed: int, state: Path, tell: Callable[[Outcome], None] = lambda outcome: None
-) -> list[Outcome]:
-    """Run `cases` cases but those that `state` (a JSON line each) has already. Returns what failed."""
-    lines = state.read_text(encoding="utf-8").splitlines() if state.exists() else []
-    outcomes = {outcome.case: outcome for outcome in (Outcome(**json.loads(line)) for line in lines)}
-    with ExitStack() as stack:
-        ports = {
-            "http": stack.enter_context(Hostile(says(response()))).port,
-            "redis": stack.enter_context(RedisServer()).port,
-            "mysql": stack.enter_context(MariadbServer()).port,
-            "postgres": stack.enter_context(PostgresServer()).port,
-        }
-        for case in range(cases):
-            if case not in outcomes:
-                outcomes[case] = run_case(case, seed, ports)
-                with state.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(outcomes[case])) + "\n")
-                tell(outcomes[case])
-    return [outcome for outcome in outcomes.values() if outcome.wrong]
-
-
-if __name__ == "__main__":
-    failures = campaign(int(sys.argv[1]), seed=1, state=Path(sys.argv[2]), tell=print)
-    sys.exit(1 if failures else 0)
+def case(random: Random, home: Path) -> None:
+    """Run on a server whose answers change from a random byte on."""
+    kind, behaviour = random.choice(list(PLANS)), random.choice(BEHAVIOURS)
+    at_byte = random.randrange(BYTES[kind])
+    change = breaking(behaviour, at_byte, random)
+    with SERVERS[kind]() as server, Proxy(("127.0.0.1", server.port), answered=change) as proxy:
+        status, wrong = fault(home, PLANS[kind], proxy.port)
+    assert not wrong, f"{kind}, {behaviour} from byte {at_byte} on, status {status}: {wrong}"
