@@ -99,7 +99,9 @@ def test_other_clients_have_their_turn_beside_an_endless_answer() -> None:
     settings = {"clients": 2, "threads": 1, "warmup_ns": 0, "duration_ns": SECOND, "drain_ns": 200 * MS}
     with Hostile(answer) as server:
         result = run(server.target(), ONE, workload="http", **settings)
-    assert result["operations"][0]["succeeded"] > 100
+    assert result["operations"][0]["succeeded"] > 3, (
+        "a busy machine leaves few turns, a client that is held up none"
+    )
 
 
 if __name__ == "__main__":

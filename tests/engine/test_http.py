@@ -235,7 +235,7 @@ def test_tls_wants_the_right_name_from_somebody_trusted(certificate: Path) -> No
 
         def tried(**tls: Any) -> Result:
             return run(
-                server.target(**tls), ONE, workload="http", clients=2, duration_ns=100 * MS, warmup_ns=0
+                server.target(**tls), ONE, workload="http", clients=2, duration_ns=500 * MS, warmup_ns=0
             )
 
         wrong = tried(sslmode="verify-full", sslrootcert=str(certificate))
