@@ -84,7 +84,7 @@ def test_a_query_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         result = CliRunner().invoke(main, ["query", sql, str(RUN)])
         assert result.exit_code == 2
         assert reason in result.output
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
 
 
 def test_a_mistake_prints_little(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from loadcell.linux import procfs
 from loadcell.linux.process import SupervisedProcess
 from servers import PostgresServer
 
-LONG_LOAD = PLAN.replace("duration: 2s", "duration: 30s")
+LONG_LOAD = PLAN.replace("duration: 2s", "duration: 1min")
 BIG_DATA = PLAN.replace("table_size: 1000", "table_size: 100000")
 
 
@@ -103,7 +103,7 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         begun = time.monotonic()
         live.send(signal.SIGINT)
         assert live.end() == 130
-        assert time.monotonic() - begun < 20
+        assert time.monotonic() - begun < 60, "not at the end of a trial"
         assert living(children) == []
         stored = live.stored()
         assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
