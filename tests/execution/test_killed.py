@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> N
     assert mine.is_dir()
 
 
-@pytest.mark.parametrize("name", [".old-1-2", f".new-{2**22 + 1}-1-abc", "run"])
+@pytest.mark.parametrize("name", [".old-1-2", f".new-{2**22 + 1}-1-abc"])
 def test_a_directory_whose_making_or_removal_was_killed_is_swept(tmp_path: Path, name: str) -> None:
     mine = workdir.make("living", tmp_path)
     making = mine.with_name(f".new-{os.getpid()}-{procfs.started(os.getpid())}-abc")
@@ -146,6 +147,46 @@ def test_a_directory_whose_making_or_removal_was_killed_is_swept(tmp_path: Path,
     (remainder / "part").mkdir(parents=True)
     assert workdir.sweep(tmp_path) == [name]
     assert sorted(mine.parent.iterdir()) == sorted([making, mine])
+
+
+def test_what_bears_no_mark_is_somebody_elses(tmp_path: Path) -> None:
+    user = f"loadcell-{os.getuid()}"
+    dead = {"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}
+    foreign = [
+        (f"{user}/mydata", {}),
+        (f"{user}/.old-results", {}),
+        (f"{user}/.new-results", {}),
+        (f"{user}/owned", {"pid": 2**22 + 1}),
+        (f"{user}-archive/2026-results", {}),
+        (f"{user}-copy/dead", dead),
+    ]
+    for name, owner in foreign:
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text("{}")
+        if owner:
+            (tmp_path / name / "owner.json").write_text(json.dumps(owner))
+    dead_run(tmp_path, "dead")
+    assert workdir.sweep(tmp_path) == ["dead"]
+    assert [name for name, _ in foreign if not (tmp_path / name / "run.json").exists()] == []
+    workdir.remove(workdir.make("ended", tmp_path))
+    assert [name for name, _ in foreign if not (tmp_path / name / "run.json").exists()] == []
+
+
+def test_a_removal_that_gets_stuck_leaves_what_a_later_one_recognises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = dead_run(tmp_path, "dead")
+    (dead / "aaa").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", stuck)
+        patched.setattr(shutil, "rmtree", stuck)
+        workdir.remove(dead)
+    assert sorted(item.name for item in dead.iterdir()) == ["aaa", "owner.json"]
+    assert workdir.sweep(tmp_path) == ["dead"]
+
+
+def stuck(*_: object, **__: object) -> None:
+    raise OSError
 
 
 def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:

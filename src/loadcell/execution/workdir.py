@@ -4,16 +4,12 @@ dead.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from loadcell.linux import procfs, sessions
+from loadcell.linux import owned_directories, procfs, sessions
 from loadcell.linux.owned_directories import HOME as HOME
-from loadcell.linux.owned_directories import OLD, abandoned, is_abandoned, usual
+from loadcell.linux.owned_directories import abandoned, is_abandoned
 from loadcell.linux.owned_directories import make as make
 from loadcell.systems.shared.disk_image import undo_below
 
@@ -25,15 +21,7 @@ def remove(path: Path) -> bool:
     """
     if not undo_below(path):
         return False
-    # The name is free at once, and whoever is killed during the removal leaves what is known as a remainder.
-    old = path.with_name(f"{OLD}{os.getpid()}-{time.monotonic_ns()}")
-    with contextlib.suppress(OSError):  # somebody else sweeps it, or the file system cannot be written
-        path.rename(old)
-        path = old
-    shutil.rmtree(path, ignore_errors=True)
-    if path.parent.name != usual().name:
-        with contextlib.suppress(OSError):  # another run is in it
-            path.parent.rmdir()
+    owned_directories.remove(path)
     return True
 
 

@@ -90,7 +90,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._home is not None:
-            shutil.rmtree(self._home, ignore_errors=True)
+            owned_directories.remove(self._home)
 
     def plain(self, files: Sequence[Path], on_progress: OnProgress | None = None) -> list[Path]:
         """The files as readers can take them, in their order.
@@ -222,7 +222,7 @@ def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
     for path in owned_directories.abandoned(directory):
         if path.name.startswith(_DIRECTORY_NAME):
-            shutil.rmtree(path, ignore_errors=True)
+            owned_directories.remove(path)
 
 
 def _parts(source: Any) -> Generator[bytes, None, None]:
