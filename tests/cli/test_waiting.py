@@ -6,12 +6,14 @@ import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from loadcell.cli import main
 from loadcell.ingest import inputs
+from loadcell.model.message import Message
 from loadcell.plan import secrets, source
 from loadcell.store import query
 
@@ -43,21 +45,22 @@ def test_a_plan_from_a_pipe_is_read(pipe: Path) -> None:
 def test_an_import_of_a_pipe_says_that_it_waits(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "QUIET_S", 0.1)
 
+    announced, waiting_for = threading.Event(), inputs.IMPORT_WAITING
+
+    def announce(**arguments: Any) -> Message:
+        announced.set()
+        return waiting_for(**arguments)
+
     def write() -> None:
-        time.sleep(0.5)
+        announced.wait(60)
         pipe.write_text("clients,tps\n1,100\n")
+
+    monkeypatch.setattr(inputs, "IMPORT_WAITING", announce)
 
     writer = threading.Thread(target=write)
     writer.start()
-    words = [
-        "import",
-        "csv",
-        str(pipe),
-        "--column",
-        "throughput=tps",
-        "--results",
-        str(pipe.parent / "results"),
-    ]
+    results = str(pipe.parent / "results")
+    words = ["import", "csv", str(pipe), "--column", "throughput=tps", "--results", results]
     result = CliRunner().invoke(main, words)
     writer.join()
     assert result.stderr.startswith(f"waiting for {pipe}")

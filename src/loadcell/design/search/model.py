@@ -101,10 +101,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the search stands: the stage, the levels the answer lies between, the best level so far, and how
-    many trials there
-    can still be at most. `low` is the highest level known to be too low (the lowest level before any is),
-    `high` the lowest known to be too high (None before any is)."""
+    """Where the search stands: the stage, the levels the answer lies between, the best level so far, and the
+    greatest possible number of further trials.
+
+    `low` is the highest level known to be too low (the lowest level before any is), `high` the lowest known
+    to be too high (None before any is).
+    """
 
     stage: trial_record.Stage
     low: int
@@ -118,7 +120,7 @@ class Standing:
 class Answer:
     """Answer of a search; `level` is None when no level was found: then `nothing` says why.
 
-    `values` are those of its repeats, the ones after an overload among them if it was come back from; those
+    `values` are those of its repeats, the ones after an overload among them where the target recovered; those
     of the search only where there are no repeats, as the search chose the level for them. `met` of all
     `tried` trials at the level met every bound. A maximum has a `plateau`: the lowest and highest of the
     levels round it that were measured and lie within the tolerance of it; `alike` are those that the noise of
