@@ -13,13 +13,19 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import fake_runs
+from analysis.compare.simulated_runs import run_of
+from loadcell.analysis.compare import sides
+from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
+from loadcell.report.blocks import Table
 from loadcell.report.brief import next_steps
-from loadcell.report.comparison.build import brief, build, data, document
+from loadcell.report.comparison.build import brief, build, data, document, ranking
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
+from loadcell.report.comparison.words import Words
 from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
 from loadcell.report.render import terminal
+from loadcell.report.texts import Texts
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from report import comparisons
@@ -148,6 +154,19 @@ def test_several_are_ranked(get: Get) -> None:
     ranking = re.findall(r"^\d+ +(clients = \d+) .* ([a-z]+) *$", output, re.MULTILINE)
     assert [name for name, _ in ranking] == [f"clients = {n}" for n in (64, 32, 16, 8, 4, 2, 1)]
     assert "ranking" in {section.id for section in build(get("many levels")).sections}
+
+
+def test_what_is_not_ranked_is_named() -> None:
+    levels = {f"{s}-{n}": {"s": s, "load.clients": n} for s in "abc" for n in ("1", "2")}
+    figures: dict[str, list[float | None]] = {name: [100.0, 101.0, 102.0, 101.0] for name in levels}
+    figures["a-1"], figures["c-2"] = [101.0, 100.0, 102.0, 99.0], [None] * 4
+    comparison = compare(sides.levels(*run_of(figures, levels=levels), factor="s"), cross_checks=0)
+    section = ranking(Words(comparison, Texts("en")))
+    assert section is not None
+    (table,) = section.blocks
+    assert isinstance(table, Table)
+    assert len(table.rows) == 2
+    assert table.note.endswith("Not ranked, as it lacks values where the first one has them: s = c.")
 
 
 def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(get: Get) -> None:

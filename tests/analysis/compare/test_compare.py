@@ -269,3 +269,22 @@ def test_a_ranking_separates_the_same_treatments_as_the_report() -> None:
         test = tukey.of(reported, lambda trial: trial.throughput_per_s)
         for first, other in combinations(range(4), 2):
             assert test.differ(reported[first], reported[other]) == (not groups[first] & groups[other])
+
+
+def test_a_side_that_lacks_a_context_is_not_ranked_by_the_others() -> None:
+    """The last one failed where all are slow: a mean over the others would put the slowest first."""
+    chance = np.random.default_rng(3)
+    speeds = {"a": 1.0, "b": 1.1, "c": 0.8}
+    levels = {f"{s}-{n}": {"s": s, "load.clients": n} for s in speeds for n in ("1", "2")}
+    figures: dict[str, list[float | None]] = {
+        name: list(1000 / int(name[2:]) ** 3 * speeds[name[0]] * np.exp(chance.normal(0, 0.01, 8)))
+        for name in levels
+    }
+    figures["c-2"] = [None] * 8
+    comparison = compare(sides.levels(*run_of(figures, levels=levels), factor="s"), cross_checks=0)
+    assert [item.verdict.word for item in comparison.headline] == ["faster", "slower"]
+    assert [item.index for item in comparison.ranking] == [1, 0]
+    assert comparison.ranking[0].value == pytest.approx(1.1, rel=0.02)
+    figures["c-2"] = [100.0, *[None] * 7]
+    scarce = compare(sides.levels(*run_of(figures, levels=levels), factor="s"), cross_checks=0)
+    assert [item.index for item in scarce.ranking] == [1, 0, 2]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 import numpy as np
 
+from loadcell.analysis.compare import figures, ranking
+from loadcell.analysis.compare.figures import Figures
 from loadcell.analysis.compare.metrics import USUAL, USUAL_LEAST_EFFECTS, LeastEffects, Metric
-from loadcell.analysis.compare.ranking import Ranked, rank
+from loadcell.analysis.compare.ranking import Ranked
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
 from loadcell.analysis.compare.verdict import Verdict, Word, judge
-from loadcell.analysis.trials import Trial
-from loadcell.analysis.tukey import TukeyTest
-from loadcell.stats import additive
 from loadcell.stats.cross_check import CrossCheck, cross_check
-from loadcell.stats.hodges_lehmann import Array, Effect, Pairs, Ratio, Samples
+from loadcell.stats.hodges_lehmann import Effect, Pairs, Ratio, Samples
 from loadcell.stats.multiple_testing import FALSE_DISCOVERIES, benjamini_hochberg, holm, miss_rate_of_chosen
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
@@ -26,9 +24,6 @@ OVERALL = "*"
 #: Cross-checks are made for as many rows as are read; a bootstrap of thousands of rows would only take time.
 MOST_CROSS_CHECKED = 60
 
-#: Values by block, and by arm where a run of identical arms is compared with something else; by the number of
-#: the run where a side is several.
-Figures = Mapping[tuple[int, str], float]
 #: What identical arms were seen to differ by, by metric and context, as a fraction.
 Noise = Mapping[tuple[str, str], float]
 
@@ -139,7 +134,7 @@ def compare(
         tuple(metrics),
         tuple(_cross_checked(sides, rows, cross_checks)),
         least_effects,
-        _ranking(sides, metrics[0]) if several else (),
+        ranking.of_sides(sides, metrics[0]) if several else (),
     )
 
 
@@ -199,7 +194,10 @@ def _row(
         metric,
         (None, None)
         if overall
-        else (_median(_figures(first, context, metric)), _median(_figures(other, context, metric))),
+        else (
+            figures.middle(figures.of_side(first, context, metric)),
+            figures.middle(figures.of_side(other, context, metric)),
+        ),
         effect,
         adjusted_p,
         floor,
@@ -214,7 +212,9 @@ def _row(
             lack=sides.lack(side),
         ),
         gate_p,
-        (0, 0) if overall else (_unusable(first, context, metric), _unusable(other, context, metric)),
+        (0, 0)
+        if overall
+        else (figures.unusable(first, context, metric), figures.unusable(other, context, metric)),
     )
 
 
@@ -259,43 +259,9 @@ def _ratio(sides: Sides, side: int, context: str, metric: Metric) -> Ratio | Non
     first, other = sides.sides[0], sides.sides[side]
     if context == OVERALL:
         return _overall(sides, first, other, metric)
-    return _of_logs(sides, _logs(_figures(first, context, metric)), _logs(_figures(other, context, metric)))
-
-
-def _figures(side: Side, context: str, metric: Metric) -> Figures:
-    """Values of succeeded trials, by block; of a side of several runs the median of each."""
-    if len(side.runs) < 2:
-        return _by_block(side.trials.get(context, ()), metric)
-    of_runs = [_by_block(run.get(context, ()), metric) for run in side.runs]
-    return {(number, ""): median(values.values()) for number, values in enumerate(of_runs, 1) if values}
-
-
-def _by_block(trials: Sequence[Trial], metric: Metric) -> Figures:
-    return {
-        (trial.block, trial.arm or ""): value
-        for trial in trials
-        if trial.counts and (value := metric.of(trial)) is not None and value > 0
-    }
-
-
-def _unusable(side: Side, context: str, metric: Metric) -> int:
-    """Number of succeeded trials with a throughput of zero, or a value that is no number."""
-    trials = [trial for trial in side.trials.get(context, ()) if trial.status == "ok"]
-    if metric.key is None:
-        return sum(not (metric.of(trial) or 0) > 0 for trial in trials)
-    return sum(
-        value is not None and not (math.isfinite(value) and value > 0)
-        for trial in trials
-        for value in [(trial.response or {}).get(metric.key)]
+    return _of_logs(
+        sides, figures.logarithms(first, context, metric), figures.logarithms(other, context, metric)
     )
-
-
-def _median(values: Figures) -> float | None:
-    return median(values.values()) if values else None
-
-
-def _logs(values: Figures) -> dict[tuple[int, str], float]:
-    return {block: math.log(value) for block, value in values.items()}
 
 
 def _of_logs(sides: Sides, a: Figures, b: Figures) -> Ratio | None:
@@ -304,11 +270,7 @@ def _of_logs(sides: Sides, a: Figures, b: Figures) -> Ratio | None:
         blocks = sorted(a.keys() & b.keys())
         return Pairs(np.array([b[block] - a[block] for block in blocks])) if blocks else None
     fewest = FEWEST_RUNS if sides.unit == "run" else FEWEST_FOR_INTERVAL
-    return Samples(_array(a), _array(b), fewest) if a and b else None
-
-
-def _array(values: Figures) -> Array:
-    return np.array([values[block] for block in sorted(values)], dtype=np.float64)
+    return Samples(figures.array(a), figures.array(b), fewest) if a and b else None
 
 
 def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Ratio | None:
@@ -319,26 +281,20 @@ def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Ratio | 
     overall = [
         (a, b)
         for context in sides.contexts
-        if (a := _logs(_figures(first, context, metric))) and (b := _logs(_figures(other, context, metric)))
+        if (a := figures.logarithms(first, context, metric))
+        and (b := figures.logarithms(other, context, metric))
     ]
     if not overall:
         return None
     if sides.paired:
         joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in overall]
-        ratios = _mean_of_complete_blocks([item for item in joined if item])
-        return Pairs(_array(ratios)) if ratios else None
+        ratios = figures.mean_of_complete_blocks([item for item in joined if item])
+        return Pairs(figures.array(ratios)) if ratios else None
     return _of_logs(
         sides,
-        _mean_of_complete_blocks([a for a, _ in overall]),
-        _mean_of_complete_blocks([b for _, b in overall]),
+        figures.mean_of_complete_blocks([a for a, _ in overall]),
+        figures.mean_of_complete_blocks([b for _, b in overall]),
     )
-
-
-def _mean_of_complete_blocks(blocks: Sequence[Figures]) -> dict[tuple[int, str], float]:
-    if not blocks:
-        return {}
-    common = set.intersection(*(set(item) for item in blocks))
-    return {block: sum(item[block] for item in blocks) / len(blocks) for block in sorted(common)}
 
 
 def _cross_checked(sides: Sides, rows: Sequence[Row], budget: int) -> list[Row]:
@@ -349,52 +305,12 @@ def _cross_checked(sides: Sides, rows: Sequence[Row], budget: int) -> list[Row]:
             checked.append(row)
             continue
         budget -= 1
-        a = _figures(sides.sides[0], row.context, row.metric)
-        b = _figures(sides.sides[row.side], row.context, row.metric)
+        a = figures.of_side(sides.sides[0], row.context, row.metric)
+        b = figures.of_side(sides.sides[row.side], row.context, row.metric)
         if sides.paired:
             blocks = sorted(a.keys() & b.keys())
             a, b = {block: a[block] for block in blocks}, {block: b[block] for block in blocks}
-        checked.append(replace(row, checked=cross_check(_array(a), _array(b), paired=sides.paired)))
+        checked.append(
+            replace(row, checked=cross_check(figures.array(a), figures.array(b), paired=sides.paired))
+        )
     return checked
-
-
-def _ranking(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
-    """All sides by one metric; empty where blocks are no pairs, or repeats tell nothing.
-
-    The value is the ratio to the first side, turned so that larger is better. Groups are those of Tukey's
-    honestly significant difference on block-adjusted logarithms, by which a run's report tells treatments
-    apart, too.
-    """
-    if not sides.paired:
-        return ()
-    of_sides = [_logs_of_blocks(sides, side, metric) for side in sides.sides]
-    measured = [index for index, logs in enumerate(of_sides) if logs]
-    if 0 not in measured or len(measured) < 2:
-        return ()
-    values = [
-        (value, row, block) for row, index in enumerate(measured) for block, value in of_sides[index].items()
-    ]
-    fitted = additive.fit(
-        np.array([value for value, _, _ in values]),
-        np.array([row for _, row, _ in values], dtype=np.int64),
-        additive.numbered([block for _, _, (block, _) in values]),
-    )
-    test = TukeyTest(fitted)
-    if test.least_difference is None:
-        return ()
-    row_of = {index: row for row, index in enumerate(measured)}
-    means: list[float | None] = [None] * len(sides.sides)
-    for index in measured:
-        change = float(fitted.rows[row_of[index]] - fitted.rows[0])
-        means[index] = math.exp(change if metric.higher_is_better else -change)
-
-    def is_significant(first_index: int, other: int) -> bool:
-        return bool(test.differ(row_of[first_index], row_of[other]))
-
-    return tuple(rank(means, is_significant))
-
-
-def _logs_of_blocks(sides: Sides, side: Side, metric: Metric) -> Figures:
-    """A side's logarithms by block, over all contexts in which it has values."""
-    logs = [_logs(_figures(side, context, metric)) for context in sides.contexts]
-    return _mean_of_complete_blocks([item for item in logs if item])

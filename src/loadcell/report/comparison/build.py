@@ -255,7 +255,13 @@ def ranking(words: Words) -> Section | None:
             ]
         )
     title = texts("compare.table.ranking", metric=words.metric(comparison.metrics[0]))
+    ranked_sides = {ranked.index for ranked in comparison.ranking}
+    unranked = [
+        words.side(index) for index in range(len(comparison.sides.sides)) if index not in ranked_sides
+    ]
     note = texts("compare.table.ranking.note")
+    if unranked:
+        note += " " + texts("compare.table.ranking.unranked", names=unranked)
     return Section(
         "ranking", texts("compare.section.ranking"), [Table("table-ranking", title, columns, rows, note)]
     )
