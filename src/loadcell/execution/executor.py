@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from loadcell.execution.load_order import LoadOrder
-from loadcell.linux import child_environment, procfs, sessions
+from loadcell.linux import child_environment, sessions
 from loadcell.linux.process import LineReader
 from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
 from loadcell.model.message import MessageCode, MessageError
@@ -140,7 +140,7 @@ class WorkerExecutor:
             env=child_environment.plain(),
             start_new_session=True,
         )
-        started = procfs.started(process.pid) or 0
+        session = sessions.Session.of(process.pid)
         lines: list[tuple[int, str]] = []
         try:
             output = LineReader(process, lambda stream, line: lines.append((stream, line)))
@@ -176,7 +176,7 @@ class WorkerExecutor:
                     raise LoadStoppedError
             code = process.wait(timeout=5)
         finally:
-            self._end(process, started)
+            self._end(process, session)
         if asked_at is not None and not _measured(last):
             raise LoadStoppedError
         match last:
@@ -186,14 +186,14 @@ class WorkerExecutor:
                 raise LoadError(reason.message)
         raise _died(code)
 
-    def _end(self, process: subprocess.Popen[bytes], started: int) -> None:
+    def _end(self, process: subprocess.Popen[bytes], session: sessions.Session) -> None:
         """Leave no worker behind, whatever happened."""
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait()
         if process.returncode < 0:
-            sessions.end(process.pid, started)  # programs that a killed worker had started
+            sessions.end(session)  # programs that a killed worker had started
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):

@@ -1,7 +1,9 @@
 """Sessions (setsid(2)) of started programs: ends what a program has started and left behind.
 
-A kernel reuses the number of a session only after its last process. Every other process follows the first,
-so the start of the first tells a session from a later one of the same number.
+A kernel reuses the number of a session only after its last process. While the first process lives, its start
+identifies the session. After its end the scheduling group does (autogroup, sched(7)): the kernel makes one
+for each session, numbers them without reuse, and lets no process choose another. Where a kernel has none,
+nothing identifies the processes that outlive their first, and they are left alone.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loadcell.linux import procfs
@@ -22,23 +25,49 @@ _LIMIT_S = 5.0
 _POLL_S = 0.02
 
 
-def remaining(session: int, started: int) -> list[int]:
-    """Processes of a session whose first was `started` then (ticks since boot); zombies excluded."""
+@dataclass(frozen=True)
+class Session:
+    """A session by its number, and by what tells it from a later one of that number."""
+
+    number: int
+    #: when its first process was started, in ticks since boot
+    started: int
+    #: scheduling group of its processes; empty if the kernel has none
+    group: str
+
+    @staticmethod
+    def of(pid: int) -> Session:
+        """The session that a living process has just been started in as the first."""
+        return Session(pid, procfs.started(pid) or 0, _group(pid))
+
+
+def remaining(session: Session) -> list[int]:
+    """Processes of a session, except zombies."""
+    first = procfs.started(session.number)
+    if first not in (None, session.started):
+        return []
     pids = []
     for pid in procfs.process_ids():
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) != session:
+            if os.getsid(pid) != session.number:
                 continue
             stat = procfs.process_stat(procfs.ROOT, pid)
-            if stat is not None and stat.state != "Z" and stat.start >= started:
+            if stat is None or stat.state == "Z":
+                continue
+            if first is not None or (session.group and _group(pid) == session.group):
                 pids.append(pid)
     return pids
 
 
-def end(session: int, started: int) -> None:
+def _group(pid: int) -> str:
+    """The scheduling group of a process, without its nice value."""
+    return procfs.read_small(f"{procfs.ROOT}/proc/{pid}/autogroup").partition(" ")[0]
+
+
+def end(session: Session) -> None:
     """Kill the processes of a session, and wait until they have ended."""
     deadline = time.monotonic() + _LIMIT_S
-    while pids := remaining(session, started):
+    while pids := remaining(session):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -47,9 +76,9 @@ def end(session: int, started: int) -> None:
         time.sleep(_POLL_S)
 
 
-def record(directory: Path, session: int, started: int) -> None:
+def record(directory: Path, session: Session) -> None:
     """Write down in a run's work directory which session a program of the run has."""
-    facts = {"session": session, "started": started, "boot": procfs.text(_BOOT_ID)}
+    facts = {**asdict(session), "boot": procfs.text(_BOOT_ID)}
     with contextlib.suppress(OSError):  # it serves only a run that is killed
         (directory / _FILE).write_text(json.dumps(facts))
 
@@ -58,8 +87,9 @@ def end_recorded(directory: Path) -> None:
     """End the session that a dead run recorded in a directory, if there is one."""
     try:
         facts = json.loads((directory / _FILE).read_text())
-        session, started, boot = int(facts["session"]), int(facts["started"]), facts["boot"]
+        session = Session(int(facts["number"]), int(facts["started"]), str(facts["group"]))
+        boot = facts["boot"]
     except (OSError, ValueError, KeyError, TypeError):
         return
     if boot == procfs.text(_BOOT_ID):
-        end(session, started)
+        end(session)
