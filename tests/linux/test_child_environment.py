@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.cli.http import LOGIN
 from loadcell.linux import child_environment
 from loadcell.report.pictures import VEGA_LITE, Painter
 
 
 def test_only_what_programs_ask_for_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "hunter2")
-    monkeypatch.setenv("LOADCELL_TEST", "1")
+    monkeypatch.setenv(LOGIN, "Bearer hunter2")
+    monkeypatch.setenv("LOADCELL_X_API_KEY", "hunter2")
+    monkeypatch.setenv("LC_TIME", "C")
     variables = child_environment.plain()
-    assert "PGPASSWORD" not in variables
-    assert variables["LOADCELL_TEST"] == "1"
+    assert not variables.keys() & {"PGPASSWORD", LOGIN, "LOADCELL_X_API_KEY"}
+    assert variables["LC_TIME"] == "C"
     assert "PATH" in variables
 
 
