@@ -209,7 +209,9 @@ class TestDamage:
         assert len(stored.samples("host")) == 1
         assert "shown without it" in str(stored.damage[0])
 
-    @pytest.mark.parametrize("rubbish", [b"", b"\xff\xfe\x00", b"t_s,mono_ns\n1,2,3,4\n", b"\n\n\n"])
+    @pytest.mark.parametrize(
+        "rubbish", [b"", b"\xff\xfe\x00", b"t_s,mono_ns\n1,2,3,4\n", b"\n\n\n", b"\x00\n1\n"]
+    )
     def test_rubbish_in_a_csv_costs_that_file_alone(self, run: Path, rubbish: bytes) -> None:
         (run / "trials" / NAMES[0] / "host.csv").write_bytes(rubbish)
         stored = read_run(run)

@@ -17,7 +17,7 @@ from loadcell.store.layout import ColumnType, column_types, header_of, sql_types
 
 def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
     """A frame of complete lines that begin with a header, whose columns `text` hold text; None when a value
-    is not of its column's type, or a line too long.
+    is not of its column's type, a line too long, or a name unusable.
     """
     types = column_types(header_of(content), text)
     # In memory: the disk of temporary files may be full, and is no faster.
@@ -32,6 +32,8 @@ def read_csv(content: bytes, text: Collection[str]) -> Frame | None:
             columns = relation.fetchnumpy()
         except duckdb.Error:
             return None
+    if columns.keys() != types.keys():  # a name with a NUL byte ends there for DuckDB
+        return None
     return Frame({name: _column(columns[name], kind) for name, kind in types.items()})
 
 
