@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,14 @@ import numpy as np
 import pytest
 
 from loadcell.model.json import document
-from loadcell.model.run_record import PlannedTrial, RunRecord
+from loadcell.model.run_record import FactorRecord, LevelRecord, PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import MonitorRecord, Status, TrialRecord, Window
 from loadcell.plan.secrets import Secrets
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
+from loadcell.store.redaction import redacted_record
 from loadcell.store.write import RunWriter, TrialWriter
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
@@ -155,7 +157,8 @@ class TestBeingKilled:
             import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
             from pathlib import Path
             from store.test_write_and_read import RUN, fill, record
-            from loadcell.store.write import RunWriter
+            from loadcell.store.redaction import redacted_record
+from loadcell.store.write import RunWriter
             writer = RunWriter(Path(sys.argv[1]))
             writer.write_run(RUN)
             writer.write_environment({{}})
@@ -272,6 +275,28 @@ class TestSecrets:
             text = file.read_text()
             assert "hunter" not in text, file
             assert "${env:PW}" in text, file
+
+    @pytest.mark.parametrize("key", ["levels", "settings", "files", "kind", "tables"])
+    def test_a_mapping_is_redacted_whatever_its_key(self, key: str) -> None:
+        secrets = Secrets({"PW": "s3cretpw"})
+        secrets.reveal("${env:PW}")
+        statement = "SELECT 's3cretpw'"
+        stored = redacted_record({key: {"q": statement, statement: {"name": statement}}}, secrets.redact)
+        assert "s3cretpw" not in json.dumps(stored)
+        assert stored[key]["q"] == "SELECT '${env:PW}'"
+
+    def test_labels_of_factors_and_treatments_stay_alike(self, path: Path) -> None:
+        secrets = Secrets({"PW": "s3cretpw"})
+        secrets.reveal("${env:PW}")
+        labels = ["s3cretpw", "SELECT 's3cretpw'"]
+        treatments = [TreatmentRecord(label, {"q": label}) for label in labels]
+        factor = FactorRecord("q", tuple(LevelRecord(label, label) for label in labels))
+        with closing(RunWriter(path, secrets.redact)) as writer:
+            writer.write_run(RunRecord(factors=(factor,), treatments=tuple(treatments)))
+        run = read_run(path).run
+        stored = [level.label for level in run.factors[0].levels]
+        assert [treatment.levels["q"] for treatment in run.treatments] == stored
+        assert stored == [labels[0], "SELECT '${env:PW}'"]
 
     @pytest.mark.parametrize("secret", ["measure", "clients", "2026", "0.25", "status", "throughput_per_s"])
     def test_words_and_numbers_of_records_stay(self, secret: str, path: Path) -> None:

@@ -11,16 +11,16 @@ Redact = Callable[[str], str]
 
 #: Keys and columns that hold words, names and instants of loadcell.
 _WORDS = frozenset({
-    "arm", "arrivals", "block", "code", "design", "event", "file", "files", "id", "kind", "levels", "name",
-    "operation", "order", "phase", "plan_name", "reason_code", "advice_code", "resumed_by", "role", "stage",
-    "state", "status", "tables", "text_columns", "treatment", "unit", "utc", "verdict",
+    "arm", "arrivals", "block", "code", "design", "event", "file", "files", "id", "kind", "name", "operation",
+    "order", "phase", "plan_name", "reason_code", "advice_code", "resumed_by", "role", "stage", "state",
+    "status", "tables", "text_columns", "treatment", "unit", "utc", "verdict",
 })  # fmt: skip
 #: Keys with values from outside, whatever they are called.
 _FOREIGN = frozenset({"args", "command", "detail", "reason_args", "target", "data_set", "settings", "values"})
 #: Columns of samples of which a monitor decides what they hold.
 _SAMPLED = frozenset({"file", "id", "name", "role", "code"})
-#: Keys with settings as the plan has them: secrets are references there.
-_PLAN = frozenset({"settings", "values"})
+#: Keys with settings and labels as the plan has them: secrets are references there.
+_PLAN = frozenset({"levels", "settings", "values"})
 _WORD = re.compile(r"[^\W\d][\w.%-]*")
 _QUANTITY = re.compile(r"[+-]?\d[\d.]*[a-zA-Z/%]{0,8}")
 #: A value in a plan's YAML: what stands between the signs of its structure.
@@ -67,13 +67,12 @@ def redacted_plan(text: str, redact: Redact) -> str:
 
 
 def _value(key: str, item: Any, redact: Redact) -> Any:
-    if key in _PLAN:
+    is_word = key in _WORDS or key.endswith("_utc")
+    if is_word and isinstance(item, str):
+        return item
+    if key in _PLAN or (is_word and isinstance(item, Mapping)):
         return redacted(item, lambda text: _of_plan(text, redact))
-    if key in _FOREIGN:
-        return redacted(item, redact)
-    if key in _WORDS or key.endswith("_utc"):
-        return item if isinstance(item, str | Mapping) else redacted_record(item, redact)
-    return redacted_record(item, redact)
+    return redacted(item, redact) if key in _FOREIGN else redacted_record(item, redact)
 
 
 def _of_plan(text: str, redact: Redact) -> str:
