@@ -11,7 +11,9 @@ from lines import CliRunner
 from loadcell.cli import main
 from loadcell.ingest import totals
 from loadcell.ingest.base import Interval, Measured, PrintedTotal
+from loadcell.ingest.readers import reader
 from loadcell.ingest.series import Intervals
+from loadcell.ingest.text import Output
 from loadcell.ingest.totals import printed_total
 from loadcell.store.read import read_run
 
@@ -99,3 +101,89 @@ def test_a_total_that_agrees_is_no_warning(tmp_path: Path) -> None:
     assert "the text prints" not in result.output
     (path,) = [run.parent for run in tmp_path.rglob("run.json")]
     assert [check.verdict for check in read_run(path).trials[0].checks] == ["ok"]
+
+
+PGBENCH = """pgbench (15.4)
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: {clients}
+number of threads: 2
+maximum number of tries: 1
+duration: 20 s
+number of transactions actually processed: {count}
+number of failed transactions: 0 (0.000%)
+latency average = {latency} ms
+initial connection time = 12.000 ms
+tps = {tps} (without initial connection time)
+"""
+WRK = """Running 2m test @ http://127.0.0.1:8000/
+  2 threads and 10 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     1.00ms    0.50ms   9.00ms   80.00%
+    Req/Sec     5.00k     0.10k    6.00k    80.00%
+  {count} requests in {time}, 100.00MB read
+Requests/sec:  {rate}
+Transfer/sec:      1.00MB
+"""
+REDIS = """====== SET ======
+  {count} requests completed in {time} seconds
+  10 parallel clients
+  3 bytes payload
+  keep alive: 1
+
+Summary:
+  throughput summary: {rate} requests per second
+  latency summary (msec):
+          avg       min       p50       p95       p99       max
+        0.300     0.100     0.200     0.400     0.500     0.900
+"""
+OF_PGBENCH = {"clients": "8", "count": "100000", "latency": "1.600", "tps": "5000.000"}
+OF_WRK = {"count": "1002000", "time": "1.67m", "rate": "10000.00"}
+OF_REDIS = {"count": "50000", "time": "0.50", "rate": "100000.00"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "values", "altered", "labels"),
+    [
+        ("pgbench", PGBENCH, OF_PGBENCH, {"count": "80000"}, ["transactions actually processed/duration"]),
+        ("pgbench", PGBENCH, OF_PGBENCH, {"clients": "4"}, ["latency average x tps"]),
+        ("pgbench", PGBENCH, OF_PGBENCH, {"latency": "2.100"}, ["latency average x tps"]),
+        ("wrk", WRK, OF_WRK, {"rate": "9000.00"}, ["requests in time"]),
+        ("wrk", WRK, OF_WRK, {"time": "2.00m"}, ["requests in time"]),
+        ("redis-benchmark", REDIS, OF_REDIS, {"rate": "10000.00"}, ["requests completed in seconds"]),
+    ],
+)
+def test_rates_counts_and_times_of_a_text_are_compared_with_each_other(
+    tmp_path: Path,
+    tool: str,
+    text: str,
+    values: dict[str, str],
+    altered: dict[str, str],
+    labels: list[str],
+) -> None:
+    def differing(values: dict[str, str]) -> list[str]:
+        path = tmp_path / "output.txt"
+        path.write_text(text.format(**values))
+        (item,) = reader(tool).read(Output((path,))).measured
+        assert item.printed
+        return [difference.total.label for difference in totals.disagreements(item)]
+
+    assert differing(values) == []
+    assert differing(values | altered) == labels
+
+
+def test_a_value_is_not_compared_with_itself(tmp_path: Path) -> None:
+    """Without its last line the rate of wrk is its count over its time."""
+    path = tmp_path / "wrk.txt"
+    path.write_text("".join(WRK.format(**OF_WRK).splitlines(keepends=True)[:-2]))
+    (item,) = reader("wrk").read(Output((path,))).measured
+    assert (item.throughput_per_s, item.printed) == (10000, ())
+
+
+def test_clients_of_pgbench_that_wait_or_stop_are_not_counted_from_its_latency(tmp_path: Path) -> None:
+    paced = "rate limit schedule lag: avg 0.100 (max 2.000) ms\n"
+    path = tmp_path / "pgbench.txt"
+    path.write_text((PGBENCH + paced).format(**OF_PGBENCH | {"latency": "0.500"}))
+    (item,) = reader("pgbench").read(Output((path,))).measured
+    assert [total.label for total in item.printed] == ["transactions actually processed/duration"]

@@ -52,6 +52,19 @@ def printed_total(label: str, text: str, figure: str, *, factor: float = 1.0) ->
     return PrintedTotal(label, number(text) * factor, figure, last_digit / 2 * factor)
 
 
+def counted_rate(
+    label: str, count: float | None, duration_s: float | None, rounding_s: float
+) -> tuple[PrintedTotal, ...]:
+    """The rate that a printed count and time give, to compare with the rate that is printed beside them.
+
+    None where nothing was counted, or where the time is not longer than its rounding.
+    """
+    if not count or not duration_s or duration_s <= rounding_s:
+        return ()
+    rate = count / duration_s
+    return (PrintedTotal(label, rate, THROUGHPUT, rate * rounding_s / duration_s),)
+
+
 def disagreements(measured: Measured) -> list[Disagreement]:
     """Printed totals of an execution that its stored values differ from."""
     return list(_differing((total, _stored(measured, total.figure)) for total in measured.printed))
@@ -107,7 +120,7 @@ def _stored(measured: Measured, figure: str) -> float | None:
     if figure == "attempted":
         counts = (measured.succeeded, measured.failed)
         return None if None in counts else float(sum(count or 0 for count in counts))
-    if figure in (THROUGHPUT, "succeeded", "failed", "duration_s"):
+    if figure in (THROUGHPUT, "succeeded", "failed", "duration_s", "clients"):
         value: float | None = getattr(measured, figure)
         return value
     return measured.response.get(figure, measured.figures.get(figure))

@@ -74,3 +74,27 @@ def test_a_row_of_times_that_is_none_ends_no_test() -> None:
     parsed = read(text + text.replace("0.900", "inf"))
     assert len(parsed.measured) == 1
     assert parsed.unread == 1
+
+
+def test_the_short_form_has_a_line_for_each_test() -> None:
+    parsed = read(
+        " \rSET: rps=0.0 (overall: -nan) avg_msec=-nan (overall: -nan)\r          \r"
+        "SET: 41000.50 requests per second, p50=0.215 msec\n"
+        "LRANGE_100 (first 100 elements): 9000.00 requests per second, p50=2.015 msec\n"
+        "\neval return 7 0: 8000.00 requests per second, p50=0.300 msec\n"
+    )
+    assert [(test.title, test.throughput_per_s, test.response) for test in parsed.measured] == [
+        ("SET", 41000.5, {"p50_ms": 0.215}),
+        ("LRANGE_100 (first 100 elements)", 9000, {"p50_ms": 2.015}),
+        ("eval return 7 0", 8000, {"p50_ms": 0.3}),
+    ]
+    assert parsed.examples == ()
+
+
+def test_the_short_form_of_before_6_2_has_no_median() -> None:
+    parsed = read("PING_INLINE: 81000.50 requests per second\nMSET (10 keys): 50000.00 requests per second\n")
+    assert [(test.title, test.throughput_per_s) for test in parsed.measured] == [
+        ("PING_INLINE", 81000.5), ("MSET (10 keys)", 50000),
+    ]  # fmt: skip
+    with pytest.raises(NotItsOutputError):
+        read("The server answered: 200 requests per second\n")

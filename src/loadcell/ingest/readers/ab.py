@@ -9,14 +9,13 @@ from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Measured,
     NotItsOutputError,
-    PrintedTotal,
     Reading,
     Unread,
     understood,
 )
 from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_line
-from loadcell.ingest.totals import THROUGHPUT
+from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import Labels, MessageCode
 
 #: Times that reports have names for.
@@ -161,18 +160,8 @@ class _Execution:
             _without_zeros(figures),
             _settings(values),
             errors,
-            printed=_printed(well, duration),
+            printed=counted_rate("Complete requests/Time taken", well, duration, _TIME_ROUNDING_S),
         )
-
-
-def _printed(well: int, duration_s: float | None) -> tuple[PrintedTotal, ...]:
-    """The rate that count and time give, to compare with the printed one."""
-    if not duration_s:
-        return ()
-    rate = well / duration_s
-    return (
-        PrintedTotal("Complete requests/Time taken", rate, THROUGHPUT, rate * _TIME_ROUNDING_S / duration_s),
-    )
 
 
 def _settings(values: Mapping[str, str]) -> dict[str, str | int | float]:

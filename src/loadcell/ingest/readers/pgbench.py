@@ -12,6 +12,7 @@ from loadcell.ingest.base import (
     Measured,
     NotItsOutputError,
     Part,
+    PrintedTotal,
     Reading,
     Unread,
     understood,
@@ -19,6 +20,7 @@ from loadcell.ingest.base import (
 from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
+from loadcell.ingest.totals import THROUGHPUT
 from loadcell.model.message import Labels, MessageCode
 
 OUTPUT_PGBENCH = MessageCode("output.pgbench", summary=str)
@@ -68,6 +70,7 @@ _SETTINGS = {
     "maximum number of tries": "max_tries",
 }
 _TIMES = {"latency average": "mean_ms", "latency stddev": "stdev_ms"}
+_LATENCY_ROUNDING_MS = 0.0005
 #: Counted within the failed transactions, where pgbench tells them apart (`--failures-detailed`).
 _FAILURES = {"number of serialization failures": "serialization", "number of deadlock failures": "deadlock"}
 _LATE = re.compile(r"number of transactions (?P<side>above|below) the (?P<limit>[\d.]+) ms latency limit")
@@ -115,6 +118,8 @@ class _Execution:
     def __init__(self) -> None:
         self.begun = False
         self.tps: float | None = None
+        #: By how much the throughputs with and without the time of connecting differ, in old versions.
+        self.connecting_per_s = 0.0
         self.reconnects = False
         self.title = "pgbench"
         self.values: dict[str, str] = {}
@@ -145,8 +150,10 @@ class _Execution:
         elif (match := _TPS.match(line)) is not None:
             # Of the two lines that old versions print, the one without the time of connecting is the
             # throughput.
+            tps = real(match["tps"])
+            self.connecting_per_s = 0.0 if self.tps is None else abs(self.tps - tps)
             if self.tps is None or match["how"] != "including connections":
-                self.tps = real(match["tps"])
+                self.tps = tps
             self.reconnects = match["how"] == "including reconn"
         elif _ERROR.match(line) is not None:
             self.errors["client"] = self.errors.get("client", 0) + 1
@@ -198,7 +205,36 @@ class _Execution:
             integer(clients) if clients else None, _response(values), _figures(values),
             {**self.settings, **self._settings()}, {**errors, **self.errors}, self.intervals,
             {name: _part(script) for name, script in self.scripts.items()}, self.began_s,
+            printed=self._printed(succeeded, failed, real(duration) if duration else None),
         )  # fmt: skip
+
+    def _printed(
+        self, succeeded: int | None, failed: int | None, duration_s: float | None
+    ) -> tuple[PrintedTotal, ...]:
+        """What the count, the time and the mean latency imply.
+
+        The time is the one asked for: connecting is within it, the end of the last transactions beyond it.
+        The clients of a paced run wait, and those that were aborted stop.
+        """
+        values, tps = self.values, self.tps
+        if not tps or not succeeded or "client" in self.errors:
+            return ()
+        printed = []
+        response = _response(values)
+        if duration_s:
+            longest_s = (response.get("mean_ms", 0.0) + 3 * response.get("stdev_ms", 0.0)) / 1e3
+            connecting_s = _first_number(values, "initial connection time") / 1e3
+            rate = succeeded / duration_s
+            margin = rate * min(1.0, (longest_s + connecting_s) / duration_s) + self.connecting_per_s
+            printed.append(PrintedTotal("transactions actually processed/duration", rate, THROUGHPUT, margin))
+        waits = any(name.startswith("rate limit") for name in values) or self.reconnects
+        if "mean_ms" in response and not waits:
+            # Transactions that fail take time, and are not in tps.
+            mean_s = response["mean_ms"] / 1e3
+            clients = mean_s * tps * (1 + (failed or 0) / succeeded)
+            rounding = _LATENCY_ROUNDING_MS / 1e3 * tps + mean_s * self.connecting_per_s
+            printed.append(PrintedTotal("latency average x tps", clients, "clients", rounding))
+        return tuple(printed)
 
     def _settings(self) -> dict[str, str | int | float]:
         settings: dict[str, str | int | float] = {
@@ -242,6 +278,10 @@ def _counts(values: Mapping[str, str]) -> tuple[int | None, int | None, dict[str
     lost = None if failed is None and skipped is None else (failed or 0) + (skipped or 0)
     succeeded = _count(values, "number of transactions actually processed")
     return succeeded, lost, {key: count for key, count in errors.items() if count > 0}
+
+
+def _first_number(values: Mapping[str, str], name: str) -> float:
+    return number(values[name].split()[0]) if name in values else 0.0
 
 
 def _response(values: Mapping[str, str]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""redis-benchmark 2.6 and later, and valkey-benchmark: their CSV (`--csv`) and their text."""
+"""redis-benchmark 2.6 and later, and valkey-benchmark: their CSV (`--csv`), their text, and its short form (`-q`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from itertools import chain
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, understood
 from loadcell.ingest.printed_numbers import integer, number
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import MessageCode
 
 OUTPUT_REDIS_BENCHMARK = MessageCode("output.redis-benchmark")
@@ -28,7 +29,13 @@ _SETTING = re.compile(
 )
 #: Before 6.2 the end of a test, after the share of requests up to each millisecond.
 _OLD_RATE = re.compile(r"(?P<rate>[\d.]+) requests per second\s*$")
+#: Of `-q`: the only line of a test, without the median before 6.2.
+_QUIET = re.compile(
+    r"(?:(?P<test>\S.*): (?P<rate>[\d.]+) requests per second, p50=(?P<p50>[\d.]+) msec|"
+    r"(?P<old_test>[A-Z]+(?:_[A-Z0-9]+)?(?: \([^)]*\))?): (?P<old_rate>[\d.]+) requests per second)\s*$"
+)
 _SHARE = re.compile(r"(?P<share>[\d.]+)% <= (?P<ms>[\d.]+) milliseconds\s*$")
+_TIME_ROUNDING_S = 0.005
 _RANKS = (50, 90, 95, 99, 99.9)
 #: A row of the CSV of before 6.2, which has no head.
 _OLD_ROW = re.compile(r'"(?P<test>[A-Z]+(?:_[A-Z0-9]+)?(?: \([^"]*\))?)","(?P<rps>[\d.]+)"\s*$')
@@ -82,6 +89,8 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
             test = _Test(title["name"])
         elif (row := _OLD_ROW.match(line)) is not None:
             measured.append(Measured(row["test"], "request", number(row["rps"])))
+        elif (quiet := _QUIET.match(line)) is not None:
+            measured.append(_quiet(quiet))
         elif test is not None and understood(test.take, line):
             if test.ended:
                 measured.append(test.measured())
@@ -91,6 +100,12 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
     if not measured:
         raise NotItsOutputError(OUTPUT_REDIS_BENCHMARK())
     return measured
+
+
+def _quiet(line: re.Match[str]) -> Measured:
+    response = {"p50_ms": number(line["p50"])} if line["p50"] else {}
+    rate = number(line["rate"] or line["old_rate"])
+    return Measured(line["test"] or line["old_test"], "request", rate, response=response)
 
 
 class _Test:
@@ -157,7 +172,12 @@ class _Test:
             {name: ms for name, ms in self._response.items() if ms},
             {},
             self._settings,
+            printed=counted_rate("requests completed in seconds", count, values.get("s"), _TIME_ROUNDING_S)
+            if "rate" in values
+            else (),
         )
 
 
-READER = Reader(NAME, by_line(read), line_starts=(b'"test","rps"',), anywhere=(b"====== ",))
+READER = Reader(
+    NAME, by_line(read), line_starts=(b'"test","rps"',), anywhere=(b"====== ", b" requests per second")
+)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from loadcell.ingest.base import Measured, NotItsOutputError, PrintedTotal, Reading, Unread
 from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import THROUGHPUT
+from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import MessageCode
 
 OUTPUT_STRESS_NG = MessageCode("output.stress-ng")
@@ -99,11 +99,9 @@ class _Listed:
 
 
 def _printed(made: int, took_s: float | None) -> tuple[PrintedTotal, ...]:
-    """The rate that count and time give, to compare with the printed one."""
-    if not made or not took_s or took_s < 1:
-        return ()
-    rate = made / took_s
-    return (PrintedTotal("bogo ops/real time", rate, THROUGHPUT, rate * _TIME_ROUNDING_S / took_s),)
+    """The rate that count and time give, but for shorter times than a second."""
+    short = took_s is None or took_s < 1
+    return () if short else counted_rate("bogo ops/real time", made, took_s, _TIME_ROUNDING_S)
 
 
 READER = Reader(NAME, by_line(read), line_starts=(b"stress-ng: ",), anywhere=(_YAML_RATE.encode(),))

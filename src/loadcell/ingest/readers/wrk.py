@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from string import ascii_lowercase
 
 from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
@@ -16,7 +17,7 @@ from loadcell.ingest.base import (
 )
 from loadcell.ingest.printed_numbers import integer, milliseconds, number
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import printed_total
+from loadcell.ingest.totals import counted_rate, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_WRK = MessageCode("output.wrk")
@@ -68,8 +69,10 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
     lost = sum(current.errors.values())
     well = max(0, current.count - current.errors.get("status", 0))
     rate, errors = well / current.duration_s, current.errors
+    printed = list(current.printed)
     if current.rate_per_s is not None:  # of all requests; the count over the rounded time is up to 3% off
         rate = current.rate_per_s * (well / current.count if current.count else 1.0)
+        printed += counted_rate("requests in time", well, current.duration_s, current.rounding_s)
     measured.append(
         Measured(
             "wrk",
@@ -83,7 +86,7 @@ def _close(current: _Execution | None, measured: list[Measured], unread: Unread)
             {},
             current.settings,
             errors,
-            printed=tuple(current.printed),
+            printed=tuple(printed),
         )
     )
 
@@ -94,6 +97,7 @@ class _Execution:
         self.clients: int | None = None
         self.count: int | None = None
         self.duration_s: float | None = None
+        self.rounding_s = 0.0
         self.rate_per_s: float | None = None
         self.response: dict[str, float] = {}
         self.errors: dict[str, int] = {}
@@ -119,6 +123,7 @@ class _Execution:
                 self.response[f"p{rank:g}_ms"] = milliseconds(match["time"])
         elif (match := _COUNT.match(line)) is not None:
             self.count, self.duration_s = integer(match["count"]), milliseconds(match["time"]) / 1e3
+            self.rounding_s = _rounding_s(match["time"])
         elif (match := _RATE.match(line)) is not None:
             self.rate_per_s = number(match[1])
         elif (match := _SOCKETS.match(line)) is not None:
@@ -133,6 +138,12 @@ class _Execution:
         else:
             return _IGNORED_LINES.match(line) is not None or not line.strip()
         return True
+
+
+def _rounding_s(time: str) -> float:
+    """Half of the last digit of a time: 1 minute in `1.67m`, 0.3 s."""
+    unit = milliseconds("1" + time.lstrip("0123456789.")) / 1e3
+    return printed_total("", time.rstrip(ascii_lowercase), "", factor=unit).rounding
 
 
 READER = Reader(NAME, by_line(read), anywhere=(b" test @ ",))
