@@ -32,6 +32,13 @@ def test_a_percentile_may_lie_above_the_greatest_value_by_a_bucket() -> None:
     assert held(Distribution(132, p999_ns=12517376.0, max_ns=12516359.0))["percentiles"][0] == "ok"
 
 
+def test_printed_totals_that_disagree_with_what_was_read_are_remarked_on() -> None:
+    assert "printed-totals" not in held()
+    assert held(disagreements={})["printed-totals"] == ("ok", {})
+    values = {"rate": {"printed": 2.0, "stored": 1.0}}
+    assert held(disagreements=values)["printed-totals"] == ("noticed", values)
+
+
 def test_jobs_in_groups_that_are_not_all_counted_are_remarked_on() -> None:
     assert "tool-groups" not in held()
     assert held(groups=2, counted=("a read",))["tool-groups"] == (

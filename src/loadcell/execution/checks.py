@@ -396,6 +396,9 @@ def of_tool(result: LoadResult) -> list[Check]:
         tool.groups is not None
     ):  # they may have followed each other: the first one's throughput is the trial's
         several = [Check("tool-groups", "noticed", {"groups": tool.groups, "counted": list(tool.counted)})]
+    if tool.disagreements is not None:
+        verdict = "noticed" if tool.disagreements else "ok"
+        several.append(Check("printed-totals", verdict, tool.disagreements))
     return [output, percentiles(result), *several]
 
 

@@ -21,6 +21,7 @@ from loadcell.model.trial_record import Check
 if TYPE_CHECKING:
     from loadcell.ingest.base import Samples
     from loadcell.ingest.read import Execution
+    from loadcell.model.json import JsonObject
 
 IMPORT_TOTAL_DISAGREES = MessageCode(
     "import.total-disagrees", "caution", source=str, part=str, label=str, printed=str, stored=str
@@ -85,8 +86,21 @@ def check(execution: Execution) -> Check | None:
         *disagreements(execution.measured),
         *(item for watched in samples for item in of_samples(watched)),
     ]
-    detail = {item.total.label: {"printed": item.total.value, "stored": item.stored} for item in differing}
-    return Check(NAME, "noticed" if differing else "ok", detail)
+    return Check(NAME, "noticed" if differing else "ok", _detail(differing))
+
+
+def detail(parts: Sequence[Measured]) -> JsonObject:
+    """Printed totals that the stored values of several parts differ from, by part and label."""
+    several = len(parts) > 1
+    return {
+        f"{part.title}: {label}" if several else label: values
+        for part in parts
+        for label, values in _detail(disagreements(part)).items()
+    }
+
+
+def _detail(differing: Iterable[Disagreement]) -> JsonObject:
+    return {item.total.label: {"printed": item.total.value, "stored": item.stored} for item in differing}
 
 
 def remarks(source: str, measured: Sequence[Measured], samples: Samples | None) -> Iterator[Message]:

@@ -176,10 +176,15 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult(ToolRecord):
-    """The tool that made the load; of parts that ran in several `groups`, the first one's are `counted`."""
+    """The tool that made the load; of parts that ran in several `groups`, the first one's are `counted`.
+
+    `disagreements` are printed totals by their labels, each with the different value that was read; None of a
+    tool that printed none.
+    """
 
     groups: int | None = None
     counted: tuple[str, ...] = ()
+    disagreements: JsonObject | None = None
 
     def record(self) -> ToolRecord:
         """Those facts that the trial's record has."""

@@ -309,3 +309,19 @@ def test_benchmarksqls_folder_of_results(tmp_path: Path) -> None:
     assert by_name["transaction"]["throughput_per_s"] == 5.5
     assert (by_name["new_order"]["succeeded"], by_name["new_order"]["throughput_per_s"]) == (10, 5)
     assert by_name["payment"]["kind"] == "type"
+
+
+def test_a_total_that_disagrees_with_what_was_read_is_in_the_result(tmp_path: Path) -> None:
+    """A script runs the real tool, and once its printed rate is tenfold."""
+    script = "stress-ng --cpu 1 --timeout 1s --metrics 2>&1 | sed -E '{change}'"
+    rate = r"s/( cpu .* )([0-9]+\.[0-9]+)( +[0-9.]+ +[0-9.]+ +[0-9]+ *)$/\19999999.99\3/"
+    tools = []
+    for change in ("", rate):
+        command = ["sh", "-c", script.format(change=change)]
+        tools.append(result(order(tmp_path, command=command, read_as="stress-ng"))["tool"])
+    true, altered = (tool["disagreements"] for tool in tools)
+    assert true == {}
+    [(label, values)] = altered.items()
+    assert label == "bogo ops/real time"
+    assert values["stored"] == 9999999.99
+    assert 0 < values["printed"] < 9e6

@@ -1,4 +1,4 @@
-"""redis-benchmark 2.6 and later, and valkey-benchmark: their CSV (`--csv`), their text, and its short form (`-q`)."""
+"""redis-benchmark 2.6 and later, and valkey-benchmark: CSV (`--csv`), text, and short form (`-q`)."""
 
 from __future__ import annotations
 

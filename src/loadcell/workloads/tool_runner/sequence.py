@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import extract, text
+from loadcell.ingest import extract, text, totals
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
 from loadcell.linux.process import ENDED_STATUS
@@ -95,6 +95,8 @@ class Course:
         about |= {"settings": dict(parts[0].settings), "parts": [part.title for part in parts]}
         if self._read_as is not None and self._read_as.parts_at_once:
             about |= result.groups(parts)
+        if any(part.printed for part in parts):
+            about["disagreements"] = totals.detail(parts)
         if values.reading.unread:
             about |= {"unread": values.reading.unread, "unread_examples": list(values.reading.examples)}
         duration_ns = round((total.duration_s or ended.wall_s) * 1e9)
