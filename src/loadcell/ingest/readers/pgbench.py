@@ -211,7 +211,7 @@ class _Execution:
     def _printed(
         self, succeeded: int | None, failed: int | None, duration_s: float | None
     ) -> tuple[PrintedTotal, ...]:
-        """What the count, the time and the mean latency imply.
+        """The rate and the clients that count, time and mean latency imply.
 
         The time is the one asked for: connecting is within it, the end of the last transactions beyond it.
         The clients of a paced run wait, and those that were aborted stop.
