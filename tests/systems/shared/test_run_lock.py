@@ -18,13 +18,16 @@ from loadcell.model.trial_record import Status
 from loadcell.systems.base import Target, TargetContext, TargetError
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
+from loadcell.systems.postgres.connection import external
 from loadcell.systems.postgres.options import PostgresOptions
+from loadcell.systems.postgres.run_lock import AdvisoryLock
 from loadcell.systems.postgres.target import Postgres
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.run_lock import LOCK
 from loadcell.systems.redis.target import Redis
 from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.run_lock import SERVER_LOCKED
+from loadcell.systems.shared.server_errors import CONNECTION_NONE_LEFT
 from mariadb import MariadbServer
 from records import trial
 from redis_server import RedisServer
@@ -123,6 +126,63 @@ def test_the_second_run_is_refused_until_the_first_has_ended(
     again.up()
     assert again.prepare(data, load, will_change=False).how == "loaded"
     again.destroy()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_with_long_names_are_distinct_and_named_with_their_process(
+    kind: str,
+    work: Path,
+    postgres_server: PostgresServer,
+    mariadb_server: MariadbServer,
+    redis_server: RedisServer,
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
+    first, second = make("long-" * 20 + "1"), make("long-" * 20 + "2")
+    for target in (first, second):
+        target.up()
+    first.prepare(data, load, will_change=False)
+    with pytest.raises(TargetError, match=rf"long.* \(process {os.getpid()} on ") as refused:
+        second.prepare(data, load, will_change=False)
+    assert refused.value.message.code == SERVER_LOCKED.code
+    second.destroy()
+    first.destroy()
+
+
+def test_a_later_process_of_the_same_name_is_another_owner() -> None:
+    owner = Owner.of(Path("/var/tmp/loadcell-0/run/postgres"))
+    others = [replace(owner, pid=owner.pid + 1), replace(owner, started=1), replace(owner, host="elsewhere")]
+    assert owner.lock_tag not in {other.lock_tag for other in others}
+    assert owner.lock_tag == replace(owner).lock_tag
+
+
+def test_a_lock_in_another_database_is_taken_only_for_want_of_the_common_one(
+    work: Path, postgres_server: PostgresServer
+) -> None:
+    dsn = f"postgresql://plain@{postgres_server.host}:{postgres_server.port}/plain"
+    address = external(dsn, password=None, database=None, sslmode=None, sslrootcert=None)
+    lock = AdvisoryLock(address, Owner.of(work), of_server=True)
+
+    def is_in(database: str) -> bool:
+        return lock._session is not None and lock._session.info.dbname == database
+
+    postgres_server.sql("ALTER DATABASE postgres CONNECTION LIMIT 0")
+    try:
+        with pytest.raises(TargetError) as refused:
+            lock.hold()
+    finally:
+        postgres_server.sql("ALTER DATABASE postgres CONNECTION LIMIT -1")
+    assert refused.value.message.code == CONNECTION_NONE_LEFT.code
+    lock.hold()
+    assert is_in("postgres")
+    lock.release()
+
+    postgres_server.sql("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
+    try:
+        lock.hold()
+        assert is_in("plain")
+        lock.release()
+    finally:
+        postgres_server.sql("GRANT CONNECT ON DATABASE postgres TO PUBLIC")
 
 
 def test_a_session_that_ended_is_replaced(

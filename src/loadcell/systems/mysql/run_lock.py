@@ -68,7 +68,7 @@ class NamedLock(SessionLock["Connection"]):
         return holder is not None and used == holder
 
     def _tag(self, owner: Owner) -> str:
-        return f"{self._name}:{owner.tag}"
+        return f"{self._name}:{owner.lock_tag}"
 
 
 def _client(connection: Connection, number: int | None) -> str:

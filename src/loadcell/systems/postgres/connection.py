@@ -211,7 +211,7 @@ REFUSALS = {
     "password authentication failed|no password supplied"
     "|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
     "too many clients|remaining connection slots|too many connections": CONNECTION_NONE_LEFT,
-    'database "[^"]*" does not exist': CONNECTION_NO_DATABASE,
+    'database "[^"]*" does not exist|no such database': CONNECTION_NO_DATABASE,
     'role "[^"]*" does not exist': POSTGRES_NO_USER,
     "Connection refused|No such file or directory": POSTGRES_NOBODY_THERE,
     "timeout expired|timed out|No route to host|unreachable": CONNECTION_TIMEOUT,

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import driver
-from loadcell.systems.postgres.connection import LOCK_APPLICATION, Address, not_done
+from loadcell.systems.postgres.connection import (
+    LOCK_APPLICATION,
+    POSTGRES_PG_HBA,
+    POSTGRES_REFUSED_PASSWORD,
+    Address,
+    not_done,
+)
 from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, SessionLock, describe, locked
+from loadcell.systems.shared.server_errors import CONNECTION_NO_DATABASE
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -20,7 +28,14 @@ _COMMON = "postgres"
 _CLASS, _NUMBER = int.from_bytes(b"load"), int.from_bytes(b"cell")
 #: The server shortens names of sessions to this many bytes (NAMEDATALEN - 1).
 _NAME_BYTES = 63
+_LOCK_NAME = re.compile(rf"{LOCK_APPLICATION} [0-9a-f]{{12}} (.*)", re.DOTALL)
 
+#: Refusals that a server or a pool in front of it repeats until somebody changes its settings.
+_REFUSED = (CONNECTION_NO_DATABASE.code, POSTGRES_PG_HBA.code, POSTGRES_REFUSED_PASSWORD.code)
+_MAY_CONNECT = """
+    SELECT EXISTS (SELECT FROM pg_database
+                   WHERE datname = %s AND datallowconn AND has_database_privilege(oid, 'CONNECT'))
+"""
 _HOLDER = """
     SELECT a.application_name, a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
     WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %s AND l.objid = %s AND l.objsubid = 2
@@ -38,8 +53,10 @@ class AdvisoryLock(SessionLock["Connection[Any]"]):
         super().__init__()
         self._address = address
         self._of_server = of_server
-        name = f"{LOCK_APPLICATION} {describe(owner)}"
-        self._name = name.encode("ascii", "replace")[:_NAME_BYTES].decode()
+        #: beginning of the session's name, which the server cannot cut away
+        self._tag = f"{LOCK_APPLICATION} {owner.lock_tag} "
+        who = describe(owner, _NAME_BYTES - len(self._tag))
+        self._name = (self._tag + who).encode("ascii", "replace")[:_NAME_BYTES].decode()
 
     def _lives(self, connection: Connection[Any]) -> bool:
         with suppress(driver.Error):
@@ -48,10 +65,17 @@ class AdvisoryLock(SessionLock["Connection[Any]"]):
         return False
 
     def _connect(self) -> Connection[Any]:
-        if self._of_server:
-            with suppress(TargetError):
-                return self._address.connect(_COMMON, during="prepare", application=self._name)
-        return self._address.connect(during="prepare", application=self._name)
+        if not self._of_server:
+            return self._address.connect(during="prepare", application=self._name)
+        try:
+            return self._address.connect(_COMMON, during="prepare", application=self._name)
+        except TargetError as error:
+            connection = self._address.connect(during="prepare", application=self._name)
+            # Any other failure passes, and then another run could hold the lock in the common database.
+            if error.message.code not in _REFUSED and _may_connect(connection):
+                connection.close()
+                raise
+            return connection
 
     def _take(self, connection: Connection[Any]) -> bool:
         try:
@@ -70,9 +94,19 @@ class AdvisoryLock(SessionLock["Connection[Any]"]):
             return True
         holder = connection.execute(_HOLDER, [_CLASS, _NUMBER]).fetchone()
         name, pid = holder or ("", 0)
-        if name == self._name:
+        if name.startswith(self._tag):
             return False
+        if ours := _LOCK_NAME.fullmatch(name):
+            raise locked(self._address.where, ours[1])
         # A pool keeps the lock of a session that has ended, under the name of whoever has the session now.
-        if not name.startswith(LOCK_APPLICATION):
-            name = f"{name or '?'} (server process {pid})"
-        raise locked(self._address.where, name.removeprefix(f"{LOCK_APPLICATION} "))
+        raise locked(self._address.where, f"{name or '?'} (server process {pid})")
+
+
+def _may_connect(connection: Connection[Any]) -> bool:
+    """False if this user may never connect to the common database, or there is none."""
+    try:
+        row = connection.execute(_MAY_CONNECT, [_COMMON]).fetchone()
+    except driver.Error as error:
+        connection.close()
+        raise not_done(error, DOING_LOCK_THE_SERVER()) from error
+    return bool(row and row[0])

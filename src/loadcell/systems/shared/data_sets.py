@@ -57,10 +57,15 @@ class Owner:
         """Six hex digits that keep apart what several runs make at the same time."""
         return self.digest(f"{self.host}:{self.run}")
 
+    @property
+    def lock_tag(self) -> str:
+        """Twelve hex digits that stand for this process of the run, however long its name is."""
+        return self.digest(json.dumps(asdict(self), sort_keys=True), 12)
+
     @staticmethod
-    def digest(text: str) -> str:
-        """Six hex digits that stand for a text."""
-        return hashlib.sha256(text.encode()).hexdigest()[:6]
+    def digest(text: str, digits: int = 6) -> str:
+        """Hex digits that stand for a text."""
+        return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
     def same_run(self, other: Owner) -> bool:
         return (self.host, self.run) == (other.host, other.run)

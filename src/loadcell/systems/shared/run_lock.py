@@ -80,10 +80,11 @@ class SessionLock(RunLock, Generic[SessionT]):
         """
 
 
-def describe(owner: Owner) -> str:
-    """Run, process and host of an owner, for the message of a refusal."""
-    work = PurePosixPath(owner.run)  # in the run's work directory, one for each kind of target
-    return f"{work.parent.name} (process {owner.pid} on {owner.host})"
+def describe(owner: Owner, length: int | None = None) -> str:
+    """Run, process and host of an owner, for the message of a refusal; a long run's name is cut first."""
+    run = PurePosixPath(owner.run).parent.name  # in the run's work directory, one for each kind of target
+    process = f" (process {owner.pid} on {owner.host})"
+    return (run if length is None else run[: max(length - len(process), 0)]) + process
 
 
 def locked(where: str, owner: str) -> TargetError:
