@@ -46,6 +46,58 @@ def test_rows_that_share_no_block_keep_their_own_level() -> None:
     assert fitted.freedom == 0
 
 
+def test_a_chain_of_blocks_is_solved_for() -> None:
+    """Twenty rows, each in two blocks only: the first and the last are joined by all of the others."""
+    row, block = np.repeat(np.arange(20), 2), np.repeat(np.arange(20), 2) + np.tile([0, 1], 20)
+    fitted = additive.fit(3.0 * row - 2.0 * block, row, block)
+    assert np.diff(fitted.rows) == pytest.approx(3)
+    assert np.diff(fitted.blocks) == pytest.approx(-2)
+    assert fitted.blocks.sum() == pytest.approx(0)
+
+
+def test_the_error_of_a_difference_in_balanced_incomplete_blocks_is_the_textbooks() -> None:
+    """2k / (lambda t) with blocks of k = 2 of t = 3 rows, each pair in lambda = 1 of them (Yates 1936)."""
+    row, block = np.array([0, 1, 0, 2, 1, 2]), np.array([0, 0, 1, 1, 2, 2])
+    fitted = additive.fit(np.arange(6.0), row, block)
+    error = fitted.error_of_difference(0, 1)
+    assert error == pytest.approx(np.sqrt(2 * 2 / 3))
+    assert fitted.error(np.array([1.0, -1.0, 0.0])) == pytest.approx(error)
+    assert fitted.effective_count == pytest.approx(1.5)
+
+
+def test_the_error_of_a_difference_is_what_repeated_fits_scatter_by() -> None:
+    chance = np.random.default_rng(5)
+    row, block = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 0]), np.array([0, 1, 2, 2, 3, 0, 1, 2, 3, 0])
+    fits = [additive.fit(chance.normal(0, 1, 10) + 9 * block, row, block) for _ in range(4000)]
+    scatter = float(np.std([fitted.rows[0] - fitted.rows[1] for fitted in fits]))
+    error = fits[0].error_of_difference(0, 1)
+    assert scatter == pytest.approx(error, rel=0.05)
+    assert scatter > 1.1 * np.sqrt(1 / 4 + 1 / 2), "more than from numbers of values alone"
+    draws = np.concatenate([additive.draws(fitted, 50, chance) / fitted.inflation for fitted in fits[:200]])
+    freedom = fits[0].freedom
+    drawn = float(np.std(draws[:, 0] - draws[:, 1])) * np.sqrt(10 / freedom)
+    assert drawn == pytest.approx(error, rel=0.1)
+
+
+def test_every_row_in_every_block_has_the_error_of_independent_means() -> None:
+    row, block = np.repeat([0, 1, 2], 4), np.tile([0, 1, 2, 3], 3)
+    fitted = additive.fit(np.arange(12.0) ** 2, row, block)
+    assert fitted.inverse is None
+    assert fitted.error_of_difference(0, 2) == pytest.approx(np.sqrt(1 / 4 + 1 / 4))
+    assert fitted.error(np.array([1.0, -0.5, -0.5])) == pytest.approx(np.sqrt(1.5 / 4))
+    assert fitted.effective_count == 4
+
+
+def test_nothing_is_known_of_a_difference_between_rows_that_no_blocks_join() -> None:
+    row, block = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 0, 1, 2, 3, 2, 3])
+    fitted = additive.fit(np.arange(8.0), row, block)
+    assert fitted.islands.tolist() == [0, 0, 1, 1]
+    assert fitted.freedom == 2
+    assert fitted.error_of_difference(0, 1) == pytest.approx(1)
+    assert fitted.error_of_difference(0, 2) is None
+    assert fitted.error(np.array([1.0, 0.0, -1.0, 0.0])) is None
+
+
 def test_draws_scatter_as_means_of_repeats_do_and_wider_where_little_is_known() -> None:
     chance = np.random.default_rng(2)
     row, block = np.repeat(np.arange(50), 8), np.tile(np.arange(8), 50)

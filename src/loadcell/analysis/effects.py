@@ -43,7 +43,9 @@ Reason = Literal["", "one-factor", "nothing", "missing", "shape"]
 
 @dataclass(frozen=True)
 class Ratio:
-    """One figure over another: 1 is no difference. The ends of the 95 % interval are None without repeats."""
+    """One figure over another: 1 is no difference. The ends of the 95 % interval are None without repeats, or
+    where no blocks join the two.
+    """
 
     value: float
     low: float | None = None
@@ -224,13 +226,10 @@ class _Contrasts:
         among several.
         """
         value = float(weights @ self.fitted.rows)
-        if not self.repeated:
+        share = self.fitted.error(weights) if self.repeated else None
+        if share is None:
             return Ratio(math.exp(value))
-        # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too
-        # narrow
-        error = (reach or self.reach) * math.sqrt(
-            self.variance * float(np.sum(weights**2 / self.fitted.counts))
-        )
+        error = (reach or self.reach) * math.sqrt(self.variance) * share
         return Ratio(math.exp(value), math.exp(value - error), math.exp(value + error))
 
 
@@ -244,8 +243,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     shape = tuple(len(levels[key]) for key in keys)
     order_of_cells = np.array([order[cell] for cell in np.ndindex(*shape)])
     table = estimate.fitted.rows[order_of_cells].reshape(shape)
-    per_cell = len(estimate.fitted.counts) / float(np.sum(1 / estimate.fitted.counts))
-    squares, freedoms = _squares(table, per_cell)
+    squares, freedoms = _squares(table, estimate.fitted.effective_count)
     residual = float(np.sum(estimate.fitted.residuals**2))
     total = sum(squares.values()) + residual
     if total <= len(estimate.fitted.residuals) * LEAST_NOISE**2:
@@ -314,7 +312,7 @@ def _choice(key: str, levels: Sequence[str], rows: Indices, again: Floats, estim
     buys = float((table[at] - table.min(axis=0)).max())
     identity = np.eye(len(estimate.fitted.rows))
     surely = all(
-        estimate.ratio(identity[rows[at, column]] - identity[row]).is_significant is not False
+        not estimate.repeated or estimate.ratio(identity[rows[at, column]] - identity[row]).is_significant
         for column in range(rows.shape[1])
         for row in np.delete(rows[:, column], at)
     )

@@ -38,12 +38,15 @@ class TukeyTest:
         return quantile * math.sqrt((self.fitted.variance or 0.0) / 2)
 
     def differ(self, row: int, other: int) -> bool | None:
-        """True if the means of two rows differ by more than chance; None without repeats."""
+        """True if the means of two rows differ by more than chance; None without repeats.
+
+        False, too, where no chain of blocks joins the two: they might differ by their blocks alone.
+        """
         if self.least_difference is None:
             return None
-        means, counts = self.fitted.rows, self.fitted.counts
-        least = self.least_difference * math.sqrt(1 / counts[row] + 1 / counts[other])
-        return bool(abs(means[row] - means[other]) > least)
+        error = self.fitted.error_of_difference(row, other)
+        means = self.fitted.rows
+        return error is not None and bool(abs(means[row] - means[other]) > self.least_difference * error)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,11 @@ Blocks hold every treatment once, so a block that was slow throughout says somet
 nothing of the treatments. On the logarithmic scale, where both act as factors, it is subtracted (Fisher's
 randomised blocks). Spread is then pooled over all rows: that is what gives an answer from two or three
 repeats, where one row alone gives none. The price is an assumption, that all rows scatter by the same share.
+
+Where blocks lack trials, rows are known through the blocks they share with others, and less surely than their
+numbers of values say: differences are then solved for, and their errors taken, by the matrix of information
+that is left when blocks are accounted for (Searle, *Linear Models*, 1971, ch. 7; John and Williams, *Cyclic
+and Computer Generated Designs*, 1995, ch. 1).
 """
 
 from __future__ import annotations
@@ -23,8 +28,6 @@ Indices = NDArray[np.int64]
 COVERAGE = 0.95
 #: What a normal variable stays within with `COVERAGE`.
 _NORMAL = 1.959963984540054
-#: Sweeps over rows and blocks until neither moves any more; one is enough where no trial is missing.
-_MOST_ROUNDS = 200
 #: Noise below this (as a share) is rounding: there is no spread to reckon with.
 LEAST_NOISE = 1e-9
 
@@ -32,16 +35,23 @@ LEAST_NOISE = 1e-9
 @dataclass(frozen=True, eq=False)
 class Additive:
     """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is the residual of each
-    value.
+    value, and `row` and `block` (n,) are where it is.
 
     `counts` (R,) is how many values each row has; `freedom` counts what the residuals can still vary in.
+    `islands` (R,) numbers the parts that share no block: differences between them are those of blocks, too.
+    `inverse` (R, R) has the variances of differences of rows, as shares of that of one value; None where they
+    are those of independent means, as every row is in every block alike.
     """
 
     rows: Floats
     blocks: Floats
     residuals: Floats
+    row: Indices
+    block: Indices
     counts: Indices
     freedom: int
+    islands: Indices
+    inverse: Floats | None
 
     @property
     def variance(self) -> float | None:
@@ -61,6 +71,36 @@ class Additive:
         n = len(self.residuals)
         return float(np.sqrt(n / self.freedom)) * widened(self.freedom)
 
+    @property
+    def effective_count(self) -> float:
+        """As many values of each row, every one in every block, would tell rows apart as well on average."""
+        if self.inverse is None:
+            return len(self.counts) / float(np.sum(1 / self.counts))
+        degrees = len(self.counts) - 1
+        spread = float(np.trace(self.inverse) - self.inverse.sum() / len(self.counts))
+        return degrees / spread if degrees else float(self.counts[0])
+
+    def error(self, weights: Floats) -> float | None:
+        """Standard error of the sum of the rows with these weights (R,), in that of one value.
+
+        The weights add up to 0. None where they do not within each island: such a sum says as much of blocks.
+        """
+        if np.abs(np.bincount(self.islands, weights)).max() > LEAST_NOISE:
+            return None
+        if self.inverse is None:
+            return float(np.sqrt(np.sum(weights**2 / self.counts)))
+        return float(np.sqrt(weights @ self.inverse @ weights))
+
+    def error_of_difference(self, row: int, other: int) -> float | None:
+        """The same of the difference of two rows."""
+        if self.islands[row] != self.islands[other]:
+            return None
+        if self.inverse is None:
+            return float(np.sqrt(1 / self.counts[row] + 1 / self.counts[other])) if row != other else 0.0
+        inverse = self.inverse
+        variance = inverse[row, row] + inverse[other, other] - 2 * inverse[row, other]
+        return float(np.sqrt(max(0.0, variance)))
+
 
 def widened(freedom: int) -> float:
     """By how much wider an interval is whose variance is known from `freedom` degrees of freedom only."""
@@ -73,20 +113,58 @@ def fit(values: Floats, row: Indices, block: Indices) -> Additive:
     """
     rows, blocks = int(row.max()) + 1, int(block.max()) + 1
     in_row, in_block = np.bincount(row, minlength=rows), np.bincount(block, minlength=blocks)
-    of_row, of_block = np.zeros(rows), np.zeros(blocks)
-    for _ in range(_MOST_ROUNDS):
-        of_row = np.bincount(row, values - of_block[block], rows) / in_row
-        before, of_block = of_block, np.bincount(block, values - of_row[row], blocks) / in_block
-        of_block -= of_block.mean()
-        if np.abs(of_block - before).max() < 1e-12:
-            break
-    of_row = np.bincount(row, values - of_block[block], rows) / in_row
-    freedom = len(values) - rows - blocks + _islands(row, block, rows, blocks)
-    return Additive(of_row, of_block, values - of_row[row] - of_block[block], in_row, max(0, freedom))
+    islands, islands_of_blocks = _islands(row, block, rows, blocks)
+    inverse = None
+    if _is_even(row, block, in_row, in_block):
+        of_row = np.bincount(row, values, rows) / in_row
+    else:
+        inverse = _inverse(row, block, in_row, in_block, islands)
+        of_row = inverse @ _without_blocks(values, row, block, in_row, in_block)
+    of_block = np.bincount(block, values - of_row[row], blocks) / in_block
+    # blocks of each island about 0
+    mean = np.bincount(islands_of_blocks, of_block) / np.bincount(islands_of_blocks)
+    of_block, of_row = of_block - mean[islands_of_blocks], of_row + mean[islands]
+    freedom = len(values) - rows - blocks + int(islands.max()) + 1
+    residuals = values - of_row[row] - of_block[block]
+    return Additive(of_row, of_block, residuals, row, block, in_row, max(0, freedom), islands, inverse)
 
 
-def _islands(row: Indices, block: Indices, rows: int, blocks: int) -> int:
-    """Number of parts of rows and blocks that share no trial: each part has a separate level."""
+def _is_even(row: Indices, block: Indices, in_row: Indices, in_block: Indices) -> bool:
+    """True if every block has the same share of each row: then blocks cancel in differences of means."""
+    cells, counts = np.unique(row * len(in_block) + block, return_counts=True)
+    if len(cells) < len(in_row) * len(in_block):
+        return False
+    expected = np.outer(in_row, in_block).ravel()
+    return bool(np.array_equal(counts * len(row), expected))
+
+
+def _table(row: Indices, block: Indices, rows: int, blocks: int) -> Floats:
+    """Number of values of each row in each block (R, B)."""
+    return np.bincount(row * blocks + block, minlength=rows * blocks).reshape(rows, blocks).astype(np.float64)
+
+
+def _inverse(row: Indices, block: Indices, in_row: Indices, in_block: Indices, islands: Indices) -> Floats:
+    """A generalised inverse of the information on rows, diag(r) - N diag(1/k) N'.
+
+    It has the variances of contrasts within islands: adding the islands' ones, to which the information is
+    blind, makes it regular and leaves these as they are.
+    """
+    table = _table(row, block, len(in_row), len(in_block))
+    information = np.diag(in_row.astype(np.float64)) - (table / in_block) @ table.T
+    information += islands[:, None] == islands[None, :]
+    return np.asarray(np.linalg.inv(information))
+
+
+def _without_blocks(
+    values: Floats, row: Indices, block: Indices, in_row: Indices, in_block: Indices
+) -> Floats:
+    """Sums of each row's values (R,) after each block's mean is subtracted."""
+    of_block = np.bincount(block, values, len(in_block)) / in_block
+    return np.asarray(np.bincount(row, values - of_block[block], len(in_row)), dtype=np.float64)
+
+
+def _islands(row: Indices, block: Indices, rows: int, blocks: int) -> tuple[Indices, Indices]:
+    """Parts of rows (R,) and blocks (B,) that share no trial, numbered: each part has a separate level."""
     of_row = np.arange(rows)
     while True:
         of_block = np.full(blocks, rows)
@@ -94,19 +172,31 @@ def _islands(row: Indices, block: Indices, rows: int, blocks: int) -> int:
         after = of_row.copy()
         np.minimum.at(after, row, of_block[block])
         if np.array_equal(after, of_row):
-            return len(np.unique(of_row))
+            numbers, of_row = np.unique(of_row, return_inverse=True)
+            return of_row.astype(np.int64), np.searchsorted(numbers, of_block).astype(np.int64)
         of_row = after
 
 
 def draws(additive: Additive, many: int, chance: np.random.Generator) -> Floats:
-    """`many` times (first axis) by how much each row's effect may be off: means of residuals drawn with
+    """`many` times (first axis) by how much each row's effect may be off: fitted to residuals drawn with
     replacement.
 
     The residual bootstrap (Efron 1979; Davison and Hinkley, *Bootstrap Methods and their Application*, 1997,
     6.2.3).
     """
     pool = additive.residuals * additive.inflation
-    return np.stack([pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in additive.counts], 1)
+    if additive.inverse is None:
+        return np.stack(
+            [pool[chance.integers(0, len(pool), (many, n))].mean(axis=1) for n in additive.counts], 1
+        )
+    in_block = np.bincount(additive.block)
+    island = additive.islands[additive.row]
+    sums, means = np.empty((many, len(additive.rows))), np.empty((many, int(island.max()) + 1))
+    for at in range(many):
+        again = pool[chance.integers(0, len(pool), len(pool))]
+        sums[at] = _without_blocks(again, additive.row, additive.block, additive.counts, in_block)
+        means[at] = np.bincount(island, again) / np.bincount(island)
+    return np.asarray(sums @ additive.inverse + means[:, additive.islands])
 
 
 def numbered(names: list[int]) -> Indices:

@@ -288,3 +288,19 @@ def test_a_side_that_lacks_a_context_is_not_ranked_by_the_others() -> None:
     figures["c-2"] = [100.0, *[None] * 7]
     scarce = compare(sides.levels(*run_of(figures, levels=levels), factor="s"), cross_checks=0)
     assert [item.index for item in scarce.ranking] == [1, 0, 2]
+
+
+def test_a_side_that_shares_no_block_is_not_ranked() -> None:
+    """It was measured at another time: nothing tells it apart from its blocks."""
+    chance = np.random.default_rng(4)
+    drifts = np.where(np.arange(12) < 6, 1.0, 3.0) * np.exp(chance.normal(0, 0.01, (3, 12)))
+    figures = {name: [float(value) for value in drifts[n]] for n, name in enumerate("abc")}
+    apart = {"a": slice(6, 12), "b": slice(6, 12), "c": slice(0, 6)}
+    values: dict[str, list[float | None]] = {
+        name: [
+            None if block in range(*apart[name].indices(12)) else figures[name][block] for block in range(12)
+        ]
+        for name in figures
+    }
+    comparison = compare(sides.levels(*run_of(values)), cross_checks=0)
+    assert sorted(item.index for item in comparison.ranking) == [0, 1]

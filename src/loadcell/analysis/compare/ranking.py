@@ -94,6 +94,8 @@ def of_sides(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
     row_of = {index: row for row, index in enumerate(measured)}
     means: list[float | None] = [None] * len(sides.sides)
     for index in measured:
+        if fitted.islands[row_of[index]] != fitted.islands[0]:
+            continue  # in other blocks than the first side: nothing tells the two apart from these
         change = float(fitted.rows[row_of[index]] - fitted.rows[0])
         means[index] = math.exp(change if metric.higher_is_better else -change)
 
