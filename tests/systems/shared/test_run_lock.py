@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,20 @@ import pytest
 
 from loadcell.execution.failures import should_abort
 from loadcell.model.trial_record import Status
-from loadcell.systems.base import Target, TargetContext, TargetError
+from loadcell.systems.base import Secret, Target, TargetContext, TargetError
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
 from loadcell.systems.postgres.connection import external
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.run_lock import AdvisoryLock
 from loadcell.systems.postgres.target import Postgres
+from loadcell.systems.redis.client import Client
+from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.options import RedisOptions
-from loadcell.systems.redis.run_lock import LOCK
+from loadcell.systems.redis.run_lock import LOCK, KeyLock
 from loadcell.systems.redis.target import Redis
 from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.run_lock import SERVER_LOCKED
+from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, SERVER_LOCKED
 from loadcell.systems.shared.server_errors import CONNECTION_NONE_LEFT
 from mariadb import MariadbServer
 from records import trial
@@ -220,6 +223,62 @@ def test_a_run_that_died_on_this_machine_holds_no_key(
     assert 0 < int(redis_server.ask("TTL", LOCK)) <= 60
     target.destroy()
     assert not redis_server.ask("EXISTS", LOCK)
+
+
+class Between:
+    """A session in which another run takes the lock just before a command, once."""
+
+    def __init__(self, session: Client, command: str, take: Callable[[], object]) -> None:
+        self._session, self._command, self._take = session, command, take
+
+    def ask(self, *words: Any) -> Any:
+        return self.ask_all([words])[-1]
+
+    def ask_all(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        if commands[0][0] == self._command:
+            self._command = ""
+            self._take()
+        return self._session.ask_all(commands)
+
+
+def test_of_two_runs_that_take_a_dead_runs_key_one_gets_it(work: Path, redis_server: RedisServer) -> None:
+    ours = Owner.of(work / "a" / "redis")
+    dead, other = (
+        json.dumps(asdict(replace(ours, started=start, run="/b/redis"))) for start in (1, ours.started)
+    )
+    with key_lock(ours, redis_server) as (lock, session):
+        redis_server.ask("SET", LOCK, dead)
+        holder = lock._take(Between(session, "MULTI", lambda: redis_server.ask("SET", LOCK, other)))
+        assert (holder, redis_server.ask("GET", LOCK)) == (other, other)
+        redis_server.ask("SET", LOCK, dead)
+        assert lock._take(session) == lock._value == redis_server.ask("GET", LOCK)
+
+
+def test_a_renewal_takes_no_key_of_another_run(work: Path, redis_server: RedisServer) -> None:
+    with key_lock(Owner.of(work), redis_server) as (lock, session):
+        redis_server.ask("DEL", LOCK)
+        lock._renew_once(Between(session, "SET", lambda: redis_server.ask("SET", LOCK, "other")))
+        assert redis_server.ask("GET", LOCK) == "other"
+        redis_server.ask("DEL", LOCK)
+        lock._renew_once(session)
+        assert redis_server.ask("GET", LOCK) == lock._value
+
+
+def test_a_release_removes_no_key_of_another_run(work: Path, redis_server: RedisServer) -> None:
+    with key_lock(Owner.of(work), redis_server) as (lock, _):
+        redis_server.ask("DEL", LOCK)
+        lock.hold()
+        redis_server.ask("SET", LOCK, "other")
+        lock.release()
+        assert redis_server.ask("GET", LOCK) == "other"
+
+
+@contextmanager
+def key_lock(owner: Owner, server: RedisServer) -> Iterator[tuple[KeyLock, Any]]:
+    address = Address(server.host, server.port, password=Secret(server.password))
+    with address.session(DOING_LOCK_THE_SERVER(), during="prepare") as session:
+        yield KeyLock(address, owner), session
+    server.ask("DEL", LOCK)
 
 
 def test_a_refused_run_ends_at_once() -> None:

@@ -53,9 +53,9 @@ class KeyLock(RunLock):
             taken = session.ask("SET", LOCK, self._value, "NX", "EX", _EXPIRES_S) == "OK"
             return self._value if taken else _read(session)
         owner = _owner(value)
-        if owner is not None and (owner.same_run(self._owner) or owner.surely_dead()):
-            session.ask("SET", LOCK, self._value, "EX", _EXPIRES_S)
-            return self._value
+        if owner is not None and owner.surely_dead():
+            taken = _exchange(session, value, ("SET", LOCK, self._value, "EX", _EXPIRES_S))
+            return self._value if taken else _read(session)
         return value
 
     def _renew(self) -> None:
@@ -66,16 +66,20 @@ class KeyLock(RunLock):
                     DOING_LOCK_THE_SERVER(), during="measure", answer_s=_RENEWED_EVERY_S
                 ) as session,
             ):
-                value = _read(session)
-                if value == self._value:
-                    session.ask("EXPIRE", LOCK, _EXPIRES_S)
-                elif value is None:  # evicted
-                    session.ask("SET", LOCK, self._value, "EX", _EXPIRES_S)
+                self._renew_once(session)
+
+    def _renew_once(self, session: Client) -> None:
+        value = _read(session)
+        if value == self._value:
+            session.ask("EXPIRE", LOCK, _EXPIRES_S)
+        elif value is None and not self._ended.is_set():  # evicted
+            session.ask("SET", LOCK, self._value, "NX", "EX", _EXPIRES_S)
 
     def release(self) -> None:
         if self._thread is None:
             return
         self._ended.set()
+        self._thread.join(_RENEWED_EVERY_S)  # a renewal under way would restore the key
         self._thread = None
         with (
             suppress(TargetError, OSError, RefusedError, NotRedisError),
@@ -83,8 +87,16 @@ class KeyLock(RunLock):
                 DOING_LOCK_THE_SERVER(), during="cleanup", answer_s=_RENEWED_EVERY_S
             ) as session,
         ):
-            if _read(session) == self._value:
-                session.ask("DEL", LOCK)
+            _exchange(session, self._value, ("DEL", LOCK))
+
+
+def _exchange(session: Client, value: str, command: tuple[str | int, ...]) -> bool:
+    """Run a command on the lock if it has a value, and keeps it until then; whether it was run."""
+    session.ask("WATCH", LOCK)
+    if _read(session) != value:
+        session.ask("UNWATCH")
+        return False
+    return session.ask_all([("MULTI",), command, ("EXEC",)])[-1] is not None
 
 
 def _read(session: Client) -> str | None:
