@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -186,13 +187,37 @@ def test_a_removal_that_gets_stuck_leaves_what_a_later_one_recognises(
     assert workdir.sweep(tmp_path) == ["dead"]
 
 
+@pytest.mark.parametrize("error", [OSError("no"), subprocess.TimeoutExpired("umount", 300)])
+def test_a_remainder_that_cannot_be_removed_keeps_no_other_from_it(tmp_path: Path, error: Exception) -> None:
+    bad, good = dead_run(tmp_path, "bad"), dead_run(tmp_path, "good")
+
+    def release(path: Path) -> None:
+        if path == bad:
+            raise error
+
+    lines: list[str] = []
+    assert workdir.sweep(tmp_path, release, lines.append) == ["good"]
+    assert [path.is_dir() for path in (bad, good)] == [True, False]
+    assert lines == [f"left {bad} to a later run: {error}"]
+    assert workdir.sweep(tmp_path) == ["bad"]
+
+
+def test_an_image_file_that_cannot_be_removed_is_left_to_a_later_run(tmp_path: Path) -> None:
+    dead = dead_run(tmp_path, "dead")
+    image, file = dead / "postgres" / "image-1", tmp_path / "loadcell-1.img"
+    image.mkdir(parents=True)
+    (image / "image.json").write_text(json.dumps({"made_by": "loadcell", "file": str(file)}))
+    file.mkdir()
+    assert workdir.sweep(tmp_path) == []
+    file.rmdir()
+    assert workdir.sweep(tmp_path) == ["dead"]
+
+
 def stuck(*_: object, **__: object) -> None:
     raise OSError
 
 
 def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:
-    import subprocess
-
     dead = workdir.make("dead", tmp_path)
     (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
     (dead / "data").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 from execution.world import PLAN, World, broken
 from frame_values import values
+from loadcell.execution import workdir
 from loadcell.execution.executor import LoadError, LoadTimeoutError
 from loadcell.execution.interrupts import LimitReached
 from loadcell.execution.progress import outcome
@@ -165,6 +167,28 @@ def test_trouble_with_putting_away_is_reported_and_harms_nothing(world: World, t
     ended = world.run(tmp_path)
     assert ended.exit_status == 0
     assert "cannot remove it" in (tmp_path / "said.txt").read_text()
+
+
+def test_a_dead_runs_remainder_that_cannot_be_removed_harms_nothing(world: World, tmp_path: Path) -> None:
+    dead = workdir.make("dead", tmp_path)
+    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
+    (dead / "postgres" / "image-1").mkdir(parents=True)
+    (dead / "postgres" / "image-1" / "image.json").write_text(json.dumps({"file": str(tmp_path)}))
+    ended = world.run(tmp_path)
+    assert (ended.exit_status, world.stored(ended).run.state) == (0, "finished")
+    assert dead.is_dir()
+
+
+def test_the_record_is_closed_before_anything_is_swept(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(workdir, "remove", fault)
+    with pytest.raises(AssertionError):
+        world.run(tmp_path)
+    assert read_run(tmp_path / "run").run.state == "finished"
 
 
 def test_a_missed_expectation_is_exit_status_1(world: World, tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ class Runner:
             records = list(reused.values())
             state, reason = "failed", None
             try:
-                workdir.sweep(self.work_home, self._release)
+                workdir.sweep(self.work_home, self._release, context.lines.put)
                 self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
                 if self.plan.profile is not None:
                     profiling.forewarn(self.progress.note)
@@ -231,13 +231,12 @@ class Runner:
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
                 self._put_away(pool, context)
-                self._release(work)
-                workdir.remove(work)
-                workdir.sweep(self.work_home, self._release)  # servers that were still ending at the start
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 run = _current(run, source)
                 self._close(writer, run, state, reason, records, context)
+                workdir.remove(work, self._release)
+                workdir.sweep(self.work_home, self._release)  # servers that were still ending at the start
         status = exit_status(state, run.trials, records)
         if isinstance(source, Searching) and state == "finished":
             status = source.exit_status(records)

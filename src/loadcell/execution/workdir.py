@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import SubprocessError
 
 from loadcell.linux import owned_directories, procfs, sessions
 from loadcell.linux.owned_directories import HOME as HOME
@@ -13,23 +14,35 @@ from loadcell.linux.owned_directories import abandoned, is_abandoned
 from loadcell.linux.owned_directories import make as make
 from loadcell.systems.shared.disk_image import undo_below
 
+#: Frees what a run holds outside its directory.
+Release = Callable[[Path], None]
+#: Takes one line.
+Log = Callable[[str], None]
 
-def remove(path: Path) -> bool:
-    """Remove a work directory and all in it, images first.
 
-    What cannot be unmounted leaves it to a later run: False.
+def _nothing(_: object) -> None: ...
+
+
+def remove(path: Path, release: Release = _nothing, log: Log = _nothing) -> bool:
+    """Remove a work directory and all in it, images first, after `release`.
+
+    What cannot be freed or unmounted leaves it to a later run: False.
     """
-    if not undo_below(path):
-        return False
-    owned_directories.remove(path)
-    return True
+    try:
+        release(path)
+        if undo_below(path):
+            owned_directories.remove(path)
+            return True
+    except (OSError, SubprocessError) as error:
+        log(f"left {path} to a later run: {error}")
+    return False
 
 
-def sweep(home: Path = HOME, release: Callable[[Path], None] = lambda _: None) -> list[str]:
+def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -> list[str]:
     """Remove what dead runs of this user left; returns their names.
 
     What some process still works in stays, except processes that a killed program of such a run has left.
-    `release` frees what a run holds outside its directory.
+    One directory that cannot be removed keeps no other from it.
     """
     swept: list[str] = []
     paths = abandoned(home)
@@ -43,8 +56,7 @@ def sweep(home: Path = HOME, release: Callable[[Path], None] = lambda _: None) -
         used = any(directory == path or path in directory.parents for directory in busy)
         if used or not is_abandoned(path):  # a run that began meanwhile has its name
             continue
-        release(path)
-        if remove(path):
+        if remove(path, release, log):
             swept.append(path.name)
     return swept
 

@@ -258,8 +258,10 @@ def undo(path: Path) -> bool:
             time.sleep(_PAUSE_S)
     for device in _devices_of(file):
         _run("losetup", "--detach", device)
-    with contextlib.suppress(FileNotFoundError):
-        file.unlink()
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:  # its record stays, for a later run
+        return False
     shutil.rmtree(path, ignore_errors=True)
     return True
 
@@ -293,6 +295,11 @@ def _run(*command: str) -> subprocess.CompletedProcess[str]:
         )
     except FileNotFoundError:
         return subprocess.CompletedProcess(command, 127, f"there is no program `{command[0]}`")
+    except subprocess.TimeoutExpired:
+        late = f"`{command[0]}` did not end within {_PROGRAM_LIMIT_S:.0f} s"
+        return subprocess.CompletedProcess(command, 124, late)
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 126, f"cannot run `{command[0]}`: {error.strerror}")
 
 
 def _first_line(done: subprocess.CompletedProcess[str]) -> str:
