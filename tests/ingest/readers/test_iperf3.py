@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadcell.ingest import totals
-from loadcell.ingest.base import Measured
+from loadcell.ingest.base import Measured, NotItsOutputError
 from loadcell.ingest.readers import iperf3
 
 MIB = 2**20
@@ -100,3 +100,33 @@ def test_iperf_3_1_prints_of_datagrams_only_the_sent_ones_and_their_loss() -> No
 def test_a_server_that_sent_does_not_know_what_arrived() -> None:
     (total,) = measured({"sum_sent": part(100), "sum_received": part(0)}, reverse=1)
     assert total.throughput_per_s == 50
+
+
+def event(kind: str, data: object) -> str:
+    return json.dumps({"event": kind, "data": data}) + "\n"
+
+
+def test_events_of_a_stream_make_one_execution() -> None:
+    """`--json-stream` of 3.17 and later."""
+    start = {"version": "iperf 3.17", "test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 4096}}
+    total = {"seconds": 2, "bytes": 4 * 2**20, "bits_per_second": 2**24}
+    intervals = [
+        {"start": at, "seconds": 1, "bytes": 2**21, "bits_per_second": 2**24, "omitted": False}
+        for at in (0, 1)
+    ]
+    whole = (
+        event("start", start)
+        + "".join(event("interval", {"streams": [], "sum": interval}) for interval in intervals)
+        + event("end", {"streams": [], "sum_sent": total, "sum_received": total})
+    )
+    parsed = iperf3.read([whole, event("start", start), event("interval", {"sum": intervals[0]})])
+    (execution,) = parsed.measured
+    assert (execution.title, execution.throughput_per_s, execution.clients) == ("tcp", 2, 2)
+    assert [interval.throughput_per_s for interval in execution.intervals] == [2, 2]
+    assert totals.disagreements(execution) == []
+    assert parsed.unread == 1, "the second one has no end"
+
+
+def test_a_stream_that_ends_in_an_error_gives_its_reason() -> None:
+    with pytest.raises(NotItsOutputError, match="the server is busy"):
+        iperf3.read([event("start", {}) + event("error", "the server is busy")])

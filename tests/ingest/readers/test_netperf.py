@@ -67,3 +67,24 @@ def test_a_test_that_was_cut_is_not_measured() -> None:
     assert parsed.examples == ("netperf TCP_RR: ended without its figures",)
     with pytest.raises(NotItsOutputError):
         netperf.read(["hello\n"])
+
+
+def test_rows_between_commas_have_the_names_of_their_head() -> None:
+    """`-o`: the selectors' full names, then one row of values."""
+    head = "{} TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : first burst 0\n"
+    parsed = netperf.read(
+        [
+            head.format("MIGRATED TCP REQUEST/RESPONSE"),
+            "Elapsed Time (sec),Throughput,Throughput Units,99th Percentile Latency Microseconds,Stddev "
+            "Latency Microseconds,Confidence Iterations Run\n",
+            "20.00,1500.25,Trans/s,810,12.50,3\n",
+            head.format("MIGRATED TCP STREAM"),
+            "Throughput,Throughput Units\n",
+            "800.00,10^6bits/s\n",
+        ]
+    )
+    requests, stream = parsed.measured
+    assert (requests.title, requests.throughput_per_s, requests.duration_s) == ("TCP_RR", 1500.25, 20)
+    assert requests.response == pytest.approx({"p99_ms": 0.81, "stdev_ms": 0.0125})
+    assert (stream.unit, stream.figures) == ("MiB", {"mbits_per_s": 800})
+    assert parsed.unread == 0

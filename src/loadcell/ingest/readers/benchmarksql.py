@@ -1,4 +1,4 @@
-"""BenchmarkSQL 5: result.csv with every transaction of TPC-C, and the files of its result folder beside it.
+"""BenchmarkSQL: of version 5 result.csv with every transaction, and the files beside it; or the printed text.
 
 Settings are in runInfo.csv and run.properties; its collector samples the machine of the database in
 sys_info.csv, and in a file for each disk and network interface.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell import _engine
+from loadcell.ingest import benchmarksql_log
 from loadcell.ingest.base import (
     MOST_SHOWN,
     Measured,
@@ -52,8 +53,10 @@ _TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
 
 
 def read_output(output: Output) -> Reading:
-    """An execution for each `run` in the table; rows that are none of it are unread."""
+    """An execution for each `run` in the table, of which other rows are unread; else the printed ones."""
     if not output.first_line().removeprefix(_BOM).startswith(HEAD):
+        if any(benchmarksql_log.SIGN in block for block in output.blocks()):
+            return benchmarksql_log.read(output.lines())
         raise NotItsOutputError(OUTPUT_BENCHMARKSQL(head=HEAD.decode()))
     document = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
     measured = tuple(_measured(run) for run in document["runs"] if run["count"] and run["ended_s"])
@@ -135,7 +138,7 @@ _COLUMNS = {*_SHARES, *_GUESTS, *_TOTAL, *_DISK, *_LINK, *_OTHER_COLUMNS}
 
 
 def complete(source: Source) -> Source:
-    """A result.csv that was read, with the settings and samples in the files beside it."""
+    """A result.csv or printed text that was read, with the settings and samples in the files beside it."""
     data = source.path.parent
     in_folder = data.name == _RESULT.parent.name
     info = _row(data / _INFO)
@@ -152,7 +155,12 @@ def complete(source: Source) -> Source:
     clients = terminals if isinstance(terminals, int) else None
     began_s = _began_s(info.get("sessionStart", ""))
     measured = tuple(
-        replace(part, clients=clients, began_s=began_s, settings={**part.settings, **settings})
+        replace(
+            part,
+            clients=part.clients if clients is None else clients,
+            began_s=part.began_s if began_s is None else began_s,
+            settings={**part.settings, **settings},
+        )
         for part in source.reading.measured
     )
     # Not the properties, which contain the password.
@@ -306,6 +314,7 @@ READER = Reader(
     NAME,
     read_output,
     file_start=re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
+    anywhere=(benchmarksql_log.SIGN,),
     folder=_RESULT,
     complete=complete,
 )

@@ -1,13 +1,21 @@
-"""iperf3's JSON (`-J`)."""
+"""iperf3's JSON (`-J`), also event by event (`--json-stream`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from loadcell.ingest import totals
-from loadcell.ingest.base import Interval, Measured, NotItsOutputError, PrintedTotal, Reading, Unread
+from loadcell.ingest.base import (
+    OUTPUT_CUT_SHORT,
+    Interval,
+    Measured,
+    NotItsOutputError,
+    PrintedTotal,
+    Reading,
+    Unread,
+)
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_text
 from loadcell.ingest.text import documents
 from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
@@ -22,6 +30,7 @@ OUTPUT_IPERF3_FAILED = MessageCode("output.iperf3.failed", said=ForeignText)
 NAME = "iperf3"
 
 _MIB = 2**20
+_EVENT = re.compile(r'\s*\{\s*"event"\s*:')
 #: Suffixes of the sums of both directions.
 _WAYS = ("", "_bidir_reverse")
 
@@ -35,7 +44,7 @@ def read(lines: Iterable[str]) -> Reading:
     unread = Unread()
     measured: list[Measured] = []
     trouble: Message = NO_OUTPUT
-    for document in documents(lines, "start", "`iperf3 -J`", unread):
+    for document in _documents(list(lines), unread):
         try:
             turn = 1 + max((previous.turn for previous in measured), default=-1)
             measured += _directions(document, turn)
@@ -48,6 +57,30 @@ def read(lines: Iterable[str]) -> Reading:
     if not measured:
         raise NotItsOutputError(trouble)
     return unread.reading(measured)
+
+
+def _documents(texts: list[str], unread: Unread) -> Iterable[JsonObject]:
+    if not texts or _EVENT.match(texts[0]) is None:
+        return documents(texts, "start", "`iperf3 -J`", unread)
+    return _of_events(documents(texts, "event", "`iperf3 --json-stream`", unread), unread)
+
+
+def _of_events(events: Iterable[JsonObject], unread: Unread) -> Iterator[JsonObject]:
+    """The documents that `-J` writes: of a start, its intervals, and an end or an error."""
+    current: JsonObject | None = None
+    for event in events:
+        kind, data = event["event"], event.get("data")
+        if kind == "start":
+            if current is not None:
+                unread.add(OUTPUT_CUT_SHORT(execution=NAME))
+            current = {"start": data, "intervals": []}
+        elif kind == "interval" and current is not None:
+            current["intervals"].append(data)
+        elif kind in ("end", "error"):
+            yield {**(current or {}), kind: data}
+            current = None
+    if current is not None:
+        unread.add(OUTPUT_CUT_SHORT(execution=NAME))
 
 
 def _directions(document: JsonObject, turn: int) -> list[Measured]:

@@ -59,6 +59,16 @@ _LATENCIES = {
     "MIN_LATENCY": "min_ms", "MEAN_LATENCY": "mean_ms", "MAX_LATENCY": "max_ms", "STDDEV_LATENCY": "stdev_ms",
     "P50_LATENCY": "p50_ms", "P90_LATENCY": "p90_ms", "P99_LATENCY": "p99_ms",
 }  # fmt: skip
+#: The heads of `-o` (a row of values between commas) for the same keys.
+_CSV_KEYS = {
+    "Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS", "Elapsed Time (sec)": "ELAPSED_TIME",
+    "Protocol": "PROTOCOL", "Direction": "DIRECTION", "Transaction Rate Tran/s": "TRANSACTION_RATE",
+    "Minimum Latency Microseconds": "MIN_LATENCY", "Mean Latency Microseconds": "MEAN_LATENCY",
+    "Maximum Latency Microseconds": "MAX_LATENCY", "Stddev Latency Microseconds": "STDDEV_LATENCY",
+    "50th Percentile Latency Microseconds": "P50_LATENCY",
+    "90th Percentile Latency Microseconds": "P90_LATENCY",
+    "99th Percentile Latency Microseconds": "P99_LATENCY",
+}  # fmt: skip
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -112,6 +122,8 @@ class _Test:
         self.unit = "10^6bits" if self.stream else "Trans"
         self.rows: list[list[float]] = []
         self.keys: dict[str, str] = {}
+        #: The names of the next row of `-o`.
+        self.csv_head: list[str] = []
         self.intervals: list[Interval] = []
         self.figures: dict[str, float] = {}
         self.settings: dict[str, str] = {}
@@ -123,7 +135,13 @@ class _Test:
 
     def take(self, line: str) -> bool:
         """True if the line was understood."""
-        if (match := _INTERIM.match(line)) is not None:
+        values = line.strip().split(",")
+        if len(values) > 1 and "Throughput" in values:
+            self.csv_head = values
+        elif len(values) > 1 and len(values) == len(self.csv_head):
+            named = zip(self.csv_head, values, strict=True)
+            self.keys |= {_CSV_KEYS[name]: value for name, value in named if name in _CSV_KEYS}
+        elif (match := _INTERIM.match(line)) is not None:
             length_s = real(match["s"])
             rate = self._rate(real(match["rate"]), match["unit"].partition("/")[0])
             self.intervals.append(Interval(self.ended_s, length_s, rate))
