@@ -1,4 +1,4 @@
-"""What BenchmarkSQL prints: the rates, session and count at its end, after the properties at its start.
+"""Printed text of BenchmarkSQL: the rates, session and count at its end, after the properties at its start.
 
 The transactions themselves are in result.csv, which its reader prefers; many keep the printed text only.
 """

@@ -114,12 +114,12 @@ def test_events_of_a_stream_make_one_execution() -> None:
         {"start": at, "seconds": 1, "bytes": 2**21, "bits_per_second": 2**24, "omitted": False}
         for at in (0, 1)
     ]
-    whole = (
+    text = (
         event("start", start)
         + "".join(event("interval", {"streams": [], "sum": interval}) for interval in intervals)
         + event("end", {"streams": [], "sum_sent": total, "sum_received": total})
     )
-    parsed = iperf3.read([whole, event("start", start), event("interval", {"sum": intervals[0]})])
+    parsed = iperf3.read([text, event("start", start), event("interval", {"sum": intervals[0]})])
     (execution,) = parsed.measured
     assert (execution.title, execution.throughput_per_s, execution.clients) == ("tcp", 2, 2)
     assert [interval.throughput_per_s for interval in execution.intervals] == [2, 2]
