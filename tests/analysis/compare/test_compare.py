@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from loadcell.analysis.compare import findings, sides
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
 from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, named
 from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.compare.verdict import Verdict
 from loadcell.analysis.treatments import treatments
 from loadcell.analysis.trials import of_run
 from records import with_field
@@ -304,3 +306,16 @@ def test_a_side_that_shares_no_block_is_not_ranked() -> None:
     }
     comparison = compare(sides.levels(*run_of(values)), cross_checks=0)
     assert sorted(item.index for item in comparison.ranking) == [0, 1]
+
+
+def test_a_gate_takes_a_row_that_only_the_page_calls_slower_for_ambiguous() -> None:
+    """No row is passed over: `--fail-on slower --fail-on ambiguous` must not pass a page that says slower."""
+    comparison = compare(levels_of(B, A), named(["throughput"]))
+    (slower,) = comparison.rows
+    assert (slower.verdict.word, slower.gate_word) == ("slower", "slower")
+    doubtful = replace(slower, gate_p=0.06)
+    assert (doubtful.verdict.word, doubtful.gate_word) == ("slower", "ambiguous")
+    assert replace(comparison, rows=(doubtful,)).gate_words == {"ambiguous"}
+    assert replace(comparison, rows=(slower, doubtful)).gate_words == {"slower", "ambiguous"}
+    same = replace(slower, verdict=Verdict("same", "alike"), gate_p=None)
+    assert same.gate_word == "same"

@@ -50,6 +50,15 @@ class Row:
     unusable: tuple[int, int] = (0, 0)
     checked: CrossCheck | None = None
 
+    @property
+    def gate_word(self) -> Word:
+        """The verdict's word; *faster* and *slower* are *ambiguous* unless the probability of any false one
+        among all rows is at most 5 % (Holm).
+        """
+        word = self.verdict.word
+        called = word in {"faster", "slower"}
+        return "ambiguous" if called and (self.gate_p is None or self.gate_p > FALSE_DISCOVERIES) else word
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -89,15 +98,8 @@ class Comparison:
 
     @property
     def gate_words(self) -> frozenset[Word]:
-        """Words of all rows; *faster* and *slower* only where the probability of any false one among all rows
-        is at most 5 % (Holm), as for a gate that one false alarm closes.
-        """
-        return frozenset(
-            row.verdict.word
-            for row in self.rows
-            if row.verdict.word not in {"faster", "slower"}
-            or (row.gate_p is not None and row.gate_p <= FALSE_DISCOVERIES)
-        )
+        """Words of all rows, as a gate that one false alarm closes must read them: `Row.gate_word`."""
+        return frozenset(row.gate_word for row in self.rows)
 
 
 def compare(
