@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -167,6 +168,24 @@ class TestOnAnotherServer:
         target.prepare(DATA, load, will_change=False)
         target.destroy()
         assert list(marks(standing)) == [f"loadcell_{data_set.fingerprint}"]
+
+    @pytest.mark.parametrize("keep", [True, False])
+    def test_what_an_earlier_run_of_the_same_name_keeps_is_left_alone(
+        self, external: External, standing: PostgresServer, keep: bool
+    ) -> None:
+        earlier = external("maker", keep_data=True)
+        earlier.up()
+        name = f"loadcell_{earlier.prepare(OTHER, load, will_change=False).fingerprint}"
+        earlier.destroy()
+        mark = marks(standing)[name]
+        assert mark is not None
+        mark = replace(mark, keep=keep, owner=replace(mark.owner, started=1))
+        standing.sql(f"COMMENT ON DATABASE {name} IS '{mark.text()}'")
+        target = external("maker")
+        target.up()
+        target.prepare(DATA, load, will_change=False)
+        target.destroy()
+        assert list(marks(standing)) == ([name] if keep else [])
 
     def test_left_half_loaded_by_a_run_that_died_it_is_made_again(
         self, external: External, standing: PostgresServer

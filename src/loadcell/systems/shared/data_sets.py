@@ -206,9 +206,11 @@ class DataSets(ABC, Generic[SessionT]):
 
     def _is_disposable(self, mark: Mark) -> bool:
         finished = mark.state == "ready" and mark.pristine
-        if mark.owner.same_run(self.owner):
+        if mark.owner == self.owner:
             return not (self.keep and finished)
-        return not (mark.keep and finished) and (self.managed or mark.owner.surely_dead())
+        # An earlier run may have had this run's name, and kept the data set.
+        replaceable = self.managed or mark.owner.same_run(self.owner) or mark.owner.surely_dead()
+        return not (mark.keep and finished) and replaceable
 
     def owners(self) -> list[Owner]:
         """The runs that made or last used the data sets, as their marks say."""
