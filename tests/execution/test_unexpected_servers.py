@@ -106,6 +106,25 @@ def test_a_server_that_falls_silent_ends_a_trial_by_its_limit(
     assert after_s < 2 + 5, "the target is put away within its limit, too"
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_server_that_no_longer_tells_its_processes(
+    tmp_path: Path, redis_server: RedisServer, count: int
+) -> None:
+    """Swallow all answers from the given one about the server itself on."""
+    asked = 0
+
+    def change(data: bytes) -> bytes | None:
+        nonlocal asked
+        asked += b"# Server" in data
+        return None if asked >= count else data
+
+    with Proxy(("127.0.0.1", redis_server.port), answered=change) as proxy:
+        trial, after_s = ended(tmp_path, REDIS, proxy.port)
+    assert trial.status in ("timed-out", "failed"), trial.reason
+    assert all((phase.duration_s or 0) < 2 + 5 for phase in trial.phases)
+    assert after_s < 2 + 5
+
+
 def test_a_server_that_never_answers_a_request(tmp_path: Path) -> None:
     with Hostile(never) as server:
         longer = LIMITS.replace("1s", "10s").replace("2s", "10s")

@@ -164,17 +164,18 @@ class TrialRun:
         if self._workload.lays_out:
             limit_s += float(resolved.limits.prepare)
         with self._phases.step("warmup", None, breakable=False):
-            order = load_order(
-                target.endpoint().section(),
-                self._workload,
-                resolved,
-                self._threads(target),
-                trial_seed(self.run_seed, self.trial.repeat),
-                reveal=self.context.secret,
-                pin=self._pin,
-            )
-            self._protocol = order.protocol
+            # The server is asked for its processes and counters, and may not answer.
             with self.context.interrupts.bounded(float(resolved.limits.collect)):
+                order = load_order(
+                    target.endpoint().section(),
+                    self._workload,
+                    resolved,
+                    self._threads(target),
+                    trial_seed(self.run_seed, self.trial.repeat),
+                    reveal=self.context.secret,
+                    pin=self._pin,
+                )
+                self._protocol = order.protocol
                 self._counters_before = target.counters()
                 self._watch.start_monitors(target)
             roots = self._watch.target_processes
