@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest import quoted, usable
+from loadcell.ingest import foreign, quoted, usable
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
@@ -141,6 +141,8 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
             raise ImportProblemError(IMPORT_FOR_PEOPLE(path=path, tool=name, command=printed.command))
     if tool != ANY:
         raise ImportProblemError(IMPORT_OTHER_TOOL(path=path, tool=tool, why=refused[tool], any=ANY))
+    if (recognised := foreign.refusal(path, head)) is not None:
+        raise ImportProblemError(recognised)
     # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
     refusals = [IMPORT_REFUSAL(tool=name, why=refused[name]) for name in _signs(head) if name in refused]
     code = IMPORT_UNKNOWN_TOOL_NEAR if refusals else IMPORT_UNKNOWN_TOOL
