@@ -12,6 +12,7 @@ from analysis.runs import analysis_of, findings_by_code, run_of
 from loadcell.analysis import recommend
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.model.message import Message
+from loadcell.report.texts import Texts
 from records import with_field, with_times
 
 
@@ -91,6 +92,31 @@ def test_without_any_significant_difference_nothing_is_recommended() -> None:
     )
     assert [*recommend.buys(result), *recommend.risks(result)] == []
     assert analysis.document()["recommendation"]["founded"] is False
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "english", "chinese"),
+    [
+        (
+            {"10": [100, 112], "40": [103, 114]},
+            "does not differ significantly from that of 1 other treatment (",
+            "与另外 1 种处理没有显著差异",
+        ),
+        (
+            {"10": [100, 112], "20": [105, 110], "40": [103, 114]},
+            "does not differ significantly from that of 2 other treatments (",
+            "与另外 2 种处理没有显著差异",
+        ),
+    ],
+)
+def test_no_recommendation_names_one_other_treatment_or_several(
+    throughputs: dict[str, list[float | None]], english: str, chinese: str
+) -> None:
+    result = analyse(*run_of(throughputs)).recommendation
+    assert result is not None
+    message = recommend.choice(result).message
+    assert english in Texts("en").message(message)
+    assert chinese in Texts("zh").message(message)
 
 
 def test_a_shorter_tail_is_a_ground_to_choose_by() -> None:
