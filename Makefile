@@ -44,8 +44,8 @@ $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 	@touch $@
 
 $(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name Cargo.toml \) -print)
-	@echo 'building the engine: some minutes'
-	$(BIN)/maturin develop --release --quiet
+	@echo 'building the engine: some minutes, up to 15 on a busy machine'
+	quiet=--quiet; if [ -t 2 ] && [ -z "$${CI:-}" ]; then quiet=; fi; $(BIN)/maturin develop --release $$quiet
 	@touch $@
 
 demo: setup
