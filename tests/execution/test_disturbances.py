@@ -344,3 +344,11 @@ class TestNeighbours:
 
 def test_the_name_that_runs_bear_fits_the_kernel() -> None:
     assert len(disturbances.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"
+
+
+@pytest.mark.parametrize("intruder", ["other (process 1 on elsewhere)", None])
+def test_a_run_that_took_the_servers_lock_is_noted(tmp_path: Path, intruder: str | None) -> None:
+    world = World(intruder=intruder)
+    stored = world.stored(world.run(tmp_path))
+    noted = [check for check in stored.trials[0].checks if check.name == "server-lock"]
+    assert noted == ([checks.Check("server-lock", "noticed", {"run": intruder})] if intruder else [])

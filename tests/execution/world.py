@@ -61,6 +61,7 @@ class World:
     alive: bool = True
     results: dict[str, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
     neighbours: Callable[[], list[int]] = list
+    intruder: str | None = None
     #: transactions a second, by the number of clients
     per_s: Callable[[int], int] = lambda clients: 100 * clients
     #: what the workload verifies after its load; None: nothing
@@ -116,6 +117,9 @@ class World:
 
             def alive(self) -> bool:
                 return world.alive
+
+            def intruder(self) -> str | None:
+                return world.intruder
 
             def ask(self, question: str) -> list[tuple[Any, ...]]:
                 world.step(f"ask {question}")

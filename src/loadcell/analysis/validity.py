@@ -92,7 +92,7 @@ _NUMBER = re.compile(r" \(\d+\)$")
 # The checks of every trial; verifications and unknown ones are not among them.
 for _name in (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
+    "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
     "client-waiting", "client-paused", "sampling-gap", "affinity", "direct-io", "ports", "tool-output",
     "tool-groups", "streams", "in-memory", "printed-totals",
 ):  # fmt: skip

@@ -258,6 +258,11 @@ def neighbour(seen: Sequence[int]) -> Check:
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
 
 
+def server_lock(intruder: str) -> Check:
+    """Another run had the lock of the server that this run had taken."""
+    return Check("server-lock", "noticed", {"run": intruder})
+
+
 def conditions(name: str, data_conditions: Sequence[Condition]) -> Check:
     """Conditions of the data after the load; number of violations of each, and the first of them."""
     if not data_conditions:

@@ -346,6 +346,8 @@ class TrialRun:
             checks.neighbour(sorted(watch.neighbours)),
             *self._of_machine(),
         ]
+        if self._target is not None and (intruder := self._target.intruder()) is not None:
+            self._checks.append(checks.server_lock(intruder))
         cpu = watch.target_cpu.mean
         for line in self.context.waiting_lines():
             self.writer.output(line)

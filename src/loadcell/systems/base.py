@@ -296,6 +296,10 @@ class Target(ABC, Generic[Opts]):
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
         return {}
 
+    def intruder(self) -> str | None:
+        """Another run that has used the server since the last time, although this run had locked it."""
+        return None
+
     def examine(self) -> MemoryRecord | None:
         """Result of an examination that ends the system: it is down afterwards. None without an examination.
 

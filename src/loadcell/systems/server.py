@@ -386,6 +386,9 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             self._prepared = data_sets.prepare(spec, load, will_change=will_change)
         return self._prepared.data_set
 
+    def intruder(self) -> str | None:
+        return None if self._lock is None else self._lock.intruder()
+
     def describe(self) -> ServerFacts:
         facts, data = self._facts()
         server = self._server

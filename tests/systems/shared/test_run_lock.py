@@ -259,9 +259,14 @@ def test_a_renewal_takes_no_key_of_another_run(work: Path, redis_server: RedisSe
         redis_server.ask("DEL", LOCK)
         lock._renew_once(Between(session, "SET", lambda: redis_server.ask("SET", LOCK, "other")))
         assert redis_server.ask("GET", LOCK) == "other"
+        assert (lock.intruder(), lock.intruder()) == ("'other'", None)
         redis_server.ask("DEL", LOCK)
         lock._renew_once(session)
         assert redis_server.ask("GET", LOCK) == lock._value
+        assert lock.intruder() is None
+        redis_server.ask("SET", LOCK, "other")
+        lock._renew_once(session)
+        assert lock.intruder() == "'other'"
 
 
 def test_a_release_removes_no_key_of_another_run(work: Path, redis_server: RedisServer) -> None:

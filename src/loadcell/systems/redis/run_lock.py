@@ -31,6 +31,7 @@ class KeyLock(RunLock):
         self._value = json.dumps(asdict(owner), sort_keys=True)
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._intruder: str | None = None
 
     def hold(self) -> None:
         with self._address.session(DOING_LOCK_THE_SERVER(), during="prepare") as session:
@@ -72,8 +73,17 @@ class KeyLock(RunLock):
         value = _read(session)
         if value == self._value:
             session.ask("EXPIRE", LOCK, _EXPIRES_S)
-        elif value is None and not self._ended.is_set():  # evicted
-            session.ask("SET", LOCK, self._value, "NX", "EX", _EXPIRES_S)
+            return
+        if value is None and not self._ended.is_set():  # evicted, or expired while the server was away
+            if session.ask("SET", LOCK, self._value, "NX", "EX", _EXPIRES_S) == "OK":
+                return
+            value = _read(session)
+        if value is not None:
+            self._intruder = _described(value)
+
+    def intruder(self) -> str | None:
+        intruder, self._intruder = self._intruder, None
+        return intruder
 
     def release(self) -> None:
         if self._thread is None:

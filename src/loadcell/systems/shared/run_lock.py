@@ -25,6 +25,10 @@ class RunLock(ABC):
     def hold(self) -> None:
         """Take the lock, unless this run has it. Raises TargetError with the owner if another run has it."""
 
+    def intruder(self) -> str | None:
+        """The run that was found to have the lock since the last time, although this one had taken it."""
+        return None
+
     @abstractmethod
     def release(self) -> None:
         """Release the lock, if this object took it. Never raises."""
