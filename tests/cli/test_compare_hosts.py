@@ -67,6 +67,15 @@ def test_files_of_json_are_machines_and_one_can_stand_beside_a_run(home: Path) -
     assert [machine["label"] for machine in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]
 
 
+def test_a_least_effect_of_one_metric_is_refused_and_one_of_all_is_used(home: Path) -> None:
+    """Machines are compared by their baselines, which have no percentile of a workload."""
+    for arguments in (("aaaa", "bbbb"), ("aaaa", "bbbb", "--workload", "dada", "dbdb")):
+        refused = call(*arguments, "--least-effect", "3%", "--least-effect", "p99=10%")
+        assert refused.exit_code == 2
+        assert "--least-effect p99=10%" in refused.output
+        assert call(*arguments, "--least-effect", "3%").exit_code == 0
+
+
 def test_a_baseline_without_a_counterpart_and_a_gate_without_a_verdict_end_with_3(home: Path) -> None:
     assert call("aaaa", "cccc").exit_code == 3
     assert call("aaaa", "bbbb", "--fail-on", "slower").exit_code == 3

@@ -194,9 +194,7 @@ def compare(
         machines = _machines(named, baseline)
         alone = not (factor or levels or metrics or noise or against)
         if workloads or (alone and _are_machines(machines)):
-            document = _of_machines(
-                machines, workloads, _least_effects(least_effects).everywhere, anyway, lang, command
-            )
+            document = _of_machines(machines, workloads, _least_effects(least_effects), anyway, lang, command)
         else:
             wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
             document = run_comparison.document(gathering.gather(wanted), lang, command)
@@ -213,7 +211,7 @@ def compare(
 def _of_machines(
     named: Sequence[str],
     workloads: Sequence[tuple[str, str]],
-    least_effect: float | None,
+    least_effects: LeastEffects,
     anyway: bool,
     lang: str,
     command: Sequence[str],
@@ -221,9 +219,16 @@ def _of_machines(
     """Two machines, and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     if len(named) != 2:
         raise language.CallError(messages.CALL_TWO_MACHINES(count=len(named)))
+    if least_effects.named:
+        metric, share = next(iter(least_effects.named.items()))
+        raise language.CallError(messages.CALL_MACHINES_LEAST_EFFECT(metric=metric, least_share=share))
     return machine_comparison.document(
         machine_pair.compared(
-            named[0], named[1], workloads, least_effect=least_effect or LEAST_EFFECT, anyway=anyway
+            named[0],
+            named[1],
+            workloads,
+            least_effect=least_effects.everywhere or LEAST_EFFECT,
+            anyway=anyway,
         ),
         lang,
         command,
