@@ -14,10 +14,10 @@ from rich.console import Console
 
 import fake_runs
 from analysis.compare.simulated_runs import run_of
-from loadcell.analysis.compare import sides
+from loadcell.analysis.compare import disturbances, findings, sides
 from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
-from loadcell.report.blocks import Table
+from loadcell.report.blocks import Table, Tiles
 from loadcell.report.brief import next_steps
 from loadcell.report.comparison.build import brief, build, data, document, ranking
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
@@ -147,6 +147,43 @@ def test_levels_are_paired_and_clear(get: Get) -> None:
     output = " ".join(printed(get("levels")).split())
     assert "storage = replicated is faster than storage = local" in output
     assert "Trials of one block are compared with each other (8 blocks)" in output
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_disturbances_of_the_machine_stand_beside_the_verdict(tmp_path: Path, lang: str) -> None:
+    """Counted for each side, of trials whose values are compared; in every form of the comparison."""
+    noticed = {1: ("steal", "noticed"), 2: ("neighbour", "noticed"), 3: ("steal", "noticed")}
+    noticed[5] = ("direct-io", "noticed")  # nothing of the machine
+    fates = {2: fake_runs.Fate("failed", "no server there")}  # its value is not compared
+    shape = fake_runs.Shape(
+        factors={"target.storage": ["local", "replicated"]}, repeats=6, noticed=noticed, fates=fates
+    )
+    gathered = gather(Wanted([(comparisons.write(tmp_path / "run", shape), None)]))
+    sides_of = {trial.number: trial.treatment.split("=")[1] for trial in gathered.runs[0].trials}
+    expected = {side: sum(sides_of[number] == side for number in (1, 3)) for side in ("local", "replicated")}
+    counting = {side: 6 - (sides_of[2] == side) for side in expected}
+
+    parsed = json.loads(json_renderer.render(data(gathered)))
+    assert {item["side"]: (item["trials"], item["of"]) for item in parsed["disturbed"]} == {
+        side: (expected[side], counting[side]) for side in expected
+    }
+    assert sum(item["kinds"].get("steal", 0) for item in parsed["disturbed"]) == 2
+    assert "neighbour" not in str(parsed["disturbed"])
+    codes = [finding.code for finding in findings.find(gathered.comparison, None)]
+    assert codes[1] is disturbances.DISTURBED
+
+    kind = Texts(lang)("compare.disturbance.steal").replace(" ", "")
+    for text in (printed(gathered, lang), document(gathered, lang).markdown()):
+        assert kind in re.sub(r"\s", "", text)
+    tile = Texts(lang)("compare.tile.disturbed")
+    tiles = [block for section in build(gathered, lang).sections for block in section.blocks]
+    assert any(item.name == tile for block in tiles if isinstance(block, Tiles) for item in block.tiles)
+
+
+def test_a_quiet_machine_gives_no_finding(get: Get) -> None:
+    parsed = json.loads(json_renderer.render(data(get("levels"))))
+    assert [item["trials"] for item in parsed["disturbed"]] == [0, 0]
+    assert "disturbed" not in printed(get("levels"))
 
 
 def test_several_are_ranked(get: Get) -> None:

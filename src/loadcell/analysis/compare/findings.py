@@ -8,10 +8,11 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from loadcell.analysis.compare import disturbances
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
-from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
+from loadcell.analysis.compare.sides import FEWEST_RUNS, Sides, name
 from loadcell.analysis.compare.verdict import Lack, Reason, Word
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
@@ -143,6 +144,7 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
     """Every finding but the differences, in reading order."""
     return (
         *headlines(comparison),
+        *disturbances.find(comparison.sides),
         *others(comparison),
         *losses(comparison),
         *noise(comparison, noise_from),
@@ -354,13 +356,6 @@ def _one_server(sides: Sides) -> Iterator[Finding]:
     """Finding on a server that is started once, so that all trials share its memory layout."""
     if sides.one_server:
         yield ONE_SERVER.finding()
-
-
-def name(sides: Sides, side: Side) -> str:
-    """A side as sentences call it: `fsync = off` for a level."""
-    if sides.kind == "levels" and sides.factor:
-        return f"{sides.factor.rsplit('.', 1)[-1]} = {side.label}"
-    return side.label
 
 
 def context_name(sides: Sides, context: str) -> Message | str:

@@ -89,6 +89,13 @@ class Sides:
         return "few-runs" if fewest > 1 else "one-run"
 
 
+def name(sides: Sides, side: Side) -> str:
+    """A side as sentences call it: `fsync = off` for a level."""
+    if sides.kind == "levels" and sides.factor:
+        return f"{sides.factor.rsplit('.', 1)[-1]} = {side.label}"
+    return side.label
+
+
 def arms(run: RunRecord, records: Sequence[TrialRecord]) -> Sides:
     """The two identical arms of an A/A run. Raises CannotCompareError when it has none."""
     trials = of_run(run, records)

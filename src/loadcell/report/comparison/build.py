@@ -5,10 +5,10 @@ first.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
-from loadcell.analysis.compare import findings
+from loadcell.analysis.compare import disturbances, findings
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.findings import DIFFERS
 from loadcell.analysis.finding import Finding
@@ -226,7 +226,17 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
         Tile(texts("compare.column.interval"), words.interval(row.effect)),
         Tile(texts("compare.column.blocks"), "–" if row.effect is None else numbers.whole(row.effect.n)),
         *([Tile(texts("compare.method.noise"), floor)] if gathered.comparison.sides.kind != "arms" else []),
+        *_disturbed_tile(gathered, texts),
     ]
+
+
+def _disturbed_tile(gathered: Gathered, texts: Texts) -> Iterator[Tile]:
+    """Number of disturbed trials of all sides, if there are any."""
+    disturbed = disturbances.of_sides(gathered.comparison.sides)
+    count = sum(item.count for item in disturbed)
+    if count:
+        value = texts("mark.of", part=count, whole=sum(item.of for item in disturbed))
+        yield Tile(texts("compare.tile.disturbed"), value, tone="caution")
 
 
 def ranking(words: Words) -> Section | None:
@@ -465,6 +475,10 @@ def data(gathered: Gathered) -> Mapping[str, object]:
             {"side": label, **vars(difference)}
             for label, differences in gathered.differences.items()
             for difference in differences
+        ],
+        "disturbed": [
+            {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
+            for item in disturbances.of_sides(comparison.sides)
         ],
         "rows": [_row_document(row, gathered) for row in comparison.rows],
         "ranking": [

@@ -10,7 +10,7 @@ from typing import get_args
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import Metric
-from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.sides import Sides, name
 from loadcell.analysis.compare.verdict import Reason, Word
 from loadcell.analysis.hosts.compare import Row as ScoreRow
 from loadcell.analysis.hosts.compare import Times
@@ -45,7 +45,7 @@ class Words:
 
     def side(self, index: int) -> str:
         """A side by its place."""
-        return findings.name(self.sides, self.sides.sides[index])
+        return name(self.sides, self.sides.sides[index])
 
     def context(self, context: str) -> str:
         """A context; empty where there is only one."""
