@@ -84,3 +84,11 @@ def test_yaml_of_stress_ng(tmp_path: Path) -> None:
     )
     assert dict(cpu.figures) == {"per_cpu_s": 201, "user_s": 19.8, "system_s": 0.1}
     assert (vm.title, vm.duration_s) == ("vm", 10)
+
+
+def test_dd_of_gnu_before_5_1_writes_out_seconds(tmp_path: Path) -> None:
+    text = (
+        "8+0 records in\n8+0 records out\n8388608 bytes transferred in 2.000000 seconds (4194304 bytes/sec)\n"
+    )
+    (copy,) = parts(tmp_path, text, "dd")
+    assert (copy.throughput_per_s, copy.duration_s) == (4, 2)

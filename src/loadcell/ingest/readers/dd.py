@@ -22,10 +22,11 @@ _COPIED = re.compile(
     r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*(?P<rate>[\d.,]+) "
     r"?(?P<prefix>[kMGT]?)B/(?:s|秒)"
 )
-#: `1048576 bytes transferred in 0.000486 secs (2157562870 bytes/sec)` of BSD and macOS; and progress,
+#: `1048576 bytes transferred in 0.000486 secs (2157562870 bytes/sec)` of BSD and macOS, `seconds`
+#: of GNU before 5.1; and progress,
 #: `1048576000 bytes (1049 MB, 1000 MiB) transferred 1.001s, 1048 MB/s`.
 _TRANSFERRED = re.compile(
-    r"\s*(?P<bytes>\d+) bytes (?:\([^)]*\) )?transferred (?:in )?(?P<s>[\d.]+) ?s(?:ecs?)?"
+    r"\s*(?P<bytes>\d+) bytes (?:\([^)]*\) )?transferred (?:in )?(?P<s>[\d.]+) ?s(?:ec(?:ond)?s?)?"
     r"(?:, (?P<rate>[\d.]+) (?P<prefix>[kMGT]?)B/s| \((?P<exact>\d+) bytes/sec\))"
 )
 _PREFIX = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
