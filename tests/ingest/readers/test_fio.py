@@ -52,6 +52,16 @@ def test_processes_of_one_job_are_one_trial_with_their_sum() -> None:
     assert totals.disagreements(total) == []
 
 
+def test_the_sum_of_processes_is_compared_with_the_printed_sums() -> None:
+    wrong = job(6000, 4000.0, numjobs=2)
+    wrong["read"]["bw_bytes"] *= 2
+    (total,) = measured(job(2000, 2000.0, numjobs=2), wrong)
+    assert [item.total.label for item in totals.disagreements(total)] == ["bw_bytes"]
+    wrong["read"]["iops"] *= 2
+    (total,) = measured(job(2000, 2000.0, numjobs=2), wrong)
+    assert [item.total.label for item in totals.disagreements(total)] == ["iops", "bw_bytes"]
+
+
 def test_buckets_of_json_plus_give_the_percentiles_of_all() -> None:
     slow = job(100, 7000.0, numjobs=2, bins={"6000": 80, "8000": 20})
     fast = job(900, 2000.0, numjobs=2, bins={"2000": 895, "8000": 5})

@@ -128,14 +128,27 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
                 errors,
                 began_s=_began_s(document, runtime_ms),
                 turn=turn,
-                printed=(
-                    PrintedTotal("iops", sum(part["iops"] for part in counted), "throughput_per_s"),
-                    PrintedTotal("total_ios/runtime", count / runtime_ms * 1e3, "throughput_per_s"),
-                    PrintedTotal("io_bytes/runtime", bandwidth / 2**20, "mib_per_s"),
-                ),
+                printed=_printed(counted),
             )
         )
     return parts
+
+
+def _printed(parts: Sequence[JsonObject]) -> tuple[PrintedTotal, ...]:
+    """The rates that fio prints of each process, added up; of a single one, whose rates are stored, those
+    that follow from its counts.
+    """
+    if len(parts) > 1:
+        return (
+            PrintedTotal("iops", sum(part["iops"] for part in parts), "throughput_per_s"),
+            PrintedTotal("bw_bytes", sum(part["bw_bytes"] for part in parts) / 2**20, "mib_per_s"),
+        )
+    (part,) = parts
+    seconds = part["runtime"] / 1e3
+    return (
+        PrintedTotal("total_ios/runtime", part["total_ios"] / seconds, "throughput_per_s"),
+        PrintedTotal("io_bytes/runtime", part["io_bytes"] / seconds / 2**20, "mib_per_s"),
+    )
 
 
 def _total_ios(process: JsonObject, direction: str) -> int:
