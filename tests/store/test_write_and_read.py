@@ -157,8 +157,7 @@ class TestBeingKilled:
             import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
             from pathlib import Path
             from store.test_write_and_read import RUN, fill, record
-            from loadcell.store.redaction import redacted_record
-from loadcell.store.write import RunWriter
+            from loadcell.store.write import RunWriter
             writer = RunWriter(Path(sys.argv[1]))
             writer.write_run(RUN)
             writer.write_environment({{}})
