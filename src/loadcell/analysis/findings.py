@@ -18,6 +18,7 @@ from loadcell.analysis import (
     recommend,
     saturation,
     search,
+    search_descent,
     validity,
 )
 from loadcell.analysis.effects import Effects
@@ -467,6 +468,7 @@ def find(
     """
     return (
         *(search.findings(searches) if searches else throughput(treatments, layout)),
+        *search_descent.findings(searches),
         *flames.leak_findings(all_trials),
         *saturation.summary(lines),
         *open_loop.findings(treatments),

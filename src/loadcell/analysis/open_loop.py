@@ -58,6 +58,11 @@ SUSTAINED_HIGHEST = FindingCode(
     "found.kept-up.highest", Subject.OPEN_LOOP, "good", (Concern.ANSWER, 90), offered_per_s=Rate,
     treatment=str,
 )  # fmt: skip
+#: At a higher rate some trials kept up, and others did not.
+SUSTAINED_MIXED = FindingCode(
+    "found.kept-up.mixed", Subject.OPEN_LOOP, "caution", (Concern.ANSWER, 90), count=Count, higher=str,
+    of=Count, offered_per_s=Rate, treatment=str,
+)  # fmt: skip
 OVERLOADED = FindingCode(
     "found.overloaded", Subject.OPEN_LOOP, "problem", (Concern.ANSWER, 100), achieved_per_s=Rate,
     count=Count, of=Count, offered_per_s=Rate, treatment=str,
@@ -103,6 +108,16 @@ class OpenLoopResult:
     pacing: Mapping[str, Repeats]
     backlog: Repeats
     overloaded: int
+
+    @property
+    def sustained_trials(self) -> int:
+        """Number of succeeded trials in which (nearly) all that was due was achieved."""
+        loops = [trial.open_loop for trial in self.treatment.trials if trial.counts]
+        return sum(
+            loop.achieved_per_s >= SUSTAINED_SHARE * loop.offered_per_s
+            for loop in loops
+            if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None
+        )
 
     @property
     def share(self) -> float | None:
@@ -159,9 +174,17 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     good = [loop for loop in loops if loop.sustained]
     behind = [loop for loop in loops if not loop.sustained and loop.share is not None]
     if good:
-        top = max(good, key=lambda loop: loop.offered.median or 0.0)
-        yield (SUSTAINED if len(loops) == 1 else SUSTAINED_HIGHEST).finding(
-            (top.treatment.id,), treatment=top.treatment.label, offered_per_s=top.offered.median or 0.0
+        top = max(good, key=_offered)
+        above = [loop for loop in behind if loop.sustained_trials and _offered(loop) > _offered(top)]
+        higher = max(above, key=_offered, default=None)
+        code = SUSTAINED_MIXED if higher else SUSTAINED if len(loops) == 1 else SUSTAINED_HIGHEST
+        yield code.finding(
+            (top.treatment.id, *((higher.treatment.id,) if higher else ())),
+            treatment=top.treatment.label,
+            offered_per_s=_offered(top),
+            higher=higher.treatment.label if higher else "",
+            count=higher.sustained_trials if higher else 0,
+            of=len(higher.treatment.trials) if higher else 0,
         )
     yield from _behind(behind)
     yield from _waiting(loops)
@@ -173,6 +196,10 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             p50_us=(worst.pacing["p50_ms"].median or 0.0) * 1e3,
             p99_us=(worst.pacing["p99_ms"].median or 0.0) * 1e3,
         )
+
+
+def _offered(loop: OpenLoopResult) -> float:
+    return loop.offered.median or 0.0
 
 
 def _behind(behind: Sequence[OpenLoopResult]) -> Iterator[Finding]:

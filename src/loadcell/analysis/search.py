@@ -25,9 +25,9 @@ def _code(name: str, severity: Severity, rank: Rank, /, **arguments: type) -> Fi
     return code.marked(unworded=("factor", "level"))
 
 
-def _answer_code(name: str, position: int, /, **arguments: type) -> FindingCode:
+def _answer_code(name: str, position: int, severity: Severity = "good", /, **arguments: type) -> FindingCode:
     code = _code(
-        name, "good", (Concern.ANSWER, position),
+        name, severity, (Concern.ANSWER, position),
         factor=str, level=str, levels=Count, searched=Count, value_per_s=Rate, **arguments,
     )  # fmt: skip
     metric = ("metric",) if name.startswith("maximum") else ()
@@ -47,13 +47,12 @@ MAXIMUM_OF = _answer_code("maximum.of", 0, metric=str, **_RANGE)
 MAXIMUM_OF_WITHIN = _answer_code("maximum.of.within", 0, bounds=list, metric=str, **_RANGE)
 BOUND = _answer_code("bound", 10, bounds=list, met=Count, tried=Count)
 BOUND_SUSTAINED = _answer_code("bound.kept-up", 10, met=Count, tried=Count)
-METASTABLE = _code(
-    "metastable", "problem", (Concern.ANSWER, 30),
-    after_per_s=Rate, before_per_s=Rate, factor=str, level=str, overload=str,
-)  # fmt: skip
-METASTABLE_NOTHING = _code(
-    "metastable.nothing", "problem", (Concern.ANSWER, 30), factor=str, level=str, overload=str
-)
+#: The same where trials at a level above the answer met the bounds, too.
+_ABOVE: dict[str, type] = {
+    "above": str, "count_above": Count, "met": Count, "tried": Count, "tried_above": Count,
+}  # fmt: skip
+BOUND_ABOVE = _answer_code("bound.above", 10, "caution", bounds=list, **_ABOVE)
+BOUND_SUSTAINED_ABOVE = _answer_code("bound.kept-up.above", 10, "caution", **_ABOVE)
 #: The answer is the highest level, by `Answer.kind`.
 HIGHEST = {
     "maximum": _code("highest.maximum", "caution", (Concern.ANSWER, 40), level=str),
@@ -69,12 +68,15 @@ MISSED_MIXED = _code(
     "missed.mixed", "caution", (Concern.ANSWER, 80),
     factor=str, high=str, level=str, low=str, met=Count, missed=str, tried=Count,
 )  # fmt: skip
+#: The same where no level was measured that every trial missed.
+MISSED_OPEN = _code(
+    "missed.open", "caution", (Concern.ANSWER, 80),
+    end=str, factor=str, highest=str, level=str, low=str, met=Count, missed=str, tried=Count,
+)  # fmt: skip
 MISSED = _code("missed", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
 MISSED_BROKEN = _code("missed.broken", "info", (Concern.ANSWER, 80), factor=str, level=str, missed=str)
 LOST = _code("lost", "caution", (Concern.WRONG, 50), count=Count, factor=str, lost=list)
 UNSETTLED = _code("unsettled", "caution", (Concern.TRUST, 200), factor=str, level=str)
-RECOVERED = _code("recovered", "good", (Concern.WELL, 50), factor=str, level=str, overload=str)
-NOT_OVERLOADED = _code("not-overloaded", "info", (Concern.COST, 40), level=str)
 
 
 @dataclass(frozen=True)
@@ -226,9 +228,16 @@ def _findings(search: Searched) -> Iterator[Finding]:
         return
     evidence = tuple(step.trial.name for step in search.steps if step.level == search_answer.level)
     params: dict[str, object] = {"where": where, "factor": search.factor, "level": search.level}
-    yield _answer(search).finding(
+    above = _above(search)
+    code = _answer(search, above=bool(above))
+    doubtful = search_answer.kind == "bound" and 2 * search_answer.met <= search_answer.tried
+    yield code.finding(
         evidence,
+        "caution" if doubtful else None,
         **params,
+        above=above[0].label if above else "",
+        count_above=sum(bool(step.met) for step in above),
+        tried_above=len(above),
         value_per_s=search.values.median,
         low_per_s=search.values.low or 0.0,
         high_per_s=search.values.high or 0.0,
@@ -246,11 +255,20 @@ def _findings(search: Searched) -> Iterator[Finding]:
     if search_answer.lost:
         names = tuple(search.labels[level] for level in search_answer.lost)
         yield LOST.finding(**params, count=len(names), lost=names)
-    yield from _descent(search, params)
 
 
-def _answer(search: Searched) -> FindingCode:
+def _above(search: Searched) -> tuple[Step, ...]:
+    """Trials of the highest level above a bound's answer at which one met the bounds; none without such."""
+    met = {step.level for step in search.steps if step.met and step.level > (search.answer.level or 0)}
+    if search.answer.kind != "bound" or not met:
+        return ()
+    return tuple(step for step in search.steps if step.level == max(met) and step.met is not None)
+
+
+def _answer(search: Searched, *, above: bool) -> FindingCode:
     if search.answer.kind != "maximum":
+        if above:
+            return BOUND_ABOVE if search.bounds else BOUND_SUSTAINED_ABOVE
         return BOUND if search.bounds else BOUND_SUSTAINED
     if search.objective == "max throughput":
         return MAXIMUM_WITHIN if search.bounds else MAXIMUM
@@ -270,7 +288,8 @@ def _remarks(search: Searched, params: Mapping[str, object]) -> Iterator[Finding
         yield code.finding(**params, low=low, high=high, within_share=search.question.tolerance)
     above = search_answer.missed
     if above is None and search_answer.kind == "bound" and search_answer.level not in (None, len(labels) - 1):
-        above = (search_answer.level or 0) + 1  # missed by the search, and met by repeats
+        following = (search_answer.level or 0) + 1  # missed by the search, and met by repeats
+        above = following if any(step.level == following for step in search.steps) else None
     if above is not None:
         yield _missed(search, above, params)
     if search_answer.edge == "highest":
@@ -285,34 +304,15 @@ def _missed(search: Searched, missed: int, params: Mapping[str, object]) -> Find
     there = [step for step in search.steps if step.level == missed and step.met is not None]
     if search_answer.limits not in (None, (search_answer.level, missed)):
         low, high = search_answer.limits or (None, None)
-        return MISSED_MIXED.finding(
+        return (MISSED_OPEN if high is None else MISSED_MIXED).finding(
             **params,
             missed=labels[missed],
             met=sum(bool(step.met) for step in there),
             tried=len(there),
             low=labels[0 if low is None else low],
             high=labels[-1 if high is None else high],
+            highest=labels[max(step.level for step in search.steps)],
+            end=labels[-1],
         )
     broken = all(step.value is None for step in search.steps if step.level == missed)
     return (MISSED_BROKEN if broken else MISSED).finding(**params, missed=labels[missed])
-
-
-def _descent(search: Searched, params: Mapping[str, object]) -> Iterator[Finding]:
-    search_answer = search.answer
-    if search_answer.overload is None or search_answer.recovered is None:
-        if search.ended:
-            yield NOT_OVERLOADED.finding(**params)
-        return
-    overload = search.labels[search_answer.overload]
-    evidence = tuple(step.trial.name for step in search.steps if step.stage in ("overload", "after"))
-    if search_answer.recovered:
-        yield RECOVERED.finding(evidence, **params, overload=overload)
-        return
-    values = [value for value in search_answer.after if value is not None]
-    yield (METASTABLE if values else METASTABLE_NOTHING).finding(
-        evidence,
-        **params,
-        overload=overload,
-        after_per_s=max(values, default=0.0),
-        before_per_s=search.values.median,
-    )

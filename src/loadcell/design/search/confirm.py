@@ -155,6 +155,22 @@ def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> 
     return far[0] if far else over[-1] if over else None
 
 
+def descents(question: Question, seen: Sequence[Seen]) -> tuple[Seen, ...]:
+    """The trials after an overload, from the first one that was any: in a bound's search, a trial that met
+    every bound overloaded nothing.
+    """
+    pairs = [observation for observation in seen if observation.stage in ("overload", "after")]
+    first_overload = next(
+        (
+            index
+            for index, observation in enumerate(pairs)
+            if observation.stage == "overload" and not (question.kind == "bound" and observation.met)
+        ),
+        len(pairs),
+    )
+    return tuple(observation for observation in pairs[first_overload:] if observation.stage == "after")
+
+
 def came_back(question: Question, seen: Sequence[Seen], candidate: int, after: Seen) -> bool:
     """True if a trial after an overload gave what the level gave before: no less than its lowest trial, a
     tolerance allowed.

@@ -14,6 +14,7 @@ from loadcell.design.search.confirm import (
     adjacent,
     came_back,
     confirm,
+    descents,
     overload,
     overload_level,
 )
@@ -115,9 +116,10 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
     verified = [observation.value for observation in confirmed.verified if observation.value is not None]
     values = verified or fair.values(level) or table.values(level)
     after = [observation for observation in seen if observation.stage == "after"]
-    recovered = any(came_back(question, seen, level, observation) for observation in after) if after else None
-    if recovered:
-        here += [observation for observation in after if not observation.lost]
+    fell = descents(question, seen)
+    recovered = any(came_back(question, seen, level, observation) for observation in fell) if fell else None
+    here += [observation for observation in after if not observation.lost]
+    if recovered is not False:
         values += [observation.value for observation in after if observation.value is not None]
     descended = overload_level(question, seen, level) if after else None
     missed = [
@@ -139,6 +141,7 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         settled=confirmed.settled,
         overload=descended,
         after=tuple(observation.value for observation in after),
+        descents=len(fell),
         recovered=recovered,
         lost=lost,
         searched=len(searched),

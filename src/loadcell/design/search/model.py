@@ -120,18 +120,20 @@ class Standing:
 class Answer:
     """Answer of a search; `level` is None when no level was found: then `nothing` says why.
 
-    `values` are those of its repeats, the ones after an overload among them where the target recovered; those
-    of the search only where there are no repeats, as the search chose the level for them. `met` of all
-    `tried` trials at the level met every bound. A maximum has a `plateau`: the lowest and highest of the
-    levels round it that were measured and lie within the tolerance of it; `alike` are those that the noise of
-    repeats (`noise`, a standard deviation as a share) leaves indistinguishable from it, too. `missed`
+    `values` are those of its repeats, the ones after an overload among them unless the target did not
+    recover; those of the search only where there are no repeats, as the search chose the level for them.
+    `met` of all `tried` trials at the level met every bound, those after an overload among them. A maximum
+    has a `plateau`: the lowest and highest of the levels round it that were measured and lie within the
+    tolerance of it; `alike` are those that the noise of repeats (`noise`, a standard deviation as a share)
+    leaves indistinguishable from it, too. `missed`
     is the lowest level above that was measured and misses the bounds; their limit lies between `limits`: the
     highest level up to which every trial met them, and the lowest from which none did. `edge` says that
     the answer is the lowest or highest level there is, so that the true one may lie beyond. `settled` is
     False when repeats went on contradicting what came before.
 
-    `overload` is the level that was run before the answer was measured again, `after` what it then gave,
-    `recovered` whether that is what it gave before (None: not checked, as no higher level was measured).
+    `overload` is the level that was run before the answer was measured again, `after` what it then gave. The
+    last `descents` of these followed an overload: a trial that met every bound of a bound's search was none.
+    `recovered` is whether they gave what the level gave before (None: not checked, as there are none).
     `lost` are levels none of whose trials could be used: the search took them for too high. `searched` trials
     found the candidate, `spent` were run in all.
     """
@@ -151,6 +153,7 @@ class Answer:
     settled: bool = True
     overload: int | None = None
     after: tuple[float | None, ...] = ()
+    descents: int = 0
     recovered: bool | None = None
     lost: tuple[int, ...] = ()
     searched: int = 0
@@ -238,6 +241,7 @@ def document(answer: Answer, labels: Sequence[str]) -> JsonObject:
         "settled": answer.settled,
         "overload": label(answer.overload),
         "after": list(answer.after),
+        "descents": answer.descents,
         "recovered": answer.recovered,
         "lost": [label(level) for level in answer.lost],
         "searched": answer.searched,
