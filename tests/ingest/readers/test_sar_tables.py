@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import pytest
 
@@ -132,16 +131,3 @@ def test_averages_of_two_sections_between_restarts_count_by_their_rows() -> None
     assert load.value == pytest.approx(1.5)
     assert totals.of_samples(samples(read(text))) == []
     assert samples(read(QUEUE + AVERAGE + restart + head + row)).printed == (), "cut in the second section"
-
-
-def test_times_with_a_zone_and_dates_in_words() -> None:
-    """Locale en_IN."""
-    parsed = read(
-        "Linux 3.10.0 (db3) \tMonday 03 August 2015 \t_x86_64_\t(2 CPU)\n\n"
-        "04:10:00  IST   runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n"
-        "04:10:01  IST         3       200      0.50      0.40      0.30         1\n"
-    )
-    assert parsed.unread == 0
-    assert rows(parsed) == [{"load1": 0.5, "runnable": 3.0, "blocked": 1.0}]
-    first = datetime.fromtimestamp(samples(parsed).first_s)
-    assert first == datetime(2015, 8, 3, 4, 10, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import month_name
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
@@ -33,11 +32,11 @@ OUTPUT_SADF_JSON = MessageCode("output.sadf-json")
 
 NAME = sar_tables.NAME
 
-_BANNER = re.compile(r"Linux \S+ \(.*?\)\s+(?P<date>[A-Z][a-z]+day \d{1,2} [A-Z][a-z]+ \d{4}|\S+)")
+_BANNER = re.compile(r"Linux \S+ \(.*?\)\s+(?P<date>\S+)")
 _CLOCK = re.compile(
     r"(?:(?P<before>AM|PM|上午|下午|午前|午後|오전|오후)\s*)?(?P<h>\d{1,2}) ?[:.时時] ?"
     r"(?P<m>\d{2}) ?[:.分] ?(?P<s>\d{2})(?: ?秒)?"
-    r"(?:\s*(?P<after>AM|PM|am|pm|上午|下午|午前|午後|오전|오후))?(?:\s+(?:[A-Z]{1,4}T|UTC))?\s+(?P<rest>\S.*)$"
+    r"(?:\s*(?P<after>AM|PM|am|pm|上午|下午|午前|午後|오전|오후))?\s+(?P<rest>\S.*)$"
 )
 _AFTERNOON = ("PM", "pm", "下午", "午後", "오후")
 #: A summary in any language: a word or two and a colon.
@@ -175,10 +174,8 @@ def _is_number(word: str) -> bool:
 def _date(text: str) -> date | None:
     """The banner's date in the locale's form.
 
-    `Monday 04 May 2015` is India's; `08/09/24` is American, which sar's own locale (C) writes.
+    `08/09/24` is taken as American, which sar's own locale (C) writes.
     """
-    for month, name in enumerate(month_name[1:], 1):
-        text = text.replace(f" {name} ", f" {month} ")
     numbers = [integer(number) for number in re.findall(r"\d+", text)]
     if len(numbers) != 3:
         return None
