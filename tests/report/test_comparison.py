@@ -147,6 +147,8 @@ def test_levels_are_paired_and_clear(get: Get) -> None:
     output = " ".join(printed(get("levels")).split())
     assert "storage = replicated is faster than storage = local" in output
     assert "Trials of one block are compared with each other (8 blocks)" in output
+    assert "Values are medians of the trials" in output
+    assert "not the quotient of the medians" in output
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

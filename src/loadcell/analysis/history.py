@@ -77,7 +77,7 @@ def run_of(
     """A run from its documents."""
     treatments_of_run = treatments(run, of_run(run, records))
     summaries = {
-        treatment.id: summarise([metric.recorded(trial) for trial in treatment.trials if trial.counts])
+        treatment.id: summarise([metric.of(trial) for trial in treatment.trials if trial.counts])
         for treatment in treatments_of_run
     }
     return Run(

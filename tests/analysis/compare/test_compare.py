@@ -19,6 +19,7 @@ from loadcell.analysis.compare.sides import Side, Sides
 from loadcell.analysis.compare.verdict import Verdict
 from loadcell.analysis.treatments import treatments
 from loadcell.analysis.trials import of_run
+from loadcell.model.trial_record import TrialRecord
 from records import with_field
 
 CHANCE = np.random.default_rng(42)
@@ -220,6 +221,30 @@ def test_a_percentile_needs_transactions_beyond_it() -> None:
         for item in records
     ]
     assert compare(sides.levels(run, one_side), named(["p95", "p99"])).incomplete
+
+
+def test_a_percentile_is_of_all_trials_as_in_the_report_of_the_run() -> None:
+    """Trials with more transactions are the faster ones: their median alone flatters a side."""
+    run, records = run_of({"off": [60.0, 60.0, 100.0, 100.0, 100.0, 60.0, 60.0], "on": [200.0] * 7})
+    counts = {60.0: 480, 100.0: 800, 200.0: 1600}
+    records = [
+        with_field(item, "totals.response.count", counts[item.totals.throughput_per_s or 0])
+        for item in records
+        if item.totals is not None
+    ]
+
+    def medians(records: list[TrialRecord]) -> tuple[float | None, ...]:
+        (only,) = compare(sides.levels(run, records), named(["p99"])).rows
+        return only.medians
+
+    reported = [item.latency_ms("p99_ms") for item in treatments(run, of_run(run, records))]
+    assert medians(records)[0] is None, "most trials of this side have too few"
+    most = [with_field(item, "totals.response.count", 800) if item.block == 1 else item for item in records]
+    assert list(medians(most)) == reported == [200.0, 60.0]
+    none_beyond = [
+        with_field(item, "totals.response.count", 20) if item.block == 2 else item for item in most
+    ]
+    assert medians(none_beyond) == (None, None)
 
 
 def test_ten_thousand_trials_take_seconds() -> None:

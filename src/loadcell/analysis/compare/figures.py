@@ -19,7 +19,12 @@ Figures = Mapping[tuple[int, str], float]
 
 
 def of_side(side: Side, context: str, metric: Metric) -> Figures:
-    """Values of succeeded trials, by block; of a side of several runs the median of each."""
+    """Values of succeeded trials, by block; of a side of several runs the median of each.
+
+    A percentile is that of all trials or of none, as in a run's own report.
+    """
+    if not metric.carried([trial for trial in side.trials.get(context, ()) if trial.counts]):
+        return {}
     if len(side.runs) < 2:
         return _by_block(side.trials.get(context, ()), metric)
     of_runs = [_by_block(run.get(context, ()), metric) for run in side.runs]

@@ -65,23 +65,29 @@ class Metric:
         return LEAST_TAIL_EFFECT if tail else LEAST_EFFECT
 
     def of(self, trial: Trial) -> float | None:
-        """The value of a trial; None when it has none, it is not a number, or too few transactions lie beyond
-        a percentile.
-        """
-        value = None if self.scarce(trial) else self.recorded(trial)
-        return value if value is not None and math.isfinite(value) else None
-
-    def recorded(self, trial: Trial) -> float | None:
-        """The value as a trial's record has it, of however few transactions."""
+        """The value of a trial; None when it has none, or it is not a number."""
         if self.figure is not None:
-            return trial.figures.get(self.figure)
-        return trial.throughput_per_s if self.key is None else (trial.response or {}).get(self.key)
+            value = trial.figures.get(self.figure)
+        else:
+            value = trial.throughput_per_s if self.key is None else (trial.response or {}).get(self.key)
+        return value if value is not None and math.isfinite(value) else None
 
     def scarce(self, trial: Trial) -> bool:
         """True if too few of a trial's transactions lie beyond this percentile to compare it; False for other
         metrics.
         """
         return self.key is not None and not carries(trial.response or {}, self.key, LEAST_BEYOND_TO_COMPARE)
+
+    def carried(self, trials: Sequence[Trial]) -> bool:
+        """True if these trials support a percentile: all have it, most with enough transactions to compare.
+
+        Then all are compared: those that carry it are the faster ones, whose median is another one.
+        """
+        if self.key not in QUANTILES:
+            return True
+        timed = [trial for trial in trials if trial.response]
+        scarce = sum(self.scarce(trial) for trial in timed)
+        return 2 * scarce < len(timed) and all(self.of(trial) is not None for trial in timed)
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,8 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
         if of_side:
             against = texts("compare.against", other=words.side(side), first=words.side(0))
             values += [Paragraph(against, quiet=True), figures_table(words, of_side, side)]
+    if any(row.effect is not None for row in rows):
+        values.append(Paragraph(texts(_NOTE[comparison.sides.unit]), quiet=True))
     if len(rows) < len(comparison.rows):
         hidden = texts("compare.terminal.hidden", count=len(comparison.rows) - len(rows))
         values.append(Paragraph(hidden, quiet=True))
