@@ -43,6 +43,8 @@ samples.
 
 #: Bytes of a name, so that the report's files can have it as a part of theirs.
 _LONGEST_NAME = 200
+#: Of a wide table this many unused columns are named.
+_MOST_COLUMNS = 20
 
 
 @click.command("import", help=HELP)
@@ -83,8 +85,8 @@ _LONGEST_NAME = 200
     "columns",
     multiple=True,
     metavar="WHAT=COLUMN",
-    help="For csv: throughput=tps, latency.p99=p99, factor=storage ... Any other name is a metric: "
-    "cpu_mean=COLUMN.",
+    help="For csv: throughput=tps, latency.p99=p99, date=when, factor=storage ... Any other name is a "
+    "metric: cpu_mean=COLUMN.",
 )
 @click.option(
     "--unit",
@@ -171,6 +173,16 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
             lines = base.IMPORT_UNREAD(count=reading.unread)
             remark = code.pick(source=source.name, lines=lines, example=shown, examples=shown)
             echo(language.written(remark), err=True)
+        if reading.missing:
+            shown = "; ".join(map(repr, reading.missing_examples[:3]))
+            remark = base.IMPORT_MISSING(source=source.name, count=reading.missing, examples=shown)
+            echo(language.written(remark), err=True)
+        if reading.unused:
+            columns = [
+                *reading.unused[:_MOST_COLUMNS],
+                *(["..."] if len(reading.unused) > _MOST_COLUMNS else []),
+            ]
+            echo(language.written(base.IMPORT_UNUSED(source=source.name, columns=columns)), err=True)
         for remark in totals.remarks(source.name, reading.measured, reading.samples):
             echo(language.written(remark), err=True)
     _say_dates(path, context)

@@ -24,6 +24,8 @@ OUTPUT_INCOMPLETE = MessageCode("output.incomplete", tool=str, reason=ForeignTex
 IMPORT_UNREAD = MessageCode("import.unread", "info", count=Count)
 IMPORT_UNREAD_LINE = MessageCode("import.unread-line", "info", source=str, lines=Message, example=str)
 IMPORT_UNREAD_LINES = MessageCode("import.unread-lines", "info", source=str, lines=Message, examples=str)
+IMPORT_MISSING = MessageCode("import.missing", "info", source=str, count=Count, examples=str)
+IMPORT_UNUSED = MessageCode("import.unused", "info", source=str, columns=list)
 IMPORT_ASSUMED_INTERVAL = MessageCode("import.assumed-interval", "info", source=str, tool=str, interval=str)
 
 #: Lines that were not understood are counted; this many are kept as examples.
@@ -107,13 +109,17 @@ class Reading:
     """All that one output held: executions in their order, and how many lines were not understood, with the
     first of them.
 
-    `samples` is what a monitor's output held instead of executions.
+    `samples` is what a monitor's output held instead of executions. Of a table, `missing` counts the cells
+    that were no usable values, and `unused` are the columns that were not asked for.
     """
 
     measured: tuple[Measured, ...]
     unread: int = 0
     examples: tuple[str, ...] = ()
     samples: Samples | None = None
+    missing: int = 0
+    missing_examples: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

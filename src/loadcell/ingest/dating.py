@@ -59,17 +59,26 @@ def parse(text: str, now_s: float) -> float:
     Raises ImportProblemError.
     """
     try:
-        at_s = datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError, OSError):
-        at_s = -1.0
-    if at_s < 0:
-        raise ImportProblemError(IMPORT_DATE(text=repr(text)))
+        at_s = instant(text)
+    except ValueError:
+        raise ImportProblemError(IMPORT_DATE(text=repr(text))) from None
     if at_s > now_s:
         raise ImportProblemError(
             IMPORT_DATE_IN_FUTURE(
                 text=repr(text), now=f"{datetime.fromtimestamp(now_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
             )
         )
+    return at_s
+
+
+def instant(text: str) -> float:
+    """Seconds since 1970 of an ISO 8601 date or time. Raises ValueError, also for one before 1970."""
+    try:
+        at_s = datetime.fromisoformat(text.strip()).timestamp()
+    except (OverflowError, OSError) as error:
+        raise ValueError(text) from error
+    if at_s < 0:
+        raise ValueError(text)
     return at_s
 
 

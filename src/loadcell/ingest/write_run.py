@@ -225,6 +225,8 @@ def _imported(source: Source, date: Dated | None) -> ImportedFile:
         samples=0 if reading.samples is None else len(reading.samples),
         unread=reading.unread,
         examples=tuple(reading.examples),
+        missing=reading.missing or None,
+        unused=reading.unused or None,
         dated=None if date is None else date.by,
         measured_utc=None if date is None else date.utc,
     )

@@ -105,6 +105,8 @@ class ImportedFile:
     """A file that was imported: how many executions and samples were read, and lines that were not
     understood.
 
+    Of a table, `missing` is the number of cells that were no usable values, and `unused` are the columns that
+    were not asked for.
     `measured_utc` is when the first of its executions began. `dated` is what says so: `option` (`--date`),
     `text` (times in it), `file` (when it was written) or `import` (when it was read from a pipe).
     """
@@ -116,6 +118,8 @@ class ImportedFile:
     samples: int = 0
     unread: int = 0
     examples: tuple[str, ...] = ()
+    missing: Annotated[int | None, OMITTED] = None
+    unused: Annotated[tuple[str, ...] | None, OMITTED] = None
     dated: Annotated[str | None, OMITTED] = None
     measured_utc: Annotated[str | None, OMITTED] = None
 
