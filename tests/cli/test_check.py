@@ -310,7 +310,7 @@ def test_the_time_of_trials_that_only_profile_is_in_what_is_expected(tmp_path: P
         document["expected_s"] == without["expected_s"] + document["profile_s"] > without["expected_s"] + 10
     )
     result = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
-    assert "10 s of it for 1 trial more that only profiles." in result
+    assert "Of this, 10 s is for 1 additional profiling trial." in result
 
 
 HTTP = "workload: {http: {}}\n"
