@@ -9,8 +9,7 @@ import numpy as np
 
 from loadcell.analysis import drift
 from loadcell.analysis.treatments import Treatment
-from loadcell.stats.energy import Array
-from loadcell.stats.serial import consecutive_alike
+from loadcell.stats.energy import Array, consecutive_alike
 
 #: Consecutive repeats count as alike when chance makes them so in fewer than this share of runs.
 LEVEL = 0.05

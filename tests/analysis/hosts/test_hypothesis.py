@@ -14,7 +14,7 @@ from loadcell.analysis.hosts.compare import Machine, Times, compare
 from loadcell.analysis.hosts.findings import of_hypothesis
 from loadcell.analysis.hosts.hypothesis import Hypothesis, Workload, hypothesis, workload
 from loadcell.report.texts import Texts
-from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.two_samples import Effect
 
 
 def of(first: dict[str, Any], second: dict[str, Any], times: float) -> Hypothesis:

@@ -14,10 +14,19 @@ from loadcell.analysis.compare.metrics import USUAL, USUAL_LEAST_EFFECTS, LeastE
 from loadcell.analysis.compare.ranking import Ranked
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
 from loadcell.analysis.compare.verdict import Verdict, Word, judge
-from loadcell.stats.cross_check import CrossCheck, cross_check
-from loadcell.stats.hodges_lehmann import Effect, Pairs, Ratio, Samples
-from loadcell.stats.multiple_testing import FALSE_DISCOVERIES, benjamini_hochberg, holm, miss_rate_of_chosen
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import (
+    FALSE_DISCOVERIES,
+    CrossCheck,
+    Effect,
+    Pairs,
+    Ratio,
+    Samples,
+    benjamini_hochberg,
+    cross_check,
+    holm,
+    miss_rate_of_chosen,
+)
 
 #: The context that stands for all of them together.
 OVERALL = "*"

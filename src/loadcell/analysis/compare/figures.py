@@ -11,7 +11,7 @@ import numpy as np
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side
 from loadcell.analysis.trials import Trial
-from loadcell.stats.hodges_lehmann import Array
+from loadcell.stats.two_samples import Array
 
 #: Values by block, and by arm where a run of identical arms is compared with something else; by the number of
 #: the run where a side is several.

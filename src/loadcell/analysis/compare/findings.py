@@ -17,8 +17,8 @@ from loadcell.analysis.compare.verdict import Lack, Reason, Word
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
-from loadcell.stats.hodges_lehmann import Effect
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import Effect
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcell.analysis.compare.metrics import LEAST_EFFECT
-from loadcell.stats.hodges_lehmann import Effect
-from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
+from loadcell.stats.two_samples import FALSE_DISCOVERIES, Effect
 
 Word = Literal["same", "faster", "slower", "ambiguous", "insufficient"]
 #: What the design lacks for a verdict: treatments ran one after the other, not in shuffled blocks; one run on

@@ -12,9 +12,8 @@ from loadcell.analysis.compare.metrics import LEAST_EFFECT
 from loadcell.analysis.compare.verdict import Verdict, judge
 from loadcell.analysis.hosts.facts import Fact, Host, facts
 from loadcell.analysis.hosts.scores import Score
-from loadcell.stats import hodges_lehmann as effect
-from loadcell.stats.hodges_lehmann import Effect
-from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats import two_samples as effect
+from loadcell.stats.two_samples import Effect, benjamini_hochberg
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from loadcell.analysis.hosts.compare import Machines, Times, times_of
 from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import probes
-from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.two_samples import Effect
 
 #: Two ratios within a tenth of each other are near: by as much do values of one program differ between
 #: installations that differ in nothing of note (link order, environment size; Mytkowicz et al., ASPLOS 2009).

@@ -21,7 +21,7 @@ from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
 from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
-from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.two_samples import Effect
 
 VERDICT = Labels("compare.verdict", get_args(Word))
 REASON = Labels("compare.reason", get_args(Reason))
