@@ -17,8 +17,7 @@ from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep, speed_of
 from loadcell.analysis.treatments import Treatment, treatments
-from loadcell.analysis.trials import Trial, of_run
-from loadcell.analysis.types import OfType
+from loadcell.analysis.trials import OfType, Trial, of_run
 from loadcell.analysis.usl import Estimate
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord

@@ -13,7 +13,6 @@ from loadcell.analysis import (
     effects_findings,
     flames,
     groups,
-    independence,
     open_loop,
     recommend,
     saturation,
@@ -439,7 +438,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        code = INTERVALS_DEPENDENT if independence.dependent(treatments) else INTERVALS
+        code = INTERVALS_DEPENDENT if drift.dependent(treatments) else INTERVALS
         yield code.finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from loadcell.analysis import comparability as measures
 from loadcell.analysis.comparability import PLACING
-from loadcell.analysis.quantiles import QUANTILES
-from loadcell.analysis.trials import STATUSES, Trial
-from loadcell.analysis.types import OfType, over
+from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.stats.repeats import Repeats, summarise
@@ -131,8 +129,8 @@ def _treatment(
             name: summarise([trial.figures.get(name) for trial in counting])
             for name in dict.fromkeys(name for trial in counting for name in trial.figures)
         },
-        types=over([trial.types for trial in counting], succeeded),
-        outcomes=over([trial.outcomes for trial in counting], succeeded),
+        types=over_repeats([trial.types for trial in counting], succeeded),
+        outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),
         measures=measures.of_treatment(record, counting),
     )
 

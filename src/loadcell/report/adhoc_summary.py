@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.finding import Subject
-from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import lack
+from loadcell.analysis.trials import carried, lack
 from loadcell.model import numbers
 from loadcell.model.trial_record import ClientUsage, TrialRecord
 from loadcell.report.blocks import (

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from loadcell.stats import distributions
-from loadcell.stats.batch_means import neighbours_alike
 from loadcell.stats.repeats import COVERAGE, FEWEST_FOR_INTERVAL
+from loadcell.stats.steady_state import neighbours_alike
 
 Array = npt.NDArray[np.float64]
 

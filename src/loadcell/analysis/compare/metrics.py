@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import LEAST_BEYOND_TO_COMPARE, QUANTILES, Trial, carries
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.metrics import MetricFacts
 from loadcell.plan.problems import Writer, in_english

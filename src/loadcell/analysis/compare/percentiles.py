@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
+from loadcell.analysis.trials import LEAST_BEYOND_TO_COMPARE
 from loadcell.plan.expect import enough
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 from loadcell.stats.two_samples import Array, Effect, Pairs, Samples
