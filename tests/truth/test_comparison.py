@@ -15,9 +15,8 @@ from analysis.compare.simulated_runs import drifting, levels_of, run_of, runs_of
 from loadcell.analysis.compare import sides
 from loadcell.analysis.compare.compare import OVERALL, compare
 from loadcell.analysis.compare.findings import FEWEST_TO_SEE, trust_of_pairs
-from loadcell.analysis.compare.metrics import named
+from loadcell.analysis.compare.metrics import judge, named
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.compare.verdict import judge
 from loadcell.design.order import balanced
 from loadcell.stats import two_samples
 from loadcell.stats.two_samples import Array, benjamini_hochberg, of_pairs, signed_rank

@@ -14,9 +14,8 @@ from analysis.compare.simulated_runs import drifting, levels_of, record, run_of,
 from loadcell.analysis import sweep
 from loadcell.analysis.compare import findings, sides
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
-from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, named
+from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, Verdict, named
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.compare.verdict import Verdict
 from loadcell.analysis.treatments import treatments
 from loadcell.analysis.trials import of_run
 from loadcell.model.trial_record import TrialRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.verdict import judge
+from loadcell.analysis.compare.metrics import judge
 from loadcell.stats.two_samples import Effect
 
 

@@ -21,7 +21,7 @@ from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
-    from loadcell.analysis.compare.verdict import Lack
+    from loadcell.analysis.compare.metrics import Lack
 
 REFUSED_NO_ARMS = MessageCode("compare.refused.no-arms")
 REFUSED_LEVEL = MessageCode("compare.refused.level", factor=str, level=str, levels=list)

@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
-from loadcell.analysis.compare import disturbances, findings
+from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
+from loadcell.analysis.compare.differences import disturbed as disturbed_by_side
 from loadcell.analysis.compare.findings import DIFFERS
 from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
@@ -234,7 +235,7 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
 
 def _disturbed_tile(gathered: Gathered, texts: Texts) -> Iterator[Tile]:
     """Number of disturbed trials of all sides, if there are any."""
-    disturbed = disturbances.of_sides(gathered.comparison.sides)
+    disturbed = disturbed_by_side(gathered.comparison.sides)
     count = sum(item.count for item in disturbed)
     if count:
         value = texts("mark.of", part=count, whole=sum(item.of for item in disturbed))
@@ -480,7 +481,7 @@ def data(gathered: Gathered) -> Mapping[str, object]:
         ],
         "disturbed": [
             {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
-            for item in disturbances.of_sides(comparison.sides)
+            for item in disturbed_by_side(comparison.sides)
         ],
         "rows": [_row_document(row, gathered) for row in comparison.rows],
         "ranking": [

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
 from loadcell.analysis.hosts import findings as saying
-from loadcell.analysis.hosts.compare import Row, Times
+from loadcell.analysis.hosts.compare import STANDINGS, Candidate, Hypothesis, Row, Times
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.findings import candidate_name
-from loadcell.analysis.hosts.hypothesis import STANDINGS, Candidate, Hypothesis
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import (
