@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from loadcell.analysis import (
-    comparability,
     drift,
     effects_findings,
     flames,
@@ -28,7 +27,7 @@ from loadcell.analysis.recommend import RATE, Best, Recommendation
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, quantities
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.model import verification
 from loadcell.model.message import (
@@ -209,7 +208,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that
     none is.
     """
-    if (unlike := comparability.count(treatments)) > 1:
+    if (unlike := quantities(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield UNLIKE.finding(evidence, count=unlike)
         return

@@ -37,7 +37,7 @@ from loadcell.report.comparison import charts as charting
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import Words
 from loadcell.report.publish import ComparisonDocument
-from loadcell.report.sections.reproduce import shown
+from loadcell.report.sections.environment import shown
 from loadcell.report.texts import Texts
 from loadcell.report.values import minute
 

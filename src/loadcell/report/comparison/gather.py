@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, percentiles, sides
 from loadcell.analysis.compare.compare import Comparison, Noise
@@ -26,6 +25,7 @@ from loadcell.analysis.compare.metrics import (
     named,
 )
 from loadcell.analysis.compare.sides import RunGroup, Sides
+from loadcell.analysis.treatments import unit_of
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import MessageCode
 from loadcell.report.comparison.words import apart
@@ -89,7 +89,7 @@ class Gathered:
     @property
     def unit(self) -> str:
         """Unit of throughput in these runs."""
-        return comparability.unit_of(record for run in self.runs for record in run.trials)
+        return unit_of(record for run in self.runs for record in run.trials)
 
     @property
     def all_differences(self) -> list[Difference]:

@@ -33,7 +33,7 @@ from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Compared
 from loadcell.report.publish import ComparisonDocument
-from loadcell.report.sections.reproduce import shown
+from loadcell.report.sections.environment import shown
 from loadcell.report.texts import Texts
 
 _STANDING = Labels("hosts.standing", STANDINGS)

@@ -7,16 +7,14 @@ from datetime import datetime
 from statistics import median
 
 from loadcell.analysis import import_findings, ranking
-from loadcell.analysis.comparability import DATA
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.open_loop import fell_behind
-from loadcell.analysis.treatments import short_keys
+from loadcell.analysis.treatments import DATA, short_keys
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, Seconds
 from loadcell.model.run_record import RunRecord, SearchRecord
-from loadcell.report import evidence
-from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
+from loadcell.report.blocks import ALL_FINDINGS, Block, Paragraph, Section, Sentences, Tile, Tiles, linked
 from loadcell.report.context import ReportContext
 
 DONE_FACTORS = FindingCode(
@@ -53,7 +51,7 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
     if any(treatment.measured for treatment in context.analysis.treatments):
         blocks.append(Tiles(tiles(context)))
     sentences = findings(context)
-    blocks.append(evidence.linked(sentences, others))
+    blocks.append(linked(sentences, others))
     every = everything(context)
     if len(every) > len(sentences):
         home = context.texts("section.findings")
@@ -63,7 +61,7 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
 
 def all_findings(context: ReportContext) -> Section:
     """The method, and every finding, in the order of the analysis. Always present."""
-    return Section(evidence.ALL, context.texts("section.findings"), [Sentences(everything(context))])
+    return Section(ALL_FINDINGS, context.texts("section.findings"), [Sentences(everything(context))])
 
 
 def findings(context: ReportContext) -> Sequence[Finding]:
