@@ -19,8 +19,8 @@ from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.blocks import Table, Tiles
 from loadcell.report.brief import next_steps
-from loadcell.report.comparison.build import brief, build, data, document, ranking
-from loadcell.report.comparison.gather import Gathered, Wanted, gather
+from loadcell.report.comparison.build import brief, build, document, ranking
+from loadcell.report.comparison.gather import Gathered, Wanted, data, gather
 from loadcell.report.comparison.words import Words
 from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
