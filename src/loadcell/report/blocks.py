@@ -2,18 +2,15 @@
 
 All text is in the reader's language and plain: each renderer (`loadcell.report.render`) escapes it for its
 medium.
-
-A finding has its place in them: the chart, table or section that shows what it rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loadcell import __version__
-from loadcell.analysis.finding import Evidence, Finding
 from loadcell.model.message import Labels
 
 if TYPE_CHECKING:
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from loadcell.analysis.flames import Node
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Severity
-
 
 Tone = Literal["", "good", "info", "caution", "problem"]
 #: One row of a chart's data: the values of the fields that its specification encodes.
@@ -251,57 +247,3 @@ def without_empty(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Colum
         if not column.spare or any(row[index].sort is not None for row in rows)
     ]
     return [columns[index] for index in indices], [[row[index] for index in indices] for row in rows]
-
-
-#: The section that shows each kind of evidence, and what to look at in there, the best first.
-PLACES: Mapping[Evidence, tuple[str, ...]] = {
-    Evidence.RESULTS: ("results", "table-results"),
-    Evidence.ERRORS: ("results", "table-errors", "table-results"),
-    Evidence.EXPECTATIONS: ("results", "table-expectations", "table-results"),
-    Evidence.GROUPS: ("results", "table-groups"),
-    Evidence.SEARCH: ("search", "chart-search"),
-    Evidence.SATURATION: ("saturation", "chart-saturation"),
-    Evidence.EFFECTS: ("effects", "chart-effects"),
-    Evidence.INTERACTION: ("effects", "chart-interaction", "chart-effects"),
-    Evidence.CHOICES: ("effects",),
-    Evidence.RECOMMENDATION: ("recommendation",),
-    Evidence.MEMORY: ("memory", "table-memory"),
-    Evidence.OPEN_LOOP: ("open-loop", "table-open-loop"),
-    Evidence.WAITING: ("open-loop", "chart-waiting", "table-open-loop"),
-    Evidence.TROUBLE: ("trouble",),
-    Evidence.CHECKS: ("checks",),
-    Evidence.SERIES: ("series", "chart-series"),
-    Evidence.METHOD: ("method",),
-    Evidence.SOURCES: ("sources", "table-sources"),
-}
-#: Where every finding stands at least.
-ALL_FINDINGS = "findings"
-
-
-def places_of(finding: Finding) -> tuple[str, ...]:
-    """The section that a finding rests on, and anchors in it, the best first."""
-    return PLACES.get(finding.code.evidence, (ALL_FINDINGS,)) if finding.code else (ALL_FINDINGS,)
-
-
-def section_of(finding: Finding) -> str:
-    """The section alone."""
-    return places_of(finding)[0]
-
-
-def linked(findings: Sequence[Finding], sections: Sequence[Section]) -> Sentences:
-    """Findings with links into these sections; to that of all findings where theirs is not there."""
-    titles = {section.id: section.title for section in sections}
-    there = {section.id: set(_anchors(section)) for section in sections}
-
-    def link(finding: Finding) -> Link:
-        home, *anchors = places_of(finding)
-        if home not in titles:
-            return Link(ALL_FINDINGS, titles[ALL_FINDINGS])
-        return Link(next((anchor for anchor in anchors if anchor in there[home]), home), titles[home])
-
-    return Sentences(findings, [link(finding) for finding in findings])
-
-
-def _anchors(section: Section) -> Iterator[str]:
-    """Link targets of a section besides itself: whatever is not folded away."""
-    return (block.id for block in section.blocks if isinstance(block, Chart | Table))

@@ -10,7 +10,6 @@ from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
-from loadcell.report import blocks
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -53,7 +52,7 @@ def build(context: ReportContext) -> Report:
     texts = context.texts
     findings = summary.findings(context)
     links = [
-        Link(blocks.section_of(finding), texts(f"section.{blocks.section_of(finding)}"))
+        Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
         for finding in findings
     ]
     lost = profile.lost_memory(context)

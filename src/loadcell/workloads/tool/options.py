@@ -26,6 +26,7 @@ from pydantic import (
 
 from loadcell.ingest import extract
 from loadcell.ingest import extract as figures
+from loadcell.ingest.readers import names as reader_names
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, MessageCode
 from loadcell.model.metrics import find
@@ -34,10 +35,6 @@ from loadcell.plan.problems import SettingError, nearest
 from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool, placeholders
 from loadcell.workloads.tool_runner.spec import ToolSpec, placeholder_names
-
-if TYPE_CHECKING:
-    ReadAs = str
-
 
 TOOL_UNKNOWN_PLACEHOLDER = MessageCode("tool.unknown-placeholder", name=str, names=list)
 TOOL_NOT_SPLIT = MessageCode("tool.not-split", reason=ForeignText)
@@ -195,6 +192,10 @@ class Figure(Options):
 
 #: What throughput can count: what there is a word for in a report.
 Unit = Literal["transaction", "request", "operation", "MiB"]
+if TYPE_CHECKING:
+    ReadAs = str
+else:
+    ReadAs = Literal[reader_names()]
 
 TOOL_VARIABLE_NAME = MessageCode("tool.variable-name", name=str)
 TOOL_FIGURE_NAME = MessageCode("tool.figure-name", name=str, names=list)
