@@ -42,7 +42,7 @@ from bench.paired import (
     run_worker,
     spread,
 )
-from loadcell.systems.shared.sockets import free_port
+from loadcell.systems.shared.account import free_port
 
 #: Before each measurement, and not in it.
 RAMP_S = 0.5

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.runs import findings_by_code, run_of
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.comparability import of
+from loadcell.analysis.treatments import quantity
 
 KV, YCSB = {"workload": {"kv": {"read": 0.9}}}, {"workload": {"ycsb": {"mix": "A"}}}
 
@@ -53,7 +53,7 @@ def groups(**workloads: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_one_thing_under_two_conditions(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert of(first, ["operation"]) == of(other, ["operation"])
+    assert quantity(first, ["operation"]) == quantity(other, ["operation"])
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_one_thing_under_two_conditions(first: Mapping[str, Any], other: Mapping
     ],
 )
 def test_two_things(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert of(first, ["operation"]) != of(other, ["operation"])
+    assert quantity(first, ["operation"]) != quantity(other, ["operation"])
 
 
 def test_values_in_two_units_are_two_things() -> None:
-    assert of(KV, ["MiB"]) != of(KV, ["operation"])
+    assert quantity(KV, ["MiB"]) != quantity(KV, ["operation"])
 
 
 def analysed(

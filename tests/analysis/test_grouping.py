@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.comparability import alike_groups
+from loadcell.analysis.treatments import alike_groups
 
 
 def test_groups_keep_the_order_and_all_in_one_are_alike() -> None:

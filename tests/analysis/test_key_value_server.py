@@ -8,7 +8,7 @@ import pytest
 
 from analysis.runs import analysis_of
 from frame_values import frame_of_rows
-from loadcell.analysis import key_value_server
+from loadcell.analysis import server
 from loadcell.store.frames import Frame, number_column
 from loadcell.store.layout import ColumnType
 
@@ -30,7 +30,7 @@ def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
     none.
     """
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (result,) = key_value_server.by_treatment(
+    (result,) = server.key_value_by_treatment(
         samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), (), treatments
     )
     assert result.commands_per_s == pytest.approx(1000)
@@ -40,7 +40,7 @@ def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
 
 def test_of_a_measurement_without_a_whole_sample_there_is_no_rate() -> None:
     treatments = analysis_of({"1": [1000.0]}).treatments
-    (result,) = key_value_server.by_treatment(samples((0.6, 1.0, 800)), (), treatments)
+    (result,) = server.key_value_by_treatment(samples((0.6, 1.0, 800)), (), treatments)
     assert (result.commands_per_s, result.cpu, result.clients) == (None, None, 9)
 
 
@@ -53,7 +53,7 @@ def test_the_share_of_saving_is_of_the_columns_that_the_table_declares() -> None
         }
     )
     for columns, share in (((), 0), (("snapshot",), 0.25), (("snapshot", "rewrite", "absent"), 0.5)):
-        (result,) = key_value_server.by_treatment(frame, columns, treatments)
+        (result,) = server.key_value_by_treatment(frame, columns, treatments)
         assert result.saving_share == share
 
 
@@ -71,11 +71,11 @@ def test_a_policy_of_eviction_without_evictions_is_remarked(
         )
     ]
     frame = samples((1.0, 1.0, 1000))
-    (first,) = key_value_server.by_treatment(frame, (), treatments[:1])
+    (first,) = server.key_value_by_treatment(frame, (), treatments[:1])
     served = [
         replace(first, treatment=treatment, evicted_keys=keys)
         for treatment, keys in zip(treatments, evicted, strict=True)
     ]
-    messages = [finding.message for finding in key_value_server.findings(served, ("maxmemory-policy",))]
+    messages = [finding.message for finding in server.key_value_findings(served, ("maxmemory-policy",))]
     assert [message.arguments["settings"] for message in messages] == [("maxmemory-policy",)] * remarked
-    assert not list(key_value_server.findings(served, ("maxmemory-samples",)))
+    assert not list(server.key_value_findings(served, ("maxmemory-samples",)))

@@ -11,8 +11,7 @@ from frame_values import columns_of, frame_of, values
 from loadcell.analysis import trials
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.compare.metrics import METRICS
-from loadcell.analysis.quantiles import QUANTILES, carried, carried_over_time, carries, left_out
-from loadcell.analysis.trials import from_record
+from loadcell.analysis.trials import QUANTILES, carried, carried_over_time, carries, from_record, left_out
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import Totals
 from records import latency, with_field

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loadcell.analysis.tukey import TukeyTest
+from loadcell.analysis.sweep import TukeyTest
 from loadcell.stats import additive
 
 #: Strontium in five bodies of water, and weights of pigs by feed (Zar, *Biostatistical Analysis*).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.comparability import unit_of
+from loadcell.analysis.treatments import unit_of
 from records import trial
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from execution.live import LOADCELL, Live, descendants, living, loadcell, until
-from loadcell.systems.shared.sockets import free_port
+from loadcell.systems.shared.account import free_port
 
 PLAN = """
 target: {host: {}}

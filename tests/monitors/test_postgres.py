@@ -22,8 +22,7 @@ from loadcell.systems.postgres import binaries
 from loadcell.systems.postgres.connection import Address, Observed
 from loadcell.systems.postgres.monitor import PostgresMonitor, PostgresMonitorOptions, queries
 from loadcell.systems.postgres.monitor.queries import APPLICATION
-from loadcell.systems.postgres.monitor.samples import grown
-from loadcell.systems.postgres.monitor.statements import shown
+from loadcell.systems.postgres.monitor.samples import grown, shown
 from servers import PostgresServer, debian_postgres
 
 PATIENCE_S = 60.0

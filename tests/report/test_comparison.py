@@ -14,13 +14,13 @@ from rich.console import Console
 
 import fake_runs
 from analysis.compare.simulated_runs import run_of
-from loadcell.analysis.compare import disturbances, findings, sides
+from loadcell.analysis.compare import differences, findings, sides
 from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.blocks import Table, Tiles
 from loadcell.report.brief import next_steps
-from loadcell.report.comparison.build import brief, build, data, document, ranking
-from loadcell.report.comparison.gather import Gathered, Wanted, gather
+from loadcell.report.comparison.build import brief, build, document, ranking
+from loadcell.report.comparison.gather import Gathered, Wanted, data, gather
 from loadcell.report.comparison.words import Words
 from loadcell.report.context import ReportContext
 from loadcell.report.render import json as json_renderer
@@ -172,7 +172,7 @@ def test_disturbances_of_the_machine_stand_beside_the_verdict(tmp_path: Path, la
     assert sum(item["kinds"].get("steal", 0) for item in parsed["disturbed"]) == 2
     assert "neighbour" not in str(parsed["disturbed"])
     codes = [finding.code for finding in findings.find(gathered.comparison, None)]
-    assert codes[1] is disturbances.DISTURBED
+    assert codes[1] is differences.DISTURBED
 
     kind = Texts(lang)("compare.disturbance.steal").replace(" ", "")
     for text in (printed(gathered, lang), document(gathered, lang).markdown()):

@@ -18,7 +18,7 @@ from loadcell.report.charts import percentiles, style, treatments
 from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import NO_BREAK, coded, counted, headed
-from loadcell.report.sections import planned, trouble
+from loadcell.report.sections import method, trouble
 from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
@@ -79,9 +79,9 @@ def options(requests: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_where_requests_are_listed_they_are_named_and_not_the_one_there_would_be() -> None:
-    text = planned.described("http", options({"get": {"share": 80}, "set": {"share": 20}}))
+    text = method.described("http", options({"get": {"share": 80}, "set": {"share": 20}}))
     assert text == "http: requests get, set, version 1.1, streams 1"
-    assert "method GET, path /" in planned.described("http", options({}))
+    assert "method GET, path /" in method.described("http", options({}))
 
 
 @pytest.mark.parametrize("count", [1, "1"])
@@ -204,15 +204,15 @@ def test_without_response_times_there_is_no_unit_to_choose(stored: Stored) -> No
 
 def test_of_a_part_its_factors_and_what_another_distribution_would_need_are_not_said() -> None:
     options = {"reads": "20%", "keys": 1000, "distribution": "uniform", "hot_data": "20%", "deviation": "10%"}
-    assert planned.described("kv", options, {"reads"}) == "kv: keys 1000, distribution uniform"
-    hot = planned.described("kv", {**options, "distribution": "hotspot"}, {"reads"})
+    assert method.described("kv", options, {"reads"}) == "kv: keys 1000, distribution uniform"
+    hot = method.described("kv", {**options, "distribution": "hotspot"}, {"reads"})
     assert hot == "kv: keys 1000, distribution hotspot, hot_data 20%"
 
 
 def test_a_store_reports_either_way_if_writes_are_on_disk() -> None:
     options = {"engine": "lmdb", "sync": False, "files": 1, "keep_data": False}
-    assert planned.described("store", options) == "store: engine lmdb, sync false, files 1"
-    assert "sync true" in planned.described("store", {**options, "sync": True})
+    assert method.described("store", options) == "store: engine lmdb, sync false, files 1"
+    assert "sync true" in method.described("store", {**options, "sync": True})
 
 
 def test_of_many_values_some_are_listed_and_the_others_counted() -> None:

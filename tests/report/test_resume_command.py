@@ -13,7 +13,7 @@ import fake_runs
 from loadcell.cli import main
 from loadcell.report import brief, publish
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import reproduce
+from loadcell.report.sections import environment
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter
@@ -50,7 +50,7 @@ def test_show_names_it_for_a_trial_that_has_not_finished(run: tuple[Path, str]) 
 def test_reports_name_it(run: tuple[Path, str]) -> None:
     path, command = run
     context = ReportContext.of(read_run(path), "en")
-    assert reproduce.commands(path, context)["table.command.resume"] == command
+    assert environment.commands(path, context)["table.command.resume"] == command
     assert command in [step for _, step in brief.next_steps(context)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loadcell.analysis.key_value_server import KeyValueServed
+from loadcell.analysis.server import KeyValueServed
 from loadcell.model import panels
 from loadcell.model.panels import DatabaseTables, KeyValueTable
 from loadcell.report import build

@@ -22,7 +22,6 @@ from loadcell.analysis.ranking import MOST
 from loadcell.cli import main
 from loadcell.model.catalogue import LANGUAGES
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.report import evidence
 from loadcell.report.blocks import Report, Sentences
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
@@ -281,7 +280,7 @@ def test_every_sentence_leads_to_its_evidence_in_every_format(run_of: Runs, kind
     titles = [section.title for section in report.sections]
     assert {link.title for link in texts.links} <= set(titles[1:])
     # The terminal names the same section, without having made the report.
-    homes = [Texts(lang)(f"section.{evidence.section(finding)}") for finding in texts.findings]
+    homes = [Texts(lang)(f"section.{summary.section_of(finding)}") for finding in texts.findings]
     assert homes == [link.title for link in texts.links]
 
 
@@ -290,7 +289,7 @@ def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
     """Each finding of the analysis stands further down."""
     stored = run_of(kind)
     context, report = ReportContext.of(stored, "en"), build(stored)
-    (section,) = (section for section in report.sections if section.id == evidence.ALL)
+    (section,) = (section for section in report.sections if section.id == summary.ALL_FINDINGS)
     (every,) = (block for block in section.blocks if isinstance(block, Sentences))
     assert list(every.findings) == [*summary.what_was_done(context), *context.findings]
     text = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
@@ -309,8 +308,8 @@ def test_a_program_gets_the_same(run_of: Runs, kind: str) -> None:
 
 
 def test_places_are_those_of_texts() -> None:
-    assert {*Evidence} - {Evidence.FINDINGS} == evidence.PLACES.keys()
-    for section, *_ in evidence.PLACES.values():
+    assert {*Evidence} - {Evidence.FINDINGS} == summary.PLACES.keys()
+    for section, *_ in summary.PLACES.values():
         assert f"section.{section}" in catalogue()
 
 

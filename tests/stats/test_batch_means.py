@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.made import noise
-from loadcell.stats.batch_means import batch_means, mean_of
+from loadcell.stats.steady_state import batch_means, mean_of
 
 
 def test_batches_are_whole_and_take_the_end() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from loadcell.stats.cross_check import bootstrap, cliffs_delta, cross_check, kalibera_jones
+from loadcell.stats.two_samples import bootstrap, cliffs_delta, cross_check, kalibera_jones
 
 CHANCE = np.random.default_rng(20260309)
 DRIFT = 1 + 0.05 * CHANCE.normal(size=12)

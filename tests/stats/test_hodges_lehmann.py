@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from loadcell.stats import hodges_lehmann, trimmed_means
-from loadcell.stats.hodges_lehmann import Pairs, Samples, of_pairs, of_samples, signed_rank, signed_rank_p
+from loadcell.stats import two_samples
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import Pairs, Samples, of_pairs, of_samples, signed_rank, signed_rank_p
 
 LOGS = st.lists(st.integers(-3000, 3000).map(lambda n: n / 10_000), min_size=6, max_size=24)
 
@@ -26,11 +26,11 @@ def test_signed_rank_cuts_are_the_published_ones(n: int, cut: int) -> None:
     """One more than the critical values of Wilcoxon and Wilcox (1964), two-sided 5 %; 1 where
     there is none.
     """
-    assert hodges_lehmann._signed_rank_cut(n) == cut
+    assert two_samples._signed_rank_cut(n) == cut
 
 
 def test_many_values_go_by_the_normal_distribution_without_a_jump() -> None:
-    exact, normal = hodges_lehmann._signed_rank_cut(50), hodges_lehmann._signed_rank_cut(51)
+    exact, normal = two_samples._signed_rank_cut(50), two_samples._signed_rank_cut(51)
     assert exact < normal < exact * 1.06
 
 
@@ -61,16 +61,16 @@ def test_an_interval_leaves_out_no_difference_exactly_where_p_says_so(outside: f
 def test_samples_are_compared_by_welchs_test_and_more_by_yuens() -> None:
     chance = np.random.default_rng(3)
     few_a, few_b = chance.normal(0, 1, 9), chance.normal(0.4, 2, 9)
-    pairs = trimmed_means.of_pairs(few_b[None, :])
+    pairs = two_samples.means_of_pairs(few_b[None, :])
     assert pairs.p[0] == pytest.approx(stats.ttest_1samp(few_b, 0).pvalue)
     welch = stats.ttest_ind(few_b, few_a, equal_var=False)
-    samples = trimmed_means.of_samples(few_a[None, :], few_b[None, :])
+    samples = two_samples.means_of_samples(few_a[None, :], few_b[None, :])
     assert samples.p[0] == pytest.approx(welch.pvalue)
     ends = welch.confidence_interval(0.95)
     assert [end[0] for end in samples.interval(0.05)] == pytest.approx([ends.low, ends.high])
     a, b = chance.normal(0, 1, 20), chance.normal(0.4, 2, 20)
     a_fifth = stats.ttest_ind(a, b, equal_var=False, trim=0.2).pvalue
-    assert trimmed_means.of_samples(a[None, :], b[None, :]).p[0] == pytest.approx(a_fifth)
+    assert two_samples.means_of_samples(a[None, :], b[None, :]).p[0] == pytest.approx(a_fifth)
 
 
 def test_so_few_pairs_that_ranks_cannot_outlive_the_correction_are_judged_by_students_test() -> None:

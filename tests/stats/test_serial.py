@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from loadcell.stats.serial import FEWEST_BLOCKS, consecutive_alike
+from loadcell.stats.energy import FEWEST_BLOCKS, consecutive_alike
 
 
 def column(*values: float) -> np.ndarray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.stats.trimmed_means import of_pairs, of_samples
+from loadcell.stats.two_samples import means_of_pairs as of_pairs
+from loadcell.stats.two_samples import means_of_samples as of_samples
 
 #: Self-awareness of two groups (Dana 1990), the example of Wilcox, *Introduction to Robust Estimation and
 #: Hypothesis Testing*, 2012, ch. 5.

@@ -15,13 +15,11 @@ from analysis.compare.simulated_runs import drifting, levels_of, run_of, runs_of
 from loadcell.analysis.compare import sides
 from loadcell.analysis.compare.compare import OVERALL, compare
 from loadcell.analysis.compare.findings import FEWEST_TO_SEE, trust_of_pairs
-from loadcell.analysis.compare.metrics import named
+from loadcell.analysis.compare.metrics import judge, named
 from loadcell.analysis.compare.sides import Sides
-from loadcell.analysis.compare.verdict import judge
 from loadcell.design.order import balanced
-from loadcell.stats import trimmed_means
-from loadcell.stats.hodges_lehmann import Array, of_pairs, signed_rank
-from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats import two_samples
+from loadcell.stats.two_samples import Array, benjamini_hochberg, of_pairs, signed_rank
 from truth.assertions import at_least, at_most, between
 from truth.loads import FULL_STRENGTH, load
 from truth.reference_server import ReferenceServer
@@ -78,7 +76,7 @@ def test_unpaired_intervals_cover_the_truth_where_nothing_drifts(trials: int) ->
     chance = np.random.default_rng(trials)
     true = math.log(1.05)
     a, b = residual(chance, "", trials), residual(chance, "", trials) + true
-    low, high = trimmed_means.of_samples(a, b).interval(0.05)
+    low, high = two_samples.means_of_samples(a, b).interval(0.05)
     covered = float(np.mean((low <= true) & (true <= high)))
     between(
         f"coverage of the unpaired 95% interval without drift, {trials} trials a side", covered, 0.93, 0.97
@@ -100,7 +98,7 @@ def test_unpaired_intervals_cover_the_truth_where_sides_scatter_differently(
             + np.where(chance.random((MANY, trials)) < 0.1 * bool(kind), math.log(0.7), 0.0)
             for scatter in (scatter_a, scatter_b)
         )
-        low, high = trimmed_means.of_samples(a, b).interval(0.05)
+        low, high = two_samples.means_of_samples(a, b).interval(0.05)
         covered = float(np.mean((low <= 0) & (high >= 0)))
         between(
             f"coverage of the unpaired 95% interval, scatter {scatter_a:g} and {scatter_b:g}, "

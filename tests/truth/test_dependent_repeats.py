@@ -8,8 +8,8 @@ import pytest
 from analysis.made import noise
 from analysis.runs import findings_by_code, run_of
 from loadcell.analysis.analyse import analyse
+from loadcell.stats.energy import consecutive_alike
 from loadcell.stats.repeats import interval
-from loadcell.stats.serial import consecutive_alike
 from truth.assertions import at_least, at_most
 
 RUNS = 400

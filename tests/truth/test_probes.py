@@ -24,7 +24,7 @@ import pytest
 
 from few_ports import few_ports
 from linux.fuse import mounted, unmount
-from loadcell.systems.shared.sockets import free_port
+from loadcell.systems.shared.account import free_port
 from truth.assertions import agrees
 from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
 

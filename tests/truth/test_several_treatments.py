@@ -8,14 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.analysis import saturation, tukey
+from loadcell.analysis import saturation
 from loadcell.analysis import usl as law
 from loadcell.analysis.drift import of_blocks
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import best_of
-from loadcell.analysis.sweep import speed_of, sweeps
+from loadcell.analysis.sweep import TukeyTest, speed_of, sweeps, tukey_test
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
 from loadcell.stats.repeats import interval
 from stats.simulated import factorial, sweep
@@ -99,7 +98,7 @@ def test_a_true_difference_of_two_treatments_is_found() -> None:
     apart = 0
     for seed in range(RUNS):
         runs = list(sweep({1: 1000.0, 2: 1050.0}, 10, noise=0.03, drift=0.05, seed=seed))
-        apart += tukey.of(runs, speed_of).differ(*runs) is True
+        apart += tukey_test(runs, speed_of).differ(*runs) is True
     at_least("two treatments 5% apart, 10 blocks, 3% noise: significant", apart / RUNS, 0.85)
 
 

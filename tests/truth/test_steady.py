@@ -9,8 +9,7 @@ import pytest
 
 from analysis.made import dipping, noise, throughput, warming
 from loadcell.stats import dips
-from loadcell.stats.batch_means import mean_of
-from loadcell.stats.steady_state import judge
+from loadcell.stats.steady_state import judge, mean_of
 from truth.assertions import at_least, at_most, between
 
 SEEDS = 200

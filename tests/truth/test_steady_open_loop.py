@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.analysis.response_steadiness import judge_response
-from loadcell.analysis.series import Timeline
-from loadcell.stats.batch_means import mean_of
+from loadcell.analysis.series import Timeline, judge_response
 from loadcell.stats.energy import Array
+from loadcell.stats.steady_state import mean_of
 from truth.assertions import at_least, at_most
 
 TRIALS, SECONDS, WARMUP_S = 100, 60, 30

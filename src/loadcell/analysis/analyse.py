@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from loadcell.analysis import comparability, effects, findings, groups, recommend, saturation
+from loadcell.analysis import effects, findings, groups, recommend, saturation
 from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
@@ -16,9 +16,8 @@ from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep, speed_of
-from loadcell.analysis.treatments import Treatment, treatments
-from loadcell.analysis.trials import Trial, of_run
-from loadcell.analysis.types import OfType
+from loadcell.analysis.treatments import Treatment, placement_findings, quantities, treatments
+from loadcell.analysis.trials import OfType, Trial, of_run
 from loadcell.analysis.usl import Estimate
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord
@@ -230,7 +229,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     searches = searched(run, records, trials)
     # The probes of a search are no sweep and no design: where they lie depends on what was found.
     lines = () if searches else saturation.find(treatments_of_run)
-    comparable = comparability.count(treatments_of_run) <= 1
+    comparable = quantities(treatments_of_run) <= 1
     held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
     recommendation = recommend.find(held, layout)
@@ -240,7 +239,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     findings_of_run = (
         *findings.given_up(run),
         *findings_of_run,
-        *comparability.placement_findings(run, records),
+        *placement_findings(run, records),
     )
     return Analysis(
         trials,

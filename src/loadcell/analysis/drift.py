@@ -1,4 +1,5 @@
-"""Drift of the machine over a run: differences between blocks, and a trend of throughput.
+"""Drift of the machine over a run, and dependence of repeats: without independent repeats the interval of a
+median covers less than it states.
 
 Blocks hold every treatment once, so a block that is slower throughout is no effect. For the trend each trial
 is taken relative to its treatment's median, so that the order of treatments does not count.
@@ -18,7 +19,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Share
 from loadcell.stats import distributions, steady_state
 from loadcell.stats.additive import LEAST_NOISE
-from loadcell.stats.energy import Array
+from loadcell.stats.energy import Array, consecutive_alike
 
 #: Significant differences of blocks are reported from this standard deviation between them (a share).
 NOTABLE_DRIFT = 0.02
@@ -104,3 +105,37 @@ def trend_findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
         return ()
     changed = abs(of_the_first(fitted.change, float(series.min() / series.mean())))
     return ((RUN_ROSE if fitted.change > 0 else RUN_FELL).finding(change_share=changed),)
+
+
+#: Consecutive repeats count as alike when chance makes them so in fewer than this share of runs.
+LEVEL = 0.05
+
+
+def dependent(treatments: Sequence[Treatment]) -> bool:
+    """True if throughput rose or fell over the run, or consecutive repeats are alike."""
+    if trend_findings(treatments):
+        return True
+    p = consecutive_alike(residuals(treatments))
+    return p is not None and p < LEVEL
+
+
+def residuals(treatments: Sequence[Treatment]) -> Array:
+    """Logarithms of throughput less the treatment's mean: a row a block, a column a treatment, 0 for a trial
+    that does not count.
+    """
+    logarithms = [
+        {
+            trial.block: math.log(trial.throughput_per_s)
+            for trial in treatment.trials
+            if trial.counts and trial.throughput_per_s
+        }
+        for treatment in treatments
+    ]
+    blocks = sorted({block for of_treatment in logarithms for block in of_treatment})
+    rows = {block: row for row, block in enumerate(blocks)}
+    table = np.zeros((len(blocks), len(logarithms)))
+    for column, of_treatment in enumerate(logarithms):
+        level = sum(of_treatment.values()) / len(of_treatment) if of_treatment else 0.0
+        for block, value in of_treatment.items():
+            table[rows[block], column] = value - level
+    return table

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from loadcell.analysis import (
-    comparability,
     drift,
     effects_findings,
     flames,
     groups,
-    independence,
     open_loop,
     recommend,
     saturation,
@@ -29,7 +27,7 @@ from loadcell.analysis.recommend import RATE, Best, Recommendation
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, quantities
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.model import verification
 from loadcell.model.message import (
@@ -210,7 +208,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that
     none is.
     """
-    if (unlike := comparability.count(treatments)) > 1:
+    if (unlike := quantities(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield UNLIKE.finding(evidence, count=unlike)
         return
@@ -439,7 +437,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        code = INTERVALS_DEPENDENT if independence.dependent(treatments) else INTERVALS
+        code = INTERVALS_DEPENDENT if drift.dependent(treatments) else INTERVALS
         yield code.finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )

@@ -9,13 +9,15 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.analysis.types import FIGURES
 from loadcell.model.message import Milliseconds, Rate
 from loadcell.model.trial_record import Counts, GroupRecord, Totals, TrialRecord
 from loadcell.stats.repeats import Repeats, summarise
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
+
+#: Response-time statistics of a group, or of a type of transaction, by their key in a trial's record.
+FIGURES = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
 
 GROUP = FindingCode(
     "found.group", Subject.GROUPS, "info", (Concern.ANSWER, 250), group=str, p99_ms=Milliseconds,

@@ -9,10 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from loadcell.analysis import response_steadiness, series
+from loadcell.analysis import series
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
-from loadcell.analysis.response_steadiness import ResponseSteadiness, judge_response
-from loadcell.analysis.series import Timeline
+from loadcell.analysis.series import ResponseSteadiness, Timeline, judge_response
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
@@ -278,7 +277,7 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     by_throughput = [judgement for judgement in able if judgement.response is None]
     if by_throughput and not unsettled and not trending:
         yield _all_steady(by_throughput)
-    yield from response_steadiness.findings(
+    yield from series.response_findings(
         [judgement.response for judgement in able if judgement.response and judgement.steadiness.steady]
     )
     if unsettled:

@@ -1,5 +1,10 @@
-"""A trial as the analysis sees it: a few plain values, taken from its record with nothing lost by a missing
-key.
+"""Trials as the analysis sees them: a few plain values, taken from records with nothing lost by a
+missing key.
+
+Distributions come without the percentiles that too few observations support (`loadcell.plan.expect` has the
+rule); trials are compared where some more lie beyond, as a value made by a single observation is another one
+in every trial. Types of transaction and outcomes are counted apart where a workload does so: of one trial,
+and over a treatment's repeats.
 """
 
 from __future__ import annotations
@@ -9,11 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import error_codes, flames, groups, open_loop, quantiles, types
+import numpy as np
+
+from loadcell.analysis import error_codes, flames, groups, open_loop
 from loadcell.analysis.error_codes import error_meaning
 from loadcell.analysis.flames import Lost
+from loadcell.analysis.groups import FIGURES
 from loadcell.analysis.open_loop import OpenLoop
-from loadcell.analysis.types import Counted
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message
@@ -29,6 +36,124 @@ from loadcell.model.trial_record import (
     Totals,
     TrialRecord,
 )
+from loadcell.plan.expect import LEAST_BEYOND, ROUNDING, enough
+from loadcell.plan.expect import QUANTILES as _BY_NAME
+from loadcell.stats.repeats import Repeats, summarise
+from loadcell.store.frames import Frame
+
+#: The quantiles kept in every record: key in the record -> quantile.
+QUANTILES = {f"{name}_ms": quantile for name, quantile in _BY_NAME.items()}
+#: Observations beyond a quantile without which two of them are not compared.
+LEAST_BEYOND_TO_COMPARE = 5
+
+
+def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
+    """True if that many observations lie beyond the quantile of this key; for what is none, True.
+
+    Values that do not say how many observations there were are taken to have had enough: the tool that gave
+    them knew.
+    """
+    quantile, count = QUANTILES.get(key), figures.get("count")
+    return quantile is None or count is None or enough(count, quantile, beyond)
+
+
+def left_out(figures: Mapping[str, float]) -> tuple[str, ...]:
+    """The keys of quantiles that there are too few observations for."""
+    return tuple(key for key in figures if not carries(figures, key))
+
+
+def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
+    """Values of a distribution (ms, by the record's keys) without those that too few observations support."""
+    if figures is None:
+        return None
+    return {key: value for key, value in figures.items() if carries(figures, key)}
+
+
+def carried_over_time(intervals: Frame) -> Frame:
+    """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a
+    line would be the
+    slowest of an interval, and the line one of maxima."""
+    if not intervals.has("succeeded"):
+        return intervals
+    succeeded = intervals.numbers("succeeded")
+    columns = {}
+    for key, quantile in QUANTILES.items():
+        few = succeeded * (1 - quantile) < LEAST_BEYOND - ROUNDING
+        for name in (f"response_{key}", f"service_{key}"):
+            if intervals.has(name):
+                columns[name] = np.where(few, np.nan, intervals.numbers(name))
+    return intervals.adding(columns)
+
+
+#: How a trial's record calls an operation that is a type of transaction, or an outcome of some that
+#: succeeded.
+TYPE, OUTCOME = "type", "outcome"
+
+#: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows
+#: one.
+_OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One type or outcome in one trial; `response` in ms, None when none succeeded."""
+
+    succeeded: int
+    failed: int
+    throughput_per_s: float | None
+    response: Mapping[str, float] | None
+
+
+@dataclass(frozen=True)
+class OfType:
+    """One type or outcome over the succeeded trials of a treatment.
+
+    `share` is its part of all transactions that succeeded; `response` has a value for each key of `FIGURES`.
+    """
+
+    name: str
+    succeeded: int
+    failed: int
+    share: float | None
+    throughput: Repeats
+    response: Mapping[str, Repeats]
+
+
+def counted(record: TrialRecord, kind: str) -> dict[str, Counted]:
+    """Types or outcomes of a trial by name, in the record's order; client groups, types to the engine, are
+    excluded.
+    """
+    groups = record.groups or {}
+    kinds = _OPERATIONS.get(record.unit or "", (kind,)) if kind == TYPE else (kind,)
+    return {
+        name: Counted(
+            stats.succeeded or 0,
+            stats.failed or 0,
+            stats.throughput_per_s,
+            carried(stats.response.values() if stats.response else None),
+        )
+        for name, stats in record.operations.items()
+        if stats.kind in kinds and name not in groups
+    }
+
+
+def over_repeats(trials: Sequence[Mapping[str, Counted]], succeeded: int) -> tuple[OfType, ...]:
+    """Every type (or outcome) that these trials have; `succeeded` counts all their transactions."""
+    names = dict.fromkeys(name for trial in trials for name in trial)
+    return tuple(_over(name, [trial[name] for trial in trials if name in trial], succeeded) for name in names)
+
+
+def _over(name: str, counts: Sequence[Counted], succeeded: int) -> OfType:
+    count = sum(counted.succeeded for counted in counts)
+    return OfType(
+        name,
+        count,
+        sum(counted.failed for counted in counts),
+        count / succeeded if succeeded else None,
+        summarise([counted.throughput_per_s for counted in counts]),
+        {key: summarise([(counted.response or {}).get(key) for counted in counts]) for key in FIGURES},
+    )
+
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -180,17 +305,17 @@ def from_record(record: TrialRecord) -> Trial:
         duration_s=record.measure.duration_s if record.measure else None,
         clients=clients if isinstance(clients, int) else None,
         pipeline=in_flight(record),
-        response=quantiles.carried(response),
-        service=quantiles.carried(_finite(totals.service)),
-        left_out=quantiles.left_out(response or {}),
+        response=carried(response),
+        service=carried(_finite(totals.service)),
+        left_out=left_out(response or {}),
         open_loop=open_loop.from_schedule(record.schedule),
         errors=_errors(record),
         checks=record.checks,
         expectations=record.expect,
         figures={name: value for name, value in totals.figures.items() if value is not None},
         metrics=totals.metrics or {},
-        types=types.counted(record, types.TYPE),
-        outcomes=types.counted(record, types.OUTCOME),
+        types=counted(record, TYPE),
+        outcomes=counted(record, OUTCOME),
         arm=record.arm,
         unit=record.unit,
         lost=flames.lost_memory(record),

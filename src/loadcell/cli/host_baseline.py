@@ -25,7 +25,7 @@ from loadcell.report import texts
 from loadcell.report.hosts import gather as machines
 from loadcell.report.hosts import page
 from loadcell.report.render import json, terminal
-from loadcell.report.sections import reproduce
+from loadcell.report.sections import environment
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -204,7 +204,7 @@ def _pages(path: Path, asked: Asked) -> None:
             del data["run"]
         echo_json(json.render(data, texts.Texts(asked.lang)))
     elif stored.trials:
-        terminal.render(page.brief(source, asked.lang, [str(reproduce.shown(path)) for path in written]))
+        terminal.render(page.brief(source, asked.lang, [str(environment.shown(path)) for path in written]))
 
 
 def _nameless(source: Source) -> Source:

@@ -9,7 +9,7 @@ import click
 from loadcell.cli import output
 from loadcell.cli.arguments import language_option, runs
 from loadcell.cli.streams import echo, echo_json
-from loadcell.report import FORMATS, evidence, write
+from loadcell.report import FORMATS, write
 from loadcell.report import context as report_context
 from loadcell.report.render import json
 from loadcell.report.sections import summary
@@ -63,7 +63,7 @@ def _json(path: Path) -> str:
         **context.analysis.document(),
         "steadiness": context.steadiness,
         "summary": [
-            {**finding.document(), "section": evidence.section(finding)}
+            {**finding.document(), "section": summary.section_of(finding)}
             for finding in summary.findings(context)
         ],
         "findings": context.findings,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.analysis import error_codes, quantiles
+from loadcell.analysis import error_codes, trials
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option, runs
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
@@ -192,5 +192,5 @@ def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
 
 def _cell(latency: latency_record.Latency | None, name: str, text: Callable[[float], str]) -> str:
     """A value as text; empty for none, and for a percentile that too few requests support."""
-    value = (quantiles.carried(latency.values()) or {}).get(name) if latency else None
+    value = (trials.carried(latency.values()) or {}).get(name) if latency else None
     return "" if value is None else text(value)

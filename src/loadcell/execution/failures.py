@@ -16,7 +16,7 @@ from loadcell.model.engine_messages import failure_remedy, load_failure
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
-from loadcell.systems.shared.run_lock import SERVER_LOCKED
+from loadcell.systems.shared.data_sets import SERVER_LOCKED
 
 RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
 DIED = MessageCode("died", phase=Message, why=Message)

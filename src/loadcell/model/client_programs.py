@@ -1,8 +1,7 @@
 """Client programs of protocols: the placeholders, the URL and the environment by which they reach a target.
 
-A module named `client_programs` in the package of a system declares those of its protocol; extensions name
-theirs by the entry-point group `loadcell.client_programs`. Standard library only, because the worker reads
-them, too.
+The package of a system declares those of its protocol when it is imported; extensions name theirs by the
+entry-point group `loadcell.client_programs`. Few imports, because the worker reads them, too.
 """
 
 from __future__ import annotations
@@ -68,8 +67,8 @@ def declare(programs: ClientPrograms) -> None:
 def by_protocol() -> Mapping[str, ClientPrograms]:
     """The client programs of every protocol, by its name. Raises ExtensionError."""
     root = Path(__file__).parents[1]
-    for file in sorted(root.glob("systems/*/client_programs.py")):
-        importlib.import_module(f"{root.name}.systems.{file.parent.name}.{file.stem}")
+    for file in sorted(root.glob("systems/*/__init__.py")):
+        importlib.import_module(f"{root.name}.systems.{file.parent.name}")
     extensions.load_all(extensions.CLIENT_PROGRAMS)
     return MappingProxyType(_declared)
 

@@ -3,8 +3,8 @@
 A table has the columns of a monitor's CSV file, and the monitor declares it. A panel is one view of the
 columns of a table, below the others on the same time axis.
 
-A module named `panels` in any package of loadcell declares those of its tables; extensions name theirs by the
-entry-point group `loadcell.panels`.
+The package of a system declares those of its tables when it is imported, and so does a module named `panels`
+in any other package; extensions name theirs by the entry-point group `loadcell.panels`.
 """
 
 from __future__ import annotations
@@ -240,5 +240,7 @@ def _all() -> tuple[Declaration, ...]:
     root = Path(__file__).parents[1]
     for file in sorted(root.rglob("panels.py")):
         importlib.import_module(".".join((root.name, *file.relative_to(root).with_suffix("").parts)))
+    for file in sorted(root.glob("systems/*/__init__.py")):
+        importlib.import_module(f"{root.name}.systems.{file.parent.name}")
     extensions.load_all(extensions.PANELS)
     return tuple(_declared)

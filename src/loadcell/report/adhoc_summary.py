@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.finding import Subject
-from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import lack
+from loadcell.analysis.trials import carried, lack
 from loadcell.model import numbers
 from loadcell.model.trial_record import ClientUsage, TrialRecord
 from loadcell.report.blocks import (
@@ -27,7 +26,7 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.brief import frame, interval, treatment_names, trouble
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import reproduce
+from loadcell.report.sections import environment
 from loadcell.report.sections.results import adds_nothing
 from loadcell.stats.repeats import summarise
 from loadcell.store.layout import quoted
@@ -286,7 +285,7 @@ def _errors(context: ReportContext) -> list[Block]:
 
 def _next(context: ReportContext) -> list[Block]:
     """The report, and how to run it again."""
-    path = reproduce.shown(context.stored.path)
+    path = environment.shown(context.stored.path)
     page = context.stored.path / "report.html"
     blocks: list[Block] = (
         [Code(context.texts("compact.report"), str(path / page.name))] if page.is_file() else []

@@ -10,7 +10,6 @@ from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
-from loadcell.report import evidence
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -25,7 +24,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import profile, reproduce, summary
+from loadcell.report.sections import environment, profile, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
@@ -53,7 +52,8 @@ def build(context: ReportContext) -> Report:
     texts = context.texts
     findings = summary.findings(context)
     links = [
-        Link(evidence.section(finding), texts(f"section.{evidence.section(finding)}")) for finding in findings
+        Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
+        for finding in findings
     ]
     lost = profile.lost_memory(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
@@ -111,7 +111,7 @@ def trouble(trial: Trial, context: ReportContext) -> Remark:
 def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     """Next steps: the reason, and the command or file."""
     texts, stored = context.texts, context.stored
-    path = reproduce.shown(stored.path)
+    path = environment.shown(stored.path)
     page = stored.path / "report.html"
     steps = []
     if page.is_file():
@@ -121,12 +121,12 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     for record in context.stored.unscored:
         if FLAMES in (record.files or {}):
             picture = stored.directory(record.name) / FLAMES
-            steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
+            steps.append((texts("terminal.profile"), str(environment.shown(picture))))
     broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / OUTPUT
         if log.is_file():  # a trial that was never started has no output
-            steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
+            steps.append((texts("terminal.output", trial=trial.name), str(environment.shown(log))))
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):

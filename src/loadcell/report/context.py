@@ -8,11 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from loadcell.analysis import (
-    comparability,
     drift,
     finding,
     import_findings,
-    key_value_server,
     server,
     steadiness,
     systems,
@@ -21,7 +19,7 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
@@ -30,8 +28,7 @@ from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
 
 if TYPE_CHECKING:
-    from loadcell.analysis.key_value_server import KeyValueServed
-    from loadcell.analysis.server import Evidence
+    from loadcell.analysis.server import Evidence, KeyValueServed
     from loadcell.store.read import StoredRun
 
 
@@ -78,7 +75,7 @@ class ReportContext:
     def of(cls, stored: StoredRun, language: str) -> ReportContext:
         """Analyse a run and get ready to speak about it."""
         analysis = analyse(stored.run, stored.trials)
-        texts = Texts(language, comparability.unit_of(stored.trials), micro=_is_micro(analysis))
+        texts = Texts(language, unit_of(stored.trials), micro=_is_micro(analysis))
         return cls(stored, _named(analysis, texts), texts)
 
     @cached_property
@@ -110,7 +107,7 @@ class ReportContext:
             *(
                 remark
                 for table, served in self.key_value
-                for remark in key_value_server.findings(served, table.eviction_settings)
+                for remark in server.key_value_findings(served, table.eviction_settings)
             ),
             *finding.of_extensions(self.stored, self.analysis),
         )
@@ -149,7 +146,7 @@ class ReportContext:
         served = (
             (
                 table,
-                key_value_server.by_treatment(self.stored.samples(table.samples), table.saving, treatments),
+                server.key_value_by_treatment(self.stored.samples(table.samples), table.saving, treatments),
             )
             for table in panels.key_value_tables()
         )

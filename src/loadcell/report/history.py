@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcell import __version__
-from loadcell.analysis import comparability
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.history import Change, Event, History, Options, Run, find, history, run_of
+from loadcell.analysis.treatments import unit_of
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.report.blocks import (
@@ -60,7 +60,7 @@ class Gathered:
     @property
     def unit(self) -> str:
         """Unit of throughput in these runs."""
-        return comparability.unit_of(record for run in self.history.runs for record in run.records)
+        return unit_of(record for run in self.history.runs for record in run.records)
 
 
 def plan_name(named: str) -> str:

@@ -31,13 +31,11 @@ from loadcell.systems.base import (
     TargetFacts,
 )
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting
-from loadcell.systems.shared.account import environment
-from loadcell.systems.shared.data_sets import DataSets, Prepared
+from loadcell.systems.shared.account import SocketDirectory, environment, free_port
+from loadcell.systems.shared.data_sets import DataSets, Prepared, RunLock
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
-from loadcell.systems.shared.run_lock import RunLock
 from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
-from loadcell.systems.shared.sockets import SocketDirectory, free_port
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.compare.ranking import letter, rank
+from loadcell.analysis.compare.figures import letter, rank
 
 
 def groups(values: list[float | None], apart: set[tuple[int, int]]) -> list[tuple[int, str]]:

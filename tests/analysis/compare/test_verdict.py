@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.verdict import judge
-from loadcell.stats.hodges_lehmann import Effect
+from loadcell.analysis.compare.metrics import judge
+from loadcell.stats.two_samples import Effect
 
 
 def effect(ratio: float, low: float | None, high: float | None) -> Effect:

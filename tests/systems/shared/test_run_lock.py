@@ -25,11 +25,10 @@ from loadcell.systems.postgres.run_lock import AdvisoryLock
 from loadcell.systems.postgres.target import Postgres
 from loadcell.systems.redis.client import Client
 from loadcell.systems.redis.connection import Address
+from loadcell.systems.redis.keys import LOCK, KeyLock
 from loadcell.systems.redis.options import RedisOptions
-from loadcell.systems.redis.run_lock import LOCK, KeyLock
 from loadcell.systems.redis.target import Redis
-from loadcell.systems.shared.data_sets import Owner
-from loadcell.systems.shared.run_lock import DOING_LOCK_THE_SERVER, SERVER_LOCKED
+from loadcell.systems.shared.data_sets import DOING_LOCK_THE_SERVER, SERVER_LOCKED, Owner
 from loadcell.systems.shared.server_errors import CONNECTION_NONE_LEFT
 from mariadb import MariadbServer
 from records import trial

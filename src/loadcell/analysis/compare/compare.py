@@ -8,16 +8,31 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadcell.analysis.compare import figures, ranking
-from loadcell.analysis.compare.figures import Figures
-from loadcell.analysis.compare.metrics import USUAL, USUAL_LEAST_EFFECTS, LeastEffects, Metric
-from loadcell.analysis.compare.ranking import Ranked
+from loadcell.analysis.compare import figures
+from loadcell.analysis.compare.figures import Figures, Ranked
+from loadcell.analysis.compare.metrics import (
+    USUAL,
+    USUAL_LEAST_EFFECTS,
+    LeastEffects,
+    Metric,
+    Verdict,
+    Word,
+    judge,
+)
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
-from loadcell.analysis.compare.verdict import Verdict, Word, judge
-from loadcell.stats.cross_check import CrossCheck, cross_check
-from loadcell.stats.hodges_lehmann import Effect, Pairs, Ratio, Samples
-from loadcell.stats.multiple_testing import FALSE_DISCOVERIES, benjamini_hochberg, holm, miss_rate_of_chosen
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import (
+    FALSE_DISCOVERIES,
+    CrossCheck,
+    Effect,
+    Pairs,
+    Ratio,
+    Samples,
+    benjamini_hochberg,
+    cross_check,
+    holm,
+    miss_rate_of_chosen,
+)
 
 #: The context that stands for all of them together.
 OVERALL = "*"
@@ -136,7 +151,7 @@ def compare(
         tuple(metrics),
         tuple(_cross_checked(sides, rows, cross_checks)),
         least_effects,
-        ranking.of_sides(sides, metrics[0]) if several else (),
+        figures.rank_sides(sides, metrics[0]) if several else (),
     )
 
 

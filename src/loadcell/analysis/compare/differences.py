@@ -1,16 +1,23 @@
-"""Other differences between runs: plans, systems under test, machines and tools."""
+"""Other differences between the sides of a comparison: plans, systems under test, machines and tools of their
+runs, and disturbances of the machine in their trials.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcell.analysis.compare import sides as sides_of
+from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.systems import target_name
+from loadcell.analysis.validity import doubts
 from loadcell.model.difference import differences as value_differences
 from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageCode
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 
@@ -186,3 +193,49 @@ def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:
             )
         elif not isinstance(value, list):
             yield f"{prefix}{key}", value
+
+
+#: Checks of a trial that notice something of the machine, rather than of the load or of the client's limits.
+KINDS: Mapping[str, MessageCode] = {
+    check: MessageCode(f"compare.disturbance.{check}")
+    for check in (
+        "steal", "neighbour", "other-processes", "client-waiting", "client-paused", "sampling-gap",
+        "throttled", "swap", "clock-step",
+    )
+}  # fmt: skip
+DISTURBED = FindingCode("compare.disturbed", Subject.VERDICT, "caution", kinds=list, sides=list)
+DISTURBED_SIDE = MessageCode("compare.disturbed.side", count=Count, of=Count, side=str)
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """Number of trials of a side that count and were disturbed, and the number by each check."""
+
+    side: Side
+    count: int
+    of: int
+    kinds: Mapping[str, int]
+
+
+def disturbed(sides: Sides) -> tuple[Disturbed, ...]:
+    """The disturbances of each side, of trials whose values are compared."""
+    return tuple(_of_side(side, sides) for side in sides.sides)
+
+
+def disturbance_findings(sides: Sides) -> Iterator[Finding]:
+    """One finding on all sides with the kinds, the most frequent first; none where nothing was noticed."""
+    by_side = disturbed(sides)
+    kinds = sum((Counter(item.kinds) for item in by_side), Counter())
+    if not kinds:
+        return
+    counts: list[Message] = [
+        DISTURBED_SIDE(count=item.count, of=item.of, side=sides_of.name(sides, item.side)) for item in by_side
+    ]
+    yield DISTURBED.finding(sides=counts, kinds=[KINDS[check]() for check, _ in kinds.most_common()])
+
+
+def _of_side(side: Side, sides: Sides) -> Disturbed:
+    counting = [trial for context in sides.contexts for trial in side.trials.get(context, ()) if trial.counts]
+    noticed = [{doubt.name for doubt in doubts(trial)} & KINDS.keys() for trial in counting]
+    kinds = Counter(check for checks in noticed for check in checks)
+    return Disturbed(side, sum(map(bool, noticed)), len(counting), dict(kinds))

@@ -8,17 +8,15 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from loadcell.analysis.compare import disturbances
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
-from loadcell.analysis.compare.differences import Difference
-from loadcell.analysis.compare.metrics import Metric
+from loadcell.analysis.compare.differences import Difference, disturbance_findings
+from loadcell.analysis.compare.metrics import Lack, Metric, Reason, Word
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Sides, name
-from loadcell.analysis.compare.verdict import Lack, Reason, Word
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
-from loadcell.stats.hodges_lehmann import Effect
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import Effect
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4
@@ -144,7 +142,7 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
     """Every finding but the differences, in reading order."""
     return (
         *headlines(comparison),
-        *disturbances.find(comparison.sides),
+        *disturbance_findings(comparison.sides),
         *others(comparison),
         *losses(comparison),
         *noise(comparison, noise_from),

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
+from loadcell.analysis.trials import LEAST_BEYOND_TO_COMPARE
 from loadcell.plan.expect import enough
-from loadcell.stats.hodges_lehmann import Array, Effect, Pairs, Samples
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.two_samples import Array, Effect, Pairs, Samples
 
 #: Percentiles that are compared, as quantiles.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)

@@ -11,17 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from loadcell.analysis import comparability
 from loadcell.analysis.compare.metrics import CannotCompareError
+from loadcell.analysis.treatments import alike_groups, quantity_of, short_keys
 from loadcell.analysis.treatments import labels as treatment_labels
-from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
-    from loadcell.analysis.compare.verdict import Lack
+    from loadcell.analysis.compare.metrics import Lack
 
 REFUSED_NO_ARMS = MessageCode("compare.refused.no-arms")
 REFUSED_LEVEL = MessageCode("compare.refused.level", factor=str, level=str, levels=list)
@@ -269,16 +268,14 @@ Measured = Mapping[str, str]
 def measured_quantity(described: TreatmentRecord, trials: Sequence[Trial]) -> str | None:
     """The quantity that a treatment measures; None if none of its trials tells."""
     counting = [trial for trial in trials if trial.counts]
-    return comparability.of_treatment(described, counting) if counting else None
+    return quantity_of(described, counting) if counting else None
 
 
 def check_levels(factor: str, levels: Mapping[str, Measured]) -> None:
     """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike
     things.
     """
-    groups = comparability.alike_groups(
-        levels, lambda first_level, other: _alike(levels[first_level], levels[other])
-    )
+    groups = alike_groups(levels, lambda first_level, other: _alike(levels[first_level], levels[other]))
     if len(groups) < 2:
         return
     comparable = [",".join(group) for group in groups if len(group) > 1]

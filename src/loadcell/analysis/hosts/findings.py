@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.finding import Finding, FindingCode, Subject
-from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
+from loadcell.analysis.hosts.compare import Candidate, Hypothesis, Machine, Machines, Row, Standing, Times
 from loadcell.analysis.hosts.facts import FACTS
-from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import probes
 from loadcell.model.message import Argument, Bytes, Count, Factor, Message, MessageCode, Share

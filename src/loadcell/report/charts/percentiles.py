@@ -7,8 +7,8 @@ from statistics import median
 
 import altair as alt
 
-from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
+from loadcell.analysis.trials import QUANTILES
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import chart, style
 from loadcell.report.context import ReportContext

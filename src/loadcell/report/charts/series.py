@@ -12,8 +12,7 @@ import altair as alt
 import numpy as np
 
 from loadcell.analysis import series as thinning
-from loadcell.analysis.quantiles import carried_over_time
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import Trial, carried_over_time
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel, Reduction, all_panels

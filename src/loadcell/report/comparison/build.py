@@ -5,13 +5,13 @@ first.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from loadcell import __version__
-from loadcell.analysis.compare import disturbances, findings
+from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
+from loadcell.analysis.compare.differences import disturbed as disturbed_by_side
 from loadcell.analysis.compare.findings import DIFFERS
-from loadcell.analysis.finding import Finding
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import Status
@@ -33,10 +33,10 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.comparison import charts as charting
-from loadcell.report.comparison.gather import Gathered
+from loadcell.report.comparison.gather import Gathered, data
 from loadcell.report.comparison.words import Words
 from loadcell.report.publish import ComparisonDocument
-from loadcell.report.sections.reproduce import shown
+from loadcell.report.sections.environment import shown
 from loadcell.report.texts import Texts
 from loadcell.report.values import minute
 
@@ -147,14 +147,6 @@ def document(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> Comp
     )
 
 
-def all_findings(gathered: Gathered) -> list[Finding]:
-    """Every finding, differences first."""
-    return [
-        *findings.differing(gathered.comparison.sides, gathered.all_differences),
-        *findings.find(gathered.comparison, gathered.noise_from),
-    ]
-
-
 def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
     badges: list[tuple[str, Tone]] = []
     if gathered.comparison.sides.kind == "arms":
@@ -234,7 +226,7 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
 
 def _disturbed_tile(gathered: Gathered, texts: Texts) -> Iterator[Tile]:
     """Number of disturbed trials of all sides, if there are any."""
-    disturbed = disturbances.of_sides(gathered.comparison.sides)
+    disturbed = disturbed_by_side(gathered.comparison.sides)
     count = sum(item.count for item in disturbed)
     if count:
         value = texts("mark.of", part=count, whole=sum(item.of for item in disturbed))
@@ -457,59 +449,3 @@ def _checks(words: Words) -> Table | None:
 def _triple(triple: tuple[float, float, float]) -> str:
     middle, low, high = (numbers.change(value - 1) for value in triple)
     return f"{middle}  ({low} … {high})"
-
-
-def data(gathered: Gathered) -> Mapping[str, object]:
-    """The comparison for scripts."""
-    comparison = gathered.comparison
-    return {
-        "what": comparison.sides.kind,
-        "factor": comparison.sides.factor,
-        "paired": comparison.sides.paired,
-        "unit": gathered.unit,
-        "runs": [run.path for run in gathered.runs],
-        "sides": [side.label for side in comparison.sides.sides],
-        "contexts": comparison.sides.contexts,
-        "least_effect": comparison.least_effect,
-        "unit_of_values": comparison.sides.unit,
-        "noise_from": gathered.noise_from,
-        "differences": [
-            {"side": label, **vars(difference)}
-            for label, differences in gathered.differences.items()
-            for difference in differences
-        ],
-        "disturbed": [
-            {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
-            for item in disturbances.of_sides(comparison.sides)
-        ],
-        "rows": [_row_document(row, gathered) for row in comparison.rows],
-        "ranking": [
-            {"side": comparison.sides.sides[rank.index].label, "value": rank.value, "groups": rank.groups}
-            for rank in comparison.ranking
-        ],
-        "findings": all_findings(gathered),
-    }  # fmt: skip
-
-
-def _row_document(row: Row, gathered: Gathered) -> Mapping[str, object]:
-    effect, checked = row.effect, row.checked
-    return {
-        "side": gathered.comparison.sides.sides[row.side].label,
-        "context": None if row.context == OVERALL else row.context,
-        "metric": row.metric.name,
-        "medians": row.medians,
-        "ratio": effect and effect.ratio,
-        "interval": None if effect is None or effect.low is None else [effect.low, effect.high],
-        "coverage": None if effect is None or effect.low is None else effect.coverage,
-        "values": 0 if effect is None else effect.n,
-        "p": effect and effect.p,
-        "adjusted_p": row.adjusted_p,
-        "gate_p": row.gate_p,
-        "least_effect": row.least_effect,
-        "noise": row.noise,
-        "verdict": row.verdict.word,
-        "reason": row.verdict.reason,
-        "ratio_of_medians": checked and checked.medians,
-        "ratio_of_means": checked and checked.means,
-        "cliffs_delta": checked and checked.delta,
-    }

@@ -1,5 +1,5 @@
 """Puts together what a comparison is made from: stored runs, what else differs between them, and what is
-known of noise.
+known of noise; and gives it with its results to scripts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis import comparability
 from loadcell.analysis.compare import compare as comparing
-from loadcell.analysis.compare import differences, percentiles, sides
-from loadcell.analysis.compare.compare import Comparison, Noise
-from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.compare import differences, findings, percentiles, sides
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Noise, Row
+from loadcell.analysis.compare.differences import Difference, disturbed
 from loadcell.analysis.compare.metrics import (
     METRICS,
     USUAL,
@@ -26,6 +25,8 @@ from loadcell.analysis.compare.metrics import (
     named,
 )
 from loadcell.analysis.compare.sides import RunGroup, Sides
+from loadcell.analysis.finding import Finding
+from loadcell.analysis.treatments import unit_of
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import MessageCode
 from loadcell.report.comparison.words import apart
@@ -89,7 +90,7 @@ class Gathered:
     @property
     def unit(self) -> str:
         """Unit of throughput in these runs."""
-        return comparability.unit_of(record for run in self.runs for record in run.trials)
+        return unit_of(record for run in self.runs for record in run.trials)
 
     @property
     def all_differences(self) -> list[Difference]:
@@ -277,3 +278,67 @@ def _has_arms(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and bool(document.get("aa"))
+
+
+def all_findings(gathered: Gathered) -> list[Finding]:
+    """Every finding, differences first."""
+    return [
+        *findings.differing(gathered.comparison.sides, gathered.all_differences),
+        *findings.find(gathered.comparison, gathered.noise_from),
+    ]
+
+
+def data(gathered: Gathered) -> Mapping[str, object]:
+    """The comparison for scripts."""
+    comparison = gathered.comparison
+    return {
+        "what": comparison.sides.kind,
+        "factor": comparison.sides.factor,
+        "paired": comparison.sides.paired,
+        "unit": gathered.unit,
+        "runs": [run.path for run in gathered.runs],
+        "sides": [side.label for side in comparison.sides.sides],
+        "contexts": comparison.sides.contexts,
+        "least_effect": comparison.least_effect,
+        "unit_of_values": comparison.sides.unit,
+        "noise_from": gathered.noise_from,
+        "differences": [
+            {"side": label, **vars(difference)}
+            for label, differences in gathered.differences.items()
+            for difference in differences
+        ],
+        "disturbed": [
+            {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
+            for item in disturbed(comparison.sides)
+        ],
+        "rows": [_row_document(row, gathered) for row in comparison.rows],
+        "ranking": [
+            {"side": comparison.sides.sides[rank.index].label, "value": rank.value, "groups": rank.groups}
+            for rank in comparison.ranking
+        ],
+        "findings": all_findings(gathered),
+    }  # fmt: skip
+
+
+def _row_document(row: Row, gathered: Gathered) -> Mapping[str, object]:
+    effect, checked = row.effect, row.checked
+    return {
+        "side": gathered.comparison.sides.sides[row.side].label,
+        "context": None if row.context == OVERALL else row.context,
+        "metric": row.metric.name,
+        "medians": row.medians,
+        "ratio": effect and effect.ratio,
+        "interval": None if effect is None or effect.low is None else [effect.low, effect.high],
+        "coverage": None if effect is None or effect.low is None else effect.coverage,
+        "values": 0 if effect is None else effect.n,
+        "p": effect and effect.p,
+        "adjusted_p": row.adjusted_p,
+        "gate_p": row.gate_p,
+        "least_effect": row.least_effect,
+        "noise": row.noise,
+        "verdict": row.verdict.word,
+        "reason": row.verdict.reason,
+        "ratio_of_medians": checked and checked.medians,
+        "ratio_of_means": checked and checked.means,
+        "cliffs_delta": checked and checked.delta,
+    }

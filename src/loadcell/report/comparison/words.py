@@ -9,9 +9,8 @@ from typing import get_args
 
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
-from loadcell.analysis.compare.metrics import Metric
+from loadcell.analysis.compare.metrics import Metric, Reason, Word
 from loadcell.analysis.compare.sides import Sides, name
-from loadcell.analysis.compare.verdict import Reason, Word
 from loadcell.analysis.hosts.compare import Row as ScoreRow
 from loadcell.analysis.hosts.compare import Times
 from loadcell.analysis.hosts.facts import FACTS, Fact
@@ -21,7 +20,7 @@ from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
 from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
-from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.two_samples import Effect
 
 VERDICT = Labels("compare.verdict", get_args(Word))
 REASON = Labels("compare.reason", get_args(Reason))

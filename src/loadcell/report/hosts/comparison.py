@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
 from loadcell.analysis.hosts import findings as saying
-from loadcell.analysis.hosts.compare import Row, Times
+from loadcell.analysis.hosts.compare import STANDINGS, Candidate, Hypothesis, Row, Times
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.findings import candidate_name
-from loadcell.analysis.hosts.hypothesis import STANDINGS, Candidate, Hypothesis
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import (
@@ -34,7 +33,7 @@ from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Compared
 from loadcell.report.publish import ComparisonDocument
-from loadcell.report.sections.reproduce import shown
+from loadcell.report.sections.environment import shown
 from loadcell.report.texts import Texts
 
 _STANDING = Labels("hosts.standing", STANDINGS)

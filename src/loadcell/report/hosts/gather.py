@@ -12,8 +12,7 @@ from loadcell.analysis.compare.findings import differing
 from loadcell.analysis.compare.metrics import LEAST_EFFECT, LeastEffects
 from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts import findings, scores
-from loadcell.analysis.hosts.compare import Machine, Machines, compare
-from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
+from loadcell.analysis.hosts.compare import Hypothesis, Machine, Machines, compare, hypothesis, workload
 from loadcell.model import json as json_records
 from loadcell.model import probes
 from loadcell.model.json import JsonObject

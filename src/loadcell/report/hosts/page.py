@@ -37,7 +37,7 @@ from loadcell.report.host import HOST_NOTHING_NOTICED, head, parts
 from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Source
 from loadcell.report.publish import Document
-from loadcell.report.sections.reproduce import shown
+from loadcell.report.sections.environment import shown
 from loadcell.report.texts import STATE, Texts
 from loadcell.report.values import minute
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL

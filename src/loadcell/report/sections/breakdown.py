@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadcell.analysis.groups import OfGroup, over
+from loadcell.analysis.groups import FIGURES, OfGroup, over
 from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.analysis.types import FIGURES, OfType
+from loadcell.analysis.trials import OfType
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table, without_empty
 from loadcell.report.context import ReportContext

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.comparability import OPERATION
 from loadcell.analysis.import_findings import samples_alone
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import OPERATION, Treatment
 from loadcell.analysis.trials import STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels

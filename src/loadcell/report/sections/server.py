@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadcell.analysis.key_value_server import KeyValueServed
-from loadcell.analysis.server import RUNNING, Waited
+from loadcell.analysis.server import RUNNING, KeyValueServed, Waited
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
 from loadcell.model.panels import KeyValueTable

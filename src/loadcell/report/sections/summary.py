@@ -1,22 +1,22 @@
-"""The summary: a few findings with their evidence and a few headline values; and all findings."""
+"""The summary: a few findings, each with the chart, table or section that it rests on, and a few headline
+values; and all findings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
 from loadcell.analysis import import_findings, ranking
-from loadcell.analysis.comparability import DATA
-from loadcell.analysis.finding import Finding, FindingCode, Subject
+from loadcell.analysis.finding import Evidence, Finding, FindingCode, Subject
 from loadcell.analysis.open_loop import fell_behind
-from loadcell.analysis.treatments import short_keys
+from loadcell.analysis.treatments import DATA, short_keys
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, Seconds
 from loadcell.model.run_record import RunRecord, SearchRecord
-from loadcell.report import evidence
-from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
+from loadcell.report.blocks import Block, Chart, Link, Paragraph, Section, Sentences, Table, Tile, Tiles
 from loadcell.report.context import ReportContext
 
 DONE_FACTORS = FindingCode(
@@ -46,6 +46,30 @@ DONE_IMPORTED_LASTED = FindingCode("done.imported.lasted", Subject.DONE, "info",
 #: The response time of a tile: the most informative percentile available.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
 
+#: The section that shows each kind of evidence, and what to look at in there, the best first.
+PLACES: Mapping[Evidence, tuple[str, ...]] = {
+    Evidence.RESULTS: ("results", "table-results"),
+    Evidence.ERRORS: ("results", "table-errors", "table-results"),
+    Evidence.EXPECTATIONS: ("results", "table-expectations", "table-results"),
+    Evidence.GROUPS: ("results", "table-groups"),
+    Evidence.SEARCH: ("search", "chart-search"),
+    Evidence.SATURATION: ("saturation", "chart-saturation"),
+    Evidence.EFFECTS: ("effects", "chart-effects"),
+    Evidence.INTERACTION: ("effects", "chart-interaction", "chart-effects"),
+    Evidence.CHOICES: ("effects",),
+    Evidence.RECOMMENDATION: ("recommendation",),
+    Evidence.MEMORY: ("memory", "table-memory"),
+    Evidence.OPEN_LOOP: ("open-loop", "table-open-loop"),
+    Evidence.WAITING: ("open-loop", "chart-waiting", "table-open-loop"),
+    Evidence.TROUBLE: ("trouble",),
+    Evidence.CHECKS: ("checks",),
+    Evidence.SERIES: ("series", "chart-series"),
+    Evidence.METHOD: ("method",),
+    Evidence.SOURCES: ("sources", "table-sources"),
+}
+#: Where every finding stands at least.
+ALL_FINDINGS = "findings"
+
 
 def section(context: ReportContext, others: Sequence[Section]) -> Section:
     """Always there; `others` are the report's other sections, which its sentences link to."""
@@ -53,7 +77,7 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
     if any(treatment.measured for treatment in context.analysis.treatments):
         blocks.append(Tiles(tiles(context)))
     sentences = findings(context)
-    blocks.append(evidence.linked(sentences, others))
+    blocks.append(linked(sentences, others))
     every = everything(context)
     if len(every) > len(sentences):
         home = context.texts("section.findings")
@@ -63,7 +87,7 @@ def section(context: ReportContext, others: Sequence[Section]) -> Section:
 
 def all_findings(context: ReportContext) -> Section:
     """The method, and every finding, in the order of the analysis. Always present."""
-    return Section(evidence.ALL, context.texts("section.findings"), [Sentences(everything(context))])
+    return Section(ALL_FINDINGS, context.texts("section.findings"), [Sentences(everything(context))])
 
 
 def findings(context: ReportContext) -> Sequence[Finding]:
@@ -225,3 +249,32 @@ def tiles(context: ReportContext) -> list[Tile]:
     if failed or texts.unit != DATA:  # what moves data has no pieces of it that fail
         items.append(Tile(texts("tile.failed"), numbers.whole(failed), tone="problem" if failed else ""))
     return items
+
+
+def places_of(finding: Finding) -> tuple[str, ...]:
+    """The section that a finding rests on, and anchors in it, the best first."""
+    return PLACES.get(finding.code.evidence, (ALL_FINDINGS,)) if finding.code else (ALL_FINDINGS,)
+
+
+def section_of(finding: Finding) -> str:
+    """The section alone."""
+    return places_of(finding)[0]
+
+
+def linked(findings: Sequence[Finding], sections: Sequence[Section]) -> Sentences:
+    """Findings with links into these sections; to that of all findings where theirs is not there."""
+    titles = {section.id: section.title for section in sections}
+    there = {section.id: set(_anchors(section)) for section in sections}
+
+    def link(finding: Finding) -> Link:
+        home, *anchors = places_of(finding)
+        if home not in titles:
+            return Link(ALL_FINDINGS, titles[ALL_FINDINGS])
+        return Link(next((anchor for anchor in anchors if anchor in there[home]), home), titles[home])
+
+    return Sentences(findings, [link(finding) for finding in findings])
+
+
+def _anchors(section: Section) -> Iterator[str]:
+    """Link targets of a section besides itself: whatever is not folded away."""
+    return (block.id for block in section.blocks if isinstance(block, Chart | Table))

@@ -14,7 +14,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
-from loadcell.systems.http.service import Address, TlsOptions
+from loadcell.systems.http.target import Address, TlsOptions
 
 READY_ONE_WAY = MessageCode("ready.one-way")
 READY_LOG = MessageCode("ready.log", said=ForeignText)

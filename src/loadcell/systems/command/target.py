@@ -50,10 +50,10 @@ from loadcell.systems.command.options import (
     CommandOptions,
     words_of,
 )
-from loadcell.systems.http.service import Address
+from loadcell.systems.http.target import Address
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account
-from loadcell.systems.shared.sockets import free_port
+from loadcell.systems.shared.account import free_port
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord

@@ -1,24 +1,192 @@
-"""An existing HTTP service: it is never started, stopped or changed."""
+"""An existing HTTP service: where it listens, and who listens there. It is never started, stopped or
+changed.
+"""
 
 from __future__ import annotations
 
 import http.client
+import ipaddress
+import socket
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
+from urllib.parse import urlsplit
 
+import psutil
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.model.extensions import HTTP
+from loadcell.model.message import ForeignText, MessageCode, Seconds
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
     Role,
     ServerEndpoint,
     Target,
     TargetContext,
+    TargetError,
     TargetFacts,
 )
-from loadcell.systems.http.service import HTTP_NO_DATA, Address, TlsOptions, listeners
+from loadcell.systems.shared import account
+
+SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
+SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
+SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
+HTTP_NO_DATA = MessageCode("http.no-data")
+SERVICE_TLS_WITHOUT_HTTPS = MessageCode("service.tls-without-https")
+SERVICE_CA_UNVERIFIED = MessageCode("service.ca-unverified")
+SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
+SERVICE_URL_KIND = MessageCode("service.url-kind", url=str)
+SERVICE_URL_LOGIN = MessageCode("service.url-login", header=str)
+SERVICE_URL_PATH = MessageCode("service.url-path", path=str)
+SERVICE_HOST_NAME = MessageCode("service.host-name", host=str, said=ForeignText)
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class TlsOptions(Options):
+    """Whom to trust of those who say that they are the service."""
+
+    verify: bool = Field(
+        default=True,
+        description="Whether the server's certificate must be signed by somebody trusted, for its name.",
+    )
+    ca: str | None = Field(
+        default=None,
+        min_length=1,
+        description="File (PEM) with the certificates of those who may sign. Default: the system's.",
+    )
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The name that the certificate must be for, and that the server is asked for (SNI). "
+        "Default: the url's host.",
+    )
+
+    def check(self, url: str) -> None:
+        """Raises ValueError where these options say nothing."""
+        if not url.startswith("https") and self != TlsOptions():
+            raise SettingError(SERVICE_TLS_WITHOUT_HTTPS())
+        if not self.verify and self.ca is not None:
+            raise SettingError(SERVICE_CA_UNVERIFIED())
+
+
+@dataclass(frozen=True)
+class Address:
+    """Host and port of a url."""
+
+    host: str
+    port: int
+    tls: bool
+
+    @staticmethod
+    def of(url: str) -> Address:
+        """Read a url without a path. Raises ValueError."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise SettingError(SERVICE_NO_URL(url=repr(url), said=error)) from None
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise SettingError(SERVICE_URL_KIND(url=repr(url)))
+        if parts.username is not None or parts.password is not None:
+            raise SettingError(SERVICE_URL_LOGIN(header='headers: {Authorization: "${env:NAME}"}'))
+        if parts.path not in ("", "/") or parts.query or parts.fragment:
+            raise SettingError(SERVICE_URL_PATH(path=repr(url.split(parts.netloc, 1)[1])))
+        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], parts.scheme == "https")
+
+    def __str__(self) -> str:
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    def endpoint(self, tls: TlsOptions) -> ServerEndpoint:
+        """The endpoint of a load."""
+        if not self.tls:
+            return ServerEndpoint("http", self.host, self.port, sslmode="disable")
+        return ServerEndpoint(
+            "http",
+            self.host,
+            self.port,
+            sslmode="verify-full" if tls.verify else "require",
+            sslrootcert=str(Path(tls.ca).expanduser().absolute()) if tls.ca else None,
+            tls_name=tls.name,
+        )
+
+    def knock(self, limit_s: float) -> None:
+        """Raises TargetError where nobody takes a connection, or none can be begun."""
+        try:
+            socket.create_connection((self.host, self.port), timeout=limit_s).close()
+        except socket.gaierror as error:
+            raise TargetError(SERVICE_HOST(host=repr(self.host), said=error.strerror)) from error
+        except TimeoutError as error:
+            raise TargetError(SERVICE_TIMEOUT(where=self, limit_s=limit_s)) from error
+        except OSError as error:
+            text = error.strerror or error
+            if account.no_port_left(error):
+                raise TargetError(account.no_port(self, str(text))) from error
+            raise TargetError(SERVICE_REFUSED(where=self, said=text)) from error
+
+    def answers(self, limit_s: float) -> bool:
+        """True if the service accepts a connection, or if no local port is free to try one."""
+        try:
+            self.knock(limit_s)
+        except TargetError as error:
+            return error.message.code == account.NO_PORT.code
+        return True
+
+    @property
+    def here(self) -> bool:
+        """True if it is an address of this machine alone."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def _ascii(host: str) -> str:
+    """A name as it is looked up, told to the server and found in its certificate: `xn--bcher-kva.example`.
+
+    Raises ValueError.
+    """
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise SettingError(SERVICE_HOST_NAME(host=repr(host), said=error)) from None
+
+
+def listeners(address: Address) -> list[int]:
+    """The processes of this machine that listen there, without those that another of them has started.
+
+    None where the service is elsewhere, or where this user may not know.
+    """
+    if not address.here:
+        return []
+    try:
+        connections = psutil.net_connections(kind="tcp")
+    except (psutil.Error, OSError):
+        return []
+    pids = {
+        connection.pid
+        for connection in connections
+        if connection.status == psutil.CONN_LISTEN
+        and connection.laddr
+        and connection.laddr.port == address.port
+        and connection.pid
+    }
+    return sorted(pid for pid in pids if _parent(pid) not in pids)
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.Error:
+        return None
+
 
 #: What asking a service about itself may take; it is no part of any figure.
 _ASK_LIMIT_S = 3.0

@@ -14,7 +14,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.mysql import driver
 from loadcell.systems.server import ServerAddress
-from loadcell.systems.shared import sockets
+from loadcell.systems.shared import account
 from loadcell.systems.shared.owned_directory import no_room
 from loadcell.systems.shared.server_errors import (
     ANSWER_ERRORS,
@@ -205,7 +205,7 @@ ANSWERED = (
     CONNECTION_NONE_LEFT.code,
     MYSQL_NONE_LEFT_FOR_USER.code,
     MYSQL_USER_LIMITS.code,
-    sockets.NO_PORT.code,
+    account.NO_PORT.code,
 )
 
 #: The server's number of an error -> our code.
@@ -223,7 +223,7 @@ REFUSALS = {
 }
 #: What stands in the words of one that has no number -> our code.
 SIGNS = {
-    sockets.NO_PORT_MESSAGE: sockets.NO_PORT,
+    account.NO_PORT_MESSAGE: account.NO_PORT,
     "refused": CONNECTION_REFUSED,
     "No such file": MYSQL_NO_SOCKET,
     "timed out": CONNECTION_TIMEOUT,

@@ -1,1 +1,34 @@
 """PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or standing already."""
+
+from loadcell.model import client_programs, panels
+from loadcell.model.client_programs import OF_DATABASES, ClientPrograms
+from loadcell.model.extensions import POSTGRES
+from loadcell.model.panels import MIB, DatabaseTables, Line, Panel
+
+# Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host.
+client_programs.declare(
+    ClientPrograms(
+        POSTGRES,
+        OF_DATABASES,
+        scheme="postgresql",
+        variables={
+            "PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGDATABASE": "database",
+            "PGSSLMODE": "sslmode", "PGSSLROOTCERT": "sslrootcert", "PGOPTIONS": "options",
+        },
+        password_variable="PGPASSWORD",  # noqa: S106 - a name
+        socket_as_host=True,
+    )
+)  # fmt: skip
+
+# Panels and tables of PostgreSQL: waits of its sessions, WAL and blocks read.
+panels.declare(
+    DatabaseTables("postgres", "postgres.waits", "postgres.statements"),
+    # a line for each kind of wait of the run
+    Panel("waits", "axis.waits", (), position=30, stacked=True, least=1, legend_below=True, checkpoints=True),
+    Panel("server", "axis.wal", (
+        Line("wal_bytes_per_s", "series.wal", divide=MIB),
+    ), position=40, least=1, checkpoints=True, colour=6),
+    Panel("server", "axis.blocks-read", (
+        Line("blocks_read_per_s", "series.read"),
+    ), position=41, least=100, checkpoints=True, colour=6),
+)  # fmt: skip

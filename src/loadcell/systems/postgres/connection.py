@@ -13,7 +13,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.postgres import driver
 from loadcell.systems.server import ServerAddress
-from loadcell.systems.shared import sockets
+from loadcell.systems.shared import account
 from loadcell.systems.shared.owned_directory import no_room
 from loadcell.systems.shared.server_errors import (
     ANSWER_ERRORS,
@@ -197,11 +197,11 @@ def external(
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it
 #: with.
-ANSWERED = (CONNECTION_NONE_LEFT.code, sockets.NO_PORT.code)
+ANSWERED = (CONNECTION_NONE_LEFT.code, account.NO_PORT.code)
 
 #: Pattern in what libpq or the server said -> our code. The first that matches counts.
 REFUSALS = {
-    sockets.NO_PORT_MESSAGE: sockets.NO_PORT,
+    account.NO_PORT_MESSAGE: account.NO_PORT,
     "server does not support SSL": POSTGRES_NO_TLS,
     "certificate verify failed|self.signed certificate": POSTGRES_CERTIFICATE_NOT_TRUSTED,
     "root certificate file|could not read root cert": POSTGRES_ROOTS_UNREADABLE,

@@ -1,3 +1,26 @@
 """Redis as a target, and compatible servers: one run by loadcell from the machine's binaries, or an existing
 one.
 """
+
+from loadcell.model import client_programs, panels
+from loadcell.model.client_programs import OF_DATABASES, ClientPrograms
+from loadcell.model.extensions import RESP
+from loadcell.model.panels import FactUnit, KeyValueTable
+
+# Client programs of Redis and compatible servers.
+client_programs.declare(
+    ClientPrograms(RESP, OF_DATABASES, scheme="redis", password_variable="REDISCLI_AUTH")  # noqa: S106 - a name
+)
+
+_SIZES = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory")
+
+panels.declare(
+    KeyValueTable(
+        "redis",
+        "table.redis",
+        saving=("rdb_saving", "aof_rewriting"),
+        eviction_settings=("maxmemory-policy", "maxmemory-samples", "maxmemory-eviction-tenacity"),
+    ),
+    FactUnit("bytes", tuple(f"memory.{name}" for name in _SIZES)),
+    FactUnit("count", ("database.keys", "persistence.rdb_changes_since_last_save")),
+)

@@ -14,7 +14,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
 from loadcell.systems.redis import client
 from loadcell.systems.server import ServerAddress
-from loadcell.systems.shared import sockets
+from loadcell.systems.shared import account
 from loadcell.systems.shared.server_errors import (
     ANSWER_ERRORS,
     CONNECTION_REFUSED,
@@ -63,7 +63,7 @@ class NotRedisError(Exception):
 
 #: Codes of a server that answers but has no connection left, and of a machine that has no port left to ask
 #: it.
-ANSWERED = (REDIS_NO_CONNECTION_LEFT.code, sockets.NO_PORT.code)
+ANSWERED = (REDIS_NO_CONNECTION_LEFT.code, account.NO_PORT.code)
 
 #: Code of the server's error -> code of the reason.
 REFUSALS = {
@@ -104,8 +104,8 @@ def _connection_reason(error: BaseException, where: str, user: str | None) -> Me
         return REDIS_HOST(where=where, said=message)
     if isinstance(error, TimeoutError):
         return REDIS_TIMEOUT(where=where)
-    if sockets.no_port_left(error):
-        return sockets.no_port(where, message)
+    if account.no_port_left(error):
+        return account.no_port(where, message)
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
         return CONNECTION_REFUSED(where=where, said=message)
     return REDIS_CONNECTION_FAILED(where=where, said=message)

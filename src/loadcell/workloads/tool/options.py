@@ -1,13 +1,19 @@
-"""Options of a tool: its arguments as on the command line, or a command and its metrics."""
+"""Options of a tool: its arguments as on the command line, or a command and its metrics. Command lines are
+taken apart, with placeholders that there are, and no secret in them.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -26,11 +32,110 @@ from loadcell.model.message import Count, ForeignText, MessageCode
 from loadcell.model.metrics import find
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.workloads.tool import command as commands
-from loadcell.workloads.tool.command import Arguments, Command, Commands
 from loadcell.workloads.tool_runner import registry
-from loadcell.workloads.tool_runner.registry import TOOLS, Setting
-from loadcell.workloads.tool_runner.spec import ToolSpec
+from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool, placeholders
+from loadcell.workloads.tool_runner.spec import ToolSpec, placeholder_names
+
+TOOL_UNKNOWN_PLACEHOLDER = MessageCode("tool.unknown-placeholder", name=str, names=list)
+TOOL_NOT_SPLIT = MessageCode("tool.not-split", reason=ForeignText)
+TOOL_SECRET_ARGUMENT = MessageCode("tool.secret-argument", example=str)
+TOOL_EMPTY_COMMAND = MessageCode("tool.empty-command")
+TOOL_MISSING_PROGRAM = MessageCode("tool.missing-program", path=str)
+TOOL_NOT_EXECUTABLE = MessageCode("tool.not-executable", path=str)
+
+
+def check_places(texts: Iterable[str]) -> None:
+    """Raises SettingError for a placeholder that is never replaced."""
+    for name in placeholder_names(texts):
+        if name not in placeholders():
+            near = nearest(name, placeholders())
+            message = TOOL_UNKNOWN_PLACEHOLDER(
+                name=f"${{{name}}}", names=[f"${{{placeholder}}}" for placeholder in placeholders()]
+            )
+            raise SettingError(message, f"${{{near}}}" if near else None)
+
+
+def _right(command: Any) -> Any:
+    try:
+        words = registry.split(command)
+    except ValueError as error:
+        raise SettingError(TOOL_NOT_SPLIT(reason=error)) from None
+    if any("${env:" in word for word in words):
+        raise SettingError(TOOL_SECRET_ARGUMENT(example="env: {NAME: '${env:NAME}'}"))
+    check_places(words)
+    return command
+
+
+def _not_empty(command: Any) -> Any:
+    if not registry.split(command):
+        raise SettingError(TOOL_EMPTY_COMMAND())
+    return command
+
+
+def _as_written(command: object) -> object:
+    """A value that YAML reads as a number (`mbw: 64`), and a list as it comes from JSON."""
+    if isinstance(command, int | float) and not isinstance(command, bool):
+        return str(command)
+    return tuple(str(word) for word in command) if isinstance(command, list) else command
+
+
+def _several(commands: object) -> object:
+    """One command line is one command."""
+    return (
+        (commands,)
+        if isinstance(commands, str)
+        else tuple(commands)
+        if isinstance(commands, list)
+        else commands
+    )
+
+
+#: One line that is taken apart as a shell would, without running one; or a list of words.
+Arguments = Annotated[
+    str | tuple[str, ...],
+    BeforeValidator(_as_written, json_schema_input_type=str | int | list[str]),
+    AfterValidator(_right),
+]
+Command = Annotated[Arguments, AfterValidator(_not_empty)]
+#: One command line, or a list of several.
+Commands = Annotated[
+    tuple[Annotated[str, AfterValidator(_right), AfterValidator(_not_empty)], ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+]
+
+
+def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
+    """The arguments with the files among them found from the plan's directory.
+
+    Raises SettingError for one that is not there.
+    """
+    words = list(arguments)
+    for index, before, name in registry.files(tool, arguments):
+        if "${" in name or name == "-":
+            continue
+        file, at, weight = name.partition("@") if tool.weighted_files else (name, "", "")
+        path = (plan / Path(file).expanduser()).absolute()
+        if not path.is_file():
+            raise SettingError(tool.missing_file(path=path))
+        words[index] = f"{before}{path}{at}{weight}"
+    return words
+
+
+def program(words: list[str], plan: Path) -> list[str]:
+    """A command whose program is named by a path, found from the plan's directory.
+
+    Raises SettingError where it is not there.
+    """
+    first = words[0]
+    if "/" not in first or "${" in first:
+        return words
+    path = (plan / Path(first).expanduser()).absolute()
+    if not path.is_file():
+        raise SettingError(TOOL_MISSING_PROGRAM(path=path))
+    if not os.access(path, os.X_OK):
+        raise SettingError(TOOL_NOT_EXECUTABLE(path=path))
+    return [str(path), *words[1:]]
+
 
 Take = Literal["last", "first", "min", "max", "mean", "median", "sum"]
 
@@ -187,16 +292,16 @@ class ToolOptions(Options):
         if value is None:
             return value
         if name in TOOLS:
-            commands.placed(TOOLS[name], registry.split(value), plan)
+            placed(TOOLS[name], registry.split(value), plan)
         else:
             for text in [value] if name == COMMAND else value:
-                commands.program(registry.split(text), plan)
+                program(registry.split(text), plan)
         return value
 
     @field_validator("output")
     @classmethod
     def _names_places(cls, file: str | None) -> str | None:
-        commands.check_places([file or ""])
+        check_places([file or ""])
         return file
 
     @field_validator("env")
@@ -235,13 +340,11 @@ class ToolOptions(Options):
         if self.name is None:
             if self.program is not None:
                 raise SettingError(TOOL_PROGRAM_OF_COMMAND())
-            self._given = commands.program(registry.split(self.command or ()), self._plan)
+            self._given = program(registry.split(self.command or ()), self._plan)
         else:
             if self.read_as is not None:
                 raise SettingError(TOOL_READ_AS_OF_TOOL())
-            self._given = commands.placed(
-                TOOLS[self.name], registry.split(self._of(self.name) or ()), self._plan
-            )
+            self._given = placed(TOOLS[self.name], registry.split(self._of(self.name) or ()), self._plan)
         return self
 
     @model_serializer(mode="wrap")
@@ -270,7 +373,7 @@ class ToolOptions(Options):
 
     def others(self, which: str) -> list[list[str]]:
         """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
-        return [commands.program(registry.split(command), self._plan) for command in getattr(self, which)]
+        return [program(registry.split(command), self._plan) for command in getattr(self, which)]
 
     def section(self) -> JsonObject:
         """The section for the worker."""

@@ -19,9 +19,9 @@ from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
 from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.message import NO_OUTPUT, Count, ForeignText, Message, MessageCode
-from loadcell.workloads.tool_runner import events, registry, result
+from loadcell.workloads.tool_runner import registry, result
 from loadcell.workloads.tool_runner.child import Children, Ended, Output, TooMuchError
-from loadcell.workloads.tool_runner.events import Intervals, Say
+from loadcell.workloads.tool_runner.progress import Intervals, Say, phase
 from loadcell.workloads.tool_runner.registry import Tool, missing_program
 from loadcell.workloads.tool_runner.spec import Order, OrderError
 
@@ -79,7 +79,7 @@ class Course:
             about["version"] = version
         self._others(self.order.section.before)
         self._warm_up(say)
-        began = events.phase(say, "measure")
+        began = phase(say, "measure")
         used_s = _used_s()
         with contextlib.closing(Output(errors_apart=self._errors_apart)) as output:
             progress = None if self._read_as is None else self._read_as.progress
@@ -89,7 +89,7 @@ class Course:
             self._went_well(ended, self._words, output)
             values = self._figures(output, ended.wall_s)
         intervals.finish(values.reading.measured)
-        events.phase(say, "drain")
+        phase(say, "drain")
         self._others(self.order.section.after)
         total, parts = values.total, values.reading.measured
         about |= {"settings": dict(parts[0].settings), "parts": [part.title for part in parts]}
@@ -170,7 +170,7 @@ class Course:
         warmup_ns = self.order.load.warmup_ns
         if not warmup_ns:
             return
-        events.phase(say, "warmup")
+        phase(say, "warmup")
         slack_s = _WARMUP_SLACK_S if any(_DURATION in word for word in self._words) else 0.0
         with contextlib.closing(Output()) as output:
             ended = self._start(

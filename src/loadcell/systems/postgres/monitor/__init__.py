@@ -22,7 +22,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.units import Rate
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres.connection import POSTGRES_STATISTICS, Observed
-from loadcell.systems.postgres.monitor import queries, statements
+from loadcell.systems.postgres.monitor import queries, samples
 from loadcell.systems.postgres.monitor.queries import (
     APPLICATION,
     CONNECT_LIMIT_S,
@@ -88,7 +88,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
     tables: ClassVar[Mapping[str, SampleTable]] = {
         "waits": WAITS_TABLE,
         "io": IO_TABLE,
-        "statements": statements.TABLE,
+        "statements": samples.TABLE,
     }
 
     def __init__(
@@ -117,7 +117,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         self._pid: int | None = None
         self._ticks: dict[int, int] = {}
         self._statements_at: tuple[str, str] | None = None
-        self._statements_before: statements.Reading | None = None
+        self._statements_before: samples.Reading | None = None
 
     @property
     def interval_ns(self) -> int:
@@ -328,9 +328,9 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         for database in dict.fromkeys((self._database, observed.address.database, observed.database)):
             try:
                 with self._within(database) as session:
-                    home = statements.home(session)
+                    home = samples.home(session)
                     if home is not None:
-                        self._statements_before = statements.read(session, home, observed.database)
+                        self._statements_before = samples.read(session, home, observed.database)
                         self._statements_at = database, home
                         return
             except AnswerError as error:
@@ -345,9 +345,9 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             return []
         (database, home), observed = self._statements_at, self.context.observed
         with self._within(database) as session:
-            now = statements.read(session, home, observed.database)
-            rows = statements.top(self._statements_before, now, self.options.statements)
-            self._further["statements"] = statements.with_texts(session, home, observed.database, rows)
+            now = samples.read(session, home, observed.database)
+            rows = samples.top(self._statements_before, now, self.options.statements)
+            self._further["statements"] = samples.with_texts(session, home, observed.database, rows)
         return []
 
     @contextmanager
