@@ -198,10 +198,16 @@ PARTLY_DESCRIPTIVE = FindingCode(
 INTERVALS = FindingCode(
     "found.intervals", Subject.TRUST, "good", (Concern.TRUST, 140), count=Count, coverage_share=Share
 ).marked(unworded=("needed",))
+INTERVALS_UNSEEN = FindingCode(
+    "found.intervals.unseen", Subject.TRUST, "info", (Concern.TRUST, 140), count=Count, coverage_share=Share
+).marked(unworded=("needed",))
 INTERVALS_DEPENDENT = FindingCode(
     "found.intervals.dependent", Subject.TRUST, "caution", (Concern.TRUST, 105), count=Count,
     coverage_share=Share,
 ).marked(unworded=("needed",))  # fmt: skip
+INTERVALS_BY = {
+    "independent": INTERVALS, "unseen": INTERVALS_UNSEEN, "dependent": INTERVALS_DEPENDENT,
+}  # fmt: skip
 #: How many trials have a status.
 COUNTED = {status: MessageCode(f"count.{status}", count=Count) for status in STATUSES}
 
@@ -439,8 +445,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        code = INTERVALS_DEPENDENT if independence.dependent(treatments) else INTERVALS
-        yield code.finding(
+        yield INTERVALS_BY[independence.judge(treatments)].finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 
