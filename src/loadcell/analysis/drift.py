@@ -1,4 +1,4 @@
-"""Drift of the machine over a run: differences between blocks, and a trend of throughput.
+"""Drift of the machine over a run: differences between blocks, and a trend of throughput; scatter of repeats.
 
 Blocks hold every treatment once, so a block that is slower throughout is no effect. For the trend each trial
 is taken relative to its treatment's median, so that the order of treatments does not count.
@@ -19,11 +19,14 @@ from loadcell.model.message import Share
 from loadcell.stats import distributions, steady_state
 from loadcell.stats.additive import LEAST_NOISE
 from loadcell.stats.energy import Array
+from loadcell.stats.repeats import Repeats
 
 #: Significant differences of blocks are reported from this standard deviation between them (a share).
 NOTABLE_DRIFT = 0.02
 #: Significance level of the F test of blocks.
 DRIFT_LEVEL = 0.01
+#: Significance level of the scatter of one treatment, over all treatments (Bonferroni).
+SCATTER_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -104,3 +107,19 @@ def trend_findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
         return ()
     changed = abs(of_the_first(fitted.change, float(series.min() / series.mean())))
     return ((RUN_ROSE if fitted.change > 0 else RUN_FELL).finding(change_share=changed),)
+
+
+def scatter_widely(treatments: Sequence[Repeats], share: float) -> bool:
+    """True if repeats scatter by more than `share` on the whole, or significantly more in some treatment.
+
+    The largest of many coefficients of variation grows with their number: of 16 treatments that scatter by
+    3 %, one exceeds 5 % in two of three runs of three repeats.
+    """
+    squares = [
+        (repeats.spread**2, len(repeats.values) - 1) for repeats in treatments if repeats.spread is not None
+    ]
+    freedom = sum(values for _, values in squares)
+    return sum(square * values for square, values in squares) > share**2 * freedom or any(
+        distributions.chi_squared_tail(values * square / share**2, values) * len(squares) < SCATTER_LEVEL
+        for square, values in squares
+    )

@@ -415,7 +415,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         worst, most = max(spreads.items(), key=lambda item: item[1])
         yield (SPREAD if len(spreads) > 1 else SPREAD_ONE).finding(
             (worst.id,),
-            "caution" if most > WIDE_SPREAD else "info",
+            "caution" if drift.scatter_widely([item.throughput for item in spreads], WIDE_SPREAD) else "info",
             spread_share=median(spreads.values()),
             worst_share=most,
             treatment=worst.label,
