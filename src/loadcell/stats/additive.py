@@ -148,7 +148,7 @@ def _levene(sizes: Floats, fitted: Additive) -> Floats:
 
 def _members(places: Indices) -> Floats:
     """A column for each place, with 1 where a value is there (n, places)."""
-    return (places[:, None] == np.arange(int(places.max()) + 1)).astype(np.float64)
+    return np.asarray(places[:, None] == np.arange(int(places.max()) + 1), dtype=np.float64)
 
 
 def widened(freedom: int) -> float:
