@@ -168,7 +168,7 @@ def test_what_checks_noticed_is_grouped_by_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("repeats", "key"), [(1, "found.descriptive"), (5, "found.descriptive"), (6, "found.intervals")]
+    ("repeats", "key"), [(1, "found.descriptive"), (5, "found.descriptive"), (6, "found.intervals.unseen")]
 )
 def test_below_six_repeats_it_is_descriptive_only(repeats: int, key: str) -> None:
     analysis = analysis_of({"10": [100.0 + 5 * n % 7 for n in range(repeats)]})
@@ -227,5 +227,5 @@ def test_a_failure_that_strikes_a_statement_and_ends_its_transaction_is_one_fail
 
 
 def test_intervals_are_not_said_to_cover_more_than_they_do() -> None:
-    result = findings_by_code(analysis_of({"10": [100.0, 105, 103, 101, 104, 102]}))["found.intervals"]
+    result = findings_by_code(analysis_of({"10": [100.0, 105, 103, 101, 104, 102]}))["found.intervals.unseen"]
     assert result["coverage_share"] == 0.95

@@ -199,7 +199,8 @@ def repeated(count: int, spread: float = 0.01) -> dict[str, list[float]]:
 
 def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_trust_it() -> None:
     assert summary_of(analysis_of(repeated(6))) == [
-        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals", "found.spread",
+        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals.unseen",
+        "found.spread",
         "found.well",
         "found.lowest",
     ]  # fmt: skip
@@ -221,7 +222,7 @@ def test_two_levels_have_a_highest_and_no_curve() -> None:
 
 def test_one_level_has_its_figure() -> None:
     assert summary_of(analysis_of({"base": [100.0] * 6}, levels={"base": {}})) == [
-        "found.throughput", "found.intervals", "found.spread.one", "found.well",
+        "found.throughput", "found.intervals.unseen", "found.spread.one", "found.well",
     ]  # fmt: skip
 
 

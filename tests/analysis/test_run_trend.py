@@ -6,7 +6,8 @@ import pytest
 
 from analysis.runs import analysis_of
 from loadcell.analysis import drift
-from loadcell.analysis.drift import of_the_first
+from loadcell.analysis.drift import of_the_first, scatter_widely
+from loadcell.stats.repeats import summarise
 
 #: What a trial of the first block gives for each that one of the last does.
 FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]
@@ -30,3 +31,16 @@ def test_blocks_alike_are_no_trend() -> None:
         drift.trend_findings(analysis_of({"1": [100.0, 101, 99, 100], "2": [50.0, 51, 49, 50]}).treatments)
         == ()
     )
+
+
+def test_the_spread_is_wide_on_the_whole_or_where_one_treatment_is_wild() -> None:
+    quiet, loud, wild = ([100 - share, 100.0, 100 + share] for share in (2, 6, 20))
+    for values, expected in (
+        ([quiet] * 16, False),
+        ([*[quiet] * 15, loud], False),  # as the wildest of 16 may well be
+        ([*[quiet] * 15, wild], True),
+        ([loud], True),
+        ([loud] * 16, True),
+        ([[100.0]], False),
+    ):
+        assert scatter_widely([summarise(item) for item in values], 0.05) is expected

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loadcell.analysis.sweep import TukeyTest
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
 
 #: Strontium in five bodies of water, and weights of pigs by feed (Zar, *Biostatistical Analysis*).
@@ -74,3 +74,15 @@ def test_rows_that_no_blocks_join_are_not_called_different() -> None:
     test = TukeyTest(additive.fit(np.array([1, 1.1, 3, 3.11, 90, 90.1, 93, 93.12]), row, block))
     assert test.differ(0, 1)
     assert test.differ(0, 2) is False
+
+
+def test_what_the_scatter_of_two_rows_explains_is_no_difference() -> None:
+    """Two rows scatter ten times as much as six others, which make the pooled error too small for these."""
+    quiet = [[0.1, -0.1, 0.05, -0.05, 0.1, -0.1, 0.08, -0.08]] * 6
+    loud = [[1.0, -1.2, 0.9, -0.8, 1.1, -1.0, 1.2, -0.7], [1.9, -0.2, 1.8, 0.1, 2.0, -0.1, 2.1, 0.3]]
+    pooled, alone = one_block([*quiet, *loud]), one_block(loud)
+    assert alone.differ(0, 1) is False
+    assert pooled.least_difference is not None
+    assert abs(np.diff(pooled.fitted.rows[6:])[0]) > pooled.least_difference * np.sqrt(2 / 8)
+    assert pooled.differ(6, 7) is False
+    assert one_block([*quiet, [value + 1 for value in quiet[0]], loud[0]]).differ(0, 6)

@@ -78,7 +78,7 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
         written(Shape(factors={}, repeats=6)),
         [
             "found.throughput",
-            "found.intervals",
+            "found.intervals.unseen",
             "found.spread.one",
             "found.steady.too-short",
             "found.well.expected",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import levene
 
 from loadcell.stats import additive
 
@@ -107,3 +108,22 @@ def test_draws_scatter_as_means_of_repeats_do_and_wider_where_little_is_known() 
     few = additive.fit(chance.normal(0, 0.1, 4), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     assert few.freedom == 1
     assert few.inflation > 2 * 6
+
+
+def test_levenes_test_is_scipys_where_rows_share_one_block() -> None:
+    chance = np.random.default_rng(3)
+    table = chance.normal(0, [[1.0], [1.5], [2.0]], (3, 12))
+    row = np.repeat(np.arange(3), 12)
+    fitted = additive.fit(table.ravel(), row, np.zeros(36, dtype=np.int64))
+    assert additive.scatter_p(fitted) == pytest.approx(levene(*table, center="mean").pvalue)
+    assert additive.row_variances(fitted) == pytest.approx(table.var(axis=1, ddof=1))
+
+
+@pytest.mark.parametrize(("rows", "blocks", "missing"), [(8, 3, 0), (8, 3, 2), (5, 5, 0)])
+def test_few_values_of_one_scatter_seldom_seem_to_differ_in_it(rows: int, blocks: int, missing: int) -> None:
+    """By the F distribution 12 % of tables of eight rows and three blocks would be below 5 %."""
+    row, block = (places.ravel()[missing:] for places in np.indices((rows, blocks)))
+    chance = np.random.default_rng(4)
+    p = [additive.scatter_p(additive.fit(chance.normal(size=row.size), row, block)) for _ in range(300)]
+    assert np.mean(np.array(p) < 0.05) <= 0.08
+    assert np.mean(np.array(p) < 0.5) == pytest.approx(0.5, abs=0.09)

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
+from analysis.runs import run_of
+from loadcell.analysis.history import METRICS, Run, history
 from loadcell.stats.change_points import by_permutation, by_t_test, by_windows
 from loadcell.stats.energy import Array
 from truth.assertions import at_least, at_most
@@ -168,3 +170,26 @@ def test_dependent_runs_seldom_show_a_change(correlation: float, most: float, ru
     at_most(
         f"{runs} runs correlated by {correlation} with the one before: a change is seen", seen / 500, most
     )
+
+
+@pytest.mark.parametrize("runs", [10, 30])
+def test_a_history_of_many_treatments_seldom_shows_a_change(runs: int) -> None:
+    """With 1 % for each of 16 treatments, 8 % of histories would show one."""
+    chance, seen, latest = np.random.default_rng(25), 0, 0
+    record, _ = run_of({str(name): [100.0] for name in range(16)})
+    for _ in range(200):
+        timeline = history(
+            [
+                Run(
+                    f"run-{n}", f"2026-03-{n + 1:02d}", "finished", record, (), {},
+                    {str(name): float(chance.normal(100, 2)) for name in range(16)},
+                    {str(name): 1 for name in range(16)},
+                )
+                for n in range(runs)
+            ],
+            METRICS["throughput"],
+        )  # fmt: skip
+        seen += bool(timeline.events)
+        latest += bool(timeline.latest)
+    at_most(f"16 treatments, {runs} runs of one level: a change is seen in any", seen / 200, 0.02)
+    at_most(f"16 treatments, {runs} runs of one level: the last run is called out in any", latest / 200, 0.03)

@@ -12,6 +12,7 @@ from loadcell.analysis import (
     effects_findings,
     flames,
     groups,
+    independence,
     open_loop,
     recommend,
     saturation,
@@ -196,10 +197,16 @@ PARTLY_DESCRIPTIVE = FindingCode(
 INTERVALS = FindingCode(
     "found.intervals", Subject.TRUST, "good", (Concern.TRUST, 140), count=Count, coverage_share=Share
 ).marked(unworded=("needed",))
+INTERVALS_UNSEEN = FindingCode(
+    "found.intervals.unseen", Subject.TRUST, "info", (Concern.TRUST, 140), count=Count, coverage_share=Share
+).marked(unworded=("needed",))
 INTERVALS_DEPENDENT = FindingCode(
     "found.intervals.dependent", Subject.TRUST, "caution", (Concern.TRUST, 105), count=Count,
     coverage_share=Share,
 ).marked(unworded=("needed",))  # fmt: skip
+INTERVALS_BY = {
+    "independent": INTERVALS, "unseen": INTERVALS_UNSEEN, "dependent": INTERVALS_DEPENDENT,
+}  # fmt: skip
 #: How many trials have a status.
 COUNTED = {status: MessageCode(f"count.{status}", count=Count) for status in STATUSES}
 
@@ -407,7 +414,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         worst, most = max(spreads.items(), key=lambda item: item[1])
         yield (SPREAD if len(spreads) > 1 else SPREAD_ONE).finding(
             (worst.id,),
-            "caution" if most > WIDE_SPREAD else "info",
+            "caution" if drift.scatter_widely([item.throughput for item in spreads], WIDE_SPREAD) else "info",
             spread_share=median(spreads.values()),
             worst_share=most,
             treatment=worst.label,
@@ -437,8 +444,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        code = INTERVALS_DEPENDENT if drift.dependent(treatments) else INTERVALS
-        yield code.finding(
+        yield INTERVALS_BY[independence.judge(treatments)].finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 

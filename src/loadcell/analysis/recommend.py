@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loadcell.analysis import sweep
+from loadcell.analysis import tukey
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout, asked
-from loadcell.analysis.sweep import TreatmentTest, speed_of
+from loadcell.analysis.sweep import speed_of
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.analysis.tukey import TreatmentTest
 from loadcell.model.message import Count, Factor, Message, MessageCode, Milliseconds, Rate, Severity, Share
 
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
@@ -31,7 +32,7 @@ class Best:
     """The treatment with the highest median throughput among those measured.
 
     `lowest` has the lowest median; `tied` are treatments that do not differ significantly from the best one
-    (`sweep.tukey_test`). `factor` is the key of a numeric factor, the others fixed, and `last` the highest
+    (`tukey`). `factor` is the key of a numeric factor, the others fixed, and `last` the highest
     level tried; `at_edge` is true where the best treatment has that level.
     """
 
@@ -62,7 +63,7 @@ def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
     if not measured:
         return None
     best = max(measured, key=_throughput)
-    speeds = sweep.tukey_test(measured, speed_of)
+    speeds = tukey.of(measured, speed_of)
     line = _line_through(best, measured, layout)
     tried = _line_through(best, treatments, layout)
     return Best(
@@ -143,8 +144,8 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
     lowest = min(measured, key=_speed)
     above = _above(choice, treatments, layout)
-    speeds = sweep.tukey_test(measured, speed_of)
-    tails = None if tail is None else sweep.tukey_test(measured, partial(_positive, tail))
+    speeds = tukey.of(measured, speed_of)
+    tails = None if tail is None else tukey.of(measured, partial(_positive, tail))
     # Where none is beaten, by what was chosen or by the fastest, all are alike to the fastest.
     founded = len(sound) < 2 or any(
         _beaten(item, rival, tail, speeds, tails) for rival in (choice, best) for item in sound

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from loadcell.analysis import usl
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.recommend import NEARLY
-from loadcell.analysis.sweep import Sweep, TukeyTest, sweeps
+from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.analysis.usl import FEWEST_LOADS, Usl
 from loadcell.model.message import (
     Argument,

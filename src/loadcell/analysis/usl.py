@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis.sweep import Sweep, TukeyTest
+from loadcell.analysis.sweep import Sweep
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, Additive, Floats
 

@@ -102,6 +102,55 @@ class Additive:
         return float(np.sqrt(max(0.0, variance)))
 
 
+#: Values of a row from which the F distribution describes Levene's statistic; draws where rows have fewer,
+#: and the most values that are drawn.
+_ENOUGH, _DRAWS, _SEED, _LARGE = 8, 499, 1960, 2000
+
+
+def row_variances(fitted: Additive) -> Floats:
+    """Variance of one value of each row (R,), from its residuals alone; NaN for a row of one value.
+
+    The degrees of freedom are shared out by the number of values of each row.
+    """
+    spare = fitted.counts - 1
+    squares = np.bincount(fitted.row, fitted.residuals**2, len(fitted.counts))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(spare > 0, squares / (fitted.freedom * spare / spare.sum()), np.nan))
+
+
+def scatter_p(fitted: Additive) -> float:
+    """The probability that rows of one scatter differ in it as far as these: Levene's test (1960).
+
+    Its statistic is the F of rows on the sizes of residuals, which one disturbed value moves less than
+    squares. The few residuals of a row depend on each other, so with few values the statistic is compared
+    with those of normal noise in the same places.
+    """
+    measured = float(_levene(np.abs(fitted.residuals)[None], fitted)[0])
+    if not np.isfinite(measured):
+        return 1.0
+    if fitted.counts.min() >= _ENOUGH or len(fitted.residuals) > _LARGE:
+        return distributions.f_tail(measured, len(fitted.counts) - 1, fitted.freedom)
+    noise = np.random.default_rng(_SEED).normal(size=(_DRAWS, len(fitted.residuals)))
+    columns = np.concatenate([_members(fitted.row), _members(fitted.block)], axis=1)
+    noise -= (columns @ (np.linalg.pinv(columns) @ noise.T)).T
+    return float((1 + (_levene(np.abs(noise), fitted) >= measured).sum()) / (1 + _DRAWS))
+
+
+def _levene(sizes: Floats, fitted: Additive) -> Floats:
+    """The F of rows on sizes of residuals (B, n), for each of B."""
+    rows = len(fitted.counts)
+    means = sizes @ _members(fitted.row) / fitted.counts
+    between = (fitted.counts * (means - sizes.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / (rows - 1)
+    within = ((sizes - means[:, fitted.row]) ** 2).sum(axis=1) / fitted.freedom
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(between / within)
+
+
+def _members(places: Indices) -> Floats:
+    """A column for each place, with 1 where a value is there (n, places)."""
+    return np.asarray(places[:, None] == np.arange(int(places.max()) + 1), dtype=np.float64)
+
+
 def widened(freedom: int) -> float:
     """By how much wider an interval is whose variance is known from `freedom` degrees of freedom only."""
     return distributions.t_quantile(COVERAGE, freedom) / _NORMAL

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri, fdtrc, gammaln, ndtr, stdtr, stdtrit
+from scipy.special import chdtrc, chdtri, fdtrc, gammaln, ndtr, stdtr, stdtrit
 
 __all__ = ["dunnett_quantile", "f_tail", "range_quantile", "stdtr", "stdtrit", "t_quantile"]
 
@@ -39,6 +39,11 @@ def f_tail(f: float, above: int, below: int) -> float:
     chance.
     """
     return float(fdtrc(above, below, f)) if f > 0 else 1.0
+
+
+def chi_squared_tail(value: float, freedom: int) -> float:
+    """The probability that chi squared with these degrees of freedom is `value` or more by chance."""
+    return float(chdtrc(freedom, value))
 
 
 def t_quantile(share: float, freedom: int) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analysis.compare.simulated_runs import drifting, levels_of, record, run_of, runs_of
-from loadcell.analysis import sweep
+from loadcell.analysis import tukey
 from loadcell.analysis.compare import findings, sides
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
 from loadcell.analysis.compare.metrics import METRICS, CannotCompareError, Verdict, named
@@ -292,7 +292,7 @@ def test_a_ranking_separates_the_same_treatments_as_the_report() -> None:
         comparison = compare(sides.levels(run, records), cross_checks=0)
         groups = {figures_of.index: set(figures_of.groups) for figures_of in comparison.ranking}
         reported = list(treatments(run, of_run(run, records)))
-        test = sweep.tukey_test(reported, lambda trial: trial.throughput_per_s)
+        test = tukey.of(reported, lambda trial: trial.throughput_per_s)
         for first, other in combinations(range(4), 2):
             assert test.differ(reported[first], reported[other]) == (not groups[first] & groups[other])
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.sweep import TukeyTest
 from loadcell.analysis.trials import Trial
+from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
 from loadcell.stats.two_samples import Array
 
