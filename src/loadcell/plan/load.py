@@ -12,8 +12,7 @@ from typing import Literal
 
 from loadcell.model import metrics
 from loadcell.model.message import MessageCode
-from loadcell.plan import groups, search_requests, secrets
-from loadcell.plan.arrange import Arrangement, arrange
+from loadcell.plan import groups, search, secrets
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, read_factors
 from loadcell.plan.model import DesignName, Head, Limits, OrderName, Resolved
@@ -26,7 +25,7 @@ from loadcell.plan.profile import CpuProfile, read_profile, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
 from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
-from loadcell.plan.treatment import Table, Treatment
+from loadcell.plan.treatment import Arrangement, Table, Treatment, arrange
 
 ALLOWED_EXPECTATIONS = MessageCode("allowed.expectations")
 ALLOWED_EXPECTATION_TEXT = MessageCode("allowed.expectation-text")
@@ -217,7 +216,7 @@ def _too_few_requests(plan: LoadedPlan, root: Keys) -> Problem | None:
     if plan.search is None:
         return None
     for index in range(0, plan.treatment_count, len(plan.search.labels)):
-        message = search_requests.too_few(plan.search, plan.treatment(index).resolved.load)
+        message = search.too_few(plan.search, plan.treatment(index).resolved.load)
         if message is not None:
             node = at(root, ("design", "search"))
             mark = node.mark_of("between") if isinstance(node, Keys) else root.mark

@@ -13,7 +13,7 @@ from signal import Signals
 from loadcell.linux import process as supervision
 from loadcell.linux import sessions
 from loadcell.model.message import MessageCode
-from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
 
 ACCOUNT_NO_NAME = MessageCode("account.no-name", uid=str)
