@@ -31,8 +31,8 @@ from loadcell.report import host as host_report
 from loadcell.report import texts
 from loadcell.report.hosts import gather as machines
 from loadcell.report.hosts import page
-from loadcell.report.render import terminal
 from loadcell.report.render import json as report_json
+from loadcell.report.render import terminal
 from loadcell.report.sections import reproduce
 from loadcell.store import find as run_finder
 from loadcell.store import layout
