@@ -31,11 +31,11 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import counted_rate
 from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
-from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import Count, MessageCode
 from loadcell.monitors import host
 

@@ -75,8 +75,6 @@ _SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
-#: fio's percentiles by their rank as text, and the record's keys.
-_RANKS = _RANKS
 
 
 def read(lines: Iterable[str]) -> Reading:

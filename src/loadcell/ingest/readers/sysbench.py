@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcell.ingest import columns, totals
+from loadcell.ingest import checks, columns
 from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Interval,
@@ -21,11 +21,11 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import THROUGHPUT, printed_total
 from loadcell.ingest.printed_numbers import integer, milliseconds, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.text import Output, Table, lines, stretches
-from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_SYSBENCH = MessageCode("output.sysbench")
@@ -367,7 +367,7 @@ class _Execution:
             printed.append(PrintedTotal("reads + writes + fsyncs", sum(rates), THROUGHPUT))
         if self.events is not None:
             printed.append(PrintedTotal("total number of events", self.events, "succeeded"))
-        printed.append(PrintedTotal("per second", rate, totals.INTERVALS))
+        printed.append(PrintedTotal("per second", rate, checks.INTERVALS))
         return Measured(
             self.kind, self.unit, rate, count, sum(self.errors.values()), self.duration_s, self.threads,
             self.response, self.figures, self.settings, self.errors, self.intervals, printed=tuple(printed),
@@ -383,7 +383,7 @@ class _Execution:
         return Measured(
             self.kind, self.unit, rate, done, sum(self.errors.values()), self.duration_s, self.threads,
             _merged(stretches), {}, self.settings, self.errors, self.intervals,
-            printed=(PrintedTotal("per second", rate, totals.INTERVALS),),
+            printed=(PrintedTotal("per second", rate, checks.INTERVALS),),
         )  # fmt: skip
 
 
