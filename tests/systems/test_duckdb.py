@@ -14,8 +14,7 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
-from loadcell.execution.load_order import LoadOrder
+from loadcell.execution.executor import LoadError, LoadHooks, LoadOrder, WorkerExecutor
 from loadcell.model.json import document
 from loadcell.model.load_result import LoadResult
 from loadcell.plan.affinity import Pin

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadcell.execution import disturbances as neighbours
+from loadcell.execution import machine_watch as neighbours
 from loadcell.execution.executor import Executor
 from loadcell.execution.interrupts import Interrupts
 from loadcell.execution.progress import Progress
@@ -31,7 +31,7 @@ class RunContext:
     progress: Progress
     secret: Callable[[str], str]
     lines: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
-    neighbours: Callable[[], list[int]] = neighbours.look
+    neighbours: Callable[[], list[int]] = neighbours.other_runs
     monotonic_ns: Callable[[], int] = time.monotonic_ns
     root: Path = Path("/")
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))

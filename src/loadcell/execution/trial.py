@@ -13,19 +13,17 @@ from typing import Any
 from loadcell.design.order import Trial
 from loadcell.execution import affinity, checks, machine_watch, profiling
 from loadcell.execution.context import RunContext
-from loadcell.execution.executor import LoadHooks
-from loadcell.execution.failures import (
+from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
+from loadcell.execution.load_watch import LoadWatch
+from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
+    failures_wanted,
     most_requests_failed,
     nothing_ended,
-    wanted,
 )
-from loadcell.execution.load_order import data_order, load_order, load_threads, trial_seed
-from loadcell.execution.load_watch import LoadWatch
 from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
-from loadcell.execution.record import metrics, with_result
-from loadcell.execution.server_checks import server_calls, server_counters
+from loadcell.execution.record import metrics, server_calls, server_counters, with_result
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.json import JsonObject, document
@@ -249,7 +247,7 @@ class TrialRun:
             raise TrialEndedError(Status.FAILED, silence)
         failure = all_requests_failed(self._record, self._protocol)
         failure = failure or most_requests_failed(self._record, self._protocol)
-        if failure is not None and not wanted(self._resolved.expect, metrics(self._record)):
+        if failure is not None and not failures_wanted(self._resolved.expect, metrics(self._record)):
             raise TrialEndedError(Status.FAILED, failure)
         if (memory := target.examine()) is not None:
             self._record = replace(self._record, memory=memory)

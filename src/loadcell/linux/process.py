@@ -1,8 +1,11 @@
-"""Child processes: supervised servers, line readers of their output, and death signals.
+"""Child processes: supervised servers, line readers of their output, death signals, and an environment.
 
 A child of loadcell never outlives it: the kernel sends it a signal when the *thread* that started it ends
 (prctl(2), PR_SET_PDEATHSIG), so a supervised process is started by a thread that lives as long as the process
 does.
+
+The variables of this process may hold passwords that a plan refers to, and /proc shows them to every process
+of the same user: a child that needs no secret gets the other variables only.
 """
 
 from __future__ import annotations
@@ -260,3 +263,18 @@ class SupervisedProcess:
             self._thread.join(timeout=5)
         self._process = self._thread = None
         return killed
+
+
+_NAMES = frozenset({
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "DEBUGINFOD_URLS", "LLVM_PROFILE_FILE",
+})  # fmt: skip
+_BEGINNINGS = ("LC_", "PYTHON", "JAVA_HOME", "JAVA_OPTS", "RUST_BACKTRACE", "COVERAGE_")
+
+
+def plain_environment() -> dict[str, str]:
+    """Variables of this process that a child without a need for secrets gets."""
+    return {
+        name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_BEGINNINGS)
+    }

@@ -1,7 +1,7 @@
 """Client programs of MariaDB and MySQL: the variables of their C client library."""
 
-from loadcell.model.client_programs import OF_DATABASES, ClientPrograms, declare
 from loadcell.model.extensions import MYSQL
+from loadcell.model.tools import OF_DATABASES, ClientPrograms, declare
 
 declare(
     ClientPrograms(

@@ -1,7 +1,7 @@
 """Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host."""
 
-from loadcell.model.client_programs import OF_DATABASES, ClientPrograms, declare
 from loadcell.model.extensions import POSTGRES
+from loadcell.model.tools import OF_DATABASES, ClientPrograms, declare
 
 declare(
     ClientPrograms(
