@@ -24,7 +24,7 @@ from unittest.mock import patch
 from click.testing import CliRunner, Result
 
 import campaigns
-from loadcell.cli import language, main
+from loadcell.cli import crash, main
 from loadcell.model.message import Message, as_written
 
 #: Exit status of a batch after which cases remain.
@@ -83,7 +83,7 @@ def call(*arguments: str | Path) -> Result:
         return as_written("")
 
     began = time.monotonic()
-    with patch.object(language, "saved", remember):
+    with patch.object(crash, "saved", remember):
         result = CliRunner().invoke(main, words)
     taken_s = time.monotonic() - began
     called = f"loadcell {' '.join(words)}"

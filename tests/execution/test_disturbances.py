@@ -296,8 +296,8 @@ class TestNeighbours:
 
     def other(self) -> subprocess.Popen[bytes]:
         code = (
-            "import sys, time; from loadcell.execution import disturbances\n"
-            "with disturbances.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+            "import sys, time; from loadcell.execution import machine_watch\n"
+            "with machine_watch.named(sys.argv[1]): print(flush=True); time.sleep(60)"
         )
         process = subprocess.Popen(
             [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE

@@ -1,23 +1,15 @@
-"""Errors and other messages of a command in the language that its option --lang names, English without one.
-
-An error that loadcell did not expect is saved with its trace.
-"""
+"""The language of a command's messages: what its option --lang names, English without one."""
 
 from __future__ import annotations
 
 import errno
-import sys
-import tempfile
-import traceback
 from collections.abc import Iterable
 from functools import reduce
 
 import click
 
-from loadcell import __version__
 from loadcell.cli import messages, streams
 from loadcell.model import message
-from loadcell.model.message import Message
 from loadcell.plan import problems
 from loadcell.report import texts
 
@@ -87,18 +79,3 @@ def _of_message(error: message.Message) -> click.ClickException:
     return click.ClickException(
         written(messages.ERROR_WITH_REMEDY(error=error, remedy=remedy) if remedy else error)
     )
-
-
-def saved(error: BaseException) -> Message:
-    """Save the error with its trace in a temporary file; return the line that tells a user of both."""
-    story = "".join(traceback.format_exception(error))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="loadcell-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
-        ) as file:
-            file.write(f"loadcell {__version__}, Python {sys.version}\n\n{story}")
-        trace = messages.TRACE_SAVED(path=file.name)
-    except OSError:
-        trace = messages.TRACE_LOST()
-    text = " ".join(str(error).split())[:200]
-    return messages.LOADCELL_FAULT(kind=type(error).__name__, text=text, trace=trace)

@@ -10,9 +10,8 @@ from typing import Any
 
 from loadcell.execution import machine_watch as concurrent
 from loadcell.execution.checks import SAMPLING_GAP_LIMIT_S, Covered
-from loadcell.execution.context import RunContext
+from loadcell.execution.context import Phases, RunContext
 from loadcell.execution.machine_watch import DisturbanceWatch, Machine, workers
-from loadcell.execution.phases import Phases
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import (

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loadcell.execution.context import PHASES
 from loadcell.execution.interrupts import EXIT_INTERRUPTED
-from loadcell.execution.phases import PHASES
 from loadcell.model.engine_messages import failure_remedy, load_failure
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, RunVerdict

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, checks, machine_watch, profiling
-from loadcell.execution.context import RunContext
+from loadcell.execution import affinity, checks, machine_watch, trial_source
+from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
 from loadcell.execution.load_watch import LoadWatch
 from loadcell.execution.outcome import (
@@ -22,7 +22,6 @@ from loadcell.execution.outcome import (
     most_requests_failed,
     nothing_ended,
 )
-from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import metrics, server_calls, server_counters, with_result
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
@@ -180,7 +179,7 @@ class TrialRun:
             is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
             self._target_here = roots if is_identified else None
             try:
-                with profiling.profiling(self.sampler, target, self.writer.output):
+                with trial_source.profiling(self.sampler, target, self.writer.output):
                     hooks = self._hooks(limit_s, self._on_event)
                     if (sampler := self.sampler) is not None and target.in_worker:
                         hooks = replace(hooks, on_start=lambda pid: sampler.attach([pid], by_thread=True))

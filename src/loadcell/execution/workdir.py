@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import SubprocessError
 
-from loadcell.linux import owned_directories, procfs, sessions
-from loadcell.linux.owned_directories import HOME as HOME
-from loadcell.linux.owned_directories import abandoned, is_abandoned
-from loadcell.linux.owned_directories import make as make
+from loadcell.linux import procfs, remains
 from loadcell.linux.process import plain_environment
+from loadcell.linux.remains import HOME as HOME
+from loadcell.linux.remains import abandoned, is_abandoned
+from loadcell.linux.remains import make_directory as make_directory
 from loadcell.systems.shared.disk_image import undo_below
 
 #: Frees what a run holds outside its directory.
@@ -40,7 +40,7 @@ def remove(path: Path, release: Release = _nothing, log: Log = _nothing) -> bool
     try:
         release(path)
         if undo_below(path):
-            owned_directories.remove(path)
+            remains.remove_directory(path)
             return True
     except (OSError, SubprocessError) as error:
         log(f"left {path} to a later run: {error}")
@@ -59,7 +59,7 @@ def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -
         return swept
     for path in paths:
         for target in path.glob("*/"):
-            sessions.end_recorded(target)
+            remains.end_recorded(target)
     busy = _working_directories()
     for path in paths:
         used = any(directory == path or path in directory.parents for directory in busy)
@@ -119,6 +119,6 @@ def guarded(home: Path) -> Iterator[None]:
 def sweep_after_kill(home: Path, release: Callable[[Path], None]) -> None:
     """Sweep what dead runs left, as soon as their servers have ended."""
     deadline = time.monotonic() + _LIMIT_S
-    while owned_directories.abandoned(home) and time.monotonic() < deadline:
+    while remains.abandoned(home) and time.monotonic() < deadline:
         sweep(home, release)
         time.sleep(_POLL_S)

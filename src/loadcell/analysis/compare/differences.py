@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from loadcell.analysis.systems import target_name
-from loadcell.model.difference import differences as value_differences
-from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RunRecord, written
+from loadcell.model.run_record import differences as value_differences
 from loadcell.model.trial_record import TrialRecord
 
 CHANGED = MessageCode("compare.changed", after=str, before=str, path=str)

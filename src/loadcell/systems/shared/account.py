@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import Signals
 
 from loadcell.linux import process as supervision
-from loadcell.linux import sessions
+from loadcell.linux import remains
 from loadcell.model.message import MessageCode
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
@@ -71,12 +71,12 @@ class Account:
             errors="replace",
             start_new_session=True,
         )
-        session = sessions.Session.of(process.pid)
+        session = remains.Session.of(process.pid)
         with process:
             try:
                 output, _ = process.communicate(timeout=limit_s)
             except BaseException:
-                sessions.end(session)
+                remains.end_session(session)
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 
