@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.execution.load_order import GroupOrder, LoadOrder
+from loadcell.execution.executor import GroupOrder, LoadOrder
 
 #: Defaults by dotted path, where `*` stands for any key or index; the engine's own tests use them, too.
 DEFAULTS: dict[str, dict[str, Any]] = json.loads(

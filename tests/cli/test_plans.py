@@ -8,7 +8,7 @@ import pytest
 
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.plan.ready import ready_plans
+from loadcell.cli.arguments import ready_plans
 
 
 def test_ready_made_plans_are_listed_with_their_size() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.execution.load_order import data_order
+from loadcell.execution.executor import data_order
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.systems.base import ServerEndpoint

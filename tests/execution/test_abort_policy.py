@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from loadcell.analysis.findings import given_up
-from loadcell.execution.failures import AFTER, should_abort
+from loadcell.execution.outcome import AFTER, should_abort
 from loadcell.execution.runner import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
 from loadcell.model.run_record import RunRecord

@@ -8,8 +8,8 @@ import pytest
 
 from loadcell.execution.affinity import Pinning
 from loadcell.model.load_result import Pinned
+from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.affinity_check import Pins
-from loadcell.plan.topology import ANYWHERE, Pin
 
 
 class Processes:

@@ -12,7 +12,7 @@ import pytest
 
 from execution.world import PLAN, World
 from loadcell.analysis import error_codes
-from loadcell.execution.failures import all_requests_failed, wanted
+from loadcell.execution.outcome import all_requests_failed, failures_wanted
 from loadcell.model.trial_record import Counts, ErrorRecord, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 from loadcell.report.texts import Texts
@@ -130,12 +130,12 @@ def test_a_plan_that_wants_failures_is_met_by_them(tmp_path: Path, expression: s
 )
 def test_a_bound_that_failures_happen_to_keep_does_not_want_them(expression: str) -> None:
     values = {"errors": 50.0, "error_rate": 1.0, "throughput": 0.0}
-    assert not wanted([Expectation.parse(expression)], values)
+    assert not failures_wanted([Expectation.parse(expression)], values)
 
 
 def test_what_a_client_group_is_to_fail_at_is_wanted_too() -> None:
     expected = Expectation.parse("writers.errors > 0", groups=["writers"])
-    assert wanted([expected], {"writers.errors": 3.0})
+    assert failures_wanted([expected], {"writers.errors": 3.0})
 
 
 def record(*errors: ErrorRecord, **totals: Any) -> TrialRecord:

@@ -21,7 +21,7 @@ from loadcell.cli import run as run_command
 from loadcell.execution import context, workdir
 from loadcell.execution.interrupts import NOTHING_LEFT
 from loadcell.report import publish
-from loadcell.store import csv_tables
+from loadcell.store import trial_files
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from loadcell.store.write import RunWriter
@@ -180,6 +180,6 @@ def test_csv_is_read_without_a_place_for_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "full"))
-    frame = csv_tables.read_csv(b"t_s,name\n1.5,a\n", {"name"})
+    frame = trial_files.read_csv(b"t_s,name\n1.5,a\n", {"name"})
     assert frame is not None
     assert len(frame) == 1

@@ -17,10 +17,9 @@ import pytest
 
 from execution.world import World, figures, interval, load, times
 from frame_values import values
-from loadcell.execution import checks, disturbances
-from loadcell.execution.disturbances import DisturbanceWatch
-from loadcell.execution.record import interval_rows
-from loadcell.execution.server_checks import server_counters
+from loadcell.execution import checks, machine_watch
+from loadcell.execution.machine_watch import DisturbanceWatch
+from loadcell.execution.record import interval_rows, server_counters
 from loadcell.model.json import convert
 from loadcell.model.load_result import LoadResult, read_event
 from loadcell.model.trial_record import Lifetime
@@ -297,8 +296,8 @@ class TestNeighbours:
 
     def other(self) -> subprocess.Popen[bytes]:
         code = (
-            "import sys, time; from loadcell.execution import disturbances\n"
-            "with disturbances.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+            "import sys, time; from loadcell.execution import machine_watch\n"
+            "with machine_watch.named(sys.argv[1]): print(flush=True); time.sleep(60)"
         )
         process = subprocess.Popen(
             [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE
@@ -308,27 +307,27 @@ class TestNeighbours:
         return process
 
     def test_another_run_is_seen_as_long_as_it_lives_however_it_dies(self) -> None:
-        assert disturbances.look(name=self.NAME) == []
+        assert machine_watch.other_runs(name=self.NAME) == []
         process = self.other()
         try:
-            assert disturbances.look(name=self.NAME) == [process.pid]
-            assert disturbances.described(process.pid) == f"process {process.pid}, plan my-plan.yaml"
+            assert machine_watch.other_runs(name=self.NAME) == [process.pid]
+            assert machine_watch.described(process.pid) == f"process {process.pid}, plan my-plan.yaml"
         finally:
             process.kill()
             process.communicate()
-        assert disturbances.look(name=self.NAME) == []
+        assert machine_watch.other_runs(name=self.NAME) == []
 
     def test_a_run_does_not_see_itself_and_gives_its_name_back(self) -> None:
         before = Path("/proc/self/comm").read_text()
-        with disturbances.named(self.NAME):
+        with machine_watch.named(self.NAME):
             assert Path("/proc/self/comm").read_text() == self.NAME + "\n"
-            assert disturbances.look(name=self.NAME) == []
+            assert machine_watch.other_runs(name=self.NAME) == []
         assert Path("/proc/self/comm").read_text() == before
 
     def test_both_runs_hear_of_each_other_and_write_it_down(self, tmp_path: Path) -> None:
         world = World()
         process = self.other()
-        world.neighbours = lambda: disturbances.look(name=self.NAME)
+        world.neighbours = lambda: machine_watch.other_runs(name=self.NAME)
         try:
             ended = world.run(tmp_path)
         finally:
@@ -343,7 +342,7 @@ class TestNeighbours:
 
 
 def test_the_name_that_runs_bear_fits_the_kernel() -> None:
-    assert len(disturbances.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"
+    assert len(machine_watch.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"
 
 
 @pytest.mark.parametrize("intruder", ["other (process 1 on elsewhere)", None])

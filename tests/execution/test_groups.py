@@ -13,7 +13,7 @@ import pytest
 
 from execution.live import loadcell
 from loadcell.execution import checks
-from loadcell.execution.load_order import group_threads, load_order
+from loadcell.execution.executor import group_threads, load_order
 from loadcell.model.load_result import (
     ClientResult,
     Distribution,

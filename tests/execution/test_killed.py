@@ -18,7 +18,7 @@ import pytest
 
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
-from loadcell.linux import procfs, sessions
+from loadcell.linux import procfs, remains
 from loadcell.linux.process import SupervisedProcess
 from servers import PostgresServer
 
@@ -131,10 +131,10 @@ def test_ctrl_c_twice_ends_at_once_and_still_leaves_nothing_behind(tmp_path: Pat
 
 
 def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> None:
-    mine = workdir.make("living", tmp_path)
-    dead = workdir.make("dead", tmp_path)
+    mine = workdir.make_directory("living", tmp_path)
+    dead = workdir.make_directory("dead", tmp_path)
     (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
-    reused = workdir.make("reused", tmp_path)
+    reused = workdir.make_directory("reused", tmp_path)
     (reused / "owner.json").write_text(json.dumps({"pid": os.getpid(), "pid_start_time": 1, "run": "reused"}))
     assert sorted(workdir.sweep(tmp_path)) == ["dead", "reused"]
     assert mine.is_dir()
@@ -142,7 +142,7 @@ def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", [".old-1-2", f".new-{2**22 + 1}-1-abc"])
 def test_a_directory_whose_making_or_removal_was_killed_is_swept(tmp_path: Path, name: str) -> None:
-    mine = workdir.make("living", tmp_path)
+    mine = workdir.make_directory("living", tmp_path)
     making = mine.with_name(f".new-{os.getpid()}-{procfs.started(os.getpid())}-abc")
     making.mkdir()
     remainder = mine.with_name(name)
@@ -170,7 +170,7 @@ def test_what_bears_no_mark_is_somebody_elses(tmp_path: Path) -> None:
     dead_run(tmp_path, "dead")
     assert workdir.sweep(tmp_path) == ["dead"]
     assert [name for name, _ in foreign if not (tmp_path / name / "run.json").exists()] == []
-    workdir.remove(workdir.make("ended", tmp_path))
+    workdir.remove(workdir.make_directory("ended", tmp_path))
     assert [name for name, _ in foreign if not (tmp_path / name / "run.json").exists()] == []
 
 
@@ -218,7 +218,7 @@ def stuck(*_: object, **__: object) -> None:
 
 
 def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:
-    dead = workdir.make("dead", tmp_path)
+    dead = workdir.make_directory("dead", tmp_path)
     (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
     (dead / "data").mkdir()
     server = subprocess.Popen(["sleep", "60"], cwd=dead / "data")
@@ -232,7 +232,7 @@ def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Pat
 
 def dead_run(home: Path, name: str) -> Path:
     """The work directory of a run whose process is gone."""
-    path = workdir.make(name, home)
+    path = workdir.make_directory(name, home)
     (path / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": name}))
     return path
 
@@ -257,13 +257,13 @@ def test_processes_that_a_program_left_in_a_dead_run_are_ended_with_it(tmp_path:
 def test_a_record_of_another_boot_ends_nothing(tmp_path: Path) -> None:
     work = dead_run(tmp_path, "dead") / "command"
     work.mkdir()
-    facts = {**asdict(sessions.Session.of(os.getsid(0))), "boot": "another"}
+    facts = {**asdict(remains.Session.of(os.getsid(0))), "boot": "another"}
     (work / "session.json").write_text(json.dumps(facts))
     assert workdir.sweep(tmp_path) == ["dead"]
 
 
 def test_a_long_name_leaves_room_for_a_socket(tmp_path: Path) -> None:
-    made = workdir.make("ä" * 100, tmp_path)
+    made = workdir.make_directory("ä" * 100, tmp_path)
     assert len(os.fsencode(made.name)) <= 40
     base = workdir.HOME / "loadcell-4294967294" / made.name
     assert len(os.fsencode(base / "postgres" / "socket" / ".s.PGSQL.65535")) <= 107
@@ -278,6 +278,6 @@ def test_a_base_that_was_made_because_the_usual_one_was_taken_is_swept_too(tmp_p
 
 
 def test_a_work_directory_is_readable_by_a_servers_own_user(tmp_path: Path) -> None:
-    assert workdir.make("run", tmp_path).stat().st_mode & 0o777 == 0o755
-    again = workdir.make("run", tmp_path)
+    assert workdir.make_directory("run", tmp_path).stat().st_mode & 0o777 == 0o755
+    again = workdir.make_directory("run", tmp_path)
     assert again.name == "run-2"

@@ -247,14 +247,15 @@ class TestThisMachine:
 
     def test_a_real_process_that_burns_cpu_is_named(self, burner: subprocess.Popen[bytes]) -> None:
         """Looked at as if it were not ours: it has used CPU time, and its name is there."""
-        before = machine_watch.look(Path("/"))
+        before = machine_watch.process_stats(Path("/"))
         while not any(
             item.pid == burner.pid
-            for item in machine_watch.between(before, machine_watch.look(Path("/")), [])
+            for item in machine_watch.between(before, machine_watch.process_stats(Path("/")), [])
         ):
             assert burner.poll() is None
         assert burner.pid not in {
-            item.pid for item in machine_watch.between(before, machine_watch.look(Path("/")), [os.getpid()])
+            item.pid
+            for item in machine_watch.between(before, machine_watch.process_stats(Path("/")), [os.getpid()])
         }
 
     def test_where_a_target_is(self) -> None:

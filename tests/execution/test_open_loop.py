@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from execution.world import PLAN, World, figures
-from loadcell.execution.load_order import schedule
+from loadcell.execution.executor import schedule
 from loadcell.model.trial_record import Backlog
 from loadcell.plan.model import Load
 from specifications import complete

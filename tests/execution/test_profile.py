@@ -14,7 +14,7 @@ import pytest
 
 from execution.world import PLAN, World
 from loadcell.analysis.analyse import analyse
-from loadcell.execution import profiling
+from loadcell.execution import trial_source
 from loadcell.model.trial_record import LostMemory, MemoryRecord, ProfileRecord
 from loadcell.profilers import perf, valgrind  # noqa: F401 - valgrind declares the metrics of lost memory
 from loadcell.profilers.perf import ProfilerError
@@ -60,7 +60,7 @@ class FakeSampler:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
-    monkeypatch.setattr(profiling, "CpuSampler", FakeSampler(world.log))
+    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log))
     return world
 
 
@@ -117,7 +117,7 @@ def test_what_goes_wrong_with_it_costs_no_result(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trouble = ProfilerError("perf may not look", advice="let it")
-    monkeypatch.setattr(profiling, "CpuSampler", FakeSampler(world.log, trouble))
+    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log, trouble))
     ended = world.run(tmp_path, THREE + "profile: cpu\n")
     assert (ended.state, ended.exit_status, ended.reason) == ("finished", 0, None)
     stored = world.stored(ended)
@@ -168,9 +168,9 @@ def test_one_that_failed_is_done_again_only_when_asked_for(
 ) -> None:
     text = PLAN + "profile: cpu\n"
     broken = FakeSampler(world.log, ProfilerError("no", advice="yes"))
-    monkeypatch.setattr(profiling, "CpuSampler", broken)
+    monkeypatch.setattr(trial_source, "CpuSampler", broken)
     ended = world.run(tmp_path, text)
-    monkeypatch.setattr(profiling, "CpuSampler", FakeSampler(world.log))
+    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log))
     world.run(tmp_path, text, resume=ended.path)
     assert unscored(world, ended) == [("profile-baseline", "failed")]
     world.run(tmp_path, text, resume=ended.path, retry_failed=True)

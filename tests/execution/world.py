@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from loadcell.execution.executor import LoadHooks, LoadStoppedError
-from loadcell.execution.load_order import LoadOrder
+from loadcell.execution.executor import LoadHooks, LoadOrder, LoadStoppedError
 from loadcell.execution.progress import Progress
 from loadcell.execution.runner import Ended, Runner
 from loadcell.execution.runner import Options as RunOptions

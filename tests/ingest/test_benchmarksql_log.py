@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.ingest import read, totals
+from loadcell.ingest import checks, read
 from loadcell.ingest.base import ImportProblemError, Measured
 
 AT_5 = "09:30:0{second},120 [Thread-7] INFO   jTPCC : Term-00, {text}\n"
@@ -42,12 +42,12 @@ def test_the_summary_is_one_execution(tmp_path: Path, line: str) -> None:
     assert execution.figures == {"tpmC": 450.25, "tpmTotal": 1000.5}
     assert execution.settings == {"warehouses": 20}
     assert execution.began_s == datetime(2015, 5, 6, 9, 25).timestamp()
-    assert totals.disagreements(execution) == []
+    assert checks.disagreements(execution) == []
 
 
 def test_a_count_that_the_rate_contradicts_is_found(tmp_path: Path) -> None:
     (execution,) = measured(tmp_path / "run.log", text(AT_5, count="50030"))
-    assert [item.total.label for item in totals.disagreements(execution)] == ["Transaction Count/session"]
+    assert [item.total.label for item in checks.disagreements(execution)] == ["Transaction Count/session"]
 
 
 def test_each_summary_of_a_text_is_an_execution(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ingest.made import made
-from loadcell.ingest import quoted, read
+from loadcell.ingest import read
 from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.text import without_quotes
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 NAMES = ("ab.txt", "wrk.txt", "pgbench.txt", "sysbench-oltp.txt", "fio.json", "stress-ng.txt", "dd.txt")
@@ -29,11 +30,11 @@ def test_a_quoted_text_is_read_as_the_text_itself(tmp_path: Path, name: str, mar
 
 def test_a_fence_within_a_quotation_is_no_line_of_the_output() -> None:
     text = b"> ```console\n> TPS: 5\n>   more\n> ```\n"
-    assert quoted.plain(text) == b"TPS: 5\n  more\n"
+    assert without_quotes(text) == b"TPS: 5\n  more\n"
 
 
 def test_a_text_without_marks_stays_as_it_is() -> None:
-    assert quoted.plain(b"a\n    b\nc\n") is None
+    assert without_quotes(b"a\n    b\nc\n") is None
 
 
 BANNERS = {

@@ -9,12 +9,12 @@ from click.testing import Result
 
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Interval, Measured, PrintedTotal
+from loadcell.ingest.checks import printed_total
 from loadcell.ingest.readers import reader
 from loadcell.ingest.series import Intervals
 from loadcell.ingest.text import Output
-from loadcell.ingest.totals import printed_total
 from loadcell.store.read import read_run
 
 SAR = """Linux 5.14.0 (db9) \t09/13/2023 \t_x86_64_\t(2 CPU)
@@ -46,8 +46,8 @@ def measured(*printed: PrintedTotal, intervals: tuple[Interval, ...] | Intervals
     ],
 )
 def test_rounding_agrees_and_another_value_does_not(figure: str, agrees: str, differs: str) -> None:
-    assert totals.disagreements(measured(printed_total("x", agrees, figure))) == []
-    (item,) = totals.disagreements(measured(printed_total("x", differs, figure)))
+    assert checks.disagreements(measured(printed_total("x", agrees, figure))) == []
+    (item,) = checks.disagreements(measured(printed_total("x", differs, figure)))
     assert item.total.label == "x"
     assert item.stored == pytest.approx({"throughput_per_s": 100, "attempted": 1000}.get(figure, item.stored))
 
@@ -56,23 +56,23 @@ def test_a_value_of_few_digits_agrees_within_the_last_of_them() -> None:
     assert printed_total("x", "1.5", "mib_per_s", factor=1000).rounding == pytest.approx(50)
     assert printed_total("x", "1,234", "succeeded").value == 1234
     small = Measured("t", "request", 0.3, printed=(printed_total("x", "0", "throughput_per_s"),))
-    assert totals.disagreements(small) == []
+    assert checks.disagreements(small) == []
 
 
 def test_a_value_that_was_not_stored_is_not_compared() -> None:
-    assert totals.disagreements(measured(printed_total("x", "5", "p99_ms"))) == []
+    assert checks.disagreements(measured(printed_total("x", "5", "p99_ms"))) == []
     nothing = Measured("t", "request", None, printed=(printed_total("x", "5", "throughput_per_s"),))
-    assert totals.disagreements(nothing) == []
+    assert checks.disagreements(nothing) == []
 
 
 @pytest.mark.parametrize("columns", [False, True])
 def test_intervals_are_compared_where_they_cover_the_duration(columns: bool) -> None:
     series = tuple(Interval(at, 1.0, 200.0) for at in range(10))
     intervals = Intervals.of(series) if columns else series
-    total = printed_total("rate", "100.0", totals.INTERVALS)
-    (item,) = totals.disagreements(measured(total, intervals=intervals))
+    total = printed_total("rate", "100.0", checks.INTERVALS)
+    (item,) = checks.disagreements(measured(total, intervals=intervals))
     assert item.stored == 200
-    assert totals.disagreements(measured(total, intervals=series[:5])) == []
+    assert checks.disagreements(measured(total, intervals=series[:5])) == []
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
@@ -88,7 +88,7 @@ def test_a_total_that_disagrees_is_a_warning_and_stands_in_the_report(tmp_path: 
     (path,) = [run.parent for run in tmp_path.rglob("run.json")]
     run = read_run(path)
     (check,) = run.trials[0].checks
-    assert (check.name, check.verdict) == (totals.NAME, "noticed")
+    assert (check.name, check.verdict) == (checks.NAME, "noticed")
     assert check.detail == {"Average (context_switches_per_s)": {"printed": 750, "stored": 150}}
     assert "Printed totals disagree with the values read" in (run.path / "report.md").read_text()
     assert "但读取到的是 150" in call(tmp_path / "zh", "sar", text, "--lang", "zh").output
@@ -167,7 +167,7 @@ def test_rates_counts_and_times_of_a_text_are_compared_with_each_other(
         path.write_text(text.format(**values))
         (item,) = reader(tool).read(Output((path,))).measured
         assert item.printed
-        return [difference.total.label for difference in totals.disagreements(item)]
+        return [difference.total.label for difference in checks.disagreements(item)]
 
     assert differing(values) == []
     assert differing(values | altered) == labels

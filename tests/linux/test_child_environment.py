@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.cli.http import LOGIN
-from loadcell.linux import child_environment
+from loadcell.linux import process
 from loadcell.report.pictures import VEGA_LITE, Painter
 
 
@@ -16,7 +16,7 @@ def test_only_what_programs_ask_for_is_passed_on(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(LOGIN, "Bearer hunter2")
     monkeypatch.setenv("LOADCELL_X_API_KEY", "hunter2")
     monkeypatch.setenv("LC_TIME", "C")
-    variables = child_environment.plain()
+    variables = process.plain_environment()
     assert not variables.keys() & {"PGPASSWORD", LOGIN, "LOADCELL_X_API_KEY"}
     assert variables["LC_TIME"] == "C"
     assert "PATH" in variables

@@ -17,7 +17,7 @@ import pytest
 from linux import trees
 from linux.fuse import mounted
 from loadcell.analysis import host_remarks
-from loadcell.linux import cpu, disks, inventory, network, system
+from loadcell.linux import cpu, disks, inventory, system
 from loadcell.linux.time_limits import AT_ONCE, UnavailableError, ask
 from nobody import nobody
 
@@ -259,25 +259,25 @@ def test_names_of_pci_devices_come_from_the_distributions_list(tmp_path: Path) -
     trees.write(tmp_path, "sys/class/net/eth9/device/device", "0x1822")
     trees.write(tmp_path, "sys/class/net/eth9/mtu", "1500")
     trees.write(tmp_path, "sys/class/net/eth9/speed", "-1")
-    (interface,) = network.interfaces(tmp_path)
+    (interface,) = inventory.interfaces(tmp_path)
     assert interface["device"] == "Huawei Technologies Co., Ltd. Hi1822 Family"
     assert interface["mtu"] == 1500
     assert "speed_mbits" not in interface
 
 
 def test_without_a_list_of_names_devices_are_numbers_and_it_is_reported_why(tmp_path: Path) -> None:
-    network.pci_names(tmp_path)  # no device, no need for a name
+    inventory.pci_names(tmp_path)  # no device, no need for a name
     trees.write(tmp_path, "sys/class/net/eth9/device/vendor", "0x19e5")
     trees.write(tmp_path, "sys/class/net/eth9/device/device", "0xa222")
-    (interface,) = network.interfaces(tmp_path)
+    (interface,) = inventory.interfaces(tmp_path)
     assert interface["device"] == "19e5:a222"
     with pytest.raises(UnavailableError, match=r"no list of PCI names \(Debian's package `pci.ids`\)"):
-        network.pci_names(tmp_path)
+        inventory.pci_names(tmp_path)
     trees.write(
         tmp_path, "usr/share/misc/pci.ids", "# list\n19e5  Huawei\n\ta221  other\n8086  Intel\n\ta222  wrong"
     )
-    assert network.interfaces(tmp_path)[0]["device"] == "Huawei"
-    network.pci_names(tmp_path)
+    assert inventory.interfaces(tmp_path)[0]["device"] == "Huawei"
+    inventory.pci_names(tmp_path)
 
 
 def test_a_container_sees_its_own_group_as_the_root_of_all(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from linux import trees
 from loadcell.analysis.error_codes import remedy, why
 from loadcell.execution.affinity import AFFINITY_GONE
 from loadcell.linux.cpu import topology
-from loadcell.plan.affinity import Affinity, ranges
+from loadcell.plan.affinity import Affinity, Pin, Topology, ranges
 from loadcell.plan.affinity_check import of
 from loadcell.plan.problems import SettingError
-from loadcell.plan.topology import Pin, Topology
 from loadcell.report.texts import Texts
 from records import trial
 

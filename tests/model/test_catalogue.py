@@ -19,11 +19,11 @@ from loadcell import lazy
 from loadcell.analysis import error_codes
 from loadcell.analysis.finding import FindingCode
 from loadcell.execution.checks import BROKEN, broken
-from loadcell.model import catalogue, verification
+from loadcell.model import catalogue
 from loadcell.model.catalogue import VARIANTS, placeholders
 from loadcell.model.message import Message, MessageCode, MessageError, declared
 from loadcell.model.trial_record import Check
-from loadcell.model.verification import text_of
+from loadcell.plan.workload import text_of, verifications
 from loadcell.profilers.perf import trouble
 from loadcell.systems.duckdb.load import DUCKDB_STOPPED, LoadError
 
@@ -232,8 +232,8 @@ def test_every_check_that_can_break_says_why() -> None:
 
 def test_every_verification_says_why_a_trial_without_it_cannot_be_trusted() -> None:
     codes()
-    assert {"pgbench-balances", "tpcc-consistency", "values"} <= verification.declared().keys()
-    for name, declaration in verification.declared().items():
+    assert {"pgbench-balances", "tpcc-consistency", "values"} <= verifications().keys()
+    for name, declaration in verifications().items():
         reason = broken(Check(name, "broken"))
         assert reason == declaration.reason()
         assert reason.advice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.model.difference import ValueDifference, differences
 from loadcell.model.json import JsonValue
+from loadcell.model.run_record import ValueDifference, differences
 
 
 @pytest.mark.parametrize(

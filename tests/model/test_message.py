@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.execution.phases import PHASE_PREPARE, TIMED_OUT_WITHIN
+from loadcell.execution.context import PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.model.engine_messages import engine_failure, error_remedy, load_failure, load_outcome
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
 from loadcell.systems.base import HOME_NOT_USABLE, TARGET_NOT_UP, TargetError

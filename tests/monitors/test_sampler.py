@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from loadcell.model.panels import SampleTable
 from loadcell.model.trial_record import MonitorRecord
-from loadcell.monitors.base import Monitor, MonitorContext, Row
-from loadcell.monitors.sampler import Sampler, Schedule
+from loadcell.monitors.base import Monitor, MonitorContext, Row, Sampler, Schedule
 from loadcell.plan.parts import Options
 
 MS = 1_000_000

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import pytest
 
+from loadcell.plan.affinity import Topology
 from loadcell.plan.affinity_check import meanings, of
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import Remark, remarks
-from loadcell.plan.topology import Topology
 from plan.fake_parts import PARTS, PLAN, Cache, Database, DatabaseOptions
 
 #: two nodes of four cores each

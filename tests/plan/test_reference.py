@@ -11,10 +11,9 @@ from loadcell.model.metrics import declared
 from loadcell.plan import units
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
-from loadcell.plan.load import KEYS, load_plan
+from loadcell.plan.load import KEYS, CpuProfile, load_plan
 from loadcell.plan.model import Limits, Load
 from loadcell.plan.problems import PlanError
-from loadcell.plan.profile import CpuProfile
 from loadcell.plan.search import SearchOptions
 from plan.fake_parts import PARTS
 

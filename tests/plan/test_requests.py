@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.design.estimate import estimate
-from loadcell.execution.load_order import data_order
+from loadcell.execution.executor import data_order
 from loadcell.plan import rate
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.model import Load

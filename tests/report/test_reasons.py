@@ -14,7 +14,7 @@ import pytest
 from fake_runs import Fate, Shape, write_run
 from loadcell.analysis.error_codes import remedy, why
 from loadcell.execution.checks import CHECK_CLIENT_LIMIT
-from loadcell.execution.phases import PHASE_PREPARE, TIMED_OUT_WITHIN
+from loadcell.execution.context import PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.model import catalogue
 from loadcell.model.engine_messages import engine_failure, failure_remedy, load_failure, load_outcome
 from loadcell.model.message import Message, as_written

@@ -12,7 +12,7 @@ from hdrh.log import HistogramLogReader
 
 from engine.loads import MS
 from loadcell import _engine
-from loadcell.store.hlog import read
+from loadcell.store.trial_files import read_histogram
 from specifications import complete
 from truth.reference_server import ReferenceServer
 
@@ -50,7 +50,7 @@ def test_the_engines_own_log(tmp_path: Path) -> None:
     path = tmp_path / "latency.hlog"
     path.write_text("\n".join([*result["hlog_header"], *lines, *result["hlog"]]) + "\n")
     for tag in ("transaction/response", "point_select/service"):
-        values_ms, counts = read(path, tag)
+        values_ms, counts = read_histogram(path, tag)
         expected = theirs(path, tag)
         assert counts.sum() == expected.get_total_count()
         assert [(round(ms * 1e6), int(n)) for ms, n in zip(values_ms, counts, strict=True)] == [
@@ -68,7 +68,7 @@ def test_any_values_at_any_resolution(tmp_path: Path, digits: int) -> None:
     }
     values |= {1: 3, 2047: 5, 2048: 7}
     path = written(tmp_path / "latency.hlog", values, digits=digits)
-    values_ms, counts = read(path, "transaction/response")
+    values_ms, counts = read_histogram(path, "transaction/response")
     assert counts.sum() == 2 * sum(values.values())
     assert np.all(np.diff(values_ms) > 0)
     ordered = sorted(values)
@@ -78,7 +78,7 @@ def test_any_values_at_any_resolution(tmp_path: Path, digits: int) -> None:
 
 def test_a_tag_that_is_not_there_gives_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "latency.hlog", {5: 1})
-    values_ms, counts = read(path, "commit/response")
+    values_ms, counts = read_histogram(path, "commit/response")
     assert values_ms.size == counts.size == 0
 
 
@@ -89,4 +89,4 @@ def test_a_broken_histogram_is_a_value_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "latency.hlog"
     path.write_text(f"Tag=transaction/response,0.000,1.000,1.0,{text}\n")
     with pytest.raises(ValueError, match="a histogram"):
-        read(path, "transaction/response")
+        read_histogram(path, "transaction/response")

@@ -27,8 +27,7 @@ from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
-from loadcell.store.redaction import redacted_record
-from loadcell.store.write import RunWriter, TrialWriter
+from loadcell.store.write import RunWriter, TrialWriter, redacted_record
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
 RUN = RunRecord(

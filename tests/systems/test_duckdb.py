@@ -14,11 +14,10 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from loadcell.execution.executor import LoadError, LoadHooks, WorkerExecutor
-from loadcell.execution.load_order import LoadOrder
+from loadcell.execution.executor import LoadError, LoadHooks, LoadOrder, WorkerExecutor
 from loadcell.model.json import document
 from loadcell.model.load_result import LoadResult
-from loadcell.plan.topology import Pin
+from loadcell.plan.affinity import Pin
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext, TargetError
 from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
 from loadcell.systems.duckdb.workload import Duckdb as Composite

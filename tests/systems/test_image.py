@@ -50,7 +50,7 @@ import sys, time
 from pathlib import Path
 from loadcell.execution import workdir
 from loadcell.systems.shared.disk_image import Image, MountedImage
-work = workdir.make("killed", Path(sys.argv[1])) / "postgres"
+work = workdir.make_directory("killed", Path(sys.argv[1])) / "postgres"
 work.mkdir()
 MountedImage(Image(image=sys.argv[1], size="32MiB"), work, "postgres").make()
 print("made", flush=True)

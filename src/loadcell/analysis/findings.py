@@ -30,7 +30,6 @@ from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment, quantities
 from loadcell.analysis.trials import STATUSES, Trial
-from loadcell.model import verification
 from loadcell.model.message import (
     Count,
     Factor,
@@ -44,6 +43,7 @@ from loadcell.model.message import (
 )
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import ExpectationResult
+from loadcell.plan.workload import text_of
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
@@ -395,7 +395,7 @@ def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         for check in trial.checks:
             verdicts.setdefault(check.name, []).append(check.verdict)
     for name, of_check in verdicts.items():
-        met = verification.text_of("held", name)
+        met = text_of("held", name)
         if met is not None and all(verdict == "ok" for verdict in of_check):
             yield HELD.finding(check=met, count=len(of_check))
 

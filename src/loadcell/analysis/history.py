@@ -17,10 +17,9 @@ from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.treatments import labels, treatments
 from loadcell.analysis.trials import of_run
-from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RunRecord, written
 from loadcell.model.trial_record import TrialRecord
 from loadcell.stats import change_points, distributions
 from loadcell.stats.change_points import ChangePoint

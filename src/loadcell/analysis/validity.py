@@ -13,7 +13,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import contradiction, late_in_tail
 from loadcell.model.message import Count, Message, MessageCode, Severity
-from loadcell.model.verification import text_of
+from loadcell.plan.workload import text_of
 from loadcell.stats.littles_law import judge
 
 #: Failures' own response times are not in the totals: above this share of them the law cannot be judged.

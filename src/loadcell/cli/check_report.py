@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from loadcell.cli import check_messages as messages
 from loadcell.cli.messages import ERROR_WITH_REMEDY
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode, Seconds
 from loadcell.plan import rate
 from loadcell.plan.affinity_check import position
 from loadcell.plan.expect import metric
@@ -30,6 +29,49 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.texts import Texts
 from loadcell.store.layout import quoted
+
+FACTORS = MessageCode("check-page.factors", "info")
+SEARCH = MessageCode("check-page.search", "info")
+ORDER = MessageCode("check-page.order", "info")
+TIME = MessageCode("check-page.time", "info")
+EXPECT = MessageCode("check-page.expect", "info")
+TREATMENTS = MessageCode("check-page.treatments", "info", count=Count)
+MORE_FACTORS = MessageCode("check-page.more-factors", "info", count=Count)
+VALID = MessageCode("check-page.valid", "good", run=str)
+OPEN_LOOP = MessageCode("check-page.open-loop", "info")
+NONE = MessageCode("check-page.none", "info")
+AS_BY_DEFAULT = MessageCode("check-page.as-by-default", "info")
+PROFILE = MessageCode("check-page.profile", "info", options=str)
+PLACEMENT = MessageCode("check-page.placement", "info", placement=str, position=Message)
+CLIENTS = MessageCode("check-page.clients", "info", count=Count)
+SHARE = MessageCode("check-page.share", "info", load=Message, weight=str)
+OFFERED = MessageCode("check-page.offered", "info", rate=Message, connections=Count, requests=Count)
+OFFERED_POISSON = MessageCode(
+    "check-page.offered-poisson", "info", rate=Message, connections=Count, requests=Count
+)
+CROSSED = MessageCode("check-page.crossed", "info", factor=str)
+LEVELS = MessageCode("check-page.levels", "info", count=Count, levels=list)
+ORDER_AS_WRITTEN = MessageCode("check-page.order-as-written", "info", repeats=Count)
+ORDER_DRAWN = MessageCode("check-page.order-drawn", "info", repeats=Count)
+ORDER_SEEDED = MessageCode("check-page.order-seeded", "info", repeats=Count, seed=str)
+GOAL = MessageCode("check-page.goal", "info", factor=str, levels=Message, objective=str)
+GOAL_EACH = MessageCode(
+    "check-page.goal-each", "info", factor=str, count=Count, levels=Message, objective=str
+)
+GOAL_BOUNDED = MessageCode("check-page.goal-bounded", "info", goal=Message, bounds=list)
+RATE_SUSTAINED = MessageCode("check-page.rate-sustained", "info")
+SEARCH_MAXIMUM = MessageCode("check-page.search-maximum", "info", goal=Message, trials=Count, repeats=Count)
+SEARCH_HIGHEST = MessageCode("check-page.search-highest", "info", goal=Message, trials=Count, repeats=Count)
+TIME_TIMED = MessageCode("check-page.time-timed", "info", trials=Count, load_s=Seconds, expected_s=Seconds)
+TIME_COUNTED = MessageCode("check-page.time-counted", "info", trials=Count, expected_s=Seconds)
+TIME_SEARCH = MessageCode(
+    "check-page.time-search", "info", trials=Count, load_s=Seconds, expected_s=Seconds, at_most=Count
+)
+TIME_PROFILED = MessageCode("check-page.time-profiled", "info", time=Message, profile_s=Seconds, count=Count)
+CONSENT = MessageCode("check-page.consent", "caution")
+REMARK = MessageCode("check-page.remark", "caution", path=str, treatment=str)
+REMARK_MORE = MessageCode("check-page.remark-more", "caution", path=str, treatment=str, count=Count)
+
 
 T = TypeVar("T")
 
@@ -61,23 +103,23 @@ class _Page:
         factors, search = document["factors"], document["search"]
         if search:
             others = [factor for factor in factors if factor["key"] != search["factor"]]
-            title = write(messages.SEARCH())
+            title = write(SEARCH())
             sections = [self._factors(others), Section("search", title, [Paragraph(write(self._search()))])]
         else:
             sections = [self._factors(factors), self._treatments(), self._order()]
         expect = [
             (bound["expression"], write(metric(bound["metric"]).meaning)) for bound in document["expect"]
         ]
-        valid = messages.VALID(run=f"loadcell run {quoted(document['plan'])}")
+        valid = VALID(run=f"loadcell run {quoted(document['plan'])}")
         return Report(
             self.texts.language, document["title"], (document["question"] or "").strip(), document["name"],
             (),
             [
                 Section("settings", "", [Definitions(list(self._settings()))]),
                 *sections,
-                Section("time", write(messages.TIME()), list(self._time())),
+                Section("time", write(TIME()), list(self._time())),
                 Section("remarks", "", [self._remark(remark) for remark in self.remarks]),
-                Section("expect", write(messages.EXPECT()), [Definitions(expect)] if expect else []),
+                Section("expect", write(EXPECT()), [Definitions(expect)] if expect else []),
                 Section("end", "", [Remark("good", write(valid))]),
             ],
         )  # fmt: skip
@@ -103,10 +145,10 @@ class _Page:
         load = {name: value for name, value in settings["load"].items() if name not in varied}
         yield "load", self._options(load)
         if document["open_loop"]:
-            yield write(messages.OPEN_LOOP()), write(_offered(document["open_loop"], self.plan.base.load))
+            yield write(OPEN_LOOP()), write(_offered(document["open_loop"], self.plan.base.load))
         for key, placements in document["placements"].items():
             yield f"affinity.{key}", self._placements(key, placements)
-        none = write(messages.NONE())
+        none = write(NONE())
         monitors = [(target["target"], ", ".join(target["monitors"]) or none) for target in targets]
         if len(dict(monitors)) > 1 and len({names for _, names in monitors}) > 1:
             yield "monitors", "\n".join(f"{target}: {names}" for target, names in monitors)
@@ -114,12 +156,12 @@ class _Page:
             yield "monitors", monitors[0][1]
         if document["profile"]:
             [(kind, options)] = document["profile"].items()
-            yield "profile", write(messages.PROFILE(options=f"{kind}: {self._options(options)}"))
+            yield "profile", write(PROFILE(options=f"{kind}: {self._options(options)}"))
 
     def _placements(self, key: str, placements: Mapping[str, str]) -> str:
         """`half the cores (CPUs 0-63), all (CPUs 0-127)`."""
         shown = [
-            self.texts.message(messages.PLACEMENT(placement=placement, position=position(key, here)))
+            self.texts.message(PLACEMENT(placement=placement, position=position(key, here)))
             for placement, here in placements.items()
         ]
         return self.texts("mark.list").join(_cut(shown, _MOST_LEVELS, "..."))
@@ -134,7 +176,7 @@ class _Page:
                 pieces += [f"{name}.{inner} {_plain(option)}".rstrip() for inner, option in value.items()]
             elif value not in (None, [], ""):
                 pieces.append(f"{name} {_plain(value)}")
-        return ", ".join(pieces) or self.texts.message(messages.AS_BY_DEFAULT())
+        return ", ".join(pieces) or self.texts.message(AS_BY_DEFAULT())
 
     def _factors(self, factors: Sequence[JsonObject]) -> Section:
         """Each factor with its levels; levels with names have a line each."""
@@ -148,8 +190,8 @@ class _Page:
             else:
                 value = write(_levels([level["label"] for level in levels]))
             key = factor["key"]
-            entries.append((write(messages.CROSSED(factor=key)) if factor["crossed"] else key, value))
-        return Section("factors", write(messages.FACTORS()), [Definitions(entries)] if entries else [])
+            entries.append((write(CROSSED(factor=key)) if factor["crossed"] else key, value))
+        return Section("factors", write(FACTORS()), [Definitions(entries)] if entries else [])
 
     def _treatments(self) -> Section:
         """One treatment a row: its number, and its level of each factor."""
@@ -158,7 +200,7 @@ class _Page:
             return Section("treatments", "", [])
         shown = factors[:_MOST_COLUMNS]
         hidden = len(factors) - len(shown)
-        more = [Column(self.texts.message(messages.MORE_FACTORS(count=hidden)))] if hidden else []
+        more = [Column(self.texts.message(MORE_FACTORS(count=hidden)))] if hidden else []
         columns = [Column("", figure=True), *(Column(factor["short"], many=True) for factor in shown), *more]
         rows = [
             [
@@ -169,7 +211,7 @@ class _Page:
             for number, treatment in enumerate(treatments, start=1)
         ]
         cells = [[Cell(text) for text in row] for row in _cut(rows, _MOST_ROWS, ["..."] * len(columns))]
-        title = self.texts.message(messages.TREATMENTS(count=len(treatments)))
+        title = self.texts.message(TREATMENTS(count=len(treatments)))
         return Section("treatments", title, [Table("table-treatments", "", columns, cells)])
 
     def _order(self) -> Section:
@@ -177,34 +219,34 @@ class _Page:
         document, write = self.document, self.texts.message
         seed, names, repeats = document["seed"], document["trials"], document["repeats"]
         if document["order"] == "as-written":
-            text = messages.ORDER_AS_WRITTEN(repeats=repeats)
+            text = ORDER_AS_WRITTEN(repeats=repeats)
         elif names is None:
-            text = messages.ORDER_DRAWN(repeats=repeats)
+            text = ORDER_DRAWN(repeats=repeats)
         else:
-            text = messages.ORDER_SEEDED(repeats=repeats, seed=seed)
+            text = ORDER_SEEDED(repeats=repeats, seed=seed)
         listed = [Code("", "\n".join(_cut(names, _MOST_TRIALS, "...")))] if names else []
-        return Section("order", write(messages.ORDER()), [Paragraph(write(text)), *listed])
+        return Section("order", write(ORDER()), [Paragraph(write(text)), *listed])
 
     def _search(self) -> Message:
         """Subject and goal of a search, and its number of trials."""
         search = self.document["search"]
-        goal = (messages.GOAL_EACH if search["searches"] > 1 else messages.GOAL).pick(
+        goal = (GOAL_EACH if search["searches"] > 1 else GOAL).pick(
             factor=search["factor"],
             count=search["searches"],
             levels=_levels(search["levels"]),
             objective=search["objective"],
         )
-        bounds = [*search["subject_to"], *([messages.RATE_SUSTAINED()] if search["keeping_up"] else [])]
+        bounds = [*search["subject_to"], *([RATE_SUSTAINED()] if search["keeping_up"] else [])]
         if bounds:
-            goal = messages.GOAL_BOUNDED(goal=goal, bounds=bounds)
-        code = messages.SEARCH_MAXIMUM if search["kind"] == "maximum" else messages.SEARCH_HIGHEST
+            goal = GOAL_BOUNDED(goal=goal, bounds=bounds)
+        code = SEARCH_MAXIMUM if search["kind"] == "maximum" else SEARCH_HIGHEST
         return code(goal=goal, trials=search["trials"], repeats=self.document["repeats"])
 
     def _time(self) -> Iterator[Block]:
         document, write = self.document, self.texts.message
-        code = messages.TIME_COUNTED if document["counted"] else messages.TIME_TIMED
+        code = TIME_COUNTED if document["counted"] else TIME_TIMED
         if document["at_most"] is not None:
-            code = messages.TIME_SEARCH
+            code = TIME_SEARCH
         text = code.pick(
             trials=document["trial_count"],
             load_s=round(document["load_s"]),
@@ -214,14 +256,14 @@ class _Page:
         profiled = document["profiled"]
         if profiled:
             profile_s = round(document["profile_s"])
-            text = messages.TIME_PROFILED(time=text, profile_s=profile_s, count=profiled)
+            text = TIME_PROFILED(time=text, profile_s=profile_s, count=profiled)
         yield Paragraph(write(text))
         if document["needs_consent"]:
-            yield Remark("caution", write(messages.CONSENT()))
+            yield Remark("caution", write(CONSENT()))
 
     def _remark(self, remark: PlanRemark) -> Remark:
         write = self.texts.message
-        subject = (messages.REMARK_MORE if remark.others else messages.REMARK).pick(
+        subject = (REMARK_MORE if remark.others else REMARK).pick(
             path=remark.path, treatment=remark.treatment, count=remark.others
         )
         text, remedy = remark.message, remark.message.remedy
@@ -232,15 +274,13 @@ class _Page:
 
 def _group_load(group: JsonObject, load: Load) -> Message:
     """`32 clients (share 80)` or, of an open loop, its rate."""
-    text = (
-        _offered(group["open_loop"], load) if group["open_loop"] else messages.CLIENTS(count=group["clients"])
-    )
-    return text if group["share"] is None else messages.SHARE(load=text, weight=f"{group['share']:g}")
+    text = _offered(group["open_loop"], load) if group["open_loop"] else CLIENTS(count=group["clients"])
+    return text if group["share"] is None else SHARE(load=text, weight=f"{group['share']:g}")
 
 
 def _offered(loop: JsonObject, load: Load) -> Message:
     """`2000/s, evenly spaced, carried by 16 connections: 60,000 requests a trial`."""
-    code = messages.OFFERED_POISSON if loop["arrivals"] == "poisson" else messages.OFFERED
+    code = OFFERED_POISSON if loop["arrivals"] == "poisson" else OFFERED
     offered = loop["rate"] if load.rate is None else rate.phrase(load.rate)
     return code(rate=offered, connections=loop["connections"], requests=loop["requests"])
 
@@ -253,7 +293,7 @@ def _plain(value: object) -> str:
 
 
 def _levels(labels: Sequence[str]) -> Message:
-    return messages.LEVELS(count=len(labels), levels=_cut(labels, _MOST_LEVELS, "..."))
+    return LEVELS(count=len(labels), levels=_cut(labels, _MOST_LEVELS, "..."))
 
 
 def _cut(items: Sequence[T], at_most: int, gap: T) -> list[T]:

@@ -12,10 +12,8 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from loadcell.cli import language, messages
-from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import line_options, words
+from loadcell.cli.adhoc.options import Hidden, hide, line_options, typed, words
 from loadcell.cli.arguments import Integer
 from loadcell.plan import secrets as plan_secrets
 
@@ -126,11 +124,11 @@ def http(
         work["keep_alive"] = False
     if success is not None:
         work["success"] = [int(word) if word.isdigit() else word for word in success.split(",")]
-    env = hidden.hide(secrets)
+    env = hide(secrets)
     line = adhoc_plan.Line(
-        "http", f"{verb} {shown}", {"http": target}, {"http": work}, hidden.typed("http", [url], secrets)
+        "http", f"{verb} {shown}", {"http": target}, {"http": work}, typed("http", [url], secrets)
     )
-    return act.act(line, options, env)
+    return adhoc_plan.act(line, options, env)
 
 
 def _place(url: str) -> tuple[str, str, str, Hidden | None]:

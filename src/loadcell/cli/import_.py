@@ -14,7 +14,7 @@ from loadcell.cli import language
 from loadcell.cli import messages as cli_messages
 from loadcell.cli.arguments import language_option
 from loadcell.cli.streams import echo, echo_json
-from loadcell.ingest import base, csv_table, dating, read, totals, write_run
+from loadcell.ingest import base, checks, csv_table, dating, read, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
 from loadcell.report import brief, publish
@@ -183,7 +183,7 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
                 *(["..."] if len(reading.unused) > _MOST_COLUMNS else []),
             ]
             echo(language.written(base.IMPORT_UNUSED(source=source.name, columns=columns)), err=True)
-        for remark in totals.remarks(source.name, reading.measured, reading.samples):
+        for remark in checks.remarks(source.name, reading.measured, reading.samples):
             echo(language.written(remark), err=True)
     _say_dates(path, context)
     echo(language.written(cli_messages.RUN_PATH(path=path)), err=True)

@@ -9,13 +9,12 @@ from rich import padding, text
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import language_option, ready_plans
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.model import terminal
 from loadcell.plan import load as plan_loader
 from loadcell.plan import problems as plan_problems
-from loadcell.plan import ready as ready_made
 from loadcell.plan import schema as plan_schema
 from loadcell.report.render import json
 
@@ -59,7 +58,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
 def _listed() -> list[JsonObject]:
     """Each ready-made plan's name, path, title, question and size."""
     listed: list[JsonObject] = []
-    for name, path in ready_made.ready_plans().items():
+    for name, path in ready_plans().items():
         row: JsonObject = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
             plan = plan_loader.load_plan(path, parts.installed())
@@ -77,14 +76,14 @@ def _listed() -> list[JsonObject]:
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
 
-    return [name for name in ready_made.ready_plans() if name.startswith(incomplete)]
+    return [name for name in ready_plans() if name.startswith(incomplete)]
 
 
 @plans.command("show")
 @click.argument("name", shell_complete=_complete)
 def show(name: str) -> None:
     """Print the text of a ready-made plan, to be copied and changed."""
-    ready = ready_made.ready_plans()
+    ready = ready_plans()
     if name not in ready:
         near = plan_problems.nearest(name, ready)
         code = messages.CALL_NO_READY_PLAN_NEAR if near else messages.CALL_NO_READY_PLAN

@@ -11,10 +11,8 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from loadcell.cli import language, messages
-from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import Several, line_options, several, words
+from loadcell.cli.adhoc.options import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.arguments import Integer
 from loadcell.workloads import DISTRIBUTIONS, kv
 
@@ -110,17 +108,17 @@ def redis(
         work["commands"] = commands_by_name
     elif len(levels) == 1:
         work |= {path.rpartition(".")[2]: value for path, value in levels[tests[0]].items()}
-    env = hidden.hide(secrets)
+    env = hide(secrets)
     words = [*(name.upper() for name in tests), *(" ".join(text.split()) for text in commands)]
     line = adhoc_plan.Line(
         "redis",
         messages.TITLE_ON(work=", ".join(words) or language.both(("GET", "SET")), target=shown),
         {"redis": target},
         {"kv": work},
-        hidden.typed("redis", [server], secrets),
+        typed("redis", [server], secrets),
         factors={"test": levels} if len(levels) > 1 else {},
     )
-    return act.act(line, options, env)
+    return adhoc_plan.act(line, options, env)
 
 
 def _levels(tests: Sequence[str], commands: Mapping[str, JsonObject]) -> dict[str, JsonObject]:

@@ -15,10 +15,8 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.adhoc import act, hidden
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.hidden import Hidden
-from loadcell.cli.adhoc.options import line_options, words
+from loadcell.cli.adhoc.options import Hidden, hide, line_options, typed, words
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import secrets as plan_secrets
 
@@ -111,15 +109,15 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     if query is not None:
         _check_variables(query, options.sets)
     work, described = _work(next(iter(target)), workload, query, script)
-    env = hidden.hide(secrets)
+    env = hide(secrets)
     line = adhoc_plan.Line(
         "sql",
         messages.TITLE_ON(work=described, target=shown),
         target,
         work,
-        hidden.typed("sql", [dsn], secrets),
+        typed("sql", [dsn], secrets),
     )
-    return act.act(line, options, env)
+    return adhoc_plan.act(line, options, env)
 
 
 def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message, list[Hidden]]:

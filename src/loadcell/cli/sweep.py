@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from loadcell import parts
-from loadcell.execution import guardian
+from loadcell.execution import workdir
 
 
 def release(work: Path) -> None:
@@ -16,4 +16,4 @@ def release(work: Path) -> None:
 
 
 if __name__ == "__main__":
-    guardian.sweep(Path(sys.argv[1]), release)
+    workdir.sweep_after_kill(Path(sys.argv[1]), release)

@@ -21,12 +21,11 @@ from loadcell.model.load_result import LoadEvent, PhaseBegan, Pinned
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import Check
 from loadcell.plan import affinity_check
-from loadcell.plan.affinity import numbers, ranges
+from loadcell.plan.affinity import Pin, numbers, ranges
 from loadcell.plan.affinity_check import Pins
 from loadcell.plan.model import Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import SettingError
-from loadcell.plan.topology import Pin
 from loadcell.systems.base import TargetError
 
 AFFINITY_GONE = MessageCode("affinity.gone", allowed=Message, finding=Message)

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from loadcell.model import verification
 from loadcell.model.json import JsonObject, document
 from loadcell.model.latency import BUCKET, MOST_LATE, contradiction, late_in_tail
 from loadcell.model.load_result import ClientResult, GroupResult, Interval, IntervalOperation, LoadResult
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import TRANSACTION, Check, Window
-from loadcell.model.verification import VALUES
 from loadcell.plan.model import Group, Resolved
-from loadcell.plan.workload import Condition
+from loadcell.plan.workload import VALUES, Condition, verifications
 from loadcell.stats.littles_law import judge
 
 CHECK_PERCENTILES = MessageCode("check.percentiles")
@@ -357,7 +355,7 @@ BROKEN = {
 
 def broken(check: Check) -> Message:
     """Why a trial with this broken check is not to be trusted."""
-    declared = verification.declared().get(check.name)
+    declared = verifications().get(check.name)
     code = declared.reason if declared else BROKEN.get(check.name)
     return CHECK_OTHER(name=check.name) if code is None else code()
 

@@ -8,12 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from loadcell.execution import disturbances as concurrent
+from loadcell.execution import machine_watch as concurrent
 from loadcell.execution.checks import SAMPLING_GAP_LIMIT_S, Covered
-from loadcell.execution.context import RunContext
-from loadcell.execution.disturbances import DisturbanceWatch
-from loadcell.execution.machine_watch import Machine, workers
-from loadcell.execution.phases import Phases
+from loadcell.execution.context import Phases, RunContext
+from loadcell.execution.machine_watch import DisturbanceWatch, Machine, workers
 from loadcell.execution.record import Mean, interval_rows
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import (
@@ -28,8 +26,7 @@ from loadcell.model.load_result import (
 from loadcell.model.message import MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
-from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.sampler import END_LIMIT_S, Sampler
+from loadcell.monitors.base import END_LIMIT_S, MonitorContext, Row, Sampler
 from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.model import Resolved
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD

@@ -1,12 +1,39 @@
-"""Outcome of a run: its expectations over all trials, and its exit status."""
+"""Outcome of trials and of a run: failures, expectations over all trials, and the exit status.
+
+A trial in which no request succeeded, or fewer than failed, has failed, with the commonest error as the
+reason, or with the target's silence where no request ended at all. Only its whole measurement counts. A run
+whose target never comes up is aborted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from loadcell.execution.context import PHASES
 from loadcell.execution.interrupts import EXIT_INTERRUPTED
+from loadcell.model.engine_messages import failure_remedy, load_failure
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, RunVerdict
-from loadcell.model.trial_record import Status, TrialRecord
+from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
+from loadcell.plan.expect import Expectation
+from loadcell.systems.shared.data_sets import SERVER_LOCKED
+
+RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
+DIED = MessageCode("died", phase=Message, why=Message)
+NOTHING_SUCCEEDED = MessageCode(
+    "nothing-succeeded", code=str, failed=Count, often=Count, remedy=Message, why=Message
+)
+NOTHING_SUCCEEDED_UNCODED = MessageCode("nothing-succeeded.uncoded", failed=Count, remedy=Message)
+MOST_FAILED = MessageCode(
+    "most-failed", code=str, failed=Count, often=Count, remedy=Message, succeeded=Count, why=Message
+)
+MOST_FAILED_UNCODED = MessageCode("most-failed.uncoded", failed=Count, remedy=Message, succeeded=Count)
+NOTHING_SUCCEEDED_LOOK = MessageCode("nothing-succeeded.look")
+NOTHING_SUCCEEDED_STATUS = MessageCode("nothing-succeeded.status")
+NOTHING_ENDED = MessageCode("nothing-ended", under_way=Count, limit_s=float)
+NOTHING_STARTED = MessageCode("nothing-started", limit_s=float)
 
 EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
 
@@ -41,3 +68,111 @@ def exit_status(state: str, planned: Sequence[PlannedTrial], records: Sequence[T
     if len(records) < len(planned) or any(record.status is not Status.OK for record in records):
         return EXIT_INCOMPLETE
     return EXIT_MISSED if any(map(missed, records)) else EXIT_OK
+
+
+#: When the target has never come up and this many trials in a row failed for one and the same reason, the
+#: rest would too.
+AFTER = 3
+
+
+def should_abort(records: Sequence[TrialRecord]) -> Message | None:
+    """Why going on makes no sense.
+
+    Another run has the server, or the target has never come up, always for the same reason.
+    """
+    if records and records[-1].reason_code == SERVER_LOCKED.code:
+        return _why(records[-1])
+    if len(records) < AFTER:
+        return None
+    stuck = all(
+        record.status is Status.FAILED and record.phases and record.phases[0].status == "failed"
+        for record in records
+    )
+    if not stuck or len({record.reason for record in records}) != 1:
+        return None
+    return RUN_GIVEN_UP(count=len(records), why=_why(records[0]))
+
+
+def _why(record: TrialRecord) -> Message:
+    """The reason of a trial, as its record has it."""
+    words = record.reason or "", record.advice or ""
+    message = Message(record.reason_code or "", record.reason_args or {}, recorded=words)
+    if not (phase := record.died_during):
+        return message
+    return Message(DIED.code, {"phase": PHASES[phase], "why": message}, recorded=words)
+
+
+#: Metrics by which a plan can state that it expects failures.
+_OF_FAILURES = ("errors", "error_rate")
+
+
+def all_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
+    """Reason why a trial has no results: every request of the measurement failed. None otherwise.
+
+    A tool that reports a throughput had successes, whether it counts them or not.
+    """
+    totals = record.totals or Totals()
+    failed = totals.transactions.failed or 0
+    if not failed or totals.transactions.succeeded or totals.throughput_per_s:
+        return None
+    commonest = _commonest(record, protocol)
+    if commonest is None:
+        return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
+    return NOTHING_SUCCEEDED(failed=failed, **commonest)
+
+
+def most_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
+    """Reason why the results of a trial are not those of its load: most requests failed. None otherwise."""
+    counts = (record.totals or Totals()).transactions
+    failed, succeeded = counts.failed or 0, counts.succeeded or 0
+    if not succeeded or failed <= succeeded:
+        return None
+    commonest = _commonest(record, protocol)
+    if commonest is None:
+        return MOST_FAILED_UNCODED(failed=failed, succeeded=succeeded, remedy=NOTHING_SUCCEEDED_LOOK())
+    return MOST_FAILED(failed=failed, succeeded=succeeded, **commonest)
+
+
+def _commonest(record: TrialRecord, protocol: str) -> dict[str, Any] | None:
+    """Arguments of a message on the commonest error of transactions; None if no error has a code."""
+    codes: Counter[str] = Counter()
+    messages: dict[str, str] = {}
+    for error in record.errors:
+        if error.operation == TRANSACTION:
+            codes[error.code] += error.count
+            messages.setdefault(error.code, error.message or "")
+    if not codes:
+        return None
+    code, often = codes.most_common(1)[0]
+    remedy = failure_remedy(protocol, code) or _remedy_of_answer(code)
+    why = load_failure(code, messages[code] or code, remedy)
+    return {"code": code, "often": often, "why": why, "remedy": remedy}
+
+
+def nothing_ended(record: TrialRecord) -> Message | None:
+    """Reason why a trial of the engine has no results: no request ended in its measurement."""
+    totals, window = record.totals, record.measure
+    if totals is None or window is None or record.tool is not None:
+        return None
+    counts = totals.transactions
+    if counts.succeeded or counts.failed:
+        return None
+    if not counts.in_flight:
+        return NOTHING_STARTED(limit_s=window.duration_s)
+    return NOTHING_ENDED(under_way=counts.in_flight, limit_s=window.duration_s)
+
+
+def failures_wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:
+    """True if failures are what the plan wants: an expectation of them holds, and would not if there were
+    none.
+    """
+    return any(
+        expectation.metric.rpartition(".")[2] in _OF_FAILURES
+        and expectation.judge(figures).verdict == "met"
+        and expectation.judge({expectation.metric: 0.0}).verdict == "missed"
+        for expectation in expect
+    )
+
+
+def _remedy_of_answer(code: str) -> Message:
+    return (NOTHING_SUCCEEDED_STATUS if code.startswith("http-") else NOTHING_SUCCEEDED_LOOK)()

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loadcell.design.order import Trial
-from loadcell.model.difference import differences, written
 from loadcell.model.json import JsonObject, JsonValue, document
 from loadcell.model.message import Message, MessageCode, MessageError
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RunRecord, differences, written
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 

@@ -16,14 +16,13 @@ from pathlib import Path
 from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import context as run_context
-from loadcell.execution import disturbances as neighbours
-from loadcell.execution import guardian, profiling, resume, workdir
+from loadcell.execution import machine_watch as neighbours
+from loadcell.execution import resume, trial_source, workdir
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
-from loadcell.execution.failures import should_abort
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
-from loadcell.execution.outcome import exit_status, verdicts
+from loadcell.execution.outcome import exit_status, should_abort, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.target_pool import TargetPool
 from loadcell.execution.trial import TrialRun
@@ -45,8 +44,7 @@ from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
 from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
-from loadcell.store.redaction import redacted
-from loadcell.store.write import RunWriter, is_free
+from loadcell.store.write import RunWriter, is_free, redacted
 
 RUN_INTERRUPTED = MessageCode("run.interrupted")
 RUN_NO_TRIAL = MessageCode("run.no-trial", "info", resume=str)
@@ -99,7 +97,7 @@ class Runner:
     executor: Executor = field(default_factory=WorkerExecutor)
     secrets: Secrets = field(default_factory=Secrets)
     work_home: Path = workdir.HOME
-    neighbours: Callable[[], list[int]] = neighbours.look
+    neighbours: Callable[[], list[int]] = neighbours.other_runs
     #: the run's directory once it stands: from then on there is something to resume
     standing: Path | None = None
     #: the command that resumes the run, by its record; None until that is known
@@ -198,7 +196,7 @@ class Runner:
         with (
             neighbours.named(),
             Interrupts(self.executor.kill, self._again(writer.path)) as interrupts,
-            guardian.guarded(self.work_home),
+            workdir.guarded(self.work_home),
         ):
             context = RunContext(
                 self.parts,
@@ -208,7 +206,7 @@ class Runner:
                 self.secrets.reveal,
                 neighbours=self.neighbours,
             )
-            work = workdir.make(writer.path.name, self.work_home)
+            work = workdir.make_directory(writer.path.name, self.work_home)
             pool = TargetPool(
                 self.parts.targets,
                 work,
@@ -222,7 +220,7 @@ class Runner:
                 workdir.sweep(self.work_home, self._release, context.lines.put)
                 self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
                 if self.plan.profile is not None:
-                    profiling.forewarn(self.progress.note)
+                    trial_source.warn_without_profiler(self.progress.note)
                 reason = self._trials(writer, source, seed, pool, context, records)
                 if reason is None and self.plan.profile is not None:
                     run = self._profile(
@@ -291,22 +289,22 @@ class Runner:
         treatments = (
             source.stored_treatments(stored) if isinstance(source, Searching) else self.plan.treatments
         )
-        chosen = profiling.wanted(profile, treatments, records)
+        chosen = trial_source.treatments_to_profile(profile, treatments, records)
         if not chosen:
             self.progress.note(NOTHING_PROFILED())
-        planned = profiling.trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
+        planned = trial_source.profiling_trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
         run = replace(run, unscored=tuple(map(trial_entry, planned)))
         if isinstance(source, Searching):
             source.run = run
         writer.write_run(run)
-        done = profiling.finished_names(stored, retry_failed=self.options.retry_failed)
+        done = trial_source.profiled_names(stored, retry_failed=self.options.retry_failed)
         for trial in planned:
             if trial.name in done or context.interrupts.requested:
                 continue
             self.progress.unscored_began(trial.name)
             files = writer.trial(trial.name)
             try:
-                with profiling.sampler(profile, work) as sampler:
+                with trial_source.sampler(profile, work) as sampler:
                     record = TrialRun(trial, seed, pool, context, files, sampler).execute()
                 files.finish(record)
             except StoreError:

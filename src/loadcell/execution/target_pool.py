@@ -11,8 +11,8 @@ from typing import Any
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
+from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.model import Resolved
-from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.systems.base import Target, TargetContext
 
 TARGET_RESTARTED = MessageCode("target.restarted", "info")

@@ -11,21 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, checks, machine_watch, profiling
-from loadcell.execution.context import RunContext
-from loadcell.execution.executor import LoadHooks
-from loadcell.execution.failures import (
+from loadcell.execution import affinity, checks, machine_watch, trial_source
+from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
+from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
+from loadcell.execution.load_watch import LoadWatch
+from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
+    failures_wanted,
     most_requests_failed,
     nothing_ended,
-    wanted,
 )
-from loadcell.execution.load_order import data_order, load_order, load_threads, trial_seed
-from loadcell.execution.load_watch import LoadWatch
-from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
-from loadcell.execution.record import metrics, with_result
-from loadcell.execution.server_checks import server_calls, server_counters
+from loadcell.execution.record import metrics, server_calls, server_counters, with_result
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.json import JsonObject, document
@@ -182,7 +179,7 @@ class TrialRun:
             is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
             self._target_here = roots if is_identified else None
             try:
-                with profiling.profiling(self.sampler, target, self.writer.output):
+                with trial_source.profiling(self.sampler, target, self.writer.output):
                     hooks = self._hooks(limit_s, self._on_event)
                     if (sampler := self.sampler) is not None and target.in_worker:
                         hooks = replace(hooks, on_start=lambda pid: sampler.attach([pid], by_thread=True))
@@ -249,7 +246,7 @@ class TrialRun:
             raise TrialEndedError(Status.FAILED, silence)
         failure = all_requests_failed(self._record, self._protocol)
         failure = failure or most_requests_failed(self._record, self._protocol)
-        if failure is not None and not wanted(self._resolved.expect, metrics(self._record)):
+        if failure is not None and not failures_wanted(self._resolved.expect, metrics(self._record)):
             raise TrialEndedError(Status.FAILED, failure)
         if (memory := target.examine()) is not None:
             self._record = replace(self._record, memory=memory)

@@ -1,17 +1,26 @@
-"""Where a run's target keeps its data when the plan names no place; swept by a later run when its owner is
-dead.
+"""Work directory of a run: where its target keeps its data when the plan names no place.
+
+A later run sweeps the directory when its owner is dead. Before that a guardian does: a process that outlives
+a killed run, and removes its remains, namely servers, their memory, and the work directory. It waits at the
+end of a pipe whose other end only the run has. A byte dismisses it. The end of the pipe without a byte is the
+end of the run by a kill. Until then it is a bare interpreter, which costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import SubprocessError
 
-from loadcell.linux import owned_directories, procfs, sessions
-from loadcell.linux.owned_directories import HOME as HOME
-from loadcell.linux.owned_directories import abandoned, is_abandoned
-from loadcell.linux.owned_directories import make as make
+from loadcell.linux import procfs, remains
+from loadcell.linux.process import plain_environment
+from loadcell.linux.remains import HOME as HOME
+from loadcell.linux.remains import abandoned, is_abandoned
+from loadcell.linux.remains import make_directory as make_directory
 from loadcell.systems.shared.disk_image import undo_below
 
 #: Frees what a run holds outside its directory.
@@ -31,7 +40,7 @@ def remove(path: Path, release: Release = _nothing, log: Log = _nothing) -> bool
     try:
         release(path)
         if undo_below(path):
-            owned_directories.remove(path)
+            remains.remove_directory(path)
             return True
     except (OSError, SubprocessError) as error:
         log(f"left {path} to a later run: {error}")
@@ -50,7 +59,7 @@ def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -
         return swept
     for path in paths:
         for target in path.glob("*/"):
-            sessions.end_recorded(target)
+            remains.end_recorded(target)
     busy = _working_directories()
     for path in paths:
         used = any(directory == path or path in directory.parents for directory in busy)
@@ -68,3 +77,48 @@ def _working_directories() -> set[Path]:
     """
     directories = (procfs.link(pid, "cwd") for pid in procfs.process_ids())
     return {item for item in directories if item is not None and not item.name.endswith(" (deleted)")}
+
+
+_WAIT = "import os, sys; os.read(0, 1) or os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+#: Knows all targets, which the packages below do not.
+_SWEEPER = "loadcell.cli.sweep"
+#: How long servers whose run was killed may take for their own end. A later run removes the remainder.
+_LIMIT_S = 60.0
+_POLL_S = 0.2
+
+
+@contextlib.contextmanager
+def guarded(home: Path) -> Iterator[None]:
+    """Have the remains in `home` swept if this process is killed during the block."""
+    command = [sys.executable, "-I", "-S", "-c", _WAIT, "-m", _SWEEPER, str(home)]
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=plain_environment(),
+            cwd="/",
+            start_new_session=True,  # no signal of a terminal is for it
+        )
+    except OSError:
+        yield  # a later run sweeps
+        return
+    assert process.stdin is not None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(b".")
+            process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.wait()
+
+
+def sweep_after_kill(home: Path, release: Callable[[Path], None]) -> None:
+    """Sweep what dead runs left, as soon as their servers have ended."""
+    deadline = time.monotonic() + _LIMIT_S
+    while remains.abandoned(home) and time.monotonic() < deadline:
+        sweep(home, release)
+        time.sleep(_POLL_S)

@@ -2,23 +2,25 @@
 
 Samples of a monitor's output are values at instants, in the columns of loadcell's monitor, others in a
 separate table.
+
+Ids of treatments, which are parts of the names of files, are made here, too.
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import re
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, MessageError
 
-#: Lines that stand for more than they are, among those that were not understood.
 OUTPUT_CUT_SHORT = MessageCode("output.cut-short", execution=str)
 OUTPUT_INCOMPLETE = MessageCode("output.incomplete", tool=str, reason=ForeignText)
 IMPORT_UNREAD = MessageCode("import.unread", "info", count=Count)
@@ -27,6 +29,8 @@ IMPORT_UNREAD_LINES = MessageCode("import.unread-lines", "info", source=str, lin
 IMPORT_MISSING = MessageCode("import.missing", "info", source=str, count=Count, examples=str)
 IMPORT_UNUSED = MessageCode("import.unused", "info", source=str, columns=list)
 IMPORT_ASSUMED_INTERVAL = MessageCode("import.assumed-interval", "info", source=str, tool=str, interval=str)
+
+#: Lines that stand for more than they are, among those that were not understood.
 
 #: Lines that were not understood are counted; this many are kept as examples.
 MOST_SHOWN = 5
@@ -350,3 +354,35 @@ def batched(rows: Iterable[Row], count: int) -> Iterator[list[Row]]:
     iterator = iter(rows)
     while some := list(islice(iterator, count)):
         yield some
+
+
+#: A level of a factor: a number of clients, a file, a part, or a setting that the tool printed.
+Level = str | int | float
+
+#: So that the name of a trial's directory stays short.
+_LONGEST = 80
+
+
+class TreatmentIds:
+    """Ids of the treatments of one run, of which no two are alike."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def of(self, levels: Mapping[str, Level]) -> str:
+        """`clients=5,part=cpu`; `all` where nothing varies. What would be written alike (two long URLs) is
+        numbered.
+        """
+        key = repr(tuple(levels.items()))
+        if key not in self._ids:
+            text = (
+                ",".join(f"{factor.rpartition('.')[2]}={level}" for factor, level in levels.items()) or "all"
+            )
+            first = name = re.sub(r"[^\w=,.+-]", "-", text)[:_LONGEST]
+            numbers = count(2)
+            while name in self._taken:
+                name = f"{first}+{next(numbers)}"
+            self._ids[key] = name
+            self._taken.add(name)
+        return self._ids[key]

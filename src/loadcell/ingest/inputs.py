@@ -29,7 +29,7 @@ from rich import progress
 from loadcell.ingest.base import ImportProblemError, Source
 from loadcell.ingest.read import must_be_text
 from loadcell.ingest.text import OnProgress
-from loadcell.linux import owned_directories
+from loadcell.linux import remains
 from loadcell.model import terminal
 from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
 from loadcell.model.printable import printable
@@ -90,7 +90,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._home is not None:
-            owned_directories.remove(self._home)
+            remains.remove_directory(self._home)
 
     def plain(self, files: Sequence[Path], on_progress: OnProgress | None = None) -> list[Path]:
         """The files as readers can take them, in their order.
@@ -209,9 +209,9 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
-            directory = Path(os.environ.get("TMPDIR") or owned_directories.HOME)
+            directory = Path(os.environ.get("TMPDIR") or remains.HOME)
             _sweep(directory)
-            self._home = owned_directories.make(_DIRECTORY_NAME, directory)
+            self._home = remains.make_directory(_DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
         directory = self._home / f"{abs(hash(of)):x}"
         directory.mkdir(exist_ok=True)
@@ -220,9 +220,9 @@ class Inputs(AbstractContextManager["Inputs"]):
 
 def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
-    for path in owned_directories.abandoned(directory):
+    for path in remains.abandoned(directory):
         if path.name.startswith(_DIRECTORY_NAME):
-            owned_directories.remove(path)
+            remains.remove_directory(path)
 
 
 def _parts(source: Any) -> Generator[bytes, None, None]:

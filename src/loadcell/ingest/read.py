@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest import foreign, quoted, usable
-from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
+from loadcell.ingest import checks, readers
+from loadcell.ingest.base import ImportProblemError, Level, Measured, NotItsOutputError, Source, TreatmentIds
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
-from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output
-from loadcell.ingest.treatment_ids import Level, TreatmentIds
+from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, without_quotes
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 IMPORT_FOLDER = MessageCode("import.folder", path=str)
@@ -128,7 +127,7 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     must_be_text(path, head)
     _refuse_unsupported(path, tool, head)
     source, refused = _by_any(path, tool, output, read, head)
-    unquoted = quoted.plain(head) if source is None and complete else None
+    unquoted = without_quotes(head) if source is None and complete else None
     if source is None and unquoted is not None:
         _refuse_unsupported(path, tool, unquoted)
         source = _read_unquoted(path, tool, read, unquoted)
@@ -141,7 +140,7 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
             raise ImportProblemError(IMPORT_FOR_PEOPLE(path=path, tool=name, command=printed.command))
     if tool != ANY:
         raise ImportProblemError(IMPORT_OTHER_TOOL(path=path, tool=tool, why=refused[tool], any=ANY))
-    if (recognised := foreign.refusal(path, head)) is not None:
+    if (recognised := readers.refusal(path, head)) is not None:
         raise ImportProblemError(recognised)
     # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
     refusals = [IMPORT_REFUSAL(tool=name, why=refused[name]) for name in _signs(head) if name in refused]
@@ -172,11 +171,11 @@ def _by_any(
     for name in candidates:
         try:
             reading = (read or reader(name).read)(output)
-            usable.check(reading)
+            checks.check_numbers(reading)
         except NotItsOutputError as error:
             refused[name] = error.message
         except UnusableNumberError as error:
-            refused[name] = usable.at_line(output, error)
+            refused[name] = checks.at_line(output, error)
         else:
             return Source(path, name, reading, tuple(output.files[1:])), refused
     return None, refused

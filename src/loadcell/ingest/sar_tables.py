@@ -6,10 +6,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from loadcell.ingest import devices
 from loadcell.ingest.base import PrintedTotal, Samples
 from loadcell.ingest.printed_numbers import real
-from loadcell.monitors.host import Host
+from loadcell.monitors.host import Host, disks_to_count, links_to_count
 
 NAME = "sar"
 
@@ -123,7 +122,7 @@ class Activities:
         """Put the devices of an instant that count into its row."""
         rows = self._devices.pop(kind, [])
         names = [name for name, _ in rows]
-        counted = set(devices.disks(names) if kind == "DEV" else devices.links(names))
+        counted = set(disks_to_count(names) if kind == "DEV" else links_to_count(names))
         for name, values in rows:
             if name in counted:
                 (self._disk if kind == "DEV" else self._link)(self._at_s[kind], name, values)

@@ -1,6 +1,7 @@
 """Text of tools' outputs: blocks of whole lines, tables of similar lines, JSON documents, Java properties.
 
-Memory is that of one block, however long a text and its lines are.
+Memory is that of one block, however long a text and its lines are. Text that somebody quoted in a mail or
+showed in Markdown is read without the marks at the start of its lines.
 """
 
 from __future__ import annotations
@@ -300,3 +301,38 @@ def _unescaped(text: str) -> str:
     text = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text, flags=re.DOTALL)
     # Java's characters are of 16 bits: two escapes may be the halves of one; a half alone is no character.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+#: `> ` as mail and Markdown write it, however deep.
+_QUOTE = re.compile(r"(?: {0,3}> ?)+")
+#: A line of Markdown that begins or ends code.
+_FENCE = re.compile(r"\s*(```|~~~)[\w+-]*\s*$")
+#: Markdown's indentation of code.
+_INDENT = re.compile(r" {4,}|\t+")
+#: Marks count if this share of all lines that are not empty has them.
+_MOST = 0.5
+
+
+def without_quotes(block: bytes) -> bytes | None:
+    """A whole text without quotes, fences and indentation; None where it has none of them."""
+    lines = decoded(block).splitlines()
+    stripped = _unindented([line for line in _unquoted(lines) if not _FENCE.match(line)])
+    return None if stripped == lines else "".join(f"{line}\n" for line in stripped).encode()
+
+
+def _unquoted(lines: list[str]) -> list[str]:
+    if not _are_most([_QUOTE.match(line) for line in lines if line.strip()]):
+        return lines
+    return [_QUOTE.sub("", line, count=1) if _QUOTE.match(line) else line for line in lines]
+
+
+def _unindented(lines: list[str]) -> list[str]:
+    indents = [_INDENT.match(line) for line in lines if line.strip()]
+    if not _are_most(indents):
+        return lines
+    least = min((match[0] for match in indents if match is not None), key=len)
+    return [line.removeprefix(least) for line in lines]
+
+
+def _are_most(matches: list[re.Match[str] | None]) -> bool:
+    return bool(matches) and sum(match is not None for match in matches) >= _MOST * len(matches)

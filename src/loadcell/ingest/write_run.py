@@ -14,8 +14,8 @@ import numpy as np
 
 from loadcell import __version__
 from loadcell.analysis.error_codes import meaning
+from loadcell.ingest import checks as printed_totals
 from loadcell.ingest import dating
-from loadcell.ingest import totals as printed_totals
 from loadcell.ingest.base import (
     IMPORT_UNREAD,
     OTHER_COLUMNS,

@@ -14,8 +14,7 @@ from pathlib import Path
 from loadcell.linux.procfs import chosen, line, numbers, read_number, text
 from loadcell.linux.time_limits import NO_CPUFREQ, NO_TURBO, UnavailableError
 from loadcell.model.json import JsonObject
-from loadcell.plan.affinity import ranges
-from loadcell.plan.topology import Topology
+from loadcell.plan.affinity import Topology, ranges
 
 _CPUS = "sys/devices/system/cpu"
 _NODES = "sys/devices/system/node"

@@ -1,8 +1,11 @@
-"""Child processes: supervised servers, line readers of their output, and death signals.
+"""Child processes: supervised servers, line readers of their output, death signals, and an environment.
 
 A child of loadcell never outlives it: the kernel sends it a signal when the *thread* that started it ends
 (prctl(2), PR_SET_PDEATHSIG), so a supervised process is started by a thread that lives as long as the process
 does.
+
+The variables of this process may hold passwords that a plan refers to, and /proc shows them to every process
+of the same user: a child that needs no secret gets the other variables only.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from loadcell.linux import launcher, sessions
+from loadcell.linux import launcher, remains
 from loadcell.model.message import MessageCode
 
 ENDED_STATUS = MessageCode("ended.status", status=str)
@@ -157,7 +160,7 @@ class SupervisedProcess:
         self._environment = environment
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
-        self._session: sessions.Session | None = None
+        self._session: remains.Session | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -216,9 +219,9 @@ class SupervisedProcess:
         assert process.stdout is not None
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _OUTPUT_PIPE_BYTES)
-        self._session = sessions.Session.of(process.pid)
+        self._session = remains.Session.of(process.pid)
         if self._work is not None:
-            sessions.record(self._work, self._session)
+            remains.record_session(self._work, self._session)
         self._process = process
         started.put(process)
         with process.stdout as output:
@@ -255,8 +258,23 @@ class SupervisedProcess:
                     self.log(f"{self.name} did not end within {limit_s:.0f} s of a {kind} shutdown")
             killed = process.returncode == -signal.SIGKILL
         if process is not None and self._session is not None:
-            sessions.end(self._session)
+            remains.end_session(self._session)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
         self._process = self._thread = None
         return killed
+
+
+_NAMES = frozenset({
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "DEBUGINFOD_URLS", "LLVM_PROFILE_FILE",
+})  # fmt: skip
+_BEGINNINGS = ("LC_", "PYTHON", "JAVA_HOME", "JAVA_OPTS", "RUST_BACKTRACE", "COVERAGE_")
+
+
+def plain_environment() -> dict[str, str]:
+    """Variables of this process that a child without a need for secrets gets."""
+    return {
+        name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_BEGINNINGS)
+    }

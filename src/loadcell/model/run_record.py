@@ -1,12 +1,18 @@
-"""Task and progress of a run: `run.json` of a run directory."""
+"""Task and progress of a run: `run.json` of a run directory; and differences of such documents.
+
+Compared are a plan and its resumption, and plans and machines of two runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
+from loadcell.model.message import Message, MessageCode
+
+VALUE_NOT_SET = MessageCode("value.not-set")
 
 #: The command that runs and resumes a plan.
 RUN_COMMAND: Final = "loadcell run"
@@ -171,3 +177,30 @@ class RunRecord:
         """When a run was imported; `started_utc` is when what is in it was measured."""
         first = self.executions[0] if self.executions else None
         return first.started_utc if first and first.how == "imported" else self.started_utc
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDifference:
+    """Values of two documents that differ at a dotted path; None where a document has no value there."""
+
+    path: str
+    before: JsonValue
+    after: JsonValue
+
+
+def differences(before: JsonValue, after: JsonValue, path: str = "") -> Iterator[ValueDifference]:
+    """Every path below `path` where two documents differ, in the order of their keys.
+
+    Objects are compared key by key; a list is one value.
+    """
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            below = f"{path}.{key}" if path else str(key)
+            yield from differences(before.get(key), after.get(key), below)
+    elif before != after:
+        yield ValueDifference(path, before, after)
+
+
+def written(value: JsonValue) -> str | Message:
+    """A value of a difference for a message."""
+    return VALUE_NOT_SET() if value is None else str(value)

@@ -1,10 +1,17 @@
-"""Contract of monitors: a few rows per sample; and differences of the running counters that they read."""
+"""Contract of monitors, and their sampler: a few rows per sample, at regular instants, in a dedicated thread.
+
+The sampler records its lateness and cost. Monitors read running counters, of which rows have differences.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model import trial_record
@@ -113,3 +120,154 @@ def rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:
     if before is None or now is None or elapsed_s <= 0:
         return None
     return difference(before, now) / elapsed_s
+
+
+#: How long the monitors of a trial may take to end, all of them together: one that hangs is left behind.
+END_LIMIT_S = 4.0
+
+#: Takes a monitor's name (`postgres`, for a table beside it `postgres.waits`) and the rows of one sample;
+#: called in the sampler's thread.
+Sink = Callable[[str, list[Row]], None]
+#: Takes one event, in the same thread.
+Tell = Callable[[Row], None]
+
+
+@dataclass
+class Schedule:
+    """Instants `start + k * interval`: being late once never shifts those to come, and what is missed is
+    counted.
+    """
+
+    start_ns: int
+    interval_ns: int = INTERVAL_NS
+    taken: int = 0
+    missed: int = 0
+
+    @property
+    def due_ns(self) -> int:
+        """The next instant."""
+        return self.start_ns + (self.taken + self.missed) * self.interval_ns
+
+    def take(self, now_ns: int) -> int:
+        """Note that the sample due is taken at `now_ns`; returns how late.
+
+        Instants wholly gone by are missed.
+        """
+        late = now_ns - self.due_ns
+        self.taken += 1
+        if now_ns >= self.due_ns:
+            self.missed += (now_ns - self.due_ns) // self.interval_ns + 1
+        return late
+
+
+@dataclass
+class Account:
+    """Result and cost of sampling: for trial.json."""
+
+    table: SampleTable
+    samples: int = 0
+    cpu_ns: int = 0
+    late_max_ns: int = 0
+    missed: int = 0
+    trouble: str | None = None
+    #: further tables that got rows
+    tables: dict[str, SampleTable] = field(default_factory=dict)
+    further: trial_record.MonitorRecord = field(default_factory=lambda: trial_record.MonitorRecord())
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    def record(self) -> trial_record.MonitorRecord:
+        """For the trial's record. A file that got no row is not there, and not named."""
+        written = [*([self.table] if self.samples else []), *self.tables.values()]
+        return replace(
+            self.further,
+            samples=self.samples,
+            file=self.table.file if self.samples else None,
+            cpu_s=self.cpu_ns / 1e9,
+            late_max_ms=self.late_max_ns / 1e6,
+            missed=self.missed,
+            tables={name: table.file for name, table in self.tables.items()} or None,
+            text_columns={table.file: tuple(sorted(table.text)) for table in written},
+            trouble=self.trouble,
+        )
+
+
+class Sampler:
+    """Runs one monitor from `start` to `stop`."""
+
+    def __init__(
+        self,
+        name: str,
+        monitor: Monitor[Any],
+        sink: Sink,
+        interval_ns: int = INTERVAL_NS,
+        *,
+        tell: Tell = lambda event: None,  # noqa: ARG005
+    ) -> None:
+        self.name = name
+        self.account = Account(monitor.table)
+        self._monitor = monitor
+        self._sink = sink
+        self._tell = tell
+        self._interval_ns = interval_ns
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"monitor-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin: the first call sets the counters' base, samples follow one interval apart."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Have it end without waiting for it."""
+        self._stop.set()
+
+    def stop(self, limit_s: float = END_LIMIT_S) -> Account:
+        """End, and give back what the monitor holds."""
+        self._stop.set()
+        self._thread.join(timeout=max(0.0, limit_s))
+        if self._thread.is_alive():
+            self.account.trouble = self.account.trouble or f"did not end within {END_LIMIT_S:g} s"
+        return self.account
+
+    def _run(self) -> None:
+        schedule = Schedule(time.monotonic_ns(), self._interval_ns)
+        last_ns = schedule.start_ns
+        while not self._stop.wait(max(0.0, (schedule.due_ns - time.monotonic_ns()) / 1e9)):
+            now_ns = time.monotonic_ns()
+            late_ns = schedule.take(now_ns)
+            elapsed_s = (now_ns - last_ns) / 1e9 if schedule.taken > 1 else 0.0
+            self._sample(self._monitor.sample, now_ns, elapsed_s, late_ns)
+            last_ns = now_ns
+            self.account.missed = schedule.missed
+        now_ns = time.monotonic_ns()
+        self._sample(self._monitor.finish, now_ns, (now_ns - last_ns) / 1e9, 0)
+        with contextlib.suppress(OSError):
+            self._monitor.close()
+        try:
+            self.account.further = self._monitor.account()
+            self.account.metrics = self._monitor.metrics()
+        except Exception as error:  # as in `_sample`
+            self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
+
+    def _sample(self, ask: Callable[[float], list[Row]], now_ns: int, elapsed_s: float, late_ns: int) -> None:
+        """Take one sample. A monitor that fails costs its own sample, never the trial."""
+        utc = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        cpu_before = time.thread_time_ns()
+        try:
+            rows = ask(elapsed_s)
+            tables, events = self._monitor.further_rows(), self._monitor.events()
+        except Exception as error:  # a monitor of whatever make must not take the trial with it
+            self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
+            return
+        cost_ns = time.thread_time_ns() - cpu_before
+        self.account.cpu_ns += cost_ns
+        self.account.late_max_ns = max(self.account.late_max_ns, late_ns)
+        head = {"mono_ns": now_ns, "utc": utc, "late_ms": late_ns / 1e6, "cost_ms": cost_ns / 1e6}
+        if rows:
+            self.account.samples += 1
+            self._sink(self.name, [{**head, **row} for row in rows])
+        for table, rows_of_table in tables.items():
+            if rows_of_table:
+                self.account.tables[table] = self._monitor.tables[table]
+                self._sink(f"{self.name}.{table}", [{**head, **row} for row in rows_of_table])
+        for event in events:
+            self._tell({"mono_ns": now_ns, "utc": utc, **event})

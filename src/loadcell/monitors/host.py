@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -229,3 +230,32 @@ def _disks(row: Row, before: Reading, now: Reading, elapsed_s: float) -> None:
 
 
 PART = Host
+
+
+#: A partition's name begins with its disk's.
+_PARTITION = re.compile(r"(?P<disk>[a-z]+|nvme\d+n\d+|mmcblk\d+)p?\d+$")
+#: Interfaces that carry the traffic of others, which are listed next to them.
+_COMBINED_LINK = re.compile(r"(bond|team|br|ovs)[-\w]*$")
+#: `eth0.100` carries a part of `eth0`'s traffic.
+_VLAN = re.compile(r"(?P<parent>.+?)[.@:]\w+$")
+
+
+def disks_to_count(names: Collection[str]) -> list[str]:
+    """Whole disks among the block devices of one instant: no partition of another, no view of others."""
+    return [name for name in names if not name.startswith(NOT_DISKS) and not _is_partition(name, names)]
+
+
+def links_to_count(names: Collection[str]) -> list[str]:
+    """Physical interfaces among those of one instant; a bond or bridge counts where nothing else does."""
+    candidates = [name for name in names if not name.startswith(NOT_LINKS) and not _is_vlan(name, names)]
+    return [name for name in candidates if _COMBINED_LINK.match(name) is None] or candidates
+
+
+def _is_partition(name: str, names: Collection[str]) -> bool:
+    match = _PARTITION.match(name)
+    return match is not None and match["disk"] in names
+
+
+def _is_vlan(name: str, names: Collection[str]) -> bool:
+    match = _VLAN.match(name)
+    return match is not None and match["parent"] in names

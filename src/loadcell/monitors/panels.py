@@ -1,4 +1,6 @@
-"""Panels of the host and of the target's processes."""
+"""Panels of the host, of the target's processes and of a JVM sampled by jstat."""
+
+from __future__ import annotations
 
 from loadcell.model.message import MessageCode
 from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, Panel, declare
@@ -38,4 +40,27 @@ declare(
     DipCause("host", "cpu_iowait_percent", "io-wait", MessageCode("with.io-wait")),
     DipCause("host", "cpu_steal_percent", "steal", MessageCode("with.steal")),
     DipCause("target", "write_bytes_per_s", "target-writes", MessageCode("with.target-writes"), total="pid"),
+)  # fmt: skip
+
+
+declare(
+    Panel("jvm", "axis.jvm-heap", (
+        Line("eden_percent", "series.eden", "max"), Line("old_percent", "series.old", "max"),
+        Line("metaspace_percent", "series.metaspace", "max"),
+    ), position=60, top=100, legend=True, colour=1),
+    Panel("jvm", "axis.jvm-gc", (
+        Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
+        Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
+    ), position=61, least=10, legend=True, colour=1),
+    AggregateTable("jvm", "table.sampled.jvm", (
+        Aggregate("young_gcs", "sum", "column.sampled.young-gcs"),
+        Aggregate("young_gc_ms", "sum", "column.sampled.young-gc-ms"),
+        Aggregate("full_gcs", "sum", "column.sampled.full-gcs"),
+        Aggregate("full_gc_ms", "sum", "column.sampled.full-gc-ms"),
+        Aggregate("concurrent_gcs", "sum", "column.sampled.concurrent-gcs"),
+        Aggregate("concurrent_gc_ms", "sum", "column.sampled.concurrent-gc-ms"),
+        Aggregate("old_percent", "max", "column.sampled.old"),
+        Aggregate("metaspace_percent", "max", "column.sampled.metaspace"),
+        Aggregate("heap_used_bytes", "max", "column.sampled.heap"),
+    ), position=60),
 )  # fmt: skip

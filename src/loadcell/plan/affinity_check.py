@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.model.message import Message, MessageCode
-from loadcell.plan.affinity import Affinity
+from loadcell.plan.affinity import AFFINITY_CPUS, ANYWHERE, Affinity, Pin, Topology
 from loadcell.plan.model import Resolved
 from loadcell.plan.nodes import Keys
 from loadcell.plan.parts import Advice, Options, Parts
 from loadcell.plan.problems import Problem, SettingError
-from loadcell.plan.topology import AFFINITY_CPUS, ANYWHERE, Pin, Topology
 
 AFFINITY_NODE_TWICE = MessageCode("plan.affinity-node-twice")
 AFFINITY_NOT_STARTED = MessageCode("plan.affinity-not-started")

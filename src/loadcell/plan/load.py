@@ -1,4 +1,7 @@
-"""From a plan file to a `LoadedPlan`: everything checked, every mistake found in one go."""
+"""From a plan file to a `LoadedPlan`: everything checked, every mistake found in one go.
+
+The profiling options of a plan are `profile: cpu`, or `profile: {cpu: {...}}` with options.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from loadcell.model import metrics
+from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
-from loadcell.plan import groups, search_requests, secrets
-from loadcell.plan.arrange import Arrangement, arrange
+from loadcell.plan import groups, search, secrets
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, read_factors
 from loadcell.plan.model import DesignName, Head, Limits, OrderName, Resolved
@@ -21,18 +26,87 @@ from loadcell.plan.nodes import Items, Keys, Scalar, at, plain, scalars
 from loadcell.plan.overrides import apply_sets, chosen_levels
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import SECTIONS, settings
-from loadcell.plan.problems import INVALID, Mark, PlanError, Problem, SettingError, in_order, nearest, shown
-from loadcell.plan.profile import CpuProfile, read_profile, strangers
+from loadcell.plan.problems import (
+    INVALID,
+    Mark,
+    PlanError,
+    Problem,
+    SettingError,
+    in_order,
+    listed,
+    nearest,
+    shown,
+)
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
 from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
-from loadcell.plan.treatment import Table, Treatment
+from loadcell.plan.treatment import Arrangement, Table, Treatment, arrange
 
+ALLOWED_PROFILE = MessageCode("allowed.profile", example=str)
+UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
 ALLOWED_EXPECTATIONS = MessageCode("allowed.expectations")
 ALLOWED_EXPECTATION_TEXT = MessageCode("allowed.expectation-text")
 UNKNOWN_KEY = MessageCode("plan.unknown-key", key=str, keys=list)
 PLAN_EMPTY = MessageCode("plan.empty", keys=list)
 PLAN_NO_MAPPING = MessageCode("plan.no-mapping", value=str, keys=list)
+
+PROFILE_KINDS = ("cpu",)
+
+
+class CpuProfile(Options, use_attribute_docstrings=True):
+    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame
+    graph.
+    """
+
+    treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
+    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
+    named."""
+    frequency: Annotated[int, Field(ge=1, le=9999)] = 99
+    """Samples per second of each CPU. 99 keeps out of step with what happens 100 times a
+    second."""
+    call_graph: Literal["dwarf", "fp"] = "dwarf"
+    """The way to find callers: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
+    and libraries built with frame pointers."""
+
+    def document(self) -> JsonObject:
+        """As plain JSON: run.json keeps it."""
+        return self.model_dump(mode="json")
+
+
+def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
+    """The plan's profile; None when it has none, or after adding to `problems`."""
+    node = root.get("profile")
+    if node is None or plain(node) is None:
+        return None
+    mark = root.mark_of("profile")
+    if isinstance(node, Scalar) and node.value in PROFILE_KINDS:
+        return CpuProfile()
+    if isinstance(node, Keys) and len(node.entries) == 1 and (inner := node.get("cpu")) is not None:
+        return read_model(CpuProfile, inner, ("profile", "cpu"), mark, problems)
+    names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
+    near = next(filter(None, (nearest(name, PROFILE_KINDS) for name in names)), None)
+    message = INVALID(
+        value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
+    )
+    problems.append(Problem(node.mark, "profile", message, near))
+    return None
+
+
+def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> list[Problem]:
+    """The treatments that a profile names and the plan has not."""
+    if profile is None or isinstance(profile.treatments, str):
+        return []
+    return [
+        Problem(
+            root.mark_of("profile"),
+            "profile.cpu.treatments",
+            UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
+            nearest(name, names),
+        )
+        for name in profile.treatments
+        if name not in names
+    ]
+
 
 #: the keys a plan may have
 KEYS = (
@@ -217,7 +291,7 @@ def _too_few_requests(plan: LoadedPlan, root: Keys) -> Problem | None:
     if plan.search is None:
         return None
     for index in range(0, plan.treatment_count, len(plan.search.labels)):
-        message = search_requests.too_few(plan.search, plan.treatment(index).resolved.load)
+        message = search.too_few(plan.search, plan.treatment(index).resolved.load)
         if message is not None:
             node = at(root, ("design", "search"))
             mark = node.mark_of("between") if isinstance(node, Keys) else root.mark

@@ -16,7 +16,7 @@ from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Message
 
 if TYPE_CHECKING:
-    from loadcell.plan.topology import Topology
+    from loadcell.plan.affinity import Topology
 
 
 class Options(BaseModel):

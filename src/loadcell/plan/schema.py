@@ -19,10 +19,10 @@ from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
+from loadcell.plan.load import PROFILE_KINDS, CpuProfile
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
-from loadcell.plan.profile import KINDS, CpuProfile
 from loadcell.plan.search import SearchOptions
 
 _REFERENCE = "#/$defs/{model}"
@@ -101,7 +101,7 @@ def _profile(schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
         "additionalProperties": False,
         "properties": {"cpu": {"anyOf": [schemas[CpuProfile], {"type": "null"}]}},
     }
-    return {"description": _first_line(CpuProfile), "anyOf": [{"enum": list(KINDS)}, options]}
+    return {"description": _first_line(CpuProfile), "anyOf": [{"enum": list(PROFILE_KINDS)}, options]}
 
 
 def _first_line(model: type[Any]) -> str:

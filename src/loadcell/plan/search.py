@@ -2,22 +2,28 @@
 
 The levels are laid out here, as those of any factor; which of them are measured is decided during the run
 (`loadcell.design.search`).
+
+The lowest rate must make enough requests for the percentiles of the bounds: a percentile beyond which no
+request lies is unknown, and the search would end there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from loadcell.model import run_record
-from loadcell.model.message import Count, MessageCode
-from loadcell.plan import ranges
-from loadcell.plan.expect import Expectation
-from loadcell.plan.factors import Factor, conflicts, of_levels
+from loadcell.model.message import Count, Message, MessageCode, Seconds
+from loadcell.plan import rate
+from loadcell.plan.expect import QUANTILES, Expectation, needed
+from loadcell.plan.factors import Factor, RangeError, conflicts, of_levels
+from loadcell.plan.factors import level as level_of
+from loadcell.plan.factors import number as number_of
 from loadcell.plan.nodes import Items, Keys, Node, Scalar, at, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.paths import locate
@@ -31,10 +37,16 @@ from loadcell.plan.problems import (
     nearest,
     shown,
 )
-from loadcell.plan.ranges import RangeError
 from loadcell.plan.resolve import read_model
 from loadcell.plan.units import Fraction
 
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+
+SEARCH_TOO_FEW_REQUESTS = MessageCode(
+    "plan.search-too-few-requests", low=str, requests=Count, percentile=str, needed=Count, duration_s=Seconds
+)
 ALLOWED_STEP_OR_PERCENTAGE = MessageCode("allowed.step-or-percentage")
 ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE = MessageCode("allowed.step-with-unit-or-percentage", symbol=str)
 ALLOWED_STEP_ABOVE_0 = MessageCode("allowed.step-above-0")
@@ -160,7 +172,7 @@ def read_search(
     except RangeError as error:
         problems.append(error.problem)
         return None
-    levels = [ranges.level(node.mark_of("between"), number, unit) for number in numbers]
+    levels = [level_of(node.mark_of("between"), number, unit) for number in numbers]
     factor = of_levels(
         options.factor, keys, levels, "design.search.between", node.mark_of("factor"), problems
     )
@@ -231,7 +243,7 @@ def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
     ends = node.entries["between"].node
     assert isinstance(ends, Items)
     where = "design.search.between"
-    (low, unit), (high, other) = (ranges.number(end, where) for end in ends.nodes)
+    (low, unit), (high, other) = (number_of(end, where) for end in ends.nodes)
     if unit != other:
         raise RangeError(ends.mark, where, SEARCH_UNITS(symbol=shown(unit), other=shown(other)))
     if low >= high:
@@ -271,10 +283,29 @@ def _step(node: Keys, unit: str, share: Decimal) -> tuple[Decimal, bool]:
     if step_node is None or plain(step_node) is None:
         return share, True
     where = "design.search.step"
-    step, width = ranges.number(step_node, where)
+    step, width = number_of(step_node, where)
     if width not in (unit, "%") or step <= 0:
         code = ALLOWED_STEP_WITH_UNIT_OR_PERCENTAGE if unit else ALLOWED_STEP_OR_PERCENTAGE
         code = code if width not in (unit, "%") else ALLOWED_STEP_ABOVE_0
         message = INVALID(value=shown(plain(step_node)), allowed=code.pick(symbol=unit))
         raise RangeError(step_node.mark, where, message)
     return (step / 100, True) if width == "%" else (step, False)
+
+
+def too_few(search: Search, load: Load) -> Message | None:
+    """Message on the lowest level of a search if it has too few requests; None otherwise."""
+    if search.key != RATE or load.rate is None or load.expected_s is None:
+        return None
+    requests = rate.requests(load.rate, load.expected_s)
+    percentiles = [name for bound in search.bounds for name in QUANTILES if bound.metric.endswith(f".{name}")]
+    percentile = max(percentiles, key=lambda name: QUANTILES[name], default=None)
+    if percentile is None or requests >= needed(QUANTILES[percentile]):
+        return None
+    least = needed(QUANTILES[percentile])
+    return SEARCH_TOO_FEW_REQUESTS(
+        low=search.labels[0],
+        requests=round(requests),
+        percentile=percentile,
+        needed=least,
+        duration_s=math.ceil(load.expected_s * least / requests) if requests else math.inf,
+    )

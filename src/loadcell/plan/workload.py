@@ -1,20 +1,63 @@
-"""Contract of workloads: data, and specification of the load for the engine or another generator."""
+"""Contract of workloads: data, and specification of the load for the engine or another generator.
+
+Verifications are checks of the data after a load, which workloads declare. The analysis reads checks from
+records: the workload that declared one need not be imported, nor installed.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from loadcell.model import catalogue
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
-from loadcell.model.verification import Verification
+from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+
+
+_declared: dict[str, Verification] = {}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A check of the data, by its name in records.
+
+    Its texts are `check.NAME` (why a trial whose data do not meet it cannot be trusted), `check-name.NAME`
+    and `advice.NAME` (findings on it), and `held.NAME` (the data met it). Raises ValueError for a name that
+    is declared already.
+    """
+
+    name: str
+    reason: MessageCode = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", MessageCode(f"check.{self.name}"))
+        for prefix in ("check-name", "advice", "held"):
+            MessageCode(f"{prefix}.{self.name}")
+        _declared[self.name] = self
+
+
+def verifications() -> Mapping[str, Verification]:
+    """Every verification of the modules imported so far, by name."""
+    return MappingProxyType(_declared)
+
+
+def text_of(prefix: str, name: str) -> Message | None:
+    """The text of a check with this prefix; None if the catalogue has none."""
+    code = f"{prefix}.{name}"
+    return Message(code) if code in catalogue.texts() else None
+
+
+#: Every value that was read equals what was written.
+VALUES = Verification("values")
+
 
 Opts = TypeVar("Opts", bound=Options)
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell import _engine
-from loadcell.linux import child_environment
+from loadcell.linux import process
 from loadcell.linux.process import StopStep, SupervisedProcess, launch_command
 from loadcell.linux.procfs import command_line, tree
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 from loadcell.model.trial_record import ProfileRecord
-from loadcell.plan.profile import CpuProfile
+from loadcell.plan.load import CpuProfile
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
@@ -118,7 +118,7 @@ class Perf:
     _answers: int = -1
 
     def __post_init__(self) -> None:
-        environment = {**child_environment.plain(), "LC_ALL": "C"}
+        environment = {**process.plain_environment(), "LC_ALL": "C"}
         self._process = SupervisedProcess("perf", self._lines.append, environment)
 
     @property
@@ -131,7 +131,7 @@ class Perf:
             [self.program, "--version"],
             capture_output=True,
             text=True,
-            env=child_environment.plain(),
+            env=process.plain_environment(),
             check=False,
         ).stdout
         return output.replace("version ", "").strip() or "perf"
@@ -179,7 +179,7 @@ class Perf:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.PIPE,
-                env={**child_environment.plain(), "LC_ALL": "C"},
+                env={**process.plain_environment(), "LC_ALL": "C"},
                 check=False,
             )
         printed = ended.stderr.decode("utf-8", "replace")

@@ -15,7 +15,7 @@ import sys
 import threading
 from types import TracebackType
 
-from loadcell.linux import child_environment
+from loadcell.linux import process
 from loadcell.model.json import JsonObject
 
 #: The Vega-Lite version charts are written for.
@@ -45,7 +45,7 @@ class Painter:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=child_environment.plain(),
+                env=process.plain_environment(),
             )
 
     def __enter__(self) -> Painter:

@@ -17,7 +17,7 @@ from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.panels import Row
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
-from loadcell.store import csv_tables, frames, layout
+from loadcell.store import frames, layout, trial_files
 from loadcell.store.layout import EVENT_COLUMNS, FRONT, StoreError, text_columns
 
 if TYPE_CHECKING:
@@ -338,7 +338,7 @@ def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
     """
     header = files[0].content[: files[0].content.find(b"\n") + 1]
     text = frozenset[str]().union(*(text_columns(file.trial, file.path.name) for file in files))
-    frame = csv_tables.read_csv(header + b"".join(file.content[len(header) :] for file in files), text)
+    frame = trial_files.read_csv(header + b"".join(file.content[len(header) :] for file in files), text)
     if frame is None:
         return None
     counts = [len(frame)]

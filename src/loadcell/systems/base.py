@@ -18,8 +18,8 @@ from loadcell.linux.time_limits import ask
 from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
+from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.plan.topology import ANYWHERE, Pin
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord

@@ -15,10 +15,9 @@ from loadcell.ingest.benchmarksql_properties import PROPERTIES_WRONG, Properties
 from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode
-from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.workload import Ask, Condition, Workload
+from loadcell.plan.workload import Ask, Condition, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 

@@ -21,11 +21,10 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import POSTGRES
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, Labels, Message, MessageCode
-from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.plan.units import Duration
-from loadcell.plan.workload import Ask, Condition, Variants, Workload
+from loadcell.plan.workload import Ask, Condition, Variants, Verification, Workload
 from loadcell.workloads.sysbench import LOAD_WORKERS
 
 PGBENCH_SMALL_SCALE = MessageCode("pgbench.small-scale", "caution")

@@ -11,10 +11,9 @@ from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode, Seconds
 from loadcell.model.metrics import declare
-from loadcell.model.verification import Verification
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.workload import Ask, Condition, Variants, Workload
+from loadcell.plan.workload import Ask, Condition, Variants, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol, unknown_protocol
 
 if TYPE_CHECKING:

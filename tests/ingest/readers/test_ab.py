@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import ImportProblemError, Measured
 from loadcell.ingest.read import read as read_files
 from loadcell.ingest.readers import ab
@@ -83,13 +83,13 @@ def test_the_printed_rate_is_taken_for_the_requests_that_succeeded() -> None:
     assert measured().throughput_per_s == 3673.09
     half = measured(more="Non-2xx responses:      50\n")
     assert half.throughput_per_s == pytest.approx(3673.09 / 2)
-    assert not totals.disagreements(half)
+    assert not checks.disagreements(half)
 
 
 def test_a_rate_that_contradicts_count_and_time_is_noticed() -> None:
     text = TEXT.format(failed=0, more="", times=MEANS, version="2.3").replace("3673.09", "5673.09")
     (execution,) = ab.read(text.splitlines(keepends=True)).measured
-    assert [item.total.label for item in totals.disagreements(execution)] == ["Complete requests/Time taken"]
+    assert [item.total.label for item in checks.disagreements(execution)] == ["Complete requests/Time taken"]
 
 
 def test_times_without_deviation_are_read() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Measured
 from loadcell.ingest.readers import fio
 
@@ -49,17 +49,17 @@ def test_processes_of_one_job_are_one_trial_with_their_sum() -> None:
         (100**2 + (2000 * 1500**2 + 6000 * 500**2) / 8000) ** 0.5 / 1e6
     )
     assert "p99_ms" not in total.response, "percentiles of processes are not those of all"
-    assert totals.disagreements(total) == []
+    assert checks.disagreements(total) == []
 
 
 def test_the_sum_of_processes_is_compared_with_the_printed_sums() -> None:
     wrong = job(6000, 4000.0, numjobs=2)
     wrong["read"]["bw_bytes"] *= 2
     (total,) = measured(job(2000, 2000.0, numjobs=2), wrong)
-    assert [item.total.label for item in totals.disagreements(total)] == ["bw_bytes"]
+    assert [item.total.label for item in checks.disagreements(total)] == ["bw_bytes"]
     wrong["read"]["iops"] *= 2
     (total,) = measured(job(2000, 2000.0, numjobs=2), wrong)
-    assert [item.total.label for item in totals.disagreements(total)] == ["iops", "bw_bytes"]
+    assert [item.total.label for item in checks.disagreements(total)] == ["iops", "bw_bytes"]
 
 
 def test_buckets_of_json_plus_give_the_percentiles_of_all() -> None:
@@ -89,4 +89,4 @@ def test_a_document_that_contradicts_itself_is_noticed() -> None:
     wrong = job(2000, 2000.0)
     wrong["read"]["iops"] = 10_000
     (total,) = measured(wrong)
-    assert [item.total.label for item in totals.disagreements(total)] == ["total_ios/runtime"]
+    assert [item.total.label for item in checks.disagreements(total)] == ["total_ios/runtime"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Measured, NotItsOutputError
 from loadcell.ingest.readers import iperf3
 
@@ -63,7 +63,7 @@ def test_both_directions_of_bidir_are_parts_of_one_turn() -> None:
         ("tcp reverse", 29, 0),
     ]
     assert [item.throughput_per_s for item in reverse.intervals] == [29, 29]
-    assert totals.disagreements(forward) == totals.disagreements(reverse) == []
+    assert checks.disagreements(forward) == checks.disagreements(reverse) == []
 
 
 def test_omitted_intervals_are_in_no_series() -> None:
@@ -71,7 +71,7 @@ def test_omitted_intervals_are_in_no_series() -> None:
     (total,) = measured(end, interval(0, 5, omitted=True), interval(0, 50), interval(1, 50), omit=1)
     assert [(item.start_s, item.throughput_per_s) for item in total.intervals] == [(0, 50), (1, 50)]
     assert total.began_s == 1_700_000_001
-    assert totals.disagreements(total) == []
+    assert checks.disagreements(total) == []
 
 
 LOST = {"jitter_ms": 0.25, "lost_packets": 920, "packets": 1000, "lost_percent": 92.0}
@@ -94,7 +94,7 @@ def test_iperf_3_1_prints_of_datagrams_only_the_sent_ones_and_their_loss() -> No
     )
     assert total.throughput_per_s == pytest.approx(8)
     assert total.figures["lost_percent"] == 92
-    assert totals.disagreements(total) == [], "intervals are compared with what was sent"
+    assert checks.disagreements(total) == [], "intervals are compared with what was sent"
 
 
 def test_a_server_that_sent_does_not_know_what_arrived() -> None:
@@ -123,7 +123,7 @@ def test_events_of_a_stream_make_one_execution() -> None:
     (execution,) = parsed.measured
     assert (execution.title, execution.throughput_per_s, execution.clients) == ("tcp", 2, 2)
     assert [interval.throughput_per_s for interval in execution.intervals] == [2, 2]
-    assert totals.disagreements(execution) == []
+    assert checks.disagreements(execution) == []
     assert parsed.unread == 1, "the second one has no end"
 
 

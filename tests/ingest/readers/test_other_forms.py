@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import dd, mbw, netperf, wrk
 
@@ -50,7 +50,7 @@ def test_the_uncorrected_latency_of_wrk2_never_replaces_the_recorded_one() -> No
     (total,) = parsed.measured
     assert parsed.examples == ()
     assert (total.response["p50_ms"], total.response["p99_ms"]) == (1.1, 1270)
-    assert totals.disagreements(total) == []
+    assert checks.disagreements(total) == []
 
 
 def test_a_hidden_line_among_those_of_the_spectrum_is_unread() -> None:
@@ -60,7 +60,7 @@ def test_a_hidden_line_among_those_of_the_spectrum_is_unread() -> None:
 
 def test_a_distribution_of_another_run_is_noticed() -> None:
     (total,) = wrk.read(lines(WRK2.replace("133.544", "13.544"))).measured
-    assert [item.total.label for item in totals.disagreements(total)] == ["Mean"]
+    assert [item.total.label for item in checks.disagreements(total)] == ["Mean"]
 
 
 # --- mbw
@@ -86,7 +86,7 @@ def test_runs_of_mbw_one_after_the_other_stay_apart(average: int | None) -> None
     assert [(part.title, part.throughput_per_s, part.settings["array_mib"]) for part in parsed.measured] == [
         ("MEMCPY", 125, 32), ("DUMB", 125, 32), ("MEMCPY", 250, 64), ("DUMB", 250, 64),
     ]  # fmt: skip
-    assert not any(totals.disagreements(part) for part in parsed.measured)
+    assert not any(checks.disagreements(part) for part in parsed.measured)
 
 
 def test_mbw_with_averages_alone_is_a_run_each() -> None:
@@ -96,7 +96,7 @@ def test_mbw_with_averages_alone_is_a_run_each() -> None:
 
 def test_an_average_of_other_rounds_is_noticed() -> None:
     (part, _) = mbw.read(lines(mbw_run(32, (100, 150), 240))).measured
-    assert [item.total.label for item in totals.disagreements(part)] == ["rounds"]
+    assert [item.total.label for item in checks.disagreements(part)] == ["rounds"]
 
 
 # --- dd
@@ -115,7 +115,7 @@ def test_progress_of_dd_is_the_series_of_its_copy() -> None:
     assert [(item.start_s, item.duration_s, item.throughput_per_s) for item in copy.intervals] == [
         (0, 1, 200), (1, 1, 100), (2, 2, 150),
     ]  # fmt: skip
-    assert totals.disagreements(copy) == []
+    assert checks.disagreements(copy) == []
 
 
 def test_copies_of_dd_one_after_the_other_are_executions() -> None:
@@ -126,7 +126,7 @@ def test_copies_of_dd_one_after_the_other_are_executions() -> None:
 
 def test_a_rate_that_contradicts_bytes_and_seconds_is_noticed() -> None:
     (copy,) = dd.read(lines(RECORDS + COPY.replace("157 MB/s", "1.2 GB/s"))).measured
-    assert [item.total.label for item in totals.disagreements(copy)] == ["rate"]
+    assert [item.total.label for item in checks.disagreements(copy)] == ["rate"]
 
 
 # --- netperf
@@ -155,7 +155,7 @@ def test_requests_that_were_printed_in_bits_are_no_transactions() -> None:
     bits = measured(RR.format(interim="10^6bits", head="", rate="Throughput", unit="10^6bits/sec"))
     assert (bits.unit, bits.figures["mbits_per_s"]) == ("MiB", 400)
     assert bits.throughput_per_s == pytest.approx(400e6 / 8 / 2**20)
-    assert totals.disagreements(bits) == []
+    assert checks.disagreements(bits) == []
     transactions = measured(RR.format(interim="Trans", head="Trans.", rate="Rate", unit="per sec"))
     assert (transactions.unit, transactions.throughput_per_s) == ("transaction", 400)
 
@@ -163,10 +163,10 @@ def test_requests_that_were_printed_in_bits_are_no_transactions() -> None:
 def test_interim_results_below_a_thousand_are_in_the_series() -> None:
     test = measured(RR.format(interim="Trans", head="Trans.", rate="Rate", unit="per sec"))
     assert [item.throughput_per_s for item in test.intervals] == [412.5, 387.5]
-    (item,) = totals.disagreements(
+    (item,) = checks.disagreements(
         measured(RR.format(interim="Trans", head="Trans.", rate="Rate", unit="per sec").replace("412", "912"))
     )
-    assert item.total.figure == totals.INTERVALS
+    assert item.total.figure == checks.INTERVALS
 
 
 KEYS = """THROUGHPUT=2841.07
@@ -198,7 +198,7 @@ def test_keys_of_the_omni_tests_are_read_with_a_head_and_without(head: str, titl
         10,
     )
     assert test.response == {"p50_ms": 0.334}
-    assert totals.disagreements(test) == []
+    assert checks.disagreements(test) == []
 
 
 def test_keys_that_come_again_are_the_next_test() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.ingest import read, totals
+from loadcell.ingest import checks, read
 from loadcell.ingest.base import Measured
 
 
@@ -16,7 +16,7 @@ def parts(home: Path, text: str, tool: str) -> tuple[Measured, ...]:
     (source,) = read.read([file], "auto")
     assert source.tool == tool
     assert source.reading.unread == 0, source.reading.examples
-    assert not any(totals.disagreements(part) for part in source.reading.measured)
+    assert not any(checks.disagreements(part) for part in source.reading.measured)
     return source.reading.measured
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Reading, Samples
 from loadcell.ingest.readers import nmon, sar
 
@@ -115,8 +115,8 @@ def test_printed_averages_are_compared_with_the_stored_columns() -> None:
     assert [total.figure for total in samples(read(QUEUE + AVERAGE)).printed] == [
         "load1", "runnable", "blocked",
     ]  # fmt: skip
-    assert totals.of_samples(samples(read(QUEUE + AVERAGE))) == []
-    wrong = totals.of_samples(samples(read(QUEUE + AVERAGE.replace("0.50", "9.50"))))
+    assert checks.of_samples(samples(read(QUEUE + AVERAGE))) == []
+    wrong = checks.of_samples(samples(read(QUEUE + AVERAGE.replace("0.50", "9.50"))))
     assert [(item.total.label, item.total.value, item.stored) for item in wrong] == [
         ("Average (load1)", 9.5, 0.5)
     ]
@@ -129,5 +129,5 @@ def test_averages_of_two_sections_between_restarts_count_by_their_rows() -> None
     text = QUEUE + AVERAGE + restart + head + row + AVERAGE.replace("0.50", "3.50")
     (load,) = [total for total in samples(read(text)).printed if total.figure == "load1"]
     assert load.value == pytest.approx(1.5)
-    assert totals.of_samples(samples(read(text))) == []
+    assert checks.of_samples(samples(read(text))) == []
     assert samples(read(QUEUE + AVERAGE + restart + head + row)).printed == (), "cut in the second section"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import Measured
 from loadcell.ingest.readers import sysbench
 
@@ -55,7 +55,7 @@ def test_checkpoints_are_stretches_of_one_execution() -> None:
     assert execution.throughput_per_s == 1500
     assert execution.response == {"min_ms": 0.1, "max_ms": 32.27, "mean_ms": pytest.approx(2)}
     assert len(execution.intervals) == 4
-    assert totals.disagreements(execution) == []
+    assert checks.disagreements(execution) == []
 
 
 def test_summaries_without_a_head_are_executions_each() -> None:
@@ -118,9 +118,9 @@ def test_the_rate_of_all_tests_of_1_1() -> None:
     )
     (threads,) = measured(text)
     assert (threads.throughput_per_s, threads.succeeded) == (780.6922, 7807)
-    assert totals.disagreements(threads) == []
+    assert checks.disagreements(threads) == []
     (wrong,) = measured(text.replace("7807", "1807"))
-    assert [item.total.label for item in totals.disagreements(wrong)] == ["events / total time"]
+    assert [item.total.label for item in checks.disagreements(wrong)] == ["events / total time"]
 
 
 def test_an_interval_of_sysbench_tpcc_has_no_colon_behind_its_errors() -> None:
@@ -184,7 +184,7 @@ def test_times_and_deadlocks_of_old_versions(version: str, general: str, times: 
     assert [(item.start_s, item.throughput_per_s, item.failed) for item in execution.intervals] == [
         (0, 166.6, 3), (30, 166.6, 3),
     ][:intervals]  # fmt: skip
-    assert totals.disagreements(execution) == []
+    assert checks.disagreements(execution) == []
 
 
 def test_files_and_memory_of_0_4() -> None:
@@ -197,7 +197,7 @@ def test_files_and_memory_of_0_4() -> None:
     )
     (files,) = measured(text)
     assert (files.title, files.throughput_per_s, files.figures) == ("fileio", 600.02, {"mib_per_s": 9.3753})
-    assert totals.disagreements(files) == []
+    assert checks.disagreements(files) == []
     (memory,) = measured(
         "sysbench 0.4.12:  x\nOperations performed: 1048576 (2232543.87 ops/sec)\n\n"
         "1024.00 MB transferred (2180.22 MB/sec)\n\nTest execution summary:\n    total time:      0.4697s\n"

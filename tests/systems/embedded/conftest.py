@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.execution.executor import LoadHooks, WorkerExecutor
-from loadcell.execution.load_order import LoadOrder
+from loadcell.execution.executor import LoadHooks, LoadOrder, WorkerExecutor
 from loadcell.model.load_result import Interval, LoadEvent, LoadResult
 from loadcell.plan.workload import DATA_SEED
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext

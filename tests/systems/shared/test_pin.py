@@ -11,8 +11,7 @@ from signal import Signals
 import pytest
 
 from loadcell.linux import launcher
-from loadcell.plan.affinity import ranges
-from loadcell.plan.topology import Pin
+from loadcell.plan.affinity import Pin, ranges
 from loadcell.systems.shared import account
 
 MINE = tuple(sorted(os.sched_getaffinity(0)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.execution.failures import should_abort
+from loadcell.execution.outcome import should_abort
 from loadcell.model.trial_record import Status
 from loadcell.systems.base import Secret, Target, TargetContext, TargetError
 from loadcell.systems.mysql.options import MysqlOptions

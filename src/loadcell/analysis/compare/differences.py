@@ -14,11 +14,10 @@ from loadcell.analysis.compare.sides import Side, Sides
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.systems import target_name
 from loadcell.analysis.validity import doubts
-from loadcell.model.difference import differences as value_differences
-from loadcell.model.difference import written
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RunRecord, written
+from loadcell.model.run_record import differences as value_differences
 from loadcell.model.trial_record import TrialRecord
 
 CHANGED = MessageCode("compare.changed", after=str, before=str, path=str)

@@ -1,27 +1,46 @@
-"""The plan that a command line stands for, as text: what is written into the run's directory, and what people
-go on from.
+"""The plan that a command line stands for: its text, which the run's directory stores, and its execution.
+
+Results are those of people without a plan file: one page on the terminal.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from loadcell import __version__
+from loadcell import __version__, parts
 from loadcell.cli import language, messages
+from loadcell.cli import run as run_command
 from loadcell.cli.adhoc.options import DURATION, LineOptions
+from loadcell.cli.arguments import beginning
+from loadcell.cli.streams import echo, echo_json
+from loadcell.execution import runner as execution
+from loadcell.model import trial_record
+from loadcell.model.message import MessageCode
+from loadcell.plan import load as plan_loader
+from loadcell.plan import secrets as plan_secrets
 from loadcell.plan.model import LONGEST_COUNT
 from loadcell.plan.units import Duration
+from loadcell.report import adhoc_summary
+from loadcell.report.render import terminal
+from loadcell.store import layout
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
+    from loadcell.execution.runner import Ended
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Message
+
+RUN_RESUMABLE = MessageCode("run.resumable", "info", resume=str)
 
 #: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get
 #: shorter, down to the shortest there is.
@@ -130,3 +149,72 @@ def _interval(duration: Duration, *, counted: bool) -> float:
     if counted:  # a limit says nothing of how long it will take
         return max(_SHORTEST_INTERVAL_S, min(_LONGEST_INTERVAL_S, float(duration)))
     return max(_SHORTEST_INTERVAL_S, min(_LONGEST_INTERVAL_S, float(duration) / _INTERVALS))
+
+
+def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
+    """Save the plan, or run it: the exit status.
+
+    `env` holds the secrets (default: the process's environment).
+    """
+    written = text(line, options)
+    secrets = os.environ if env is None else env
+    with beginning():
+        plan = plan_loader.load_text(written, Path(line.name), parts.installed(), env=secrets, placed=False)
+    if options.save_plan is not None:
+        return _save(written, options.save_plan)
+
+    how = execution.Options(out=options.out, seed=options.seed, command=line.command)
+    runner = execution.Runner(
+        plan,
+        parts.installed(),
+        how,
+        run_command.progress(options.quiet),
+        secrets=plan_secrets.Secrets(secrets),
+    )
+    try:
+        ended = runner.run()
+    except layout.StoreError as error:
+        language.show(error)
+        return 3 if runner.begun else 2
+    return _results(ended, options)
+
+
+def _save(plan: str, path: Path) -> int:
+    """Write the plan, over nothing that is there already."""
+    if str(path) == "-":
+        echo(plan, nl=False)
+        return 0
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(plan)
+    except OSError as error:
+        exists = isinstance(error, FileExistsError)
+        code = messages.CALL_UNWRITABLE_EXISTING if exists else messages.CALL_UNWRITABLE
+        message = code(path=path, reason=error.strerror or error)
+        raise click.ClickException(language.written(message)) from None
+    message = messages.PLAN_SAVED(path=path, run=f"loadcell run {layout.quoted(path)}")
+    echo(language.written(message), err=True)
+    return 0
+
+
+def _results(ended: Ended, options: LineOptions) -> int:
+    """Results on standard output, reports into the run's directory."""
+    stored = stored_runs.read_run(ended.path)
+    run_command.say_abandoned(ended)
+    reports: list[Path] = []
+    # Who presses Ctrl-C does not wait for pictures of half a trial.
+    drawn = [
+        finished
+        for finished in stored.trials
+        if ended.state != "interrupted" or finished.status is trial_record.Status.OK
+    ]
+    if options.write_report and any(trial.totals for trial in drawn):
+        reports, ended = run_command.written_report(ended, options.lang)
+    if options.as_json:
+        echo_json(run_command.as_document(ended, stored.trials, reports))
+    elif stored.trials:
+        terminal.render(adhoc_summary.of_run(stored, options.lang))
+    if ended.exit_status == 130:
+        message = RUN_RESUMABLE(resume=layout.resume_command(ended.path, stored.run.resumed_by))
+        echo(language.written(message), err=True)
+    return ended.exit_status

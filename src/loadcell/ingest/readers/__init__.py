@@ -1,7 +1,8 @@
-"""Readers of other tools' outputs: what each declares, and the registry of all.
+"""Readers of other tools' outputs: the declaration of one, the registry of all, and tools without a reader.
 
 A built-in reader is a module of this package that defines `READER`; its name is that of the module, with
 hyphens. A package outside loadcell names its `Reader` by an entry point of the group `loadcell.readers`.
+The output of a tool without a reader is recognised, so that its refusal can name the tool and a remedy.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from typing import TYPE_CHECKING
 
 from loadcell.ingest import text
 from loadcell.model import extensions
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Reading, Source
     from loadcell.ingest.text import Output
+
+FOREIGN_MONITOR = MessageCode("foreign.monitor", path=str, tool=str)
+FOREIGN_LOAD = MessageCode("foreign.load", path=str, tool=str, workload=str)
 
 Read = Callable[["Output"], "Reading"]
 
@@ -121,3 +125,33 @@ def _modules() -> Mapping[str, str]:
         module.name.rpartition(".")[2].replace("_", "-"): module.name
         for module in pkgutil.iter_modules(__path__, f"{__name__}.")
     }
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A tool without a reader, by a pattern of its output; `workload` is the one that makes the same load."""
+
+    tool: str
+    pattern: re.Pattern[bytes]
+    workload: str | None = None
+
+    def refusal(self, path: Path) -> Message:
+        """The reason that a file of this tool is refused for."""
+        if self.workload is None:
+            return FOREIGN_MONITOR(path=path, tool=self.tool)
+        return FOREIGN_LOAD(path=path, tool=self.tool, workload=self.workload)
+
+
+_TAKES = rb" *- Takes\(s\): [\d.]+, Count: \d+, "
+_OUTPUTS = (
+    Foreign("vmstat", re.compile(rb"^procs -+memory-+ -+swap-+", re.MULTILINE)),
+    Foreign("iostat", re.compile(rb"^(?:avg-cpu: +%user|Device:? +(?:tps|r/s|rrqm/s) )", re.MULTILINE)),
+    Foreign("YCSB", re.compile(rb"^\[OVERALL\], Throughput\(ops/sec\), ", re.MULTILINE), "ycsb"),
+    Foreign("go-ycsb", re.compile(rb"^[A-Z_]+" + _TAKES + rb"OPS: ", re.MULTILINE), "ycsb"),
+    Foreign("go-tpc", re.compile(rb"^\[\w+\] [A-Z_]+" + _TAKES + rb"TPM: ", re.MULTILINE), "tpcc"),
+)
+
+
+def refusal(path: Path, head: bytes) -> Message | None:
+    """The reason for a text whose tool is known although no reader takes it."""
+    return next((item.refusal(path) for item in _OUTPUTS if item.pattern.search(head)), None)

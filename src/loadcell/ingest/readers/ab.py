@@ -13,9 +13,9 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import counted_rate
 from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import PrintedForPeople, Reader, by_line
-from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import Labels, MessageCode
 
 #: Times that reports have names for.

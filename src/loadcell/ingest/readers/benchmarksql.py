@@ -1,7 +1,8 @@
 """BenchmarkSQL: of version 5 result.csv with every transaction, and the files beside it; or the printed text.
 
 Settings are in runInfo.csv and run.properties; its collector samples the machine of the database in
-sys_info.csv, and in a file for each disk and network interface.
+sys_info.csv, and in a file for each disk and network interface. The printed text has the properties at its
+start, and rates, session and count at its end; many users have nothing else.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell import _engine
-from loadcell.ingest import benchmarksql_log
 from loadcell.ingest.base import (
     MOST_SHOWN,
+    OUTPUT_CUT_SHORT,
     Measured,
     NotItsOutputError,
     Part,
@@ -28,8 +29,10 @@ from loadcell.ingest.base import (
     Source,
     TooManyError,
     Unread,
+    understood,
 )
-from loadcell.ingest.printed_numbers import integer, real
+from loadcell.ingest.checks import counted_rate
+from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
@@ -40,8 +43,106 @@ if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
 OUTPUT_BENCHMARKSQL = MessageCode("output.benchmarksql", head=str)
-
 COLLECTED_AMBIGUOUS = MessageCode("collected.ambiguous", file=str, count=Count)
+
+#: Part of every line that the benchmark prints of itself, from version 3 on.
+SIGN = b"Measured tpmTOTAL = "
+_LINE = re.compile(r".*?Term-00, ?(?P<text>.*)$")
+_PRINTED_RESULT = re.compile(
+    r"(?P<name>Measured tpmC \(NewOrders\)|Measured tpmTOTAL|Transaction Count)\s*= (?P<value>\S+)"
+)
+_SESSION = re.compile(r"Session (?P<name>Start|End)\s*= (?P<value>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+_PROPERTY = re.compile(r"(?P<name>\w+)=(?P<value>.*)$")
+#: Ends of a session are printed in whole seconds.
+_TIME_ROUNDING_S = 1.0
+_LAST = "Transaction Count"
+_TERMINALS = "terminals"
+_SETTINGS = {
+    "db": "db",
+    "warehouses": "warehouses",
+    "runMins": "run_minutes",
+    "runTxnsPerTerminal": "transactions_per_terminal",
+    "limitTxnsPerMin": "limit_txns_per_min",
+}
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Each execution: that of a text without a count ends where the next one begins, or the text."""
+    unread = Unread()
+    measured: list[Measured] = []
+    current = _Execution()
+    for line in lines:
+        match = _LINE.match(line)
+        text = match["text"].strip() if match else line.strip()
+        if current.counted or (current.rates and _PROPERTY.match(text)):
+            measured.append(current.measured())
+            current = _Execution()
+        if not understood(current.take, text) and match is None:
+            unread.add(line)
+    if current.rates:
+        measured.append(current.measured())
+    elif current.settings:
+        unread.add(OUTPUT_CUT_SHORT(execution="benchmarksql"))
+    return unread.reading(measured)
+
+
+class _Execution:
+    def __init__(self) -> None:
+        self.rates: dict[str, float] = {}
+        self.session: dict[str, datetime] = {}
+        self.settings: dict[str, str | int | float] = {}
+        self.clients: int | None = None
+        self.count: int | None = None
+
+    @property
+    def counted(self) -> bool:
+        """True after the last line of a summary."""
+        return self.count is not None and bool(self.rates)
+
+    def take(self, text: str) -> bool:
+        """True if the text of a line was understood. Raises ValueError."""
+        if (match := _PRINTED_RESULT.match(text)) is not None:
+            if match["name"] == _LAST:
+                self.count = integer(match["value"])
+            else:
+                name = "tpmC" if "tpmC" in match["name"] else "tpmTotal"
+                self.rates[name] = number(match["value"])
+        elif (match := _SESSION.match(text)) is not None:
+            self.session[match["name"]] = datetime.fromisoformat(match["value"])
+        elif (match := _PROPERTY.match(text)) is not None:
+            if match["name"] == _TERMINALS:
+                self.clients = integer(match["value"])
+            elif match["name"] in _SETTINGS:
+                value = match["value"].strip()
+                self.settings[_SETTINGS[match["name"]]] = integer(value) if value.isdecimal() else value
+        else:
+            return False
+        return True
+
+    def measured(self) -> Measured:
+        """The time is that between start and end of the session, in the clock of its machine."""
+        start, end = self.session.get("Start"), self.session.get("End")
+        length_s = (end - start).total_seconds() if start and end else None
+        total = self.rates.get("tpmTotal")
+        per_min = (
+            ()
+            if total is None
+            else counted_rate("Transaction Count/session", self.count, length_s, _TIME_ROUNDING_S)
+        )
+        return Measured(
+            "tpcc",
+            "transaction",
+            None if total is None else total / 60,
+            self.count,
+            None,
+            length_s or None,
+            self.clients,
+            figures=self.rates,
+            settings=self.settings,
+            began_s=start.timestamp() if start else None,
+            printed=per_min,
+        )
+
 
 NAME = "benchmarksql"
 
@@ -55,8 +156,8 @@ _TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
 def read_output(output: Output) -> Reading:
     """An execution for each `run` in the table, of which other rows are unread; else the printed ones."""
     if not output.first_line().removeprefix(_BOM).startswith(HEAD):
-        if any(benchmarksql_log.SIGN in block for block in output.blocks()):
-            return benchmarksql_log.read(output.lines())
+        if any(SIGN in block for block in output.blocks()):
+            return read(output.lines())
         raise NotItsOutputError(OUTPUT_BENCHMARKSQL(head=HEAD.decode()))
     document = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
     measured = tuple(_measured(run) for run in document["runs"] if run["count"] and run["ended_s"])
@@ -314,7 +415,7 @@ READER = Reader(
     NAME,
     read_output,
     file_start=re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
-    anywhere=(benchmarksql_log.SIGN,),
+    anywhere=(SIGN,),
     folder=_RESULT,
     complete=complete,
 )

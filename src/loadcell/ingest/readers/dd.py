@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, PrintedTotal, Reading, Unread
+from loadcell.ingest.checks import THROUGHPUT, printed_total
 from loadcell.ingest.printed_numbers import integer, number
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_DD = MessageCode("output.dd")

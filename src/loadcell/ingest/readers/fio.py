@@ -1,13 +1,17 @@
-"""fio's JSON (`--output-format=json` or `json+`): reads, writes and syncs of each job apart."""
+"""fio's JSON (`--output-format=json` or `json+`): reads, writes and syncs of each job apart.
+
+Latencies of several processes become one distribution. Counts, means, deviations and extremes merge exactly.
+Percentiles merge only by the buckets that `--output-format=json+` prints; without them there are none.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import fio_times
 from loadcell.ingest.base import OUTPUT_INCOMPLETE, Measured, PrintedTotal, Reading, Unread
 from loadcell.ingest.printed_numbers import integer
 from loadcell.ingest.readers import PrintedForPeople, Reader, Unsupported, by_text
@@ -17,15 +21,60 @@ from loadcell.model.message import Labels, MessageCode
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
-#: Statistics of fsync that reports have names for.
-_SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
 UNSUPPORTED_FIO_2 = MessageCode("unsupported.fio-2", path=str)
 UNSUPPORTED_FIO_MIXED = MessageCode("unsupported.fio-mixed", path=str)
+
+#: fio's percentiles by their rank as text, and the record's keys.
+_RANKS = {
+    "50.000000": "p50_ms",
+    "90.000000": "p90_ms",
+    "95.000000": "p95_ms",
+    "99.000000": "p99_ms",
+    "99.900000": "p99.9_ms",
+    "99.990000": "p99.99_ms",
+}
+
+
+def merged(latencies: Sequence[JsonObject]) -> JsonObject:
+    """Latency statistics of all processes in fio's keys (ns); a single one as it is."""
+    measured = [latency for latency in latencies if latency.get("N", latency.get("mean"))]
+    if len(measured) < 2:
+        return measured[0] if measured else (latencies[0] if latencies else {})
+    count = sum(latency["N"] for latency in measured)
+    mean = sum(latency["N"] * latency["mean"] for latency in measured) / count
+    squares = sum(latency["N"] * (latency["stddev"] ** 2 + latency["mean"] ** 2) for latency in measured)
+    return {
+        "N": count,
+        "min": min(latency["min"] for latency in measured),
+        "max": max(latency["max"] for latency in measured),
+        "mean": mean,
+        "stddev": math.sqrt(max(0.0, squares / count - mean**2)),
+        "percentile": _percentiles(measured),
+    }
+
+
+def _percentiles(latencies: Sequence[JsonObject]) -> JsonObject:
+    """By the buckets of all; empty where one process has none."""
+    buckets: Counter[int] = Counter()
+    for latency in latencies:
+        if not latency.get("bins"):
+            return {}
+        for value, count in latency["bins"].items():
+            buckets[integer(value)] += count
+    total, below, percentiles = sum(buckets.values()), 0, {}
+    pending = list(_RANKS)
+    for value in sorted(buckets):
+        below += buckets[value]
+        while pending and below >= float(pending[0]) / 100 * total:
+            percentiles[pending.pop(0)] = value
+    return percentiles
+
+
+#: Statistics of fsync that reports have names for.
+_SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
-#: fio's percentiles by their rank as text, and the record's keys.
-_RANKS = fio_times.RANKS
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -112,7 +161,7 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
         figures = {"mib_per_s": bandwidth / 2**20 if len(counted) > 1 else counted[0]["bw_bytes"] / 2**20}
         syncs = [(process.get("sync") or {}).get("lat_ns") or {} for process in processes]
         if direction == "write" and any(sync.get("N") for sync in syncs):
-            figures |= {f"sync_{key}": value for key, value in _times(fio_times.merged(syncs)).items()}
+            figures |= {f"sync_{key}": value for key, value in _times(merged(syncs)).items()}
         parts.append(
             Measured(
                 f"{job.get('jobname', 'job')} {direction}",
@@ -164,8 +213,8 @@ def _began_s(document: JsonObject, runtime_ms: float) -> float | None:
 
 def _response(parts: Sequence[JsonObject]) -> dict[str, float]:
     """Total times, with the percentiles of the completion, which are all that fio has of them."""
-    total = fio_times.merged([part.get("lat_ns") or {} for part in parts])
-    completion = fio_times.merged([part.get("clat_ns") or {} for part in parts])
+    total = merged([part.get("lat_ns") or {} for part in parts])
+    completion = merged([part.get("clat_ns") or {} for part in parts])
     return _times(total or completion, total.get("percentile") or completion.get("percentile"))
 
 

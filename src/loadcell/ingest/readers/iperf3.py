@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Interval,
@@ -153,7 +153,7 @@ def _loss(end: JsonObject, way: str) -> dict[str, float]:
 
 
 def _totals(received: JsonObject, of_intervals: JsonObject) -> tuple[PrintedTotal, ...]:
-    rates = ((received, "throughput_per_s"), (of_intervals, totals.INTERVALS))
+    rates = ((received, "throughput_per_s"), (of_intervals, checks.INTERVALS))
     return tuple(
         PrintedTotal(f"bits_per_second ({figure})", part["bits_per_second"] / 8 / _MIB, figure)
         for part, figure in rates

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from loadcell.ingest import totals
+from loadcell.ingest import checks
 from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Interval,
@@ -18,9 +18,9 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import THROUGHPUT, printed_total
 from loadcell.ingest.printed_numbers import real
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_NETPERF = MessageCode("output.netperf")
@@ -177,7 +177,7 @@ class _Test:
             name: real(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
         }
         rate = self._rate(value, unit)
-        printed = [PrintedTotal("Throughput", rate, totals.INTERVALS)]
+        printed = [PrintedTotal("Throughput", rate, checks.INTERVALS)]
         if unit not in _BYTES and self.keys.get("TRANSACTION_RATE"):
             printed.append(printed_total("TRANSACTION_RATE", self.keys["TRANSACTION_RATE"], THROUGHPUT))
         return Measured(

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from loadcell.ingest import devices
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.model.message import MessageCode
-from loadcell.monitors.host import Host
+from loadcell.monitors.host import Host, disks_to_count, links_to_count
 
 OUTPUT_NMON = MessageCode("output.nmon")
 
@@ -116,7 +115,7 @@ class _File:
 
     def _disks(self, section: str, at: float, values: dict[str, float]) -> None:
         column = {"DISKREAD": "disk_read_bytes_per_s", "DISKWRITE": "disk_write_bytes_per_s"}.get(section)
-        counted = set(devices.disks(values))
+        counted = set(disks_to_count(values))
         for name, value in values.items():
             self.samples.add_other(at, name, section, value)
             if name not in counted:
@@ -128,7 +127,7 @@ class _File:
 
     def _network(self, at: float, values: dict[str, float]) -> None:
         names = [_WAY.split(name)[0] for name in values]
-        physical = set(devices.links(names))
+        physical = set(links_to_count(names))
         for name, value in values.items():
             link, _, way = name.rpartition("-read-") if "-read-" in name else name.rpartition("-write-")
             self.samples.add_other(at, link or name, "NET", value)

@@ -17,10 +17,10 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import THROUGHPUT
 from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader, by_line
 from loadcell.ingest.series import Intervals
-from loadcell.ingest.totals import THROUGHPUT
 from loadcell.model.message import Labels, MessageCode
 
 OUTPUT_PGBENCH = MessageCode("output.pgbench", summary=str)

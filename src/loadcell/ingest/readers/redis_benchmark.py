@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import chain
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, understood
+from loadcell.ingest.checks import counted_rate
 from loadcell.ingest.printed_numbers import integer, number
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import MessageCode
 
 OUTPUT_REDIS_BENCHMARK = MessageCode("output.redis-benchmark")

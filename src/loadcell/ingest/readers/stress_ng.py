@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loadcell.ingest.base import Measured, NotItsOutputError, PrintedTotal, Reading, Unread
+from loadcell.ingest.checks import counted_rate
 from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import counted_rate
 from loadcell.model.message import MessageCode
 
 OUTPUT_STRESS_NG = MessageCode("output.stress-ng")

@@ -1,14 +1,16 @@
 """sysbench 0.4 to 1.1: cpu, memory, fileio, threads, mutex, and the OLTP scripts; several executions in one
 text.
+
+The patterns of all lines stand first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcell.ingest import columns, totals
-from loadcell.ingest import sysbench_lines as shapes
+from loadcell.ingest import checks, columns
 from loadcell.ingest.base import (
     OUTPUT_CUT_SHORT,
     Interval,
@@ -19,14 +21,103 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import THROUGHPUT, printed_total
 from loadcell.ingest.printed_numbers import integer, milliseconds, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.text import Output, Table, lines, stretches
-from loadcell.ingest.totals import THROUGHPUT, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_SYSBENCH = MessageCode("output.sysbench")
+
+HEAD = re.compile(r"sysbench (?P<version>[\d.]+)\b")
+THREADS = re.compile(r"Number of threads: (\d+)")
+INTERVAL = re.compile(
+    r"\[ (?P<at>[\d.]+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+"
+    r".*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+) err/s:? (?P<errors>[\d.]+)"
+)
+EVENTS_INTERVAL = re.compile(
+    r"\[ (?P<at>[\d.]+)s \] thds: \d+ eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
+)
+FILE_INTERVAL = re.compile(
+    r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s "
+    r"fsyncs: (?P<syncs>[\d.]+)/s "
+    r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
+)
+MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
+#: 0.5; the operations of its fileio have no counts.
+OLD_INTERVAL = re.compile(
+    r"\[ *(?P<at>[\d.]+)s\] threads: \d+, tps: (?P<tps>[\d.]+), reads(?:/s)?: [\d.]+, writes(?:/s)?: [\d.]+, "
+    r"response time: (?P<late>[\d.]+)ms \((?P<rank>\d+)%\)(?:, errors: (?P<errors>[\d.]+))?"
+)
+CHECKPOINT = re.compile(r"\[ *[\d.]+s ?\] Checkpoint report:")
+INTERVALS = (INTERVAL, EVENTS_INTERVAL, FILE_INTERVAL, MEMORY_INTERVAL)
+BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
+UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
+TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
+QUERIES = re.compile(r"\s*queries:\s+(\d+)\s+\(([\d.]+) per sec")
+IGNORED = re.compile(r"\s*ignored errors:\s+(\d+)\s+\(")
+RECONNECTS = re.compile(r"\s*reconnects:\s+(\d+)\s+\(")
+CPU = re.compile(r"\s*events per second:\s+([\d.]+)")
+#: 1.1, of every test
+EVENTS = re.compile(r"\s*events/s \(eps\):\s+([\d.]+)")
+MEMORY = re.compile(r"\s*([\d.]+) Mi?B transferred \(([\d.]+) Mi?B/sec\)")
+OPERATIONS = re.compile(
+    r"(?:Total operations|Operations performed): (\d+) \(\s*([\d.]+) (?:per second|ops/sec)\)"
+)
+FILE = re.compile(r"\s*(reads/s|writes/s|fsyncs/s|read, MiB/s|written, MiB/s):\s+([\d.]+)")
+#: 1.1: `read:  IOPS=8849.33 138.27 MiB/s (144.99 MB/s)`
+FILE_IOPS = re.compile(r"\s*(?P<name>read|write|fsync):\s+IOPS=(?P<rate>[\d.]+)(?: (?P<mib>[\d.]+) MiB/s)?")
+#: 0.4: `9.375Mb/sec` (2^20 bytes) and `600.03 Requests/sec executed`
+OLD_FILE = re.compile(
+    r"Read [\d.]+\w+\s+Written [\d.]+\w+\s+Total transferred [\d.]+\w+\s+\(([\d.]+)([KMG])b/sec\)"
+)
+OLD_FILE_RATE = re.compile(r"\s*([\d.]+) Requests/sec executed")
+TIME = re.compile(r"\s*(?:total time|time elapsed):\s+([\d.]+)s")
+COUNT = re.compile(r"\s*total number of events:\s+(\d+)")
+#: 0.4 and 0.5: `approx.  95 percentile:   3.10ms`
+LATENCY = re.compile(
+    r"\s+(min|avg|max|(?:approx\.\s+)?(\d+)(?:th|st|nd|rd)? percentile|sum):\s+([\d.]+)(ms|s)?\s*$"
+)
+BLOCK = re.compile(r"\s*(block size|total size|operation|scope|Prime numbers limit): (\S+)")
+FATAL = re.compile(r"FATAL: .*|ALERT: .*")
+#: Repeats of the line before: a failure, or only the end of each thread's time.
+REPEATED = re.compile(r"\(last message repeated (\d+) times?\)")
+DEADLOCKS = re.compile(r"\s*deadlocks:\s+(\d+)\s+\(")
+#: The first line of an execution whose head was left out, as in texts that were copied into a report.
+BEGIN = re.compile(
+    r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:|"
+    r"OLTP test statistics:|CPU speed:|File operations:|Total operations:|Operations performed:|"
+    r"Throughput:\s*$"
+)
+LAST = re.compile(r"\s+execution time \(avg/stddev\)")
+#: What is printed and measures nothing.
+IGNORED_LINES = re.compile(
+    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
+    r"write|other|total):|General statistics|"
+    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
+    r"memory speed|Prime numbers limit|"
+    r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|"
+    r"Dropping|WARNING|Extra file|"
+    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
+    r"fsync|Using|\s+eps|Report checkpoint|Latency histogram|\s+value\s+-+|\s*[\d.]+ \|\**\s+\d+\s*$|"
+    r"Time limit exceeded|Done\.|OLTP test|Test execution summary|\s+(read/write requests|other operations):|"
+    r"\s+total time taken by|\s+(per-request statistics|response time):|Operations performed:|"
+    r"No DB drivers|Skipping BEGIN|Maximum prime|Random number|Memory (transfer|operations|scope)|"
+    r"Running (simple|mixed|custom) OLTP"
+)
+
+#: Traffic of files and of memory in an interval.
+MOVED = ("reads", "writes", "moved")
+IOPS_NAMES = {
+    "read": ("reads_per_s", "read_mib_per_s"), "write": ("writes_per_s", "written_mib_per_s"),
+    "fsync": ("fsyncs_per_s", ""),
+}  # fmt: skip
+FILE_NAMES = {
+    "reads/s": "reads_per_s", "writes/s": "writes_per_s", "fsyncs/s": "fsyncs_per_s",
+    "read, MiB/s": "read_mib_per_s", "written, MiB/s": "written_mib_per_s",
+}  # fmt: skip
+
 
 NAME = "sysbench"
 
@@ -55,8 +146,8 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
                 continue
             part = lines([part.text()])
         for line in part:
-            head = shapes.HEAD.match(line)
-            if head is not None or ((current is None or current.summarised) and shapes.BEGIN.match(line)):
+            head = HEAD.match(line)
+            if head is not None or ((current is None or current.summarised) and BEGIN.match(line)):
                 _close(current, measured, unread, room)
                 current = _Execution(head["version"] if head is not None else "")
             if head is None and (current is None or not understood(current.take, line)):
@@ -114,77 +205,77 @@ class _Execution:
         """True if the line was understood."""
         repeated, self.failed_line = self.failed_line, False
         if line.startswith("["):
-            if shapes.CHECKPOINT.match(line) is not None:
+            if CHECKPOINT.match(line) is not None:
                 self.checkpoint = True
                 return True
             return self._interval(line) or self._moved(line)
-        if (match := shapes.BLOCK_SIZE.match(line)) is not None:
-            self.block_mib = integer(match["number"]) * shapes.UNITS[match["unit"]]
-        if (match := shapes.THREADS.match(line)) is not None:
+        if (match := BLOCK_SIZE.match(line)) is not None:
+            self.block_mib = integer(match["number"]) * UNITS[match["unit"]]
+        if (match := THREADS.match(line)) is not None:
             self.threads = integer(match[1])
-        elif (match := shapes.TRANSACTIONS.match(line)) is not None:
+        elif (match := TRANSACTIONS.match(line)) is not None:
             self.kind, self.unit, self.count, self.rate = (
                 "oltp",
                 "transaction",
                 integer(match[1]),
                 real(match[2]),
             )
-        elif (match := shapes.QUERIES.match(line)) is not None:
+        elif (match := QUERIES.match(line)) is not None:
             self.figures["queries_per_s"] = real(match[2])
-        elif (match := shapes.IGNORED.match(line)) is not None:
+        elif (match := IGNORED.match(line)) is not None:
             if integer(match[1]):
                 self.errors["ignored"] = integer(match[1])
-        elif (match := shapes.RECONNECTS.match(line)) is not None:
+        elif (match := RECONNECTS.match(line)) is not None:
             if integer(match[1]):
                 self.errors["reconnect"] = integer(match[1])
-        elif (match := shapes.CPU.match(line)) is not None:
+        elif (match := CPU.match(line)) is not None:
             self.kind, self.rate = "cpu", real(match[1])
-        elif (match := shapes.EVENTS.match(line)) is not None:
+        elif (match := EVENTS.match(line)) is not None:
             self.events_per_s = match[1]
-        elif (match := shapes.MEMORY.match(line)) is not None:
+        elif (match := MEMORY.match(line)) is not None:
             self.figures["mib_per_s"] = real(match[2])
-        elif (match := shapes.OPERATIONS.match(line)) is not None:
+        elif (match := OPERATIONS.match(line)) is not None:
             self.kind, self.rate = "memory", real(match[2])
-        elif (match := shapes.FILE.match(line)) is not None:
+        elif (match := FILE.match(line)) is not None:
             self.kind = "fileio"
-            self.figures[shapes.FILE_NAMES[match[1]]] = real(match[2])
-        elif (match := shapes.FILE_IOPS.match(line)) is not None:
+            self.figures[FILE_NAMES[match[1]]] = real(match[2])
+        elif (match := FILE_IOPS.match(line)) is not None:
             self.kind = "fileio"
-            rate, moved = shapes.IOPS_NAMES[match["name"]]
+            rate, moved = IOPS_NAMES[match["name"]]
             self.figures[rate] = real(match["rate"])
             if match["mib"]:
                 self.figures[moved] = real(match["mib"])
-        elif (match := shapes.OLD_FILE.match(line)) is not None:
+        elif (match := OLD_FILE.match(line)) is not None:
             self.kind = "fileio"
             self.figures["mib_per_s"] = real(match[1]) * {"K": 2**-10, "M": 1, "G": 2**10}[match[2]]
-        elif (match := shapes.OLD_FILE_RATE.match(line)) is not None:
+        elif (match := OLD_FILE_RATE.match(line)) is not None:
             self.kind, self.rate = "fileio", real(match[1])
-        elif (match := shapes.TIME.match(line)) is not None:
+        elif (match := TIME.match(line)) is not None:
             self.duration_s = real(match[1])
-        elif (match := shapes.COUNT.match(line)) is not None:
+        elif (match := COUNT.match(line)) is not None:
             self.events = integer(match[1])
-        elif (match := shapes.LATENCY.match(line)) is not None:
+        elif (match := LATENCY.match(line)) is not None:
             name = {"min": "min_ms", "avg": "mean_ms", "max": "max_ms"}.get(match[1])
             name = name or (f"p{match[2]}_ms" if match[2] else None)
             if name is not None:
                 self.response[name] = milliseconds(match[3] + (match[4] or "ms"))
             elif match[1] == "sum":
                 self._end()
-        elif (match := shapes.BLOCK.match(line)) is not None:
+        elif (match := BLOCK.match(line)) is not None:
             self.settings[match[1].replace(" ", "_")] = match[2]
-        elif shapes.LAST.match(line) is not None:
+        elif LAST.match(line) is not None:
             self._end()
-        elif (match := shapes.DEADLOCKS.match(line)) is not None:
+        elif (match := DEADLOCKS.match(line)) is not None:
             if integer(match[1]):
                 self.errors["deadlock"] = integer(match[1])
-        elif (match := shapes.REPEATED.match(line)) is not None:
+        elif (match := REPEATED.match(line)) is not None:
             if repeated:
                 self.errors["fatal"] += integer(match[1])
-        elif shapes.FATAL.match(line) is not None:
+        elif FATAL.match(line) is not None:
             self.errors["fatal"] = self.errors.get("fatal", 0) + 1
             self.failed_line = True
         else:
-            return shapes.IGNORED_LINES.match(line) is not None or not line.strip()
+            return IGNORED_LINES.match(line) is not None or not line.strip()
         return True
 
     def _end(self) -> None:
@@ -201,11 +292,7 @@ class _Execution:
             self.response, self.figures, self.checkpoint = {}, {}, False
 
     def _interval(self, line: str) -> bool:
-        match = (
-            shapes.INTERVAL.match(line)
-            or shapes.EVENTS_INTERVAL.match(line)
-            or shapes.OLD_INTERVAL.match(line)
-        )
+        match = INTERVAL.match(line) or EVENTS_INTERVAL.match(line) or OLD_INTERVAL.match(line)
         if match is None:
             return False
         at = number(match["at"])
@@ -219,11 +306,11 @@ class _Execution:
 
     def _moved(self, line: str) -> bool:
         """Traffic of files and memory in an interval, as operations: blocks, and syncs of files."""
-        match = shapes.FILE_INTERVAL.match(line) or shapes.MEMORY_INTERVAL.match(line)
+        match = FILE_INTERVAL.match(line) or MEMORY_INTERVAL.match(line)
         if match is None or self.block_mib is None:
             return False
         groups = match.groupdict()
-        moved_mib = sum(real(groups[name]) for name in shapes.MOVED if name in groups)
+        moved_mib = sum(real(groups[name]) for name in MOVED if name in groups)
         rate = moved_mib / self.block_mib + real(groups.get("syncs", "0"))
         response = {f"p{groups['rank']}_ms": real(groups["late"])} if "rank" in groups else {}
         at = number(groups["at"])
@@ -233,7 +320,7 @@ class _Execution:
 
     def take_many(self, table: Table) -> bool:
         """Intervals at once; False where they have to be looked at one by one."""
-        matches = (shape.match(table.first) for shape in shapes.INTERVALS)
+        matches = (shape.match(table.first) for shape in INTERVALS)
         match = next((candidate for candidate in matches if candidate is not None), None)
         values = table.columns(match) if match is not None else None
         if values is None or ("tps" not in values and self.block_mib is None):
@@ -243,7 +330,7 @@ class _Execution:
             rate = values["tps"]
         else:
             assert self.block_mib is not None
-            moved_mib = columns.total([values[name] for name in shapes.MOVED if name in values])
+            moved_mib = columns.total([values[name] for name in MOVED if name in values])
             syncs = [values["syncs"]] if "syncs" in values else []
             rate = columns.total([moved_mib / self.block_mib, *syncs])
         if "rank" in values:
@@ -267,7 +354,7 @@ class _Execution:
             [printed_total("events/s (eps)", self.events_per_s, THROUGHPUT)] if self.events_per_s else []
         )
         per_s = count / self.duration_s if count is not None and self.duration_s else None
-        rates = [self.figures[name] for name, _ in shapes.IOPS_NAMES.values() if name in self.figures]
+        rates = [self.figures[name] for name, _ in IOPS_NAMES.values() if name in self.figures]
         if rate is None:
             rate = real(self.events_per_s) if self.events_per_s else per_s
         if rate is None and rates:
@@ -280,7 +367,7 @@ class _Execution:
             printed.append(PrintedTotal("reads + writes + fsyncs", sum(rates), THROUGHPUT))
         if self.events is not None:
             printed.append(PrintedTotal("total number of events", self.events, "succeeded"))
-        printed.append(PrintedTotal("per second", rate, totals.INTERVALS))
+        printed.append(PrintedTotal("per second", rate, checks.INTERVALS))
         return Measured(
             self.kind, self.unit, rate, count, sum(self.errors.values()), self.duration_s, self.threads,
             self.response, self.figures, self.settings, self.errors, self.intervals, printed=tuple(printed),
@@ -296,7 +383,7 @@ class _Execution:
         return Measured(
             self.kind, self.unit, rate, done, sum(self.errors.values()), self.duration_s, self.threads,
             _merged(stretches), {}, self.settings, self.errors, self.intervals,
-            printed=(PrintedTotal("per second", rate, totals.INTERVALS),),
+            printed=(PrintedTotal("per second", rate, checks.INTERVALS),),
         )  # fmt: skip
 
 

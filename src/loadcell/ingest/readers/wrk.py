@@ -15,9 +15,9 @@ from loadcell.ingest.base import (
     Unread,
     understood,
 )
+from loadcell.ingest.checks import counted_rate, printed_total
 from loadcell.ingest.printed_numbers import integer, milliseconds, number
 from loadcell.ingest.readers import Reader, by_line
-from loadcell.ingest.totals import counted_rate, printed_total
 from loadcell.model.message import MessageCode
 
 OUTPUT_WRK = MessageCode("output.wrk")

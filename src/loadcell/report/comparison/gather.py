@@ -30,7 +30,7 @@ from loadcell.analysis.treatments import unit_of
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import MessageCode
 from loadcell.report.comparison.words import apart
-from loadcell.store import hlog
+from loadcell.store import trial_files
 from loadcell.store.layout import LATENCY, RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
 
@@ -123,7 +123,7 @@ class Gathered:
         for trial in trials[:at_most]:
             try:
                 path = run.directory(trial.name) / LATENCY
-                histogram = percentiles.Histogram(*hlog.read(path, "transaction/response"))
+                histogram = percentiles.Histogram(*trial_files.read_histogram(path, "transaction/response"))
             except (OSError, ValueError):
                 continue
             if histogram.total:

@@ -13,7 +13,7 @@ from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
-from loadcell.store import hlog
+from loadcell.store import trial_files
 from loadcell.store.layout import LATENCY
 
 _ROW = Labels("http.row", ("connect", "processing", "waiting", "total"))
@@ -168,7 +168,8 @@ def _served(trial: str, context: ReportContext) -> dict[int, float]:
     longest = _longest_ms(context.records[trial])
     try:
         return ab.served(
-            *hlog.read(context.stored.directory(trial) / LATENCY, "transaction/service"), longest
+            *trial_files.read_histogram(context.stored.directory(trial) / LATENCY, "transaction/service"),
+            longest,
         )
     except (OSError, ValueError):
         return {}

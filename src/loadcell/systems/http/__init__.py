@@ -1,8 +1,8 @@
 """HTTP services as a target."""
 
-from loadcell.model import client_programs
-from loadcell.model.client_programs import ClientPrograms
+from loadcell.model import tools
 from loadcell.model.extensions import HTTP
+from loadcell.model.tools import ClientPrograms
 
 # Client programs of HTTP services.
-client_programs.declare(ClientPrograms(HTTP, ("host", "port", "url"), scheme="http", tls_scheme="https"))
+tools.declare(ClientPrograms(HTTP, ("host", "port", "url"), scheme="http", tls_scheme="https"))

@@ -2,12 +2,12 @@
 server.
 """
 
-from loadcell.model import client_programs
-from loadcell.model.client_programs import OF_DATABASES, ClientPrograms
+from loadcell.model import tools
 from loadcell.model.extensions import MYSQL
+from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of MariaDB and MySQL: the variables of their C client library.
-client_programs.declare(
+tools.declare(
     ClientPrograms(
         MYSQL,
         OF_DATABASES,

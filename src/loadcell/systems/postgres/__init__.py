@@ -1,12 +1,12 @@
 """PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or standing already."""
 
-from loadcell.model import client_programs, panels
-from loadcell.model.client_programs import OF_DATABASES, ClientPrograms
+from loadcell.model import panels, tools
 from loadcell.model.extensions import POSTGRES
 from loadcell.model.panels import MIB, DatabaseTables, Line, Panel
+from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host.
-client_programs.declare(
+tools.declare(
     ClientPrograms(
         POSTGRES,
         OF_DATABASES,

@@ -2,13 +2,13 @@
 one.
 """
 
-from loadcell.model import client_programs, panels
-from loadcell.model.client_programs import OF_DATABASES, ClientPrograms
+from loadcell.model import panels, tools
 from loadcell.model.extensions import RESP
 from loadcell.model.panels import FactUnit, KeyValueTable
+from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of Redis and compatible servers.
-client_programs.declare(
+tools.declare(
     ClientPrograms(RESP, OF_DATABASES, scheme="redis", password_variable="REDISCLI_AUTH")  # noqa: S106 - a name
 )
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from signal import Signals
 
 from loadcell.linux import process as supervision
-from loadcell.linux import sessions
+from loadcell.linux import remains
 from loadcell.model.message import ForeignText, Message, MessageCode
-from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
 
 ACCOUNT_NO_NAME = MessageCode("account.no-name", uid=str)
@@ -77,12 +77,12 @@ class Account:
             errors="replace",
             start_new_session=True,
         )
-        session = sessions.Session.of(process.pid)
+        session = remains.Session.of(process.pid)
         with process:
             try:
                 output, _ = process.communicate(timeout=limit_s)
             except BaseException:
-                sessions.end(session)
+                remains.end_session(session)
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from loadcell.model.client_programs import by_protocol, of_protocol
 from loadcell.model.extensions import DATABASES, HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
-from loadcell.model.tools import kind_of
+from loadcell.model.tools import by_protocol, kind_of, of_protocol
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.plan.workload import Workload, declare_unit

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from loadcell.model.client_programs import by_protocol, of_protocol
 from loadcell.model.extensions import HOST, HTTP, MYSQL, POSTGRES, RESP
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.tools import (
@@ -27,7 +26,9 @@ from loadcell.model.tools import (
     SYSBENCH,
     WRK,
     ToolKind,
+    by_protocol,
     kind_of,
+    of_protocol,
 )
 from loadcell.workloads.tool_runner import progress
 from loadcell.workloads.tool_runner.progress import Progress

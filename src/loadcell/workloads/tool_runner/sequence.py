@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell.ingest import extract, text, totals
+from loadcell.ingest import checks, extract, text
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
 from loadcell.linux.process import ENDED_STATUS
@@ -96,7 +96,7 @@ class Course:
         if self._read_as is not None and self._read_as.parts_at_once:
             about |= result.groups(parts)
         if any(part.printed for part in parts):
-            about["disagreements"] = totals.detail(parts)
+            about["disagreements"] = checks.detail(parts)
         if values.reading.unread:
             about |= {"unread": values.reading.unread, "unread_examples": list(values.reading.examples)}
         duration_ns = round((total.duration_s or ended.wall_s) * 1e9)

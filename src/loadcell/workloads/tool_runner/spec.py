@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from loadcell.ingest.extract import FigureSource
 from loadcell.linux import procfs
-from loadcell.model.client_programs import of_protocol
 from loadcell.model.message import ForeignText, MessageCode, MessageError
+from loadcell.model.tools import of_protocol
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool
 
 if TYPE_CHECKING:
