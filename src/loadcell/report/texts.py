@@ -24,7 +24,7 @@ _SENTENCES = ("advice", "remedy")
 #: States of a run.
 STATE = Labels("state", ("running", "finished", "interrupted", "failed", "killed", "unknown"))
 #: Arguments of a text by name: values, messages, and in records the JSON of messages.
-Arguments: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, object]
 
 
 class Texts:
