@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 #: The workload whose options are a tool's arguments; imported outputs have the same section.
 WORKLOAD: Final = "tool"
@@ -66,7 +66,7 @@ def kind_of(name: str | None) -> ToolKind:
     return KINDS.get(name or "") or ToolKind(name or "")
 
 
-def quantity(options: Mapping[str, Any]) -> tuple[str, ...]:
+def quantity(options: Mapping[str, object]) -> tuple[str, ...]:
     """Quantity measured with recorded options: the tool, and its test."""
     names: list[str] = []
     for kind in KINDS.values():

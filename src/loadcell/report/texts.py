@@ -110,7 +110,7 @@ class Texts:
             return None
         return self._fill(entry[self.language], params)
 
-    def _argument(self, value: Any) -> Any:
+    def _argument(self, value: object) -> object:
         """An argument; a message, also a recorded one, as its text."""
         if isinstance(value, Message):
             return self.message(value)
