@@ -178,7 +178,7 @@ def test_chinese_is_chinese() -> None:
     } - same
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list",
-        "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
+        "mark.colon", "mark.semicolon", "mark.detail", "mark.of", "figure.of-part", "compare.place.bare",
         "column.p50", "column.p95", "column.p99", "column.percentile",
         "compare.refused", "compare.refused.differences", "compare.changed", "compare.levels-measure",
         "progress.course", "progress.unscored.failed", "progress.without-result",
