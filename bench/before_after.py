@@ -113,6 +113,8 @@ def loadcell(
         "XDG_CACHE_HOME": str(home / checkout.name),
         **(env or {}),
     }
+    # As users have it: without bytecode on disk, most of the CPU time of a short command compiles sources.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with (home / "output.log").open("w+") as output:
         process = subprocess.Popen(
             command, cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT

@@ -110,6 +110,7 @@ LAZY = frozenset(
         "loadcell.workloads.kv",
         "loadcell.workloads.pgbench",
         "loadcell.workloads.sysbench",
+        "click.shell_completion",
         "rich.console",
         "rich.padding",
         "rich.progress",

@@ -42,6 +42,48 @@ class Record:
     """Docstring of a field."""
 '''
 
+KINDS = '''"""A module."""
+
+from typing import TYPE_CHECKING  # import
+
+if TYPE_CHECKING:  # import
+    from pathlib import Path  # import
+
+EMPTY = MessageCode(  # message
+    "file.empty", path=str  # message
+)  # message
+Name = Literal["a", "b"]  # type
+LIMIT = 3  # constant
+
+
+@dataclass  # type
+class Record:  # type
+    """Docstring."""
+
+    field: int  # type
+    summary = "text"  # constant
+
+    @property  # decorator
+    def value(  # signature
+        self,  # further
+    ) -> int:  # further
+        """Docstring."""
+        if self.field:  # statement
+            total = (  # statement
+                self.field  # continued
+            )  # continued
+        else:  # statement
+            total = 1  # statement
+        try:  # statement
+            from os import sep  # import
+        except OSError:  # statement
+            pass  # statement
+        match total:  # statement
+            case 1:  # statement
+                return 1  # statement
+        return total  # statement
+'''
+
 RUST = r"""//! A module.
 use std::fmt; // 1
 
@@ -72,6 +114,17 @@ mod tests {
 
 def test_python_without_blanks_comments_and_docstrings(script: ModuleType) -> None:
     assert script.python_code_lines(PYTHON) == 11
+
+
+def test_every_line_of_python_has_one_kind(script: ModuleType) -> None:
+    counts = script.python_kinds(KINDS)
+    marks = {
+        script.IMPORT: "import", script.MESSAGE: "message", script.TYPE: "type", script.CONSTANT: "constant",
+        script.DECORATOR: "decorator", script.SIGNATURE: "signature", script.SIGNATURE_CONTINUED: "further",
+        script.STATEMENT: "statement", script.STATEMENT_CONTINUED: "continued",
+    }  # fmt: skip
+    assert counts == {kind: KINDS.count(f"# {mark}\n") for kind, mark in marks.items()}
+    assert counts.total() == script.python_code_lines(KINDS)
 
 
 def test_rust_without_blanks_comments_and_test_modules(script: ModuleType) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
+from click import shell_completion
 
 from loadcell import __version__
 from loadcell.cli import crash, language, messages
@@ -80,9 +80,10 @@ class LazyGroup(click.Group):
         raise language.CallError(error, ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-
         names = [
-            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
+            shell_completion.CompletionItem(name, help=text)
+            for name, text in COMMANDS.items()
+            if name.startswith(incomplete)
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from loadcell.execution.context import PHASES
 from loadcell.execution.interrupts import EXIT_INTERRUPTED
@@ -133,7 +132,7 @@ def most_requests_failed(record: TrialRecord, protocol: str) -> Message | None:
     return MOST_FAILED(failed=failed, succeeded=succeeded, **commonest)
 
 
-def _commonest(record: TrialRecord, protocol: str) -> dict[str, Any] | None:
+def _commonest(record: TrialRecord, protocol: str) -> Mapping[str, object] | None:
     """Arguments of a message on the commonest error of transactions; None if no error has a code."""
     codes: Counter[str] = Counter()
     messages: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 #: The workload whose options are a probe's section.
 WORKLOAD: Final = "probe"
@@ -60,7 +60,7 @@ class Probe:
         """The test of this name."""
         return self._by_name.get(name) or replace(self.other, name=name)
 
-    def test_of(self, options: Mapping[str, Any]) -> ProbeTest:
+    def test_of(self, options: Mapping[str, object]) -> ProbeTest:
         """The test that recorded options name."""
         return self.test(str(options.get(self.option) or ""))
 
@@ -128,15 +128,17 @@ SCORES: tuple[str, ...] = (
 )  # fmt: skip
 
 
-def section_of(options: Mapping[str, Any]) -> tuple[Probe, Mapping[str, Any]] | None:
+def section_of(options: Mapping[str, object]) -> tuple[Probe, Mapping[str, object]] | None:
     """The probe that recorded options of the workload set, with its section; None if they set none or two."""
     sections = [
-        (probe, options[name]) for name, probe in PROBES.items() if isinstance(options.get(name), Mapping)
+        (probe, section)
+        for name, probe in PROBES.items()
+        if isinstance(section := options.get(name), Mapping)
     ]
     return sections[0] if len(sections) == 1 else None
 
 
-def quantity(options: Mapping[str, Any]) -> tuple[str, ...]:
+def quantity(options: Mapping[str, object]) -> tuple[str, ...]:
     """Quantity measured with recorded options: probe, test, and the size of a counted thing."""
     if (section := section_of(options)) is None:
         return ()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from loadcell.model import extensions
 from loadcell.model.extensions import Capability
@@ -136,7 +136,7 @@ def kind_of(name: str | None) -> ToolKind:
     return KINDS.get(name or "") or ToolKind(name or "")
 
 
-def quantity(options: Mapping[str, Any]) -> tuple[str, ...]:
+def quantity(options: Mapping[str, object]) -> tuple[str, ...]:
     """Quantity measured with recorded options: the tool, and its test."""
     names: list[str] = []
     for kind in KINDS.values():

@@ -12,15 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from loadcell.model import trial_record
 from loadcell.model.extensions import Capability
 from loadcell.model.panels import SampleTable
 from loadcell.plan.parts import Options
 
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
 Opts = TypeVar("Opts", bound=Options)
-Row = dict[str, Any]
+Row: TypeAlias = "JsonObject"
 
 INTERVAL_NS = 1_000_000_000
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Tone = Literal["", "good", "info", "caution", "problem"]
 #: One row of a chart's data: the values of the fields that its specification encodes.
-DataRow: TypeAlias = dict[str, Any]
+DataRow: TypeAlias = "JsonObject"
 #: Samples of one trial by column, as the page gets them: source -> column -> values.
 TrialSamples: TypeAlias = dict[str, dict[str, list[Any]]]
 

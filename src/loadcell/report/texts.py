@@ -24,7 +24,7 @@ _SENTENCES = ("advice", "remedy")
 #: States of a run.
 STATE = Labels("state", ("running", "finished", "interrupted", "failed", "killed", "unknown"))
 #: Arguments of a text by name: values, messages, and in records the JSON of messages.
-Arguments: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, object]
 
 
 class Texts:
@@ -110,7 +110,7 @@ class Texts:
             return None
         return self._fill(entry[self.language], params)
 
-    def _argument(self, value: Any) -> Any:
+    def _argument(self, value: object) -> object:
         """An argument; a message, also a recorded one, as its text."""
         if isinstance(value, Message):
             return self.message(value)

@@ -150,7 +150,7 @@ def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
     return tuple(_read(index, document) for index, document in enumerate(documents, 1))
 
 
-def _probe(treatment: TreatmentRecord) -> tuple[Probe, Mapping[str, Any]] | None:
+def _probe(treatment: TreatmentRecord) -> tuple[Probe, Mapping[str, object]] | None:
     """Name and options of a treatment's probe; None for a treatment that is no probe."""
     workload = treatment.settings.get("workload")
     options = workload.get(probes.WORKLOAD) if isinstance(workload, Mapping) else None

@@ -36,7 +36,7 @@ LEVEL = ".9~r"
 PANEL, CHART, ROW = 84, 300, 26
 
 #: Encoding channels and mark properties, as keywords of altair; empty where a chart does without them.
-Channels: TypeAlias = dict[str, Any]
+Channels: TypeAlias = JsonObject
 
 CONFIG: JsonObject = {
     "background": None,

@@ -180,10 +180,10 @@ def _end_strays(directory: Path) -> bool:
     """End what has left its group: whoever was given this directory. True if there was somebody."""
     mark = f"directory={directory}".encode()
     ended = False
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in procfs.process_ids():
         with contextlib.suppress(OSError):
-            if mark in (process / "environ").read_bytes().split(b"\0"):
-                os.kill(int(process.name), signal.SIGKILL)
+            if mark in (procfs.ROOT / "proc" / str(pid) / "environ").read_bytes().split(b"\0"):
+                os.kill(pid, signal.SIGKILL)
                 ended = True
     return ended
 
