@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest import foreign, quoted, usable
+from loadcell.ingest import commands, foreign, quoted, usable
 from loadcell.ingest.base import ImportProblemError, Measured, NotItsOutputError, Source
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
@@ -170,14 +170,17 @@ def _by_any(
         candidates = [tool]
     refused = {}
     for name in candidates:
+        by = read or reader(name).read
         try:
-            reading = (read or reader(name).read)(output)
+            reading = by(output)
             usable.check(reading)
         except NotItsOutputError as error:
             refused[name] = error.message
         except UnusableNumberError as error:
             refused[name] = usable.at_line(output, error)
         else:
+            if len(head) < BLOCK_BYTES and len(output.files) == 1:
+                reading = commands.attached(reading, name, head, by)
             return Source(path, name, reading, tuple(output.files[1:])), refused
     return None, refused
 
@@ -286,12 +289,18 @@ class Arranged:
 
 
 def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str] = ()) -> Arranged:
-    """Clients, parts and printed settings are factors where they differ; files only when asked (`by_file`).
+    """Clients, parts, printed settings and options of the commands that the text shows are factors where they
+    differ; files only when asked (`by_file`).
 
     `settings` come first among them. Executions that differ in none of these are repeats of each other.
     ImportProblemError for a setting that none of them has.
     """
-    measured = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    read_parts = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    options = commands.levels([part for _, part in read_parts])
+    measured = [
+        (source, replace(part, settings={**more, **part.settings}) if more else part)
+        for (source, part), more in zip(read_parts, options, strict=True)
+    ]
     _check_settings(settings, list(dict.fromkeys(key for _, part in measured for key in part.settings)))
     settings = tuple(dict.fromkeys((*settings, *_varied([part for _, part in measured]))))
     all_levels = [
