@@ -221,8 +221,8 @@ class _Execution:
             return ()
         printed = []
         response = _response(values)
+        longest_s = (response.get("mean_ms", 0.0) + 3 * response.get("stdev_ms", 0.0)) / 1e3
         if duration_s:
-            longest_s = (response.get("mean_ms", 0.0) + 3 * response.get("stdev_ms", 0.0)) / 1e3
             connecting_s = _first_number(values, "initial connection time") / 1e3
             rate = succeeded / duration_s
             margin = rate * min(1.0, (longest_s + connecting_s) / duration_s) + self.connecting_per_s
@@ -232,7 +232,9 @@ class _Execution:
             # Transactions that fail take time, and are not in tps.
             mean_s = response["mean_ms"] / 1e3
             clients = mean_s * tps * (1 + (failed or 0) / succeeded)
-            rounding = _LATENCY_ROUNDING_MS / 1e3 * tps + mean_s * self.connecting_per_s
+            # At the end each waits for the last transactions of the others.
+            waiting = clients * min(1.0, longest_s * tps / succeeded)
+            rounding = _LATENCY_ROUNDING_MS / 1e3 * tps + mean_s * self.connecting_per_s + waiting
             printed.append(PrintedTotal("latency average x tps", clients, "clients", rounding))
         return tuple(printed)
 
