@@ -19,10 +19,10 @@ FILE_INTERVAL = re.compile(
     r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
 )
 MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
-#: 0.5; the operations of its fileio have no counts.
+#: 0.5, at first without a comma behind the writes; the operations of its fileio have no counts.
 OLD_INTERVAL = re.compile(
-    r"\[ *(?P<at>[\d.]+)s\] threads: \d+, tps: (?P<tps>[\d.]+), reads(?:/s)?: [\d.]+, writes(?:/s)?: [\d.]+, "
-    r"response time: (?P<late>[\d.]+)ms \((?P<rank>\d+)%\)(?:, errors: (?P<errors>[\d.]+))?"
+    r"\[ *(?P<at>[\d.]+)s\] threads: \d+, tps: (?P<tps>[\d.]+), reads(?:/s)?: [\d.]+, writes(?:/s)?: [\d.]+"
+    r",? response time: (?P<late>[\d.]+)ms \((?P<rank>\d+)%\)(?:, errors: (?P<errors>[\d.]+))?"
 )
 CHECKPOINT = re.compile(r"\[ *[\d.]+s ?\] Checkpoint report:")
 INTERVALS = (INTERVAL, EVENTS_INTERVAL, FILE_INTERVAL, MEMORY_INTERVAL)

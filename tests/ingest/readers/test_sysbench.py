@@ -187,6 +187,18 @@ def test_times_and_deadlocks_of_old_versions(version: str, general: str, times: 
     assert totals.disagreements(execution) == []
 
 
+def test_intervals_of_the_first_releases_of_0_5_lack_a_comma() -> None:
+    line = (
+        "[  {at}s] threads: 4, tps: 166.60, reads/s: 2333.10, writes/s: 833.00 response time: 57.20ms (99%)\n"
+    )
+    series = "".join(line.format(at=30 * number) for number in (1, 2))
+    text = OLD.format(version="0.5", general="General statistics", times="response time", intervals=series)
+    (execution,) = measured(text)
+    assert [(item.throughput_per_s, item.response) for item in execution.intervals] == [
+        (166.6, {"p99_ms": 57.2})
+    ] * 2
+
+
 def test_files_and_memory_of_0_4() -> None:
     text = (
         "sysbench 0.4.12:  x\nNumber of threads: 1\n\n"
