@@ -33,7 +33,7 @@ _PROGRAMS = {
     "wrk": "wrk2?",
 }
 #: Up to a shell's prompt, or a date and time; commands that start another one.
-_BEFORE = r"\s*(?:\S.*?[$#%>]\s+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+)?(?:[$#%>+]+\s+)?"
+_BEFORE = r"\s*(?:\S.*?[$#%>❯➜✗λ»]\s+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+)?(?:[$#%>+]+\s+)?"
 _STARTER = r"(?:(?:sudo|time|nohup|exec|numactl|taskset|nice|env)\b(?:\s+(?:-\S+|[\d,-]+|\w+=\S+))*\s+)*"
 #: Options in which repeats differ: where results are written, where random numbers begin, who logs in.
 _NO_LEVELS = re.compile(r"-*\S*(output|log|out-?file|seed|passw|secret|user)\S*$|-?(of|o|g|e)$")

@@ -10,7 +10,7 @@ from loadcell.ingest.text import decoded
 #: `> ` as mail and Markdown write it, however deep.
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 #: A line of Markdown that begins or ends code.
-_FENCE = re.compile(r"(?P<indent>\s*)(```|~~~)[\w+-]*\s*$")
+_FENCE = re.compile(r"(?P<indent>\s*)(`{3,}|~{3,})[\w+-]*\s*$")
 #: Markdown's indentation of code.
 _INDENT = re.compile(r" {4,}|\t+")
 #: Marks count if this share of all lines that are not empty has them.

@@ -1,4 +1,4 @@
-"""Shapes of the lines that sysbench 0.4 to 1.1 prints."""
+"""Shapes of the lines that sysbench 0.4 to 1.1 prints, without their indentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OLD_INTERVAL = re.compile(
 )
 CHECKPOINT = re.compile(r"\[ *[\d.]+s ?\] Checkpoint report:")
 INTERVALS = (INTERVAL, EVENTS_INTERVAL, FILE_INTERVAL, MEMORY_INTERVAL)
-BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
+BLOCK_SIZE = re.compile(r"(?:Block size|\s*block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
 UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
 TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
 QUERIES = re.compile(r"\s*queries:\s+(\d+)\s+\(([\d.]+) per sec")
@@ -51,7 +51,7 @@ TIME = re.compile(r"\s*(?:total time|time elapsed):\s+([\d.]+)s")
 COUNT = re.compile(r"\s*total number of events:\s+(\d+)")
 #: 0.4 and 0.5: `approx.  95 percentile:   3.10ms`
 LATENCY = re.compile(
-    r"\s+(min|avg|max|(?:approx\.\s+)?(\d+)(?:th|st|nd|rd)? percentile|sum):\s+([\d.]+)(ms|s)?\s*$"
+    r"\s*(min|avg|max|(?:approx\.\s+)?(\d+)(?:th|st|nd|rd)? percentile|sum):\s+([\d.]+)(ms|s)?\s*$"
 )
 BLOCK = re.compile(r"\s*(block size|total size|operation|scope|Prime numbers limit): (\S+)")
 FATAL = re.compile(r"FATAL: .*|ALERT: .*")
@@ -64,20 +64,20 @@ BEGIN = re.compile(
     r"OLTP test statistics:|CPU speed:|File operations:|Total operations:|Operations performed:|"
     r"Throughput:\s*$"
 )
-LAST = re.compile(r"\s+execution time \(avg/stddev\)")
+LAST = re.compile(r"\s*execution time \(avg/stddev\)")
 #: What is printed and measures nothing.
 IGNORED_LINES = re.compile(
-    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
+    r"Running the test|Initializing|Threads started|SQL statistics|\s*queries performed|\s*(read|"
     r"write|other|total):|General statistics|"
-    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
+    r"Latency \(ms\)|Threads fairness|\s*(events|execution time) \(avg/stddev\)|CPU speed|Running "
     r"memory speed|Prime numbers limit|"
     r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|"
     r"Dropping|WARNING|Extra file|"
-    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
-    r"fsync|Using|\s+eps|Report checkpoint|Latency histogram|\s+value\s+-+|\s*[\d.]+ \|\**\s+\d+\s*$|"
-    r"Time limit exceeded|Done\.|OLTP test|Test execution summary|\s+(read/write requests|other operations):|"
-    r"\s+total time taken by|\s+(per-request statistics|response time):|Operations performed:|"
-    r"No DB drivers|Skipping BEGIN|Maximum prime|Random number|Memory (transfer|operations|scope)|"
+    r"\d+ files|[\d.]+[KMG]i?[Bb] total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
+    r"fsync|Using|\s*eps|Report checkpoint|Latency histogram|\s*value\s+-+|\s*[\d.]+ \|\**\s+\d+\s*$|"
+    r"Time limit exceeded|Done\.|OLTP test|Test execution summary|\s*(read/write requests|other operations):|"
+    r"\s*total time taken by|\s*(per-request statistics|response time):|Operations performed:|"
+    r"No DB drivers|Skipping BEGIN|Maximum prime|Random number|Memory (block size|transfer|operations|scope)|"
     r"Running (simple|mixed|custom) OLTP"
 )
 

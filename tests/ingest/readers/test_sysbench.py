@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from loadcell.ingest import totals
@@ -230,3 +232,19 @@ def test_a_histogram_is_understood() -> None:
         "       6.318 |                  2\n \n"
     )
     assert len(measured(text + summary(count=1000, rate=100, time_s=10))) == 1
+
+
+@pytest.mark.parametrize("name", ["cpu", "fileio", "memory", "oltp"])
+def test_indentation_that_was_lost_or_added_makes_no_difference(name: str) -> None:
+    text = (Path(__file__).parent / "outputs" / f"sysbench-{name}.txt").read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    plain = sysbench.read(lines)
+    for changed in ([f"\t\t{line}" for line in lines], [line.lstrip(" ") for line in lines]):
+        parsed = sysbench.read(changed)
+        assert (parsed.examples, [item.response for item in parsed.measured]) == (
+            plain.examples,
+            [item.response for item in plain.measured],
+        )
+        assert [item.throughput_per_s for item in parsed.measured] == [
+            item.throughput_per_s for item in plain.measured
+        ]

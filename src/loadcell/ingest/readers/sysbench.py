@@ -54,7 +54,7 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
             if current is not None and current.take_many(part):
                 continue
             part = lines([part.text()])
-        for line in part:
+        for line in map(str.lstrip, part):
             head = shapes.HEAD.match(line)
             if head is not None or ((current is None or current.summarised) and shapes.BEGIN.match(line)):
                 _close(current, measured, unread, room)
