@@ -10,6 +10,8 @@ import pytest
 from ingest.made import made
 from ingest.test_bad_input import OUTPUTS, call, refused
 from loadcell import ingest
+from loadcell.ingest import usable
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading
 from loadcell.ingest.printed_numbers import UnusableNumberError, count, integer, number, real
 
 DIGITS = "9" * 5_000
@@ -117,3 +119,16 @@ def test_text_becomes_a_number_in_one_module() -> None:
                 if any(sign in text for sign in ("match[", "match.", "words", "fields", "text", "groups")):
                     calls.append(f"{path.name}: {ast.unparse(node)}")
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        Measured("run", "request", 1.0, duration_s=9e12, began_s=1.7e9),
+        Measured("run", "request", 1.0, intervals=(Interval(9e12, 1.0, 1.0),), began_s=1.7e9),
+    ],
+)
+def test_an_execution_that_ends_after_all_calendars_is_refused(measured: Measured) -> None:
+    with pytest.raises(NotItsOutputError) as refusal:
+        usable.check(Reading((measured,)))
+    assert str(refusal.value.message.arguments["value"]).startswith("90000000000")
