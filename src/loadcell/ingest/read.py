@@ -246,6 +246,8 @@ def _joined(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, ..
 
 
 CLIENTS, PART, FILE = "load.clients", "part", "file"
+#: Settings of heads, which summaries are copied without.
+_OF_HEADS = frozenset({"version", "host", "port", "path", "server", "tls"})
 
 
 @dataclass(frozen=True)
@@ -327,12 +329,25 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
 
 
 def _varied(measured: Sequence[Measured]) -> list[str]:
-    """The settings in which executions of one kind differ: what was not the same is no repeat."""
+    """The settings in which executions of one kind differ: what was not the same is no repeat.
+
+    An option that is not set has another value than one that is, unless the head that prints it may be cut
+    off.
+    """
     values: dict[tuple[str, str], set[str]] = {}
+    printed: Counter[tuple[str, str]] = Counter()
+    parts = Counter(part.title for part in measured)
     for part in measured:
         for key, value in part.settings.items():
             values.setdefault((part.title, key), set()).add(repr(value))
-    return list(dict.fromkeys(key for (_, key), different in values.items() if len(different) > 1))
+            printed[part.title, key] += 1
+    return list(
+        dict.fromkeys(
+            key
+            for (title, key), different in values.items()
+            if len(different) > 1 or (key not in _OF_HEADS and printed[title, key] < parts[title])
+        )
+    )
 
 
 def _check_settings(wanted: Sequence[str], printed: Sequence[str]) -> None:

@@ -58,6 +58,15 @@ FATAL = re.compile(r"FATAL: .*|ALERT: .*")
 #: Repeats of the line before: a failure, or only the end of each thread's time.
 REPEATED = re.compile(r"\(last message repeated (\d+) times?\)")
 DEADLOCKS = re.compile(r"\s*deadlocks:\s+(\d+)\s+\(")
+#: What is printed of the options of fileio, and of memory before 0.5.
+OPTIONS = re.compile(
+    r"Doing (?P<test>.+?) test(?: \(.*)?$|(?P<files>\d+ files, \S+ each)|Using (?P<io_mode>\w+) I/O mode|"
+    r"Block size (?P<block_size>\S+)|Extra file open flags: (?P<extra_flags>.+?)\s*$|"
+    r"Read/Write ratio for combined random IO test: (?P<read_write_ratio>[\d.]+)|"
+    r"Periodic FSYNC enabled, calling fsync\(\) each (?P<fsync_after>\d+) requests|"
+    r"Running (?P<oltp>simple|mixed|custom) OLTP|"
+    r"Memory (?P<memory>block size|transfer size|operations type|scope type): (?P<value>\S+)"
+)
 #: The first line of an execution whose head was left out, as in texts that were copied into a report.
 BEGIN = re.compile(
     r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:|"

@@ -24,6 +24,12 @@ UNSUPPORTED_FIO_MIXED = MessageCode("unsupported.fio-mixed", path=str)
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
+#: Options that are settings; none of those that name logs and results.
+_OPTIONS = (
+    "rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs", "filename",
+    "directory", "bssplit", "buffered", "hipri", "nrfiles", "offset", "random_distribution", "rate",
+    "rate_iops", "rwmixread", "rwmixwrite", "thinktime", "thread",
+)  # fmt: skip
 #: fio's percentiles by their rank as text, and the record's keys.
 _RANKS = fio_times.RANKS
 
@@ -89,10 +95,9 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
     """The directions of one job, over all of its processes."""
     job = processes[0]
     options = {**document.get("global options", {}), **job.get("job options", {})}
-    names = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
     settings = {
         "version": document.get("fio version", ""),
-        **{key: options[key] for key in names if key in options},
+        **{key: options[key] for key in _OPTIONS if key in options},
     }
     errors: Counter[str] = Counter()
     for process in processes:

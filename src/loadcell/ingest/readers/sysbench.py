@@ -4,6 +4,7 @@ text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -120,7 +121,9 @@ class _Execution:
             return self._interval(line) or self._moved(line)
         if (match := shapes.BLOCK_SIZE.match(line)) is not None:
             self.block_mib = integer(match["number"]) * shapes.UNITS[match["unit"]]
-        if (match := shapes.THREADS.match(line)) is not None:
+        if (match := shapes.OPTIONS.match(line)) is not None:
+            self._set(match)
+        elif (match := shapes.THREADS.match(line)) is not None:
             self.threads = integer(match[1])
         elif (match := shapes.TRANSACTIONS.match(line)) is not None:
             self.kind, self.unit, self.count, self.rate = (
@@ -186,6 +189,12 @@ class _Execution:
         else:
             return shapes.IGNORED_LINES.match(line) is not None or not line.strip()
         return True
+
+    def _set(self, match: re.Match[str]) -> None:
+        named = {name: value for name, value in match.groupdict().items() if value}
+        if "memory" in named:
+            named = {named["memory"].replace(" ", "_"): named["value"]}
+        self.settings |= named
 
     def _end(self) -> None:
         """The summary is complete: the execution's, or a checkpoint's, after which counts begin again."""
