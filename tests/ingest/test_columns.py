@@ -60,7 +60,9 @@ def test_a_column_that_cannot_be_kept_is_refused(tmp_path: Path, column: str, me
     assert not (tmp_path / "run").exists()
 
 
-def test_a_row_with_a_cell_that_is_no_number_is_unread(tmp_path: Path) -> None:
+def test_a_cell_that_is_no_number_costs_its_value_alone(tmp_path: Path) -> None:
     result = call(tmp_path, "cpu=CPU %", text=TABLE.replace("41.5", "n/a"))
-    assert "1 line was not understood" in result.output
-    assert len(read_run(tmp_path / "run").trials) == 3
+    assert "n/a" in result.output
+    trials = read_run(tmp_path / "run").trials
+    assert len(trials) == 4
+    assert [dict(trial.totals.figures) for trial in trials] == [{"cpu": 20.5}, {"cpu": 21.5}, {}, {}]
