@@ -223,7 +223,12 @@ def places(home: Path) -> Iterable[str]:
         yield f"segment {line.split()[1]}"
     for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").iterdir(), *Path("/var/tmp").glob("*/*")):
         if path not in (home, Path("/var/tmp/loadcell-cache")):
-            yield f"{path}: {', '.join(sorted(part.name for part in path.rglob('*'))[:10])}"
+            yield f"{path}: {', '.join(sorted(below(path))[:10])}"
+
+
+def below(directory: Path) -> list[str]:
+    """Names in a directory, which may be on its way out."""
+    return [name for _, folders, files in os.walk(directory) for name in (*folders, *files)]
 
 
 if __name__ == "__main__":

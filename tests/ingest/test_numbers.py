@@ -10,6 +10,8 @@ import pytest
 from ingest.made import made
 from ingest.test_bad_input import OUTPUTS, call, refused
 from loadcell import ingest
+from loadcell.ingest import checks
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading
 from loadcell.ingest.printed_numbers import UnusableNumberError, count, integer, number, real
 
 DIGITS = "9" * 5_000
@@ -65,8 +67,8 @@ def test_a_result_of_unusable_numbers_names_its_line(
         ("1e999", "'1e999' is a number of more than 64 bits"),
         ("NaN", "'NaN' is no number"),
         ("-Infinity", "'-Infinity' is no number"),
-        ('"many"', "nothing was measured in"),
-        ("[1]", "nothing was measured in"),
+        ('"many"', "throughput_per_s of rr read is 'many', which is no usable value"),
+        ("[1]", "throughput_per_s of rr read is [1], which is no usable value"),
         ("-5", "which is no usable value"),
     ],
 )
@@ -117,3 +119,16 @@ def test_text_becomes_a_number_in_one_module() -> None:
                 if any(sign in text for sign in ("match[", "match.", "words", "fields", "text", "groups")):
                     calls.append(f"{path.name}: {ast.unparse(node)}")
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        Measured("run", "request", 1.0, duration_s=9e12, began_s=1.7e9),
+        Measured("run", "request", 1.0, intervals=(Interval(9e12, 1.0, 1.0),), began_s=1.7e9),
+    ],
+)
+def test_an_execution_that_ends_after_all_calendars_is_refused(measured: Measured) -> None:
+    with pytest.raises(NotItsOutputError) as refusal:
+        checks.check_numbers(Reading((measured,)))
+    assert str(refusal.value.message.arguments["value"]).startswith("90000000000")

@@ -33,6 +33,15 @@ def test_a_fence_within_a_quotation_is_no_line_of_the_output() -> None:
     assert without_quotes(text) == b"TPS: 5\n  more\n"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_code_within_a_list_is_read_as_the_text_itself(tmp_path: Path, name: str) -> None:
+    text = (OUTPUTS / name).read_text()
+    copy = tmp_path / name
+    code = "".join(f"  {line}\n" for line in text.splitlines())
+    copy.write_text(f"- On the old machine:\n\n  ```console\n{code}  ```\n")
+    assert figures(tmp_path / "a", copy) == figures(tmp_path / "b", OUTPUTS / name)
+
+
 def test_a_text_without_marks_stays_as_it_is() -> None:
     assert without_quotes(b"a\n    b\nc\n") is None
 

@@ -173,6 +173,15 @@ def test_rates_counts_and_times_of_a_text_are_compared_with_each_other(
     assert differing(values | altered) == labels
 
 
+def test_clients_of_pgbench_wait_for_the_last_transactions(tmp_path: Path) -> None:
+    """With 64 of 60 s at work, each waits for a while at the end, which is in no latency."""
+    values = {"clients": "10500", "count": "111259", "latency": "5725.300", "tps": "1732.600"}
+    path = tmp_path / "pgbench.txt"
+    path.write_text(PGBENCH.replace("duration: 20", "duration: 60").format(**values))
+    (item,) = reader("pgbench").read(Output((path,))).measured
+    assert checks.disagreements(item) == []
+
+
 def test_a_value_is_not_compared_with_itself(tmp_path: Path) -> None:
     """Without its last line the rate of wrk is its count over its time."""
     path = tmp_path / "wrk.txt"

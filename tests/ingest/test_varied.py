@@ -40,6 +40,33 @@ def test_another_limit_of_prime_numbers_is_another_level(tmp_path: Path) -> None
     assert len(levels) == 2 * len({json.dumps({**level, "Prime_numbers_limit": ""}) for level in levels})
 
 
+OUTPUTS = Path(__file__).parent / "readers" / "outputs"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "factor"),
+    [
+        ("netperf-stream.txt", " to 127.0.0.1 ", " to 192.0.2.1 ", "host"),
+        ("netperf-rr.txt", "131072 1        1 ", "131072 64       1 ", "request_bytes"),
+        ("sysbench-fileio.txt", "Doing random r/w test", "Doing sequential read test", "test"),
+        ("sysbench-fileio.txt", "2 files, 4MiB each", "1 files, 8MiB each", "files"),
+        ("sysbench-fileio.txt", "Using synchronous I/O", "Using asynchronous I/O", "io_mode"),
+        ("iperf3.json", '"reverse":\t0', '"reverse":\t1', "reverse"),
+        ("fio.json", '"rw" :', '"filename" : "/dev/sdb", "rw" :', "filename"),
+    ],
+)
+def test_executions_that_their_text_says_to_differ_are_no_repeats(
+    tmp_path: Path, name: str, old: str, new: str, factor: str
+) -> None:
+    text = (OUTPUTS / name).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "alike").mkdir()
+    alike = read_run(imported(tmp_path / "alike", text * 3)).run
+    other = read_run(imported(tmp_path, text + text.replace(old, new) + text)).run
+    assert factor in {name for treatment in other.treatments for name in treatment.levels}
+    assert len(other.treatments) > len(alike.treatments)
+
+
 def test_other_urls_are_levels(tmp_path: Path) -> None:
     texts = [WRK.format(port=port, count=6000, time="60.00s", rate="100.00") for port in (1, 2, 1)]
     run = read_run(imported(tmp_path, "".join(texts))).run

@@ -77,7 +77,8 @@ class Measured:
     ...), only those that the tool gave; `figures` are its further metrics, the unit in the name; None is what
     the tool did not say, and is never guessed. `parts` are kinds of transaction that it counted apart;
     `began_s` is when it began, in seconds since 1970. Of a tool whose parts work at once, those of one `turn`
-    do, and turns follow each other. `printed` are the totals to check stored values by.
+    do, and turns follow each other. `printed` are the totals to check stored values by. `command` is the
+    command that the text shows before the output.
     """
 
     title: str
@@ -96,6 +97,7 @@ class Measured:
     began_s: float | None = None
     turn: int = 0
     printed: Sequence[PrintedTotal] = ()
+    command: str = ""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ IMPORT_TOTAL_DISAGREES = MessageCode(
     "import.total-disagrees", "caution", source=str, part=str, label=str, printed=str, stored=str
 )
 
+#: No execution takes a century; a longer one would end after the last year that dates have.
+_LONGEST_S = 100 * 365.25 * 86_400.0
 #: Of a longer value a message shows the beginning.
 _SHOWN = 40
 
@@ -61,10 +63,11 @@ def _values(measured: Measured) -> Iterator[tuple[str, object, bool]]:
     """Values by name, each with whether it is usable."""
     for name, value in (
         ("throughput_per_s", measured.throughput_per_s),
-        ("duration_s", measured.duration_s),
         *measured.response.items(),
     ):
         yield name, value, _is_number(value) and _least(value) >= 0
+    for name, length_s in (("duration_s", measured.duration_s), ("intervals", _ended_s(measured))):
+        yield name, length_s, _is_number(length_s) and 0 <= _least(length_s) <= _LONGEST_S
     for name, value in measured.figures.items():
         yield name, value, _is_number(value)
     for name, count in (
@@ -88,6 +91,16 @@ def _values(measured: Measured) -> Iterator[tuple[str, object, bool]]:
                 ("throughput_per_s", interval.throughput_per_s),
             ):
                 yield f"intervals.{name}", value, _is_number(value) and _least(value) >= 0
+
+
+def _ended_s(measured: Measured) -> float | None:
+    """When the last interval ended, after the beginning."""
+    if not len(measured.intervals):
+        return None
+    last = measured.intervals[-1]
+    return (
+        last.start_s + last.duration_s if _is_number(last.start_s) and _is_number(last.duration_s) else None
+    )
 
 
 def _is_number(value: object) -> bool:

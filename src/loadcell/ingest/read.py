@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadcell.ingest import checks, readers
+from loadcell.ingest import checks, commands, readers
 from loadcell.ingest.base import ImportProblemError, Level, Measured, NotItsOutputError, Source, TreatmentIds
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
@@ -169,14 +169,17 @@ def _by_any(
         candidates = [tool]
     refused = {}
     for name in candidates:
+        by = read or reader(name).read
         try:
-            reading = (read or reader(name).read)(output)
+            reading = by(output)
             checks.check_numbers(reading)
         except NotItsOutputError as error:
             refused[name] = error.message
         except UnusableNumberError as error:
             refused[name] = checks.at_line(output, error)
         else:
+            if len(head) < BLOCK_BYTES and len(output.files) == 1:
+                reading = commands.attached(reading, name, head, by)
             return Source(path, name, reading, tuple(output.files[1:])), refused
     return None, refused
 
@@ -242,6 +245,8 @@ def _joined(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, ..
 
 
 CLIENTS, PART, FILE = "load.clients", "part", "file"
+#: Settings of heads, which summaries are copied without.
+_OF_HEADS = frozenset({"version", "host", "port", "path", "server", "tls"})
 
 
 @dataclass(frozen=True)
@@ -285,12 +290,18 @@ class Arranged:
 
 
 def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str] = ()) -> Arranged:
-    """Clients, parts and printed settings are factors where they differ; files only when asked (`by_file`).
+    """Clients, parts, printed settings and options of the commands that the text shows are factors where they
+    differ; files only when asked (`by_file`).
 
     `settings` come first among them. Executions that differ in none of these are repeats of each other.
     ImportProblemError for a setting that none of them has.
     """
-    measured = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    read_parts = [(source, measured_part) for source in sources for measured_part in source.reading.measured]
+    options = commands.levels([part for _, part in read_parts])
+    measured = [
+        (source, replace(part, settings={**more, **part.settings}) if more else part)
+        for (source, part), more in zip(read_parts, options, strict=True)
+    ]
     _check_settings(settings, list(dict.fromkeys(key for _, part in measured for key in part.settings)))
     settings = tuple(dict.fromkeys((*settings, *_varied([part for _, part in measured]))))
     all_levels = [
@@ -317,12 +328,25 @@ def arrange(sources: Sequence[Source], *, by_file: bool, settings: Sequence[str]
 
 
 def _varied(measured: Sequence[Measured]) -> list[str]:
-    """The settings in which executions of one kind differ: what was not the same is no repeat."""
+    """The settings in which executions of one kind differ: what was not the same is no repeat.
+
+    An option that is not set has another value than one that is, unless the head that prints it may be cut
+    off.
+    """
     values: dict[tuple[str, str], set[str]] = {}
+    printed: Counter[tuple[str, str]] = Counter()
+    parts = Counter(part.title for part in measured)
     for part in measured:
         for key, value in part.settings.items():
             values.setdefault((part.title, key), set()).add(repr(value))
-    return list(dict.fromkeys(key for (_, key), different in values.items() if len(different) > 1))
+            printed[part.title, key] += 1
+    return list(
+        dict.fromkeys(
+            key
+            for (title, key), different in values.items()
+            if len(different) > 1 or (key not in _OF_HEADS and printed[title, key] < parts[title])
+        )
+    )
 
 
 def _check_settings(wanted: Sequence[str], printed: Sequence[str]) -> None:

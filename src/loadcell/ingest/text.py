@@ -306,7 +306,7 @@ def _unescaped(text: str) -> str:
 #: `> ` as mail and Markdown write it, however deep.
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 #: A line of Markdown that begins or ends code.
-_FENCE = re.compile(r"\s*(```|~~~)[\w+-]*\s*$")
+_FENCE = re.compile(r"(?P<indent>\s*)(`{3,}|~{3,})[\w+-]*\s*$")
 #: Markdown's indentation of code.
 _INDENT = re.compile(r" {4,}|\t+")
 #: Marks count if this share of all lines that are not empty has them.
@@ -316,7 +316,7 @@ _MOST = 0.5
 def without_quotes(block: bytes) -> bytes | None:
     """A whole text without quotes, fences and indentation; None where it has none of them."""
     lines = decoded(block).splitlines()
-    stripped = _unindented([line for line in _unquoted(lines) if not _FENCE.match(line)])
+    stripped = _unindented(list(_unfenced(_unquoted(lines))))
     return None if stripped == lines else "".join(f"{line}\n" for line in stripped).encode()
 
 
@@ -324,6 +324,18 @@ def _unquoted(lines: list[str]) -> list[str]:
     if not _are_most([_QUOTE.match(line) for line in lines if line.strip()]):
         return lines
     return [_QUOTE.sub("", line, count=1) if _QUOTE.match(line) else line for line in lines]
+
+
+def _unfenced(lines: list[str]) -> Iterator[str]:
+    """Lines without those that begin or end code, and code without the indentation of its fence, as within a
+    list.
+    """
+    fence: re.Match[str] | None = None
+    for line in lines:
+        if (match := _FENCE.match(line)) is not None:
+            fence = match if fence is None else None
+        else:
+            yield line if fence is None else line.removeprefix(fence["indent"])
 
 
 def _unindented(lines: list[str]) -> list[str]:

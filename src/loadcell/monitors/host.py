@@ -17,7 +17,8 @@ from loadcell.plan.parts import Options
 NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
 NOT_LINKS = (
     "lo", "docker", "br-", "veth", "virbr", "tun", "tap", "vnet", "macvtap", "macvlan", "ipvlan", "dummy",
-    "ifb", "wg", "vxlan", "flannel", "cni", "cali", "lxc", "lxdbr",
+    "ifb", "wg", "vxlan", "flannel", "cni", "cali", "lxc", "lxdbr", "azv", "azure", "cilium", "eni", "gke",
+    "kube", "weave", "podman", "genev", "gre", "sit", "ip6tnl", "tailscale", "zt", "nlmon",
 )  # fmt: skip
 _SECTOR_BYTES = 512  # the unit of /proc/diskstats on every device
 

@@ -109,3 +109,27 @@ def test_tables_for_browsers_are_refused_with_what_to_do(tmp_path: Path) -> None
     path.write_text("<p>\n This is ApacheBench, Version 2.3 <i>&lt;$Revision$&gt;</i><br>\n</p>\n")
     with pytest.raises(ImportProblemError, match="without -w"):
         read_files([path], "auto")
+
+
+def test_a_summary_that_was_copied_without_its_head_is_an_execution() -> None:
+    first = TEXT.format(failed=0, more="", times=MEANS, version="2.3")
+    summary = (
+        first[first.index("Concurrency Level") :].replace("3673.09", "1836.50").replace("0.027", "0.054")
+    )
+    for text in (
+        f"{first}\nab -c 6 http://h/\n\n{summary}",
+        f"{summary}\n{summary}".replace("1836.50", "3673.09", 1),
+    ):
+        rates = [item.throughput_per_s for item in ab.read(text.splitlines(keepends=True)).measured]
+        assert rates == [3673.09, 1836.5]
+
+
+def test_the_protocol_of_tls_and_times_without_indentation_are_read() -> None:
+    text = TEXT.format(failed=0, more="", times=MEANS, version="2.3")
+    text = text.replace("Server Port:", "SSL/TLS Protocol:       TLSv1.3\nServer Port:").replace(
+        "Apache/1.3", ""
+    )
+    parsed = ab.read([f"{' '.join(line.split())}\n" for line in text.splitlines()])
+    (execution,) = parsed.measured
+    assert parsed.examples == ()
+    assert (execution.settings["tls"], execution.response["p50_ms"]) == ("TLSv1.3", 8)

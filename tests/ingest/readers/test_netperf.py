@@ -25,7 +25,7 @@ def test_a_stream_in_bits_and_bytes_and_that_it_was_not_confident() -> None:
     assert (execution.title, execution.unit, execution.duration_s) == ("TCP_STREAM", "MiB", 10)
     assert execution.figures == {"mbits_per_s": 9415.38, "throughput_interval_percent": 5.123}
     assert execution.throughput_per_s == pytest.approx(9415.38e6 / 8 / 2**20)
-    assert execution.settings == {"confidence": "not achieved"}
+    assert execution.settings["confidence"] == "not achieved"
 
 
 def test_requests_with_and_without_a_connection_each() -> None:

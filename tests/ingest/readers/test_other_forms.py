@@ -53,6 +53,13 @@ def test_the_uncorrected_latency_of_wrk2_never_replaces_the_recorded_one() -> No
     assert checks.disagreements(total) == []
 
 
+def test_a_percentile_in_place_of_the_maximum_is_none() -> None:
+    (total,) = wrk.read(
+        lines(WRK2.replace("Stdev     Max ", "Stdev     99% ").replace("1.27s", "1.21s"))
+    ).measured
+    assert (total.response["p99_ms"], total.response.get("max_ms")) == (1210, None)
+
+
 def test_a_hidden_line_among_those_of_the_spectrum_is_unread() -> None:
     parsed = wrk.read(lines(WRK2.replace("  Detailed", "       0.264     0.000000   one\n  Detailed", 1)))
     assert parsed.examples == ("0.264     0.000000   one",)

@@ -29,6 +29,13 @@ def test_dd_of_bsd_and_macos(tmp_path: Path) -> None:
     assert copy.throughput_per_s == pytest.approx(2000)
 
 
+def test_dd_in_comments_of_a_shell(tmp_path: Path) -> None:
+    text = "# 24+0 records in\n# 24+0 records out\n"
+    text += "# 25165824 bytes transferred in 0.024 secs (1048576000 bytes/sec)\n"
+    (copy,) = parts(tmp_path, text, "dd")
+    assert copy.throughput_per_s == pytest.approx(1000)
+
+
 def test_dd_of_freebsd_with_progress(tmp_path: Path) -> None:
     text = (
         "  524288000 bytes (524 MB, 500 MiB) transferred 1.000s, 524 MB/s\n"

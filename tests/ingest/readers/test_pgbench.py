@@ -170,3 +170,12 @@ def test_clients_that_aborted_are_errors() -> None:
     position = "LINE 1: SELECT a;\n               ^\n"
     parsed = read("starting vacuum...end.\n" + summary().replace("scaling", f"{error}{position}scaling"))
     assert (parsed.measured[0].errors, parsed.examples) == ({"client": 1}, ())
+
+
+def test_indentation_makes_no_difference() -> None:
+    text = summary(more=SCRIPTS)
+    plain = read(text)
+    for changed in (f"  {text}", "".join(f"\t{line}\n" for line in text.splitlines())):
+        parsed = read(changed)
+        assert (parsed.examples, parsed.measured[0].parts) == (plain.examples, plain.measured[0].parts)
+        assert parsed.measured[0].clients == 3

@@ -98,3 +98,14 @@ def test_the_short_form_of_before_6_2_has_no_median() -> None:
     ]  # fmt: skip
     with pytest.raises(NotItsOutputError):
         read("The server answered: 200 requests per second\n")
+
+
+def test_lines_that_lost_their_indentation_are_read() -> None:
+    text = OLD.format(title="SET", keep=1, shares="100.00% <= 1 milliseconds\n") + NEW.format(
+        keep=1, save="", threads="no"
+    )
+    parsed = read("".join(f"{line.strip()}\n" for line in text.splitlines()))
+    assert parsed.examples == ()
+    assert [(item.succeeded, item.clients, item.duration_s) for item in parsed.measured] == [
+        (30000, 25, 0.4)
+    ] * 2

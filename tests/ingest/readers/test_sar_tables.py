@@ -95,6 +95,7 @@ def test_partitions_next_to_their_disk_are_not_added_to_it() -> None:
         (("eth0", "tun0", "vnet3", "macvtap1", "lo"), ("eth0",)),
         (("bond0", "eth0", "eth1", "eth0.100", "br0"), ("eth0", "eth1")),
         (("bond0", "lo"), ("bond0",)),
+        (("eth0", "azure0", "azv604be75d832", "cilium_host", "eni1a2b3c4d", "kube-ipvs0"), ("eth0",)),
     ],
 )
 def test_interfaces_that_carry_the_traffic_of_others_are_not_added(

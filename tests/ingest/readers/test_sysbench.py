@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from loadcell.ingest import checks
@@ -187,6 +189,18 @@ def test_times_and_deadlocks_of_old_versions(version: str, general: str, times: 
     assert checks.disagreements(execution) == []
 
 
+def test_intervals_of_the_first_releases_of_0_5_lack_a_comma() -> None:
+    line = (
+        "[  {at}s] threads: 4, tps: 166.60, reads/s: 2333.10, writes/s: 833.00 response time: 57.20ms (99%)\n"
+    )
+    series = "".join(line.format(at=30 * number) for number in (1, 2))
+    text = OLD.format(version="0.5", general="General statistics", times="response time", intervals=series)
+    (execution,) = measured(text)
+    assert [(item.throughput_per_s, item.response) for item in execution.intervals] == [
+        (166.6, {"p99_ms": 57.2})
+    ] * 2
+
+
 def test_files_and_memory_of_0_4() -> None:
     text = (
         "sysbench 0.4.12:  x\nNumber of threads: 1\n\n"
@@ -218,3 +232,19 @@ def test_a_histogram_is_understood() -> None:
         "       6.318 |                  2\n \n"
     )
     assert len(measured(text + summary(count=1000, rate=100, time_s=10))) == 1
+
+
+@pytest.mark.parametrize("name", ["cpu", "fileio", "memory", "oltp"])
+def test_indentation_that_was_lost_or_added_makes_no_difference(name: str) -> None:
+    text = (Path(__file__).parent / "outputs" / f"sysbench-{name}.txt").read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    plain = sysbench.read(lines)
+    for changed in ([f"\t\t{line}" for line in lines], [line.lstrip(" ") for line in lines]):
+        parsed = sysbench.read(changed)
+        assert (parsed.examples, [item.response for item in parsed.measured]) == (
+            plain.examples,
+            [item.response for item in plain.measured],
+        )
+        assert [item.throughput_per_s for item in parsed.measured] == [
+            item.throughput_per_s for item in plain.measured
+        ]

@@ -45,7 +45,9 @@ _FIELDS = {
     "Broken pipe errors": "write_errors",
     "Keep-Alive requests": "keep_alive_requests",
 }
-_FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
+_FIELD = re.compile(r"(?P<name>[A-Z][\w /-]+?):\s+(?P<value>\S.*)")
+#: The first of the fields of a summary, which may have been copied without the head.
+_BEGIN = ("Server Software", "Server Hostname", "Document Path", "Concurrency Level")
 #: Before 2.2 without `Receive`.
 _CLASSES = re.compile(
     r"\s*\(Connect: (?P<connect>\d+),(?: Receive: (?P<receive>\d+),)? Length: (?P<length>\d+), "
@@ -56,12 +58,12 @@ _TIMES = re.compile(
     r"(?P<name>Connect|Processing|Waiting|Total):\s+(?P<min>\d+)\s+(?P<mean>\d+)\s+"
     r"(?:(?P<stdev>[\d.]+)\s+\d+\s+)?(?P<max>\d+)\s*$"
 )
-_PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
+_PERCENT = re.compile(r"\s*(\d+)%\s+(\d+)")
 _IGNORED_LINES = re.compile(
     r"Copyright|Licensed|Benchmarking|Completed|Finished|Total transferred|"
     r"HTML transferred|"
-    r"Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|"
-    r"Total (POST|PUT|body)|\.\.\.done|\s+min\s+avg\s+max|\s+[\d.]+ kb/s (sent|total)|"
+    r"Server Temp|TLS Server|Server Software:\s*$|Connection Times|\s*min\s+mean|Percentage|Time per request|"
+    r"Total (POST|PUT|body)|\.\.\.done|\s*min\s+avg\s+max|\s*[\d.]+ kb/s (sent|total)|"
     # what it thinks of means and medians, which loadcell judges by itself
     r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are "
     r"(probably )?(not that|NOT) reliable"
@@ -73,15 +75,24 @@ def read(lines: Iterable[str]) -> Reading:
     measured: list[Measured] = []
     unread, current = Unread(), None
     for line in lines:
-        if line.startswith(_HEAD):
+        headed = line.startswith(_HEAD)
+        if headed or _begins(current, line):
             _close(current, measured, unread)
-            current = _Execution()
-        elif current is None or not understood(current.take, line):
+            current = _Execution(headed=headed)
+        if not headed and (current is None or not understood(current.take, line)):
             unread.add(line)
     _close(current, measured, unread)
-    if not measured and current is None:
+    if not measured and (current is None or not current.headed):
         raise NotItsOutputError(OUTPUT_AB(head=_HEAD))
     return unread.reading(measured)
+
+
+def _begins(current: _Execution | None, line: str) -> bool:
+    """True if a summary without a head begins here: at its first field, or at one that the one before has."""
+    match = _FIELD.match(line)
+    if match is None or match["name"] not in _BEGIN:
+        return False
+    return current is None or ("rate" in current.values and _FIELDS[match["name"]] in current.values)
 
 
 def _close(current: _Execution | None, parts: list[Measured], unread: Unread) -> None:
@@ -93,7 +104,8 @@ def _close(current: _Execution | None, parts: list[Measured], unread: Unread) ->
 
 
 class _Execution:
-    def __init__(self) -> None:
+    def __init__(self, *, headed: bool) -> None:
+        self.headed = headed
         self.values: dict[str, str] = {}
         self.response: dict[str, float] = {}
         self.figures: dict[str, float] = {}
@@ -182,6 +194,7 @@ def _without_zeros(times_ms: Mapping[str, float]) -> dict[str, float]:
 READER = Reader(
     NAME,
     by_line(read),
-    line_starts=(b"This is ApacheBench",),
+    line_starts=(b"Concurrency Level:",),
+    anywhere=(b"This is ApacheBench",),
     for_people=PrintedForPeople(re.compile(rb"This is ApacheBench[^\n]*<br>"), "ab (without -w)"),
 )

@@ -19,14 +19,14 @@ NAME = "dd"
 #: The last line in any language: bytes first, then the time in seconds before the rate. `1073741824 bytes
 #: (1.1 GB, 1.0 GiB) copied, 0.7 s, 1.5 GB/s`.
 _COPIED = re.compile(
-    r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*(?P<rate>[\d.,]+) "
-    r"?(?P<prefix>[kMGT]?)B/(?:s|秒)"
+    r"\s*(?:# ?)?(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*"
+    r"(?P<rate>[\d.,]+) ?(?P<prefix>[kMGT]?)B/(?:s|秒)"
 )
 #: `1048576 bytes transferred in 0.000486 secs (2157562870 bytes/sec)` of BSD and macOS, `seconds`
 #: of GNU before 5.1; and progress,
 #: `1048576000 bytes (1049 MB, 1000 MiB) transferred 1.001s, 1048 MB/s`.
 _TRANSFERRED = re.compile(
-    r"\s*(?P<bytes>\d+) bytes (?:\([^)]*\) )?transferred (?:in )?(?P<s>[\d.]+) ?s(?:ec(?:ond)?s?)?"
+    r"\s*(?:# ?)?(?P<bytes>\d+) bytes (?:\([^)]*\) )?transferred (?:in )?(?P<s>[\d.]+) ?s(?:ec(?:ond)?s?)?"
     r"(?:, (?P<rate>[\d.]+) (?P<prefix>[kMGT]?)B/s| \((?P<exact>\d+) bytes/sec\))"
 )
 _PREFIX = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

@@ -75,6 +75,12 @@ _SYNC = Labels("figure.sync", ("min_ms", "mean_ms", "stdev_ms", "max_ms"))
 NAME = "fio"
 
 _DIRECTIONS = ("read", "write", "trim")
+#: Options that are settings; none of those that name logs and results.
+_OPTIONS = (
+    "rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs", "filename",
+    "directory", "bssplit", "buffered", "hipri", "nrfiles", "offset", "random_distribution", "rate",
+    "rate_iops", "rwmixread", "rwmixwrite", "thinktime", "thread",
+)  # fmt: skip
 
 
 def read(lines: Iterable[str]) -> Reading:
@@ -138,10 +144,9 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
     """The directions of one job, over all of its processes."""
     job = processes[0]
     options = {**document.get("global options", {}), **job.get("job options", {})}
-    names = ("rw", "bs", "size", "iodepth", "ioengine", "direct", "fdatasync", "fsync", "sync", "numjobs")
     settings = {
         "version": document.get("fio version", ""),
-        **{key: options[key] for key in names if key in options},
+        **{key: options[key] for key in _OPTIONS if key in options},
     }
     errors: Counter[str] = Counter()
     for process in processes:

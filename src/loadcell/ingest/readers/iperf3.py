@@ -116,7 +116,7 @@ def _measured(document: JsonObject, way: str, turn: int) -> Measured:
         duration_s=received["seconds"],
         clients=test.get("num_streams"),
         figures=figures,
-        settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)},
+        settings=_settings(start, test),
         intervals=tuple(
             Interval(part["start"], part["seconds"], part["bytes"] / _MIB / part["seconds"])
             for part in counted
@@ -125,6 +125,23 @@ def _measured(document: JsonObject, way: str, turn: int) -> Measured:
         turn=turn,
         printed=_totals(received, received if receives else sent),
     )
+
+
+def _settings(start: JsonObject, test: JsonObject) -> dict[str, str | int | float]:
+    """The options of the client, its server and the direction."""
+    settings: dict[str, str | int | float] = {
+        "version": start.get("version", ""),
+        "block_bytes": test.get("blksize", 0),
+        "reverse": "yes" if test.get("reverse") else "no",
+    }
+    for key, value in (
+        ("host", (start.get("connecting_to") or {}).get("host")),
+        ("target_bits_per_s", test.get("target_bitrate")),
+        ("tos", test.get("tos")),
+    ):
+        if value:
+            settings[key] = value
+    return settings
 
 
 def _received(end: JsonObject, way: str) -> JsonObject:

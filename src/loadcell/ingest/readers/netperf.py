@@ -27,7 +27,9 @@ OUTPUT_NETPERF = MessageCode("output.netperf")
 
 NAME = "netperf"
 
-_HEAD = re.compile(r"(?:MIGRATED )?(?P<test>[A-Z]{2,}[A-Za-z]*(?: [A-Za-z/|]+)+) TEST (?:from|to) ")
+_HEAD = re.compile(
+    r"(?:MIGRATED )?(?P<test>[A-Z]{2,}[A-Za-z]*(?: [A-Za-z/|]+)+) TEST (?:from .*? to |to )(?P<host>\S+)"
+)
 _INTERIM = re.compile(
     r"Interim result:\s+(?P<rate>[\d.]+) (?P<unit>\S+) over (?P<s>[\d.]+) seconds ending at [\d.]+"
 )
@@ -84,7 +86,7 @@ def read(lines: Iterable[str]) -> Reading:
         head = _HEAD.match(line)
         if head is not None:
             _close(current, measured, unread)
-            current = _Test(_named(head["test"]))
+            current = _Test(_named(head["test"]), head["host"])
         else:
             if (key := _KEY.match(line)) is not None and (current is None or current.has_value(key["key"])):
                 if current is not None:
@@ -116,7 +118,7 @@ def _named(words: str) -> str:
 class _Test:
     """Lines of one test, as they come."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, host: str = "") -> None:
         self.name = name
         self.stream = not name.endswith(("RR", "_CC"))
         self.unit = "10^6bits" if self.stream else "Trans"
@@ -126,7 +128,7 @@ class _Test:
         self.csv_head: list[str] = []
         self.intervals: list[Interval] = []
         self.figures: dict[str, float] = {}
-        self.settings: dict[str, str] = {}
+        self.settings: dict[str, str | int | float] = {"host": host} if host else {}
         self.ended_s = 0.0
 
     def has_value(self, key: str) -> bool:
@@ -208,15 +210,22 @@ class _Test:
             return None
         first = self.rows[0]
         if not self.stream:
-            return (first[5], first[4]) if len(first) >= 6 else None
+            if len(first) < 6:
+                return None
+            self.settings |= {"request_bytes": int(first[2]), "response_bytes": int(first[3])}
+            return first[5], first[4]
         if self.name.startswith("UDP") and len(first) >= 6:
             self.figures |= {
                 "sent_mbits_per_s": first[5] * _BYTES[self.unit] * 8 / 1e6,
                 "send_errors": first[4],
             }
+            self.settings["message_bytes"] = int(first[1])
             arrived = self.rows[1] if len(self.rows) > 1 else []
             return (arrived[3], arrived[1]) if len(arrived) >= 4 else None
-        return (first[4], first[3]) if len(first) >= 5 else None
+        if len(first) < 5:
+            return None
+        self.settings["message_bytes"] = int(first[2])
+        return first[4], first[3]
 
 
 READER = Reader(NAME, by_line(read), line_starts=(b"THROUGHPUT=",), anywhere=(b" TEST from ", b" TEST to "))

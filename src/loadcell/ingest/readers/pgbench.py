@@ -34,21 +34,22 @@ PROGRESS = re.compile(
     r"progress: (?P<at>[\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<mean>[\d.]+|NaN) ms stddev "
     r"(?P<stdev>[\d.]+|NaN)(?:, (?P<failed>\d+) failed)?(?:, lag [\d.]+ ms(?:, (?P<skipped>\d+) skipped)?)?"
 )
-#: ` - ` begins the statistics of one script.
-_FIELD = re.compile(r"(?P<script> - )?(?P<name>[a-z][\w. -]+?)(?: =|:) (?P<value>.+)")
+#: Lines come without their indentation; `- ` begins the statistics of one script.
+_FIELD = re.compile(r"(?P<script>- )?(?P<name>[a-z][\w. -]+?)(?: =|:) (?P<value>.+)")
 _TYPE = re.compile(r"transaction type: (?P<name>.+)")
 _SCRIPT = re.compile(r"SQL script \d+: (?P<name>.+)")
-_SCRIPT_COUNT = re.compile(r" - (?P<count>\d+) transactions \([\d.]+% of total, tps = ")
+_SCRIPT_COUNT = re.compile(r"- (?P<count>\d+) transactions \([\d.]+% of total, tps = ")
 _TPS = re.compile(
     r"tps = (?P<tps>[\d.]+) \((?P<how>including connections|excluding|without initial|including reconn)"
 )
 _IGNORED_LINES = re.compile(
-    r"starting vacuum|script statistics| ?(- )?statement latencies|\s+[\d.]+\s|progress:|.*scale option|"
+    r"starting vacuum|script statistics|(- )?statement latencies|[\d.]+(?:\s{2,}|\t)|progress:|"
+    r".*scale option|"
     # of --debug and --verbose-errors: failures are counted in the summary
     r"(pgbench: )?(debug: )?pghost|"
     r"(pgbench: )?(debug: )?client \d+ (executing|sending|receiving|got an error|repeats|ends the failed)|"
     # the places of errors in statements
-    r"LINE \d+:|\s+\^|(DETAIL|HINT|CONTEXT|STATEMENT):"
+    r"LINE \d+:|\^|(DETAIL|HINT|CONTEXT|STATEMENT):"
 )
 _ERROR = re.compile(r"pgbench: error: (?!Run was aborted)|.*client \d+ (aborted|script \d+ aborted)")
 _BUILTIN = re.compile(r"<builtin: (?P<name>.*)>$")
@@ -87,7 +88,7 @@ def read(lines: Iterable[str]) -> Reading:
     measured: list[Measured] = []
     unread = Unread()
     current: _Execution | None = None
-    for line in lines:
+    for line in map(str.lstrip, lines):
         # Older versions print no head: another line that comes first after a finished one begins another.
         fresh = current is None or current.tps is not None
         if _HEAD.match(line) is not None or (fresh and any(first.match(line) for first in _FIRST_LINES)):
@@ -221,8 +222,8 @@ class _Execution:
             return ()
         printed = []
         response = _response(values)
+        longest_s = (response.get("mean_ms", 0.0) + 3 * response.get("stdev_ms", 0.0)) / 1e3
         if duration_s:
-            longest_s = (response.get("mean_ms", 0.0) + 3 * response.get("stdev_ms", 0.0)) / 1e3
             connecting_s = _first_number(values, "initial connection time") / 1e3
             rate = succeeded / duration_s
             margin = rate * min(1.0, (longest_s + connecting_s) / duration_s) + self.connecting_per_s
@@ -232,7 +233,9 @@ class _Execution:
             # Transactions that fail take time, and are not in tps.
             mean_s = response["mean_ms"] / 1e3
             clients = mean_s * tps * (1 + (failed or 0) / succeeded)
-            rounding = _LATENCY_ROUNDING_MS / 1e3 * tps + mean_s * self.connecting_per_s
+            # At the end each waits for the last transactions of the others.
+            waiting = clients * min(1.0, longest_s * tps / succeeded)
+            rounding = _LATENCY_ROUNDING_MS / 1e3 * tps + mean_s * self.connecting_per_s + waiting
             printed.append(PrintedTotal("latency average x tps", clients, "clients", rounding))
         return tuple(printed)
 

@@ -18,12 +18,12 @@ OUTPUT_REDIS_BENCHMARK = MessageCode("output.redis-benchmark")
 NAME = "redis-benchmark"
 
 _TITLE = re.compile(r"(?:.*\r|.* )?====== (?P<name>.+?) ======\s*$")
-_DONE = re.compile(r"\s+(?P<count>\d+) requests completed in (?P<s>[\d.,]+) seconds")
-_CLIENTS = re.compile(r"\s+(?P<clients>\d+) parallel clients")
-_RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.,]+) requests per second")
-_SUMMARY = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max")
+_DONE = re.compile(r"\s*(?P<count>\d+) requests completed in (?P<s>[\d.,]+) seconds")
+_CLIENTS = re.compile(r"\s*(?P<clients>\d+) parallel clients")
+_RATE = re.compile(r"\s*throughput summary: (?P<rate>[\d.,]+) requests per second")
+_SUMMARY = re.compile(r"\s*avg\s+min\s+p50\s+p95\s+p99\s+max")
 _SETTING = re.compile(
-    r"\s+(?:(?P<payload_bytes>\d+) bytes payload|keep alive: (?P<keep_alive>\d)|threads: (?P<threads>\d+)|"
+    r"\s*(?:(?P<payload_bytes>\d+) bytes payload|keep alive: (?P<keep_alive>\d)|threads: (?P<threads>\d+)|"
     r"multi-thread: (?P<single>no)|"
     r"host configuration \"(?P<key>\w+)\": (?P<value>.*))"
 )
@@ -40,7 +40,7 @@ _RANKS = (50, 90, 95, 99, 99.9)
 #: A row of the CSV of before 6.2, which has no head.
 _OLD_ROW = re.compile(r'"(?P<test>[A-Z]+(?:_[A-Z0-9]+)?(?: \([^"]*\))?)","(?P<rps>[\d.]+)"\s*$')
 _IGNORED_LINES = re.compile(
-    r"\s+(host configuration|multi-thread|node|latency summary|cluster|throughput)|Latency by|"
+    r"\s*(host configuration|multi-thread|node|latency summary|cluster|throughput)|Latency by|"
     r"[\d.]+% <=|Cumulative|Summary:|.*rps=|WARNING: Keepalive"
 )
 _NAMES = ("mean_ms", "min_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms")

@@ -45,14 +45,14 @@ FILE_INTERVAL = re.compile(
     r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
 )
 MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
-#: 0.5; the operations of its fileio have no counts.
+#: 0.5, at first without a comma behind the writes; the operations of its fileio have no counts.
 OLD_INTERVAL = re.compile(
-    r"\[ *(?P<at>[\d.]+)s\] threads: \d+, tps: (?P<tps>[\d.]+), reads(?:/s)?: [\d.]+, writes(?:/s)?: [\d.]+, "
-    r"response time: (?P<late>[\d.]+)ms \((?P<rank>\d+)%\)(?:, errors: (?P<errors>[\d.]+))?"
+    r"\[ *(?P<at>[\d.]+)s\] threads: \d+, tps: (?P<tps>[\d.]+), reads(?:/s)?: [\d.]+, writes(?:/s)?: [\d.]+"
+    r",? response time: (?P<late>[\d.]+)ms \((?P<rank>\d+)%\)(?:, errors: (?P<errors>[\d.]+))?"
 )
 CHECKPOINT = re.compile(r"\[ *[\d.]+s ?\] Checkpoint report:")
 INTERVALS = (INTERVAL, EVENTS_INTERVAL, FILE_INTERVAL, MEMORY_INTERVAL)
-BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
+BLOCK_SIZE = re.compile(r"(?:Block size|\s*block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
 UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
 TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
 QUERIES = re.compile(r"\s*queries:\s+(\d+)\s+\(([\d.]+) per sec")
@@ -77,33 +77,42 @@ TIME = re.compile(r"\s*(?:total time|time elapsed):\s+([\d.]+)s")
 COUNT = re.compile(r"\s*total number of events:\s+(\d+)")
 #: 0.4 and 0.5: `approx.  95 percentile:   3.10ms`
 LATENCY = re.compile(
-    r"\s+(min|avg|max|(?:approx\.\s+)?(\d+)(?:th|st|nd|rd)? percentile|sum):\s+([\d.]+)(ms|s)?\s*$"
+    r"\s*(min|avg|max|(?:approx\.\s+)?(\d+)(?:th|st|nd|rd)? percentile|sum):\s+([\d.]+)(ms|s)?\s*$"
 )
 BLOCK = re.compile(r"\s*(block size|total size|operation|scope|Prime numbers limit): (\S+)")
 FATAL = re.compile(r"FATAL: .*|ALERT: .*")
 #: Repeats of the line before: a failure, or only the end of each thread's time.
 REPEATED = re.compile(r"\(last message repeated (\d+) times?\)")
 DEADLOCKS = re.compile(r"\s*deadlocks:\s+(\d+)\s+\(")
+#: What is printed of the options of fileio, and of memory before 0.5.
+OPTIONS = re.compile(
+    r"Doing (?P<test>.+?) test(?: \(.*)?$|(?P<files>\d+ files, \S+ each)|Using (?P<io_mode>\w+) I/O mode|"
+    r"Block size (?P<block_size>\S+)|Extra file open flags: (?P<extra_flags>.+?)\s*$|"
+    r"Read/Write ratio for combined random IO test: (?P<read_write_ratio>[\d.]+)|"
+    r"Periodic FSYNC enabled, calling fsync\(\) each (?P<fsync_after>\d+) requests|"
+    r"Running (?P<oltp>simple|mixed|custom) OLTP|"
+    r"Memory (?P<memory>block size|transfer size|operations type|scope type): (?P<value>\S+)"
+)
 #: The first line of an execution whose head was left out, as in texts that were copied into a report.
 BEGIN = re.compile(
     r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:|"
     r"OLTP test statistics:|CPU speed:|File operations:|Total operations:|Operations performed:|"
     r"Throughput:\s*$"
 )
-LAST = re.compile(r"\s+execution time \(avg/stddev\)")
+LAST = re.compile(r"\s*execution time \(avg/stddev\)")
 #: What is printed and measures nothing.
 IGNORED_LINES = re.compile(
-    r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|"
+    r"Running the test|Initializing|Threads started|SQL statistics|\s*queries performed|\s*(read|"
     r"write|other|total):|General statistics|"
-    r"Latency \(ms\)|Threads fairness|\s+(events|execution time) \(avg/stddev\)|CPU speed|Running "
+    r"Latency \(ms\)|Threads fairness|\s*(events|execution time) \(avg/stddev\)|CPU speed|Running "
     r"memory speed|Prime numbers limit|"
     r"Report intermediate|File operations|Throughput:|Throughput|Doing|Creating|Inserting|"
     r"Dropping|WARNING|Extra file|"
-    r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
-    r"fsync|Using|\s+eps|Report checkpoint|Latency histogram|\s+value\s+-+|\s*[\d.]+ \|\**\s+\d+\s*$|"
-    r"Time limit exceeded|Done\.|OLTP test|Test execution summary|\s+(read/write requests|other operations):|"
-    r"\s+total time taken by|\s+(per-request statistics|response time):|Operations performed:|"
-    r"No DB drivers|Skipping BEGIN|Maximum prime|Random number|Memory (transfer|operations|scope)|"
+    r"\d+ files|[\d.]+[KMG]i?[Bb] total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling "
+    r"fsync|Using|\s*eps|Report checkpoint|Latency histogram|\s*value\s+-+|\s*[\d.]+ \|\**\s+\d+\s*$|"
+    r"Time limit exceeded|Done\.|OLTP test|Test execution summary|\s*(read/write requests|other operations):|"
+    r"\s*total time taken by|\s*(per-request statistics|response time):|Operations performed:|"
+    r"No DB drivers|Skipping BEGIN|Maximum prime|Random number|Memory (block size|transfer|operations|scope)|"
     r"Running (simple|mixed|custom) OLTP"
 )
 
@@ -145,7 +154,7 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
             if current is not None and current.take_many(part):
                 continue
             part = lines([part.text()])
-        for line in part:
+        for line in map(str.lstrip, part):
             head = HEAD.match(line)
             if head is not None or ((current is None or current.summarised) and BEGIN.match(line)):
                 _close(current, measured, unread, room)
@@ -211,7 +220,9 @@ class _Execution:
             return self._interval(line) or self._moved(line)
         if (match := BLOCK_SIZE.match(line)) is not None:
             self.block_mib = integer(match["number"]) * UNITS[match["unit"]]
-        if (match := THREADS.match(line)) is not None:
+        if (match := OPTIONS.match(line)) is not None:
+            self._set(match)
+        elif (match := THREADS.match(line)) is not None:
             self.threads = integer(match[1])
         elif (match := TRANSACTIONS.match(line)) is not None:
             self.kind, self.unit, self.count, self.rate = (
@@ -277,6 +288,12 @@ class _Execution:
         else:
             return IGNORED_LINES.match(line) is not None or not line.strip()
         return True
+
+    def _set(self, match: re.Match[str]) -> None:
+        named = {name: value for name, value in match.groupdict().items() if value}
+        if "memory" in named:
+            named = {named["memory"].replace(" ", "_"): named["value"]}
+        self.settings |= named
 
     def _end(self) -> None:
         """The summary is complete: the execution's, or a checkpoint's, after which counts begin again."""

@@ -26,7 +26,9 @@ NAME = "wrk"
 
 _HEAD = re.compile(r"Running (\S+) test @ (?P<url>\S+)")
 _SIZE = re.compile(r"\s+(?P<threads>\d+) threads and (?P<clients>\d+) connections")
-_LATENCY = re.compile(r"\s+Latency\s+(?P<mean>[\d.]+\w+)\s+(?P<stdev>[\d.]+\w+)\s+(?P<max>[\d.]+\w+)")
+_LATENCY = re.compile(r"\s+Latency\s+(?P<mean>[\d.]+\w+)\s+(?P<stdev>[\d.]+\w+)\s+(?P<last>[\d.]+\w+)")
+#: The last of its columns is a maximum, or in forks of wrk2 a percentile (`99%`).
+_STATS = re.compile(r"\s+Thread Stats\s+Avg\s+Stdev\s+(?P<last>\d+%|Max)")
 _PERCENT = re.compile(r"\s*(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
 _COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
 _RATE = re.compile(r"Requests/sec:\s+([\d.]+)\s*$")
@@ -103,13 +105,18 @@ class _Execution:
         self.errors: dict[str, int] = {}
         self.printed: list[PrintedTotal] = []
         self.uncorrected = False
+        self.last = "max_ms"
 
     def take(self, line: str) -> bool:
         """True if the line was understood."""
         if (match := _SIZE.match(line)) is not None:
             self.clients, self.settings["threads"] = integer(match["clients"]), integer(match["threads"])
         elif (match := _LATENCY.match(line)) is not None:
-            self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev", "max")}
+            self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev")}
+            self.response[self.last] = milliseconds(match["last"])
+        elif (match := _STATS.match(line)) is not None:
+            rank = match["last"].removesuffix("%")
+            self.last = "max_ms" if rank == "Max" else f"p{rank}_ms"
         elif (match := _DISTRIBUTION.match(line)) is not None:
             self.uncorrected = match["kind"] == "Uncorrected"
         elif (match := _MEAN.match(line)) is not None:
@@ -118,9 +125,9 @@ class _Execution:
         elif _SPECTRUM.match(line) is not None:
             pass
         elif (match := _PERCENT.match(line)) is not None:
-            rank = number(match["rank"])
-            if rank < 100 and not self.uncorrected:
-                self.response[f"p{rank:g}_ms"] = milliseconds(match["time"])
+            percent = number(match["rank"])
+            if percent < 100 and not self.uncorrected:
+                self.response[f"p{percent:g}_ms"] = milliseconds(match["time"])
         elif (match := _COUNT.match(line)) is not None:
             self.count, self.duration_s = integer(match["count"]), milliseconds(match["time"]) / 1e3
             self.rounding_s = _rounding_s(match["time"])

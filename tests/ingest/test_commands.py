@@ -1,0 +1,82 @@
+"""Options in which the commands of one text differ are levels, and executions of one command are repeats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingest.made import made
+
+OUTPUTS = Path(__file__).parent / "readers" / "outputs"
+DD = "104857600 bytes (105 MB, 100 MiB) copied, {s} s, 105 MB/s\n"
+WRK = (OUTPUTS / "wrk.txt").read_text(encoding="utf-8")
+AB = (OUTPUTS / "ab.txt").read_text(encoding="utf-8")
+SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_text(encoding="utf-8")
+REDIS = '"GET","{rate}"\n"SET","{rate}"\n'
+
+
+def levels(tmp_path: Path, text: str, *others: str) -> tuple[list[dict[str, str]], int]:
+    files = []
+    for number, content in enumerate((text, *others)):
+        files.append(tmp_path / f"out-{number}.txt")
+        files[-1].write_text(content, encoding="utf-8")
+    run = made(tmp_path / "results", "auto", *files).run
+    return [{name: str(level) for name, level in item.levels.items()} for item in run.treatments], run.repeats
+
+
+def test_an_option_that_the_tool_does_not_print_is_a_level(tmp_path: Path) -> None:
+    text = (
+        f"$ wrk -t2 -c10 -R 2000 -s put.lua http://h/ | tee 1.txt\n{WRK}"
+        f"$ wrk -t2 -c10 -R 4000 -s put.lua http://h/ | tee 2.txt\n{WRK}"
+        f"$ wrk -t2 -c10 -R 2000 -s put.lua http://h/ | tee 3.txt\n{WRK}"
+    )
+    assert levels(tmp_path, text) == ([{"R": "2000"}, {"R": "4000"}], 2)
+
+
+def test_another_file_that_is_read_is_a_level(tmp_path: Path) -> None:
+    copies = [("/dev/urandom", 4), ("/dev/zero", 1)]
+    text = "\n".join(f"[root@h d]# dd if={file} of=a{s} bs=1M\n{DD.format(s=s)}" for file, s in copies)
+    assert levels(tmp_path, text) == ([{"if": "/dev/urandom"}, {"if": "/dev/zero"}], 1)
+
+
+def test_all_tests_of_a_command_have_its_levels(tmp_path: Path) -> None:
+    text = "".join(
+        f"OK\nredis-benchmark -c {clients} \\\n  -t get,set --csv\n{REDIS.format(rate=clients * 1000)}"
+        for clients in (1, 2)
+    )
+    treatments, repeats = levels(tmp_path, text)
+    assert [(item["part"], item["c"]) for item in treatments] == [
+        ("GET", "1"),
+        ("SET", "1"),
+        ("GET", "2"),
+        ("SET", "2"),
+    ]
+    assert repeats == 1
+
+
+def test_commands_of_several_files_differ_as_those_of_one(tmp_path: Path) -> None:
+    files = [f"wrk --rate={rate} --latency http://h/\n{WRK}" for rate in (1, 2)]
+    assert levels(tmp_path, *files) == ([{"rate": "1"}, {"rate": "2"}], 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # what the text says anyway, results' files, the beginning of random numbers, who logs in
+        f"ab -n 10 -c 10 -g a.tsv http://h/\n{AB}ab -n 10 -c 10 -g b.tsv http://h/\n{AB}",
+        f"sysbench --rand-seed=1 --pgsql-password=a cpu run\n{SYSBENCH}"
+        f"sysbench --rand-seed=2 --pgsql-password=b cpu run\n{SYSBENCH}",
+        # a sentence is no command, and neither is the head of an output
+        f"The first time wrk -R 1 was slow.\n{WRK}Then wrk -R 2.\n{WRK}",
+        SYSBENCH * 2,
+    ],
+)
+def test_these_are_repeats(tmp_path: Path, text: str) -> None:
+    assert levels(tmp_path, text) == ([{}], 2)
+
+
+def test_a_text_whose_executions_do_not_fit_its_commands_has_no_levels_of_them(tmp_path: Path) -> None:
+    half = len(WRK) // 2
+    text = f"{WRK[:half]}$ wrk -R 1 http://h/\n{WRK[half:]}$ wrk -R 2 http://h/\n{WRK}"
+    assert levels(tmp_path, text) == ([{}], 2)
