@@ -100,6 +100,7 @@ fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientF
         "tpcc" => Box::new(sql::tpcc::<P>(spec, section)?),
         "ycsb" => Box::new(sql::ycsb::<P>(spec, section)?),
         "pgbench" => Box::new(sql::pgbench(spec, section)?),
+        "sql" => Box::new(sql::statements::<P>(spec, section)?),
         _ => return Err(SpecError::workload(name).into()),
     })
 }

@@ -27,6 +27,15 @@ pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
     }
 }
 
+/// Append `value` in decimal. A blank precedes the sign, as `--` begins a comment in SQL.
+#[inline]
+pub fn signed_decimal(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.extend_from_slice(b" -");
+    }
+    decimal(out, value.unsigned_abs());
+}
+
 /// Number of digits of `u64::MAX`.
 const MOST: usize = 20;
 

@@ -17,7 +17,7 @@ pub use config::Config;
 pub use sql_protocol::{
     Cancel, Columns, Event, Malformed, Message, Names, Next, Progress, SqlProtocol, StatementKind,
 };
-pub use statement::{Mode, Part, Request, Statement};
+pub use statement::{Mode, Part, Request, Statement, Value};
 
 /// Limit of a part of an error in bytes: no server sends as much, and people read it.
 const LONGEST_ERROR_TEXT: usize = 8 << 10;

@@ -23,6 +23,18 @@ pub enum Part {
     Sql(String),
     Int,
     Text,
+    /// A [`Value`], whose type is known only when it is written.
+    Value,
+}
+
+/// A parameter with its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    Null,
+    Integer(i64),
+    /// A number or keyword that is written without quotes.
+    Number(Box<[u8]>),
+    Text(Box<[u8]>),
 }
 
 impl Part {
@@ -49,7 +61,7 @@ impl Part {
             let last = after.last_mut().unwrap_or(&mut head);
             match part {
                 Self::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
-                Self::Int => after.push(Vec::new()),
+                Self::Int | Self::Value => after.push(Vec::new()),
                 Self::Text => {
                     last.push(b'\'');
                     after.push(b"'".to_vec());
@@ -138,6 +150,15 @@ impl Request<'_> {
         match self {
             Self::Postgres(request) => Self::Postgres(request.text(value)),
             Self::Mysql(request) => Self::Mysql(request.text(value)),
+        }
+    }
+
+    /// Write the next parameter, which the statement declares as [`Part::Value`].
+    #[inline]
+    pub fn value(self, value: &Value) -> Self {
+        match self {
+            Self::Postgres(request) => Self::Postgres(request.value(value)),
+            Self::Mysql(request) => Self::Mysql(request.value(value)),
         }
     }
 

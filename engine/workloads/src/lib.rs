@@ -6,6 +6,7 @@ pub mod keyvalue;
 pub mod pgbench;
 pub mod redis;
 pub mod sql;
+pub mod statements;
 pub mod sysbench;
 pub mod tpcc;
 pub mod ycsb;

@@ -1,8 +1,8 @@
 //! Requests encoded in advance: sending one copies bytes and writes its parameters.
 
 use super::encode::{self, EXECUTE, HEAD, PREPARE, QUERY};
-use crate::digits::{decimal, hundredths};
-use crate::{Mode, Part};
+use crate::digits::{decimal, hundredths, signed_decimal};
+use crate::{Mode, Part, Value};
 
 /// Parameter types as transmitted.
 const INTEGER: [u8; 2] = [0x08, 0]; // eight bytes
@@ -38,9 +38,9 @@ impl Statement {
         for part in parts {
             match part {
                 Part::Sql(text) => sql.push_str(text),
-                Part::Int | Part::Text => {
+                Part::Int | Part::Text | Part::Value => {
                     sql.push('?');
-                    types.extend_from_slice(if *part == Part::Int { &INTEGER } else { &TEXT });
+                    types.extend_from_slice(if *part == Part::Text { &TEXT } else { &INTEGER });
                 }
             }
         }
@@ -113,10 +113,9 @@ impl Request<'_> {
 
     /// Write the next parameter: an amount in hundredths.
     #[inline]
-    pub fn hundredths(self, value: u64) -> Self {
-        if let Some(types_at) = self.statement.types_at {
-            let of_type = self.at + types_at + 2 * self.written;
-            self.out[of_type..of_type + 2].copy_from_slice(&DECIMAL);
+    pub fn hundredths(mut self, value: u64) -> Self {
+        if self.statement.types_at.is_some() {
+            self.typed(DECIMAL);
             let length_at = self.out.len();
             self.out.push(0);
             hundredths(self.out, value);
@@ -136,6 +135,52 @@ impl Request<'_> {
             quoted(self.out, value);
         }
         self.written()
+    }
+
+    /// Write the next parameter, declared as [`Part::Value`].
+    #[inline]
+    pub fn value(mut self, value: &Value) -> Self {
+        let Some(types_at) = self.statement.types_at else {
+            match value {
+                Value::Null => self.out.extend_from_slice(b"NULL"),
+                Value::Integer(value) => signed_decimal(self.out, *value),
+                Value::Number(digits) => {
+                    self.out.push(b' '); // `--` begins a comment
+                    self.out.extend_from_slice(digits);
+                }
+                Value::Text(text) => {
+                    self.out.push(b'\'');
+                    quoted(self.out, text);
+                    self.out.push(b'\'');
+                }
+            }
+            return self.written();
+        };
+        match value {
+            Value::Integer(value) => self.out.extend_from_slice(&value.to_le_bytes()),
+            Value::Number(digits) => {
+                self.typed(DECIMAL);
+                encode::text(self.out, digits);
+            }
+            Value::Text(text) => {
+                self.typed(TEXT);
+                encode::text(self.out, text);
+            }
+            Value::Null => {
+                let bitmap = self.at + types_at - 1 - self.statement.after.len().div_ceil(8);
+                self.out[bitmap + self.written / 8] |= 1 << (self.written % 8);
+            }
+        }
+        self.written()
+    }
+
+    /// Set the type of the next parameter.
+    #[inline]
+    fn typed(&mut self, kind: [u8; 2]) {
+        if let Some(types_at) = self.statement.types_at {
+            let of_type = self.at + types_at + 2 * self.written;
+            self.out[of_type..of_type + 2].copy_from_slice(&kind);
+        }
     }
 
     #[inline]
@@ -223,6 +268,26 @@ mod tests {
         out.clear();
         statement(Mode::Simple, "SELECT ?").request(&mut out).hundredths(5).end();
         assert_eq!(out, query("SELECT 0.05"));
+    }
+
+    #[test]
+    fn values_differ_in_type() {
+        let values = [
+            Value::Integer(-5),
+            Value::Number((*b"-1.5").into()),
+            Value::Text((*b"it's").into()),
+            Value::Null,
+        ];
+        let parts: Vec<_> = values.iter().flat_map(|_| [Part::Sql(" - ".into()), Part::Value]).collect();
+        let request = |mode| {
+            let statement = Statement::new(mode, 7, &parts);
+            let mut out = Vec::new();
+            values.iter().fold(statement.request(&mut out), |request, value| request.value(value)).end();
+            out
+        };
+        assert_eq!(request(Mode::Simple), query(" -  -5 -  -1.5 - 'it''s' - NULL"));
+        let expected = b"\x08\x01\x08\0\xf6\0\xfd\0\x08\0\xfb\xff\xff\xff\xff\xff\xff\xff\x04-1.5\x04it's";
+        assert_eq!(&request(Mode::Prepared)[HEAD + 10..], expected);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Requests encoded in advance: sending one copies bytes and writes its parameters.
 
 use super::encode;
-use crate::digits::{decimal, hundredths};
-use crate::{Mode, Part};
+use crate::digits::{decimal, hundredths, signed_decimal};
+use crate::{Mode, Part, Value};
 
 /// Encoded request with gaps for its parameters.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Statement {
         for part in parts {
             match part {
                 Part::Sql(text) => sql.push_str(text),
-                Part::Int | Part::Text => {
+                Part::Int | Part::Text | Part::Value => {
                     count += 1;
                     sql.push_str(&format!("${count}"));
                 }
@@ -147,6 +147,37 @@ impl Request<'_> {
         self.next_parameter()
     }
 
+    /// Write the next parameter, declared as [`Part::Value`].
+    #[inline]
+    pub fn value(self, value: &Value) -> Self {
+        let simple = self.statement.mode == Mode::Simple;
+        match value {
+            // Bound, a blank before the sign would be part of the value.
+            Value::Integer(value @ ..0) if !simple => self.written(|out| {
+                out.push(b'-');
+                decimal(out, value.unsigned_abs());
+            }),
+            Value::Integer(value) => self.written(|out| signed_decimal(out, *value)),
+            Value::Number(digits) => self.written(|out| out.extend_from_slice(digits)),
+            Value::Text(text) if simple => {
+                self.out.push(b'\'');
+                for piece in text.split_inclusive(|&byte| byte == b'\'') {
+                    self.out.extend_from_slice(piece);
+                    if piece.last() == Some(&b'\'') {
+                        self.out.push(b'\'');
+                    }
+                }
+                self.out.push(b'\'');
+                self.next_parameter()
+            }
+            Value::Text(text) => self.text(text),
+            Value::Null => {
+                self.out.extend_from_slice(if simple { b"NULL" } else { &[0xff; 4] });
+                self.next_parameter()
+            }
+        }
+    }
+
     #[inline]
     fn next_parameter(mut self) -> Self {
         if self.statement.mode == Mode::Simple {
@@ -216,6 +247,31 @@ mod tests {
         let mut expected = Vec::new();
         encode::query(&mut expected, "UPDATE t SET c='1-2' WHERE id=4711");
         assert_eq!(encoded(&statement), expected);
+    }
+
+    #[test]
+    fn values_differ_in_type() {
+        let values = [
+            Value::Integer(-5),
+            Value::Number((*b"1.5").into()),
+            Value::Text((*b"it's").into()),
+            Value::Text((*b"").into()),
+            Value::Null,
+        ];
+        let mut parts = vec![Part::Sql("SELECT 1 -".into())];
+        values.iter().for_each(|_| parts.extend([Part::Value, Part::Sql(",".into())]));
+        let request = |mode| {
+            let statement = Statement::new(mode, "s", &parts);
+            let mut out = Vec::new();
+            values.iter().fold(statement.request(&mut out), |request, value| request.value(value)).end();
+            out
+        };
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "SELECT 1 - -5,1.5,'it''s','',NULL,");
+        assert_eq!(request(Mode::Simple), expected);
+        let bound = b"\0\0\0\x02-5\0\0\0\x031.5\0\0\0\x04it's\0\0\0\0\xff\xff\xff\xff";
+        let prepared = request(Mode::Prepared);
+        assert!(prepared.windows(bound.len()).any(|window| window == bound), "{prepared:?}");
     }
 
     #[test]

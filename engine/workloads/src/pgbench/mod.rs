@@ -33,7 +33,7 @@ mod options;
 mod parser;
 mod permute;
 mod program;
-mod random;
+pub(crate) mod random;
 mod request;
 mod script;
 mod shell;

@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::pgbench::{self, Pgbench};
+use crate::statements::{self, Statements};
 use crate::sysbench::{self, Sysbench};
 use crate::tpcc::{self, Tpcc};
 use crate::ycsb::{self, Ycsb};
@@ -101,6 +102,16 @@ pub fn ycsb<P: SqlProtocol>(
 ) -> Result<Sessions<Ycsb, P>, SpecError> {
     let options = ycsb::Options::read(section)?;
     let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
+    Sessions::retrying(spec, options.protocol, options.retry_sqlstates, workload)
+}
+
+/// Sessions of a load with statements of the plan; `section`: the `sql` section of the specification.
+pub fn statements<P: SqlProtocol>(
+    spec: &Spec,
+    section: &serde_json::Value,
+) -> Result<Sessions<Statements, P>, SpecError> {
+    let options = statements::Options::read(section)?;
+    let workload = Statements::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
     Sessions::retrying(spec, options.protocol, options.retry_sqlstates, workload)
 }
 
