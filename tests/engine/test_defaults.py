@@ -35,6 +35,25 @@ def without_absent(value: Any) -> Any:
             {"parameters": {"a": {"to": 9}}},
             {"parameters": {"a": {"to": 9}}, "requests": [{"path": "/", "name": "request"}]},
         ),
+        (
+            "sql",
+            {"statements": ["SELECT :a"], "parameters": {"a": [1]}},
+            {
+                "transactions": [
+                    {
+                        "name": "select",
+                        "statements": [
+                            {
+                                "name": "select:select",
+                                "kind": "read",
+                                "parts": [{"sql": "SELECT "}, {"parameter": 0}],
+                            }
+                        ],
+                    }
+                ],
+                "parameters": [{"values": "[1]"}],
+            },
+        ),
         ("probe", {"cpu": {}}, {"cpu": {}}),
         ("probe", {"memory": {}}, {"memory": {"test": "sysbench"}}),
         ("probe", {"network": {}}, {"network": {"test": "rr"}}),

@@ -46,6 +46,9 @@ class TargetPool:
         self._targets: dict[str, Target[Any]] = {}
         self._up: Target[Any] | None = None
         self._came_up: set[int] = set()
+        #: treatment whose statements were executed last, and treatments whose statements were explained
+        self.entered: str | None = None
+        self.explained: set[str] = set()
 
     def up(self, resolved: Resolved, event: Event, pin: Pin = ANYWHERE) -> Target[Any]:
         """The target of these settings, answering. Raises TargetError."""

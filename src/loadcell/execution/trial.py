@@ -23,8 +23,10 @@ from loadcell.execution.outcome import (
     nothing_ended,
 )
 from loadcell.execution.record import metrics, server_calls, server_counters, with_result
+from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
+from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import LoadEvent, LoadingProgress, LoadResult, PhaseBegan
 from loadcell.model.message import Message
@@ -120,6 +122,7 @@ class TrialRun:
         with self._phases.step("prepare", limits.prepare):
             if (data_set := self._prepare(target)) is not None:
                 self._record = replace(self._record, data_set=document(data_set))
+            self._statements(target).before()
         result = self._load(target)
         with self._phases.step("collect", limits.collect):
             self._collect(target, result)
@@ -141,7 +144,7 @@ class TrialRun:
                     self._resolved,
                     self._threads(target),
                     DATA_SEED,
-                    made_by=workload.made_by,
+                    made_by=workload.loaded_by(kind),
                     pin=self._pin,
                 )
                 hooks = self._hooks(float(self._resolved.limits.prepare), self._loading)
@@ -214,6 +217,11 @@ class TrialRun:
         self._checks.append(
             self._counted(result, target.counters(), alone=not self._resolved.target.external)
         )
+        plans = self._statements(target).after(mysql=self._protocol == MYSQL.name)
+        self._record = replace(self._record, plans=plans)
+
+    def _statements(self, target: Target[Any]) -> Statements:
+        return Statements(target, self._workload, self.pool, self.trial.treatment.id, self.writer.output)
 
     def _counted(self, result: LoadResult, after: dict[str, int], *, alone: bool) -> Check:
         """Compare the counts of the target with those of the client."""

@@ -99,7 +99,7 @@ def main() -> int:
         signal.signal(number, lambda *_: maker.stop())
     if order["mode"] == "run" and order["spec"].get("load", {}).get("armed_ns") is not None:
         receive_start(_engine.start_at)
-    act = {"run": maker.run, "prepare": maker.prepare}[order["mode"]]
+    act = maker.run if order["mode"] == "run" else maker.prepare
     try:
         result = act(json.dumps(order["spec"]), say)
     except _engine.EngineError as error:

@@ -344,6 +344,23 @@ class MonitorRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """Execution plan of a statement, as the server explained it outside of the measurement.
+
+    `statement` is the name of its operation, `sql` its text as the plan has it. `shape` is the plan without
+    numbers and conditions: equal shapes are the same plan. `text` is the server's, by line. `executed`: the
+    statement was executed, so `text` has measured times and rows. `trouble`: why there is no plan.
+    """
+
+    statement: str
+    sql: str
+    shape: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    executed: bool = False
+    trouble: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchObservation:
     """Observation of a trial in a search; `met` is None when the trial says nothing about its level."""
 
@@ -408,4 +425,5 @@ class TrialRecord:
     expect: tuple[ExpectationResult, ...] = ()
     search: Annotated[SearchObservation | None, OMITTED] = None
     affinity: Annotated[JsonObject | None, OMITTED] = None
+    plans: Annotated[tuple[PlanRecord, ...] | None, OMITTED] = None
     files: Annotated[Mapping[str, int] | None, OMITTED] = None

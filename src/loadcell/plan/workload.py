@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from loadcell.model import catalogue
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels, Message, MessageCode
+from loadcell.model.message import Labels, Message, MessageCode, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -69,6 +69,29 @@ DATA_SEED = 1
 Ask = Callable[[str], Sequence[tuple[Any, ...]]]
 
 
+#: Executes a statement on the data of the trial and gives its rows; the text is the setting that it stands
+#: in, for errors.
+Run = Callable[[str, str], Sequence[tuple[Any, ...]]]
+
+
+class WorkloadError(MessageError):
+    """The data of a trial are not as its workload needs them."""
+
+
+@dataclass(frozen=True)
+class StatementText:
+    """A statement whose execution plan is recorded.
+
+    `name` is that of its operation; `sql` is the text as the plan has it, `filled` with values in the places
+    of its parameters. `writes`: it may change rows.
+    """
+
+    name: str
+    sql: str
+    filled: str
+    writes: bool
+
+
 def declare_unit(word: str) -> str:
     """Declare what throughput can count; its texts are the word, its plural and its short form."""
     Labels("unit", (word + ending for ending in ("", ".many", ".short")))
@@ -114,6 +137,8 @@ class Workload(ABC, Generic[Opts]):
     #: the module that makes its load in the worker, with the engine's contract (see
     #: `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None
+    #: the module that loads its data in the worker; None: `made_by`, or the engine
+    loaded_by: ClassVar[str | None] = None
     #: capabilities of which a target must offer one for this workload to run on it
     needs: ClassVar[frozenset[Capability]]
 
@@ -143,6 +168,26 @@ class Workload(ABC, Generic[Opts]):
     @abstractmethod
     def engine(self) -> JsonObject:
         """The `workload` section of the engine's specification."""
+
+    def before_load(self, run: Run, *, entered: bool) -> None:  # noqa: ARG002
+        """Execute statements before the load. `entered`: the trial before was of another treatment.
+
+        Raises WorkloadError.
+        """
+        return
+
+    def after_load(self, run: Run) -> None:  # noqa: ARG002
+        """Execute statements after the measurement."""
+        return
+
+    def explained(self, *, mysql: bool) -> list[list[StatementText]]:  # noqa: ARG002
+        """Statements whose execution plans are recorded, by transaction."""
+        return []
+
+    @property
+    def resets_statistics(self) -> bool:
+        """True if the server's statistics of statements are reset before each load."""
+        return False
 
     def advice(self) -> list[Advice]:
         """Remarks on these options (paths relative to the workload's own section)."""

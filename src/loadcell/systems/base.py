@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
@@ -22,8 +22,11 @@ from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
-    from loadcell.model.trial_record import MemoryRecord
+    from contextlib import AbstractContextManager
+
+    from loadcell.model.trial_record import MemoryRecord, PlanRecord
     from loadcell.plan.model import Load
+    from loadcell.plan.workload import StatementText
 
 TARGET_NOT_UP = MessageCode("target.not-up")
 TARGET_NO_SQL = MessageCode("target.no-sql", target=str)
@@ -135,6 +138,10 @@ class DataSpec:
 
 #: Loads a data set through the engine at the endpoint; returns the number of rows, None if it is unknown.
 Loader = Callable[[Endpoint], int | None]
+
+
+#: Executes a statement in a session and gives its rows; the message completes "cannot ...".
+Execute = Callable[[str, Message], list[tuple[Any, ...]]]
 
 
 class TargetError(MessageError):
@@ -314,6 +321,18 @@ class Target(ABC, Generic[Opts]):
         Raises TargetError.
         """
         raise TargetError(TARGET_NO_SQL(target=self.name), during="verify")
+
+    def sql_session(self, during: str) -> AbstractContextManager[Execute]:
+        """A session on the data of the trial, whose statements may change them. Raises TargetError."""
+        raise TargetError(TARGET_NO_SQL(target=self.name), during=during)
+
+    def explain(self, transactions: Sequence[Sequence[StatementText]]) -> list[PlanRecord]:  # noqa: ARG002
+        """Execution plans of statements, which leave the data as they are. Raises TargetError."""
+        return []
+
+    def reset_statistics(self) -> list[str]:
+        """Reset the server's statistics of statements. Returns what was reset, and for others why not."""
+        return []
 
     def down(self) -> None:
         """Stop what `up` started, keeping its data for the next `up`.

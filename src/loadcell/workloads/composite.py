@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcell.model import load_result, trial_record
@@ -11,7 +11,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.metrics import find
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
-from loadcell.plan.workload import Ask, Condition
+from loadcell.plan.workload import Ask, Condition, Run, StatementText
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,39 @@ class CompositeWorkload:
     def made_by(self) -> str | None:
         """The module that makes the load; None: the engine."""
         return next((workload.made_by for _, workload in self.members if workload.made_by), None)
+
+    def loaded_by(self, kind: str) -> str | None:
+        """The module that loads the data of this kind; None: the engine."""
+        for _, workload in self.members:
+            if kind in (workload.loading() or {}):
+                return workload.loaded_by or self.made_by
+        return self.made_by
+
+    def before_load(self, run: Run, *, entered: bool) -> None:
+        """Execute the statements of all of them before the load. Raises WorkloadError."""
+        for _, workload in self.members:
+            workload.before_load(run, entered=entered)
+
+    def after_load(self, run: Run) -> None:
+        """Execute the statements of all of them after the measurement."""
+        for _, workload in self.members:
+            workload.after_load(run)
+
+    @property
+    def resets_statistics(self) -> bool:
+        """True if any of them wants the server's statistics of statements reset."""
+        return any(workload.resets_statistics for _, workload in self.members)
+
+    def explained(self, *, mysql: bool) -> list[list[StatementText]]:
+        """Transactions whose statements are explained, those of several groups under the groups' names."""
+        return [
+            [
+                replace(statement, name=f"{group.name}:{statement.name}" if group.name else statement.name)
+                for statement in transaction
+            ]
+            for group, workload in self.members
+            for transaction in workload.explained(mysql=mysql)
+        ]
 
     @property
     def unit(self) -> str:

@@ -90,9 +90,17 @@ class Address(ServerAddress):
         self.connect(limit_s=limit_s).close()
 
     def connect(
-        self, database: str | None = None, *, limit_s: int = CONNECT_LIMIT_S, during: str = "up"
+        self,
+        database: str | None = None,
+        *,
+        limit_s: int = CONNECT_LIMIT_S,
+        during: str = "up",
+        local_files: bool = False,
     ) -> Connection:
-        """An administrative connection that commits each statement. Raises TargetError."""
+        """An administrative connection that commits each statement. Raises TargetError.
+
+        `local_files`: the server may ask for files of this machine (LOAD DATA LOCAL).
+        """
         mode = "disable" if self.socket else self.sslmode
         words: dict[str, Any] = {
             "host": self.host,
@@ -105,6 +113,7 @@ class Address(ServerAddress):
             "connect_timeout": limit_s,
             "read_timeout": _ANSWER_LIMIT_S,
             "program_name": APPLICATION,
+            "local_infile": local_files,
         }
         try:
             if self.socket:
@@ -117,7 +126,9 @@ class Address(ServerAddress):
             return driver.connect(**words, ssl=_trust(mode, self.sslrootcert))
         except (driver.Error, RuntimeError, OSError) as error:
             if mode == "prefer" and _number(error) is None and "SSL" in str(error):
-                return replace(self, sslmode="disable").connect(database, limit_s=limit_s, during=during)
+                return replace(self, sslmode="disable").connect(
+                    database, limit_s=limit_s, during=during, local_files=local_files
+                )
             raise not_connected(error, self.where, self.user, during=during) from error
         except ANSWER_ERRORS as error:
             raise not_understood(error, DOING_CONNECT(where=self.where), during) from error

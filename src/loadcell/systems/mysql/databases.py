@@ -191,14 +191,13 @@ class Databases(DataSets["Connection"]):
         rows(session, f"INSERT INTO {table} VALUES (%s)", [mark.text()])  # noqa: S608
         rows(session, "COMMIT")
 
-    def _make_room(self, session: Connection, name: str, mark: Mark | None, spec: DataSpec) -> None:  # noqa: ARG002
+    def _make_room(self, session: Connection, name: str, mark: Mark | None, spec: DataSpec) -> None:
         if mark is not None:
             self._drop(session, name, mark)
         if not (self.named and rows(session, "SHOW DATABASES LIKE %s", [_like(name)])):
-            rows(
-                session,
-                f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET latin1 COLLATE latin1_swedish_ci",
-            )
+            # Tables of the user may hold any text; those of loadcell hold ASCII, in one byte a character.
+            charset = "utf8mb4" if "sql" in spec.sections else "latin1 COLLATE latin1_swedish_ci"
+            rows(session, f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET {charset}")
 
     def _drop(self, session: Connection, name: str, mark: Mark) -> None:
         """Drop the database, or, where it was there before, the tables in it."""

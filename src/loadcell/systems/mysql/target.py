@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
-from loadcell.systems.base import DatabaseUrl, ServerEndpoint, TargetError
+from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
+from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
@@ -22,13 +24,18 @@ from loadcell.systems.shared.data_sets import Owner
 from loadcell.systems.shared.server_errors import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
+    DOING_EXECUTE_STATEMENTS,
+    DOING_EXPLAIN_STATEMENTS,
     DOING_FIND_THE_PROCESS,
     DOING_READ_COUNTERS,
     DOING_READ_SETTINGS,
+    DOING_RESET_STATISTICS,
     SERVER_PRODUCT_TOO_OLD,
 )
 
 if TYPE_CHECKING:
+    from loadcell.model.trial_record import PlanRecord
+    from loadcell.plan.workload import StatementText
     from loadcell.systems.mysql.connection import Connection
 
 #: The oldest servers whose SQL the workloads use.
@@ -170,6 +177,23 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             DOING_CHECK_THE_DATA(), during="verify", database=self._database
         ) as connection:
             return rows(connection, question)
+
+    @contextmanager
+    def sql_session(self, during: str) -> Iterator[Execute]:
+        with self._load_address().session(
+            DOING_EXECUTE_STATEMENTS(), during=during, database=self._database or self._named_database
+        ) as connection:
+            yield lambda statement, doing: statements.execute(connection, statement, doing, during)
+
+    def explain(self, transactions: Sequence[Sequence[StatementText]]) -> list[PlanRecord]:
+        with self._load_address().session(
+            DOING_EXPLAIN_STATEMENTS(), during="collect", database=self._database or self._named_database
+        ) as connection:
+            return statements.explain(connection, transactions)
+
+    def reset_statistics(self) -> list[str]:
+        with self._admin().session(DOING_RESET_STATISTICS(), during="prepare") as connection:
+            return statements.reset_statistics(connection)
 
 
 def _version(connection: Connection) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
-from loadcell.systems.base import DatabaseUrl, DataSet, DataSpec, Loader, Secret, ServerEndpoint, TargetError
-from loadcell.systems.postgres import binaries, driver, shared_memory
+from loadcell.systems.base import (
+    DatabaseUrl,
+    DataSet,
+    DataSpec,
+    Execute,
+    Loader,
+    Secret,
+    ServerEndpoint,
+    TargetError,
+)
+from loadcell.systems.postgres import binaries, driver, shared_memory, statements
 from loadcell.systems.postgres.connection import (
     ANSWERED,
     LOCK_APPLICATION,
@@ -39,14 +48,20 @@ from loadcell.systems.shared.data_sets import DataSets, Owner
 from loadcell.systems.shared.server_errors import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,
+    DOING_EXECUTE_STATEMENTS,
+    DOING_EXPLAIN_STATEMENTS,
     DOING_FIND_THE_PROCESS,
     DOING_READ_COUNTERS,
     DOING_READ_SETTINGS,
+    DOING_RESET_STATISTICS,
     SERVER_PRODUCT_TOO_OLD,
 )
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+    from loadcell.model.trial_record import PlanRecord
+    from loadcell.plan.workload import StatementText
 
 DOING_ASK_FOR_PERMISSIONS = MessageCode("doing.ask-for-permissions")
 DOING_MAKE_THE_ROLE = MessageCode("doing.make-the-role")
@@ -225,14 +240,34 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             return read_counters(connection, database, self._load_address().user)
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
+        with self._data_session(DOING_CHECK_THE_DATA(), "verify") as connection:
+            return connection.execute(question.encode()).fetchall()
+
+    def _data_session(self, doing: Message, during: str) -> AbstractContextManager[Connection[Any]]:
+        """A session of the load's role on the data of the trial."""
         prepared = self._prepared
-        with self._load_address().session(
-            DOING_CHECK_THE_DATA(),
-            during="verify",
+        return self._load_address().session(
+            doing,
+            during=during,
             database=prepared.database if prepared else None,
             options=prepared.options if prepared else None,
+        )
+
+    @contextmanager
+    def sql_session(self, during: str) -> Iterator[Execute]:
+        with self._data_session(DOING_EXECUTE_STATEMENTS(), during) as connection:
+            yield lambda statement, doing: statements.execute(connection, statement, doing, during)
+
+    def explain(self, transactions: Sequence[Sequence[StatementText]]) -> list[PlanRecord]:
+        with self._data_session(DOING_EXPLAIN_STATEMENTS(), "collect") as connection:
+            return statements.explain(connection, transactions)
+
+    def reset_statistics(self) -> list[str]:
+        database = self._prepared.database if self._prepared else None
+        with self._admin().session(
+            DOING_RESET_STATISTICS(), during="prepare", database=database
         ) as connection:
-            return connection.execute(question.encode()).fetchall()
+            return statements.reset_statistics(connection)
 
     def _administer(self, doing: Message, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
         options = _QUIET if self._server is not None else None
