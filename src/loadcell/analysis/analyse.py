@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from loadcell.analysis import effects, findings, groups, recommend, saturation
+from loadcell.analysis import effects, findings, groups, plans, recommend, saturation
 from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
@@ -239,6 +239,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     findings_of_run = (
         *findings.given_up(run),
         *findings_of_run,
+        *plans.findings(records, treatments_of_run),
         *placement_findings(run, records),
     )
     return Analysis(

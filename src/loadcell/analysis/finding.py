@@ -73,6 +73,7 @@ class Evidence(Enum):
     CHECKS = auto()
     SERIES = auto()
     METHOD = auto()
+    PLANS = auto()
     SOURCES = auto()
     FINDINGS = auto()
 
@@ -88,6 +89,7 @@ class Subject(Enum):
     EFFECTS = "effects", Evidence.EFFECTS, 4
     RECOMMENDATION = "recommendation", Evidence.RECOMMENDATION, None
     MEMORY = "memory", Evidence.MEMORY, None
+    PLANS = "plans", Evidence.PLANS, 2
     STEADY = "steady", Evidence.SERIES, 3
     SPREAD = "spread", Evidence.RESULTS, 2
     TRIALS = "trials", Evidence.TROUBLE, None

@@ -58,6 +58,7 @@ PLACES: Mapping[Evidence, tuple[str, ...]] = {
     Evidence.INTERACTION: ("effects", "chart-interaction", "chart-effects"),
     Evidence.CHOICES: ("effects",),
     Evidence.RECOMMENDATION: ("recommendation",),
+    Evidence.PLANS: ("plans", "plans"),
     Evidence.MEMORY: ("memory", "table-memory"),
     Evidence.OPEN_LOOP: ("open-loop", "table-open-loop"),
     Evidence.WAITING: ("open-loop", "chart-waiting", "table-open-loop"),
