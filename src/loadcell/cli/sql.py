@@ -19,6 +19,8 @@ from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.adhoc.options import Hidden, hide, line_options, typed, words
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import secrets as plan_secrets
+from loadcell.workloads.sql import parameters as sql_parameters
+from loadcell.workloads.sql import text as sql_text
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc.options import LineOptions
@@ -76,19 +78,33 @@ def _variants_of(*targets: str) -> list[str]:
          f"{DEFAULT}.",
 )  # fmt: skip
 @click.option(
-    "--query", metavar="SQL", help="Do this instead, again and again; no data are loaded (PostgreSQL)."
+    "--query",
+    metavar="SQL",
+    help="Do this instead, again and again; no data are loaded. `:name` in it is a parameter.",
 )
+@click.option(
+    "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
+    help="Values of `:name` in --query: 1..1000, zipfian(1..1000,1.1), a list such as new,paid, @FILE, or a "
+         "query. May be given again.",
+)  # fmt: skip
 @click.option(
     "--script", type=click.Path(path_type=Path), metavar="FILE",
     help="Run a pgbench script instead, on the data that are there (PostgreSQL).",
 )  # fmt: skip
 @line_options
-def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, options: LineOptions) -> int:
+def sql(
+    dsn: str,
+    workload: str | None,
+    query: str | None,
+    parameters: tuple[str, ...],
+    script: Path | None,
+    options: LineOptions,
+) -> int:
     """Make load on the database at DSN, and print what came of it.
 
     \b
     loadcell sql postgresql://me@db:5432/shop -c 16 -d 30s \\
-        --query "SELECT count(*) FROM orders"
+        --query "SELECT count(*) FROM orders WHERE id < :id" -p id=1..1000
     loadcell sql mysql://me@db:3306 -w sysbench:oltp_read_write \\
         -c 1,4,16,64 -n 100000
     loadcell sql embedded -w pgbench:tpcb-like --set workload.pgbench.scale=10
@@ -106,9 +122,7 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     up, any setting as a factor.
     """
     target, shown, secrets = _target(dsn, os.environ)
-    if query is not None:
-        _check_variables(query, options.sets)
-    work, described = _work(next(iter(target)), workload, query, script)
+    work, described = _work(next(iter(target)), workload, query, script, options.sets, parameters)
     env = hide(secrets)
     line = adhoc_plan.Line(
         "sql",
@@ -178,7 +192,12 @@ def _shown(dsn: str) -> str:
 
 
 def _work(
-    target: str, workload: str | None, query: str | None, script: Path | None
+    target: str,
+    workload: str | None,
+    query: str | None,
+    script: Path | None,
+    sets: Sequence[str],
+    parameters: Sequence[str],
 ) -> tuple[JsonObject, str]:
     """The workload as a plan has it, and what it is called. Raises CallError."""
     names = [
@@ -188,6 +207,15 @@ def _work(
     ]
     if len(names) > 1:
         raise language.CallError(messages.CALL_ONE_WORKLOAD(options=language.both(names)))
+    is_script = query is not None and _is_script(query, sets)
+    if parameters and (query is None or is_script):
+        raise language.CallError(messages.CALL_PARAMETERS_WITHOUT_QUERY())
+    if query is not None and not is_script:
+        statement = _statement(query)
+        values = _parameters(statement, parameters)
+        return {"sql": {"statements": [statement], **({"parameters": values} if values else {})}}, _short(
+            query
+        )
     if query is not None or script is not None:
         if "pgbench" not in parts.installed().workloads_for(target):
             raise language.CallError(
@@ -195,6 +223,7 @@ def _work(
             )
         options: JsonObject = {"scripts": [str(script and script.absolute())]}
         if query is not None:
+            _check_variables(query, sets)
             options = {"scripts": ["query"], "inline": {"query": _statement(query)}}
         return {"pgbench": {**options, "init_steps": ""}}, f"{script}" if query is None else _short(query)
     name, colon, variant = (workload or DEFAULT).partition(":")
@@ -232,6 +261,32 @@ def _statement(query: str) -> str:
     return query.strip()
 
 
+def _is_script(query: str, sets: Sequence[str]) -> bool:
+    """True if it is in pgbench's language: it has commands, or variables that are set as pgbench's."""
+    return bool(_COMMAND.search(query)) or any(item.startswith("workload.pgbench.") for item in sets)
+
+
+def _parameters(statement: str, texts: Sequence[str]) -> JsonObject:
+    """Values of the parameters as a plan has them. Raises CallError."""
+    used = list(dict.fromkeys(sql_text.places(statement)))
+    values: JsonObject = {}
+    for text in texts:
+        name, equals, written = text.partition("=")
+        if not (equals and name.isidentifier() and written):
+            raise language.CallError(messages.CALL_QUERY_PARAMETER(text=text))
+        if name not in used:
+            near = plan_problems.nearest(name, used)
+            code = messages.CALL_PARAMETER_UNUSED_NEAR if near else messages.CALL_PARAMETER_UNUSED
+            raise language.CallError(code.pick(name=name, near=near))
+        values[name] = sql_parameters.of_line(written)
+    for name in used:
+        if name not in values:
+            raise language.CallError(messages.CALL_NO_VALUE(name=f":{name}", setting=f"-p {name}=1..1000"))
+    return values
+
+
+#: A command of a script.
+_COMMAND = re.compile(r"(?:^|\s)\\[a-z]")
 #: Text in which a colon begins no variable: strings, names in quotes, dollar quotes and comments.
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL)
 #: A variable where a value may stand; `::` casts, and `[1:n]` is a slice.
@@ -251,7 +306,9 @@ def _check_variables(query: str, sets: Sequence[str]) -> None:
     defined |= {*_BUILT_IN, *_SET.findall(query)}
     for name in _VARIABLE.findall(_QUOTED.sub(" ", query)):
         if name not in defined:
-            raise language.CallError(messages.CALL_NO_VALUE(name=f":{name}", setting=f"{prefix}{name}"))
+            raise language.CallError(
+                messages.CALL_NO_VALUE(name=f":{name}", setting=f"--set {prefix}{name}=1")
+            )
 
 
 #: What a title holds of a query.
