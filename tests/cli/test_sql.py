@@ -73,8 +73,10 @@ class TestWords:
 
     def test_a_query_and_a_script_change_no_data_of_loadcells(self, tmp_path: Path) -> None:
         query = planned("sql", "host=db dbname=shop", "--query", " SELECT 1 ")
-        assert query["workload"]["pgbench"] == {
-            "scripts": ["query"], "inline": {"query": "SELECT 1"}, "init_steps": "",
+        assert query["workload"] == {"sql": {"statements": ["SELECT 1"]}}
+        script = planned("sql", "host=db dbname=shop", "--query", "\\set a 1\nSELECT :a")
+        assert script["workload"]["pgbench"] == {
+            "scripts": ["query"], "inline": {"query": "\\set a 1\nSELECT :a"}, "init_steps": "",
         }  # fmt: skip
         (tmp_path / "a.sql").write_text("SELECT 2;\n")
         script = planned("sql", "postgres://db/shop", "--script", str(tmp_path / "a.sql"))
@@ -117,7 +119,14 @@ class TestWords:
             ),
             (["embedded", "--query", "\\sett x 1"], "sql: workload.pgbench: query:1:1: invalid command"),
             (["embedded", "--script", "none.sql"], "there is no script file"),
-            (["mysql://me@db", "--query", "SELECT 1"], "--query is for PostgreSQL"),
+            (["mysql://me@db", "--query", "\\set a 1\nSELECT :a"], "--query is for PostgreSQL"),
+            (
+                ["embedded", "--query", "SELECT :id", "-p", "idd=1..9"],
+                "-p idd: --query has no `:idd`. Did you",
+            ),
+            (["embedded", "--query", "SELECT :id", "-p", "id"], "-p id: give NAME=VALUES"),
+            (["embedded", "--query", "SELECT :id", "-p", "id=9..1"], "9..1 is no range of integers"),
+            (["embedded", "-w", "tpcc", "-p", "id=1..9"], "-p gives values to `:name` in --query"),
             (
                 ["mysql://me@db", "-w", "pgbench:tpcb-like"],
                 "the workload pgbench cannot be run on mysql. There are sysbench:",
@@ -132,7 +141,6 @@ class TestWords:
     @pytest.mark.parametrize(
         "words",
         [
-            ["SELECT ':a', now()::date, (ARRAY[1,2])[1:2] -- :b"],
             ["SELECT :cid", "--set", "workload.pgbench.variables.cid=1"],
             ["\\set cid random(1, 9)\nSELECT :cid, :client_id"],
             ["SELECT 1 AS one \\gset\nSELECT :one"],
@@ -140,6 +148,12 @@ class TestWords:
     )
     def test_a_query_whose_variables_have_values_is_planned(self, words: list[str]) -> None:
         assert "pgbench" in planned("sql", "embedded", "--query", *words)["workload"]
+
+    def test_a_query_has_parameters_on_every_database(self) -> None:
+        query = "SELECT ':a', now()::date, (ARRAY[1,2])[1:2] WHERE id = :id AND s = :s -- :b"
+        plan = planned("sql", "mysql://me@db/shop", "--query", query, "-p", "id=1..9", "-p", "s=new,paid")
+        parameters = {"id": "1..9", "s": ["new", "paid"]}
+        assert plan["workload"] == {"sql": {"statements": [query], "parameters": parameters}}
 
     @pytest.mark.parametrize("dsn", ["embedded", "mysql://me@db"])
     def test_the_workloads_that_are_named_go_with_the_database(self, dsn: str) -> None:
