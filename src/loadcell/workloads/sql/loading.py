@@ -17,7 +17,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Bytes, ForeignText, MessageCode, MessageError
 from loadcell.plan.problems import nearest
 from loadcell.workloads.sql import text as sql_text
-from loadcell.workloads.sql.stores import Column, Rows, StatementError, Store, opened
+from loadcell.workloads.sql.stores import Column, PostgresStore, Rows, StatementError, Store, opened
 
 SQL_FILE_REFUSED = MessageCode("sql.file-refused", path=str, said=ForeignText)
 SQL_FILE_REFUSED_AT = MessageCode("sql.file-refused-at", path=str, line=str, said=ForeignText)
@@ -116,7 +116,7 @@ def _load_sql(store: Store, path: Path, file: JsonObject) -> int:  # noqa: ARG00
             continue
         _check_inside(store, path, piece)
         try:
-            if not store.is_mysql and _COPY_STDIN.match(piece.text):
+            if isinstance(store, PostgresStore) and _COPY_STDIN.match(piece.text):
                 splitter.take_line()
                 store.copy_text(piece.text, _inline_rows(splitter))
             else:

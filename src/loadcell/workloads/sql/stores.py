@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.systems.base import Secret
 from loadcell.systems.mysql import connection as mysql
 from loadcell.systems.mysql import driver as mysql_driver
@@ -21,6 +21,8 @@ from loadcell.systems.postgres import connection as postgres
 from loadcell.systems.postgres import driver as postgres_driver
 from loadcell.workloads.sql import text as sql_text
 
+SQL_ROW_COLUMNS = MessageCode("sql.row-columns", count=Count, expected=Count)
+SQL_OTHER_FILE = MessageCode("sql.other-file")
 DOING_LOAD_FILES = MessageCode("doing.load-files")
 
 _BLOCK = 1 << 18
@@ -33,8 +35,8 @@ _LOCAL_FILES_OFF = frozenset({1148, 3948, 4166})
 class StatementError(Exception):
     """The server refuses a statement, a row or a file; `line` counts from 1 in the text or file, if known."""
 
-    def __init__(self, output: str, line: int | None = None) -> None:
-        super().__init__(output)
+    def __init__(self, output: str | Message, line: int | None = None) -> None:
+        super().__init__(str(output))
         self.output = output
         self.line = line
 
@@ -92,10 +94,6 @@ class Store(ABC):
     @abstractmethod
     def copy(self, table: str, rows: Rows) -> int:
         """Load the rows; returns their number. Raises StatementError."""
-
-    def copy_text(self, statement: str, lines: Iterable[str]) -> None:  # noqa: ARG002
-        """Load lines that follow a COPY statement in a file. Raises StatementError."""
-        raise StatementError("COPY ... FROM stdin")
 
     @abstractmethod
     def analyze(self) -> None:
@@ -314,7 +312,7 @@ def _parsed(rows: Rows) -> Iterator[tuple[int, list[str]]]:
         for row in reader:
             line = reader.line_num + rows.header_lines
             if len(row) != len(rows.columns):
-                raise StatementError(f"{len(row)} columns, not {len(rows.columns)}", line)
+                raise StatementError(SQL_ROW_COLUMNS(count=len(row), expected=len(rows.columns)), line)
             yield line, row
 
 
@@ -345,7 +343,7 @@ def _permitted_file(session: Any, path: str) -> Iterator[None]:
     def guarded(*arguments: Any) -> Any:
         packet = read(*arguments)
         if packet.is_load_local_packet() and packet.get_all_data()[1:] != path.encode():
-            raise StatementError("the server asked for another file than that of LOAD DATA")
+            raise StatementError(SQL_OTHER_FILE())
         return packet
 
     session._local_infile, session._read_packet = True, guarded

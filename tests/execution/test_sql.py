@@ -1,0 +1,186 @@
+"""The workload `sql` as a person runs it: files, index as a factor, plans, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import loadcell
+from mariadb import MariadbServer
+from servers import PostgresServer
+
+SCHEMA = "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, status varchar(10) NOT NULL);\n"
+PLAN = """
+target: TARGET
+workload:
+  sql:
+    data: {files: [schema.sql, orders.csv], ready: SELECT count(*) = 3000 FROM orders}
+    statements:
+      - {name: read, weight: 3, sql: SELECT id FROM orders WHERE customer = :customer AND status <> :word}
+      - name: pay
+        transaction:
+          - SELECT status FROM orders WHERE id = :id FOR UPDATE
+          - UPDATE orders SET status = 'paid' WHERE id = :id
+    parameters: {customer: "zipfian(1..100, 1.2)", id: {query: SELECT id FROM orders}, word: ["it's", null]}
+    before-trial: [DELETE FROM orders WHERE id < 0]
+    after-trial: [DELETE FROM orders WHERE id < 0]
+    reset-statistics: true
+load: {clients: 2, warmup: 0s, duration: 500ms, interval: 100ms}
+factors:
+  index:
+    without: {workload.sql.before-treatment: []}
+    with: {workload.sql.before-treatment: [CREATE INDEX by_customer ON orders (customer)]}
+repeats: 2
+seed: 5
+monitors: []
+expect: [errors == 0]
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "schema.sql").write_text(SCHEMA)
+    rows = "".join(f"{number},{number % 100 + 1},new\n" for number in range(1, 3001))
+    (tmp_path / "orders.csv").write_text("id,customer,status\n" + rows)
+    return tmp_path
+
+
+def trials(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text()) for file in sorted((path / "trials").glob("*/trial.json"))]
+
+
+def plan_of(target: str, *changes: tuple[str, str]) -> str:
+    text = PLAN.replace("TARGET", target)
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    return text
+
+
+def checked(run: Path) -> list[dict[str, Any]]:
+    """The trials of a run of the plan, whose load and plans are as they should be."""
+    result = trials(run)
+    assert [trial["status"] for trial in result] == ["ok"] * 4
+    for trial in result:
+        operations = trial["operations"]
+        assert operations["read"]["succeeded"] > 0
+        assert operations["pay:update"]["succeeded"] > 0
+        assert trial["totals"]["transactions"]["failed"] == 0
+    explained = [trial for trial in result if trial.get("plans")]
+    assert sorted(trial["levels"]["index"] for trial in explained) == ["with", "without"]
+    for trial in explained:
+        plans = {plan["statement"]: plan for plan in trial["plans"]}
+        assert set(plans) == {"read:select", "pay:select", "pay:update"}
+        assert not any("trouble" in plan for plan in plans.values())
+        uses = "by_customer" in " ".join(plans["read:select"]["shape"])
+        assert uses is (trial["levels"]["index"] == "with"), plans["read:select"]
+        assert plans["read:select"]["sql"].endswith("customer = :customer AND status <> :word")
+    report = (run / "report.md").read_text()
+    assert "The execution plan of `read:select` differs between treatments" in report
+    assert "Execution plans" in report
+    return result
+
+
+def test_an_index_is_a_factor_on_an_embedded_postgres(home: Path) -> None:
+    (home / "plan.yaml").write_text(plan_of("{postgres: {server: embedded}}"))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    result = checked(home / "run")
+    assert [trial["data_set"]["how"] for trial in result] == ["loaded", "loaded", "restored", "restored"]
+    assert {trial["data_set"].get("rows") for trial in result[:2]} == {3000}
+    for trial in result:
+        for plan in trial.get("plans") or ():
+            assert any("Buffers:" in line for line in plan["text"])
+            assert plan["executed"]
+        output = next((home / "run" / "trials").glob(f"{trial['name']}/output.log")).read_text()
+        assert "statistics: pg_stat_statements is not in this database" in output
+
+
+def test_the_same_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
+    target = f'{{mysql: {{server: external, url: "{mariadb_server.url()}", password: "${{env:SECRET}}"}}}}'
+    (home / "plan.yaml").write_text(plan_of(target))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", env={"SECRET": mariadb_server.password})
+    assert done.returncode == 0, done.stderr
+    result = checked(home / "run")
+    assert {trial["data_set"]["rows"] for trial in result} == {3000}
+    for trial in result:
+        for plan in trial.get("plans") or ():
+            assert plan["executed"] is (plan["statement"] != "pay:update")
+    assert not mariadb_server.sql("SHOW DATABASES LIKE 'loadcell\\_%'"), "what was made is dropped"
+
+
+def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    postgres_server.sql("CREATE DATABASE existing")
+
+    def sql(statement: str) -> list[tuple[Any, ...]]:
+        return postgres_server.sql(statement, database="existing")
+
+    sql(SCHEMA)
+    sql("INSERT INTO orders SELECT n, n % 100 + 1, 'new' FROM generate_series(1, 3000) n")
+    sql("ANALYZE orders")
+    target = f'{{postgres: {{server: external, dsn: "{postgres_server.dsn("existing")}"}}}}'
+    index = "CREATE INDEX by_customer ON orders (customer)"
+    drop = "DROP INDEX IF EXISTS by_customer"
+    text = plan_of(
+        target,
+        ("files: [schema.sql, orders.csv], ", ""),
+        ("before-treatment: []", f"before-treatment: [{drop}]"),
+        (f"before-treatment: [{index}]", f"before-treatment: [{drop}, {index}]"),
+    )
+    (tmp_path / "plan.yaml").write_text(text)
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert all(trial.get("data_set") is None for trial in checked(tmp_path / "run"))
+    assert sql("SELECT count(*) FROM orders") == [(3000,)]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            ("SELECT count(*) = 3000 FROM orders", "SELECT id FROM orders WHERE id < 0"),
+            "the data are not ready: SELECT id FROM orders WHERE id < 0 gives no row",
+        ),
+        (
+            ("before-trial: [DELETE FROM orders WHERE id < 0]", "before-trial: [DELETE FROM odrers]"),
+            'cannot execute DELETE FROM odrers (`before-trial`): relation "odrers" does not exist',
+        ),
+        (
+            ("query: SELECT id FROM orders", "query: SELECT id FROM orders WHERE id < 0"),
+            "the query of parameter id gives no row",
+        ),
+        (("orders.csv", "odrers.csv"), "odrers.csv belongs to table odrers, which does not exist"),
+        (("schema.sql", "wrong.sql"), 'wrong.sql, line 2: syntax error at or near "TABEL"'),
+    ],
+)
+def test_what_is_wrong_with_the_data_fails_the_trial(
+    home: Path, postgres_server: PostgresServer, change: tuple[str, str], reason: str
+) -> None:
+    (home / "odrers.csv").write_text((home / "orders.csv").read_text())
+    (home / "wrong.sql").write_text("SELECT 1;\nCREATE TABEL orders (id int);\n")
+    target = f'{{postgres: {{server: external, dsn: "{postgres_server.dsn()}"}}}}'
+    text = plan_of(target, change, ("repeats: 2", "repeats: 1"))
+    (home / "plan.yaml").write_text(text[: text.index("factors:")] + text[text.index("repeats:") :])
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 3
+    [trial] = trials(home / "run")
+    assert trial["status"] == "failed"
+    assert reason in trial["reason"]
+    assert trial["advice"]
+    assert not postgres_server.sql("SELECT datname FROM pg_database WHERE datname LIKE 'loadcell%'")
+
+
+def test_a_statement_that_the_server_refuses_ends_with_its_message(
+    home: Path, postgres_server: PostgresServer
+) -> None:
+    target = f'{{postgres: {{server: external, dsn: "{postgres_server.dsn()}"}}}}'
+    text = plan_of(target, ("SELECT id FROM orders WHERE", "SELECT idd FROM orders WHERE"))
+    (home / "plan.yaml").write_text(text)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 3
+    assert 'column "idd" does not exist' in trials(home / "run")[0]["reason"]
