@@ -112,6 +112,44 @@ def test_the_same_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
     assert not mariadb_server.sql("SHOW DATABASES LIKE 'loadcell\\_%'"), "what was made is dropped"
 
 
+def test_a_role_that_may_not_create_databases_gets_a_schema(
+    home: Path, postgres_server: PostgresServer
+) -> None:
+    postgres_server.sql("CREATE ROLE plain LOGIN")
+    postgres_server.sql("CREATE DATABASE of_plain OWNER plain")
+    (home / "schema.sql").write_text(
+        SCHEMA
+        + "CREATE VIEW news AS SELECT * FROM orders WHERE status = 'new';\n"
+        + "CREATE VIEW news_of_one AS SELECT * FROM news WHERE customer = 1;\n"
+        + "CREATE MATERIALIZED VIEW counts AS SELECT count(*) FROM news;\n"
+        + "CREATE TABLE parts (id serial) PARTITION BY RANGE (id);\n"
+        + "CREATE TABLE part PARTITION OF parts FOR VALUES FROM (1) TO (9);\n"
+        + "CREATE TYPE pair AS (a int, b int);\n"
+    )
+    dsn = postgres_server.dsn("of_plain").replace("postgres@", "plain@")
+    (home / "plan.yaml").write_text(plan_of(f'{{postgres: {{server: external, dsn: "{dsn}"}}}}'))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert {trial["data_set"]["schema"] for trial in checked(home / "run")} == {"loadcell"}
+    schemas = "SELECT nspname FROM pg_namespace WHERE nspname = 'loadcell'"
+    assert not postgres_server.sql(schemas, database="of_plain"), "what was made is dropped"
+
+
+def test_a_database_that_the_url_names_is_used_for_one_data_set_at_a_time(
+    home: Path, mariadb_server: MariadbServer
+) -> None:
+    mariadb_server.sql("CREATE DATABASE named_shop")
+    view = "CREATE VIEW news AS SELECT * FROM orders WHERE status = 'new';\n"
+    (home / "schema.sql").write_text(SCHEMA + view)
+    url = mariadb_server.url("named_shop")
+    target = f'{{mysql: {{server: external, url: "{url}", password: "${{env:SECRET}}"}}}}'
+    (home / "plan.yaml").write_text(plan_of(target))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", env={"SECRET": mariadb_server.password})
+    assert done.returncode == 0, done.stderr
+    checked(home / "run")
+    assert not mariadb_server.sql("SHOW TABLES", database="named_shop"), "what was made is dropped"
+
+
 def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:

@@ -184,7 +184,8 @@ def test_chinese_is_chinese() -> None:
         "progress.course", "progress.unscored.failed", "progress.without-result",
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
         "benchmarksql.file-remarks",
-        "error.with-remedy", "found.plan-differs.of", "plans.plan", "metric-meaning.of-group", "check-page.placement",
+        "error.with-remedy", "metric-meaning.of-group", "check-page.placement",
+        "found.plan-differs.of", "plans.plan",
 
     }  # fmt: skip
 

@@ -179,8 +179,9 @@ def test_a_data_set_is_its_files_and_the_statements_behind_them(tmp_path: Path) 
     assert first.data() == plan(tmp_path, options.replace("SELECT 1]", "SELECT 2]")).data()
     loading = index.loading()
     assert loading is not None
-    assert loading["sql"]["before_treatment"] == ["CREATE INDEX i ON t (id)"]
-    assert [(file["table"], file["delimiter"]) for file in loading["sql"]["files"]] == [
+    [section] = loading.values()
+    assert section["before_treatment"] == ["CREATE INDEX i ON t (id)"]
+    assert [(file["table"], file["delimiter"]) for file in section["files"]] == [
         ("schema", ","), ("t", "\t"),
     ]  # fmt: skip
     (tmp_path / "t.tsv").write_text("id\n1\n2\n")

@@ -196,7 +196,11 @@ class Databases(DataSets["Connection"]):
             self._drop(session, name, mark)
         if not (self.named and rows(session, "SHOW DATABASES LIKE %s", [_like(name)])):
             # Tables of the user may hold any text; those of loadcell hold ASCII, in one byte a character.
-            charset = "utf8mb4" if "sql" in spec.sections else "latin1 COLLATE latin1_swedish_ci"
+            charset = (
+                "utf8mb4"
+                if any(kind.startswith("sql-") for kind in spec.sections)
+                else "latin1 COLLATE latin1_swedish_ci"
+            )
             rows(session, f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET {charset}")
 
     def _drop(self, session: Connection, name: str, mark: Mark) -> None:
@@ -209,6 +213,11 @@ class Databases(DataSets["Connection"]):
             rows(session, f"DROP DATABASE IF EXISTS `{name}`")
             return
         rows(session, "SET SESSION foreign_key_checks = 0")
+        views = rows(
+            session, "SELECT table_name FROM information_schema.views WHERE table_schema = %s", [name]
+        )
+        for (view,) in views:
+            rows(session, f"DROP VIEW IF EXISTS `{name}`.`{view}`")
         for table in [*sorted(tables), MARK]:
             rows(session, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
 

@@ -300,6 +300,19 @@ _RELATIONS = """
 """
 
 
+#: What lies in the schema, by kind, in the order in which nothing depends on it any more.
+_DROPPED = (
+    ("MATERIALIZED VIEW", "m"),
+    ("VIEW", "v"),
+    ("TABLE", "rp"),
+    ("FOREIGN TABLE", "f"),
+    ("SEQUENCE", "S"),
+    ("TYPE", "c"),
+)
+#: Kinds that an aborted load may have left behind.
+_MADE = "rpvmSc"
+
+
 @dataclass(frozen=True)
 class Schema(DataSets["Connection[Any]"]):
     """One data set at a time, in the schema `loadcell` of the DSN's database."""
@@ -374,7 +387,7 @@ class Schema(DataSets["Connection[Any]"]):
         """Drop our tables, each by its name. Refuses when anything else lies in the schema."""
         rows = connection.execute(_RELATIONS, [SCHEMA]).fetchall()
         if mark.state == "loading":  # objects of an aborted load are on no list, but belong to this role
-            foreign = [name for name, kind, owner in rows if not owner or kind not in "rS"]
+            foreign = [name for name, kind, owner in rows if not owner or kind not in _MADE]
         else:
             foreign = [name for name, _, _ in rows if name not in mark.tables]
         if foreign:
@@ -386,14 +399,13 @@ class Schema(DataSets["Connection[Any]"]):
                 ),
                 during="prepare",
             )
-        tables = [driver.sql.Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
         try:
-            if tables:
-                connection.execute(driver.sql.SQL("DROP TABLE {}").format(driver.sql.SQL(", ").join(tables)))
-            for name in self._relations(connection):
-                connection.execute(
-                    driver.sql.SQL("DROP SEQUENCE {}").format(driver.sql.Identifier(SCHEMA, name))
-                )
+            for what, kinds in _DROPPED:  # what is of others is dropped with them, so it is looked for again
+                present = connection.execute(_RELATIONS, [SCHEMA]).fetchall()
+                names = [driver.sql.Identifier(SCHEMA, name) for name, kind, _ in present if kind in kinds]
+                if names:
+                    statement = driver.sql.SQL("DROP " + what + " {}")
+                    connection.execute(statement.format(driver.sql.SQL(", ").join(names)))
         except driver.Error as error:
             raise not_done(error, DOING_DROP_TABLES()) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from decimal import Decimal
@@ -39,19 +40,22 @@ class Sql(Workload[SqlOptions]):
         self._queried: dict[str, list[Scalar]] = {}
 
     def data(self) -> JsonObject | None:
+        description = self._description()
+        return None if description is None else {_kind(description): description}
+
+    def _description(self) -> JsonObject | None:
         options = self.options
         if options.data is None or not options.files:
             return None
         return {
-            "sql": {
-                "files": [file.model_dump(mode="json") for file in options.data.every],
-                "sha256": options.data.sha256,
-                "before_treatment": list(options.before_treatment),
-            }
+            "files": [file.model_dump(mode="json") for file in options.data.every],
+            "sha256": options.data.sha256,
+            "before_treatment": list(options.before_treatment),
         }
 
     def loading(self) -> JsonObject | None:
-        if self.data() is None:
+        description = self._description()
+        if description is None:
             return None
         files = [
             {
@@ -63,7 +67,12 @@ class Sql(Workload[SqlOptions]):
             }
             for file, path in self.options.files
         ]
-        return {"sql": {"files": files, "before_treatment": list(self.options.before_treatment)}}
+        return {
+            _kind(description): {
+                "files": files,
+                "before_treatment": list(self.options.before_treatment),
+            }
+        }
 
     @property
     def changes_data(self) -> bool:
@@ -149,6 +158,12 @@ class Sql(Workload[SqlOptions]):
             ]
             for transaction in options.transactions
         ]
+
+
+def _kind(description: JsonObject) -> str:
+    """Kind of a data set: client groups may have different ones, alongside each other in one database."""
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
+    return f"sql-{digest[:8]}"
 
 
 def _parts(statement: str, names: Sequence[str]) -> list[JsonObject]:

@@ -69,7 +69,7 @@ def stop() -> None:
 def prepare(spec: str, say: Callable[[str], None]) -> str:
     """Load the files that `spec` describes, and execute the statements behind them."""
     order = json.loads(spec)
-    section = order["workload"]["sql"]
+    [section] = order["workload"].values()
     rows = 0
     with opened(order["target"]) as store:
         for file in section["files"]:
