@@ -400,11 +400,11 @@ class Schema(DataSets["Connection[Any]"]):
                 during="prepare",
             )
         try:
-            for what, kinds in _DROPPED:  # what is of others is dropped with them, so it is looked for again
+            for kind_name, kinds in _DROPPED:  # others go with them, so each looks again
                 present = connection.execute(_RELATIONS, [SCHEMA]).fetchall()
                 names = [driver.sql.Identifier(SCHEMA, name) for name, kind, _ in present if kind in kinds]
                 if names:
-                    statement = driver.sql.SQL("DROP " + what + " {}")
+                    statement = driver.sql.SQL("DROP " + kind_name + " {}")
                     connection.execute(statement.format(driver.sql.SQL(", ").join(names)))
         except driver.Error as error:
             raise not_done(error, DOING_DROP_TABLES()) from error
