@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +16,8 @@ from loadcell.systems.mysql.connection import not_done, rows
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
 
-#: How long a statement may be executed for its plan.
-EXPLAIN_LIMIT_S = 30
+#: How long all statements may be executed for their plans.
+EXPLAIN_LIMIT_S = 20.0
 #: Columns of a plan's row by which plans differ.
 _SHAPE = ("table", "type", "key", "Extra")
 #: Columns that hold no part of the plan's text.
@@ -30,23 +32,33 @@ def execute(connection: Connection, statement: str, doing: Message, during: str)
         raise not_done(error, doing, during) from error
 
 
-def explain(connection: Connection, transactions: Sequence[Sequence[StatementText]]) -> list[PlanRecord]:
-    """Plans of statements. MariaDB executes those that read; those that may write are only explained."""
+def explain(
+    connection: Connection,
+    transactions: Sequence[Sequence[StatementText]],
+    limit_s: float = EXPLAIN_LIMIT_S,
+) -> list[PlanRecord]:
+    """Plans of statements. MariaDB executes those that read, while there is time."""
     is_mariadb = "mariadb" in str(rows(connection, "SELECT version()")[0][0]).lower()
-    return [
-        _explained(connection, statement, executed=is_mariadb and not statement.writes)
-        for transaction in transactions
-        for statement in transaction
-    ]
+    deadline = time.monotonic() + limit_s
+    plans = []
+    for statement in itertools.chain.from_iterable(transactions):
+        remaining_s = deadline - time.monotonic()
+        plan = None
+        if is_mariadb and not statement.writes and remaining_s > 0:
+            limited = f"SET STATEMENT max_statement_time = {remaining_s:.3f} FOR ANALYZE "
+            plan = _explained(connection, statement, limited, executed=True)
+        if plan is None or plan.trouble is not None:
+            plan = _explained(connection, statement, "EXPLAIN ", executed=False)
+        plans.append(plan)
+    return plans
 
 
-def _explained(connection: Connection, statement: StatementText, *, executed: bool) -> PlanRecord:
-    query = f"EXPLAIN {statement.filled}"
-    if executed:
-        query = f"SET STATEMENT max_statement_time = {EXPLAIN_LIMIT_S} FOR ANALYZE {statement.filled}"
+def _explained(
+    connection: Connection, statement: StatementText, command: str, *, executed: bool
+) -> PlanRecord:
     try:
         with connection.cursor() as cursor:
-            cursor.execute(query)
+            cursor.execute(command + statement.filled)
             names = [column[0] for column in cursor.description or ()]
             nodes = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     except (driver.Error, OSError) as error:

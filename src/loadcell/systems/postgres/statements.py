@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from loadcell.systems.postgres.connection import not_done
 if TYPE_CHECKING:
     from psycopg import Connection
 
-#: How long a statement may be executed for its plan.
-EXPLAIN_LIMIT_S = 30
+#: How long all statements may be executed for their plans.
+EXPLAIN_LIMIT_S = 20.0
+_PLANNING_LIMIT_MS = 2000
 #: Where the costs of a node begin in a plan's line.
 _NUMBERS = "  (cost="
 _STATEMENTS_HOME = (
@@ -34,29 +36,45 @@ def execute(
         raise not_done(error, doing, during) from error
 
 
-def explain(connection: Connection[Any], transactions: Sequence[Sequence[StatementText]]) -> list[PlanRecord]:
-    """Plans of statements, which are executed and rolled back, transaction by transaction."""
+def explain(
+    connection: Connection[Any],
+    transactions: Sequence[Sequence[StatementText]],
+    limit_s: float = EXPLAIN_LIMIT_S,
+) -> list[PlanRecord]:
+    """Plans of statements, which are executed and rolled back, transaction by transaction.
+
+    Those that fail, and those for which there is no time, are only explained.
+    """
     plans = []
+    deadline = time.monotonic() + limit_s
     for transaction in transactions:
         connection.execute("BEGIN")
         try:
-            connection.execute(f"SET LOCAL statement_timeout = '{EXPLAIN_LIMIT_S}s'")
-            plans += [_explained(connection, statement) for statement in transaction]
+            plans += [_explained(connection, statement, deadline) for statement in transaction]
         finally:
             connection.execute("ROLLBACK")
     return plans
 
 
-def _explained(connection: Connection[Any], statement: StatementText) -> PlanRecord:
-    connection.execute("SAVEPOINT explained")
-    try:
-        cursor = connection.execute(b"EXPLAIN (ANALYZE, BUFFERS) " + statement.filled.encode())
-        lines = tuple(str(row[0]) for row in cursor.fetchall())
-    except driver.Error as error:
-        connection.execute("ROLLBACK TO SAVEPOINT explained")
-        trouble = (error.diag.message_primary or str(error)).splitlines()[0]
-        return PlanRecord(statement.name, statement.sql, trouble=trouble)
-    return PlanRecord(statement.name, statement.sql, shape(lines), lines, executed=True)
+def _explained(connection: Connection[Any], statement: StatementText, deadline: float) -> PlanRecord:
+    """The plan of a statement, executed if possible."""
+    trouble = ""
+    for command in ("EXPLAIN (ANALYZE, BUFFERS) ", "EXPLAIN "):
+        executed = "ANALYZE" in command
+        remaining_ms = int((deadline - time.monotonic()) * 1000) if executed else _PLANNING_LIMIT_MS
+        if remaining_ms <= 0:
+            continue
+        connection.execute("SAVEPOINT explained")
+        try:
+            connection.execute(f"SET LOCAL statement_timeout = {remaining_ms}")
+            cursor = connection.execute((command + statement.filled).encode())
+            lines = tuple(str(row[0]) for row in cursor.fetchall())
+        except driver.Error as error:
+            connection.execute("ROLLBACK TO SAVEPOINT explained")
+            trouble = (error.diag.message_primary or str(error)).splitlines()[0]
+        else:
+            return PlanRecord(statement.name, statement.sql, shape(lines), lines, executed)
+    return PlanRecord(statement.name, statement.sql, trouble=trouble)
 
 
 def shape(lines: Sequence[str]) -> tuple[str, ...]:
