@@ -1,15 +1,16 @@
-"""Server-side results: waits of its sessions, counters, and the statements that took most time."""
+"""Server-side results: waits of its sessions, counters, statements that took most time, execution plans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from loadcell.analysis.plans import by_statement
 from loadcell.analysis.server import RUNNING, KeyValueServed, Waited
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
 from loadcell.model.panels import KeyValueTable
 from loadcell.report import charts
-from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
+from loadcell.report.blocks import Block, Cell, Code, Column, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
@@ -204,3 +205,34 @@ def _head(context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[
 
 def _figure(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
     return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+
+
+def plans(context: ReportContext) -> Section | None:
+    """Each different plan of each statement; those of statements with one plan are folded away."""
+    texts, labels = context.texts, context.labels
+    different: list[Block] = []
+    alike: list[Block] = []
+    for name, of_statement in by_statement(context.stored.trials).items():
+        blocks = different if len(of_statement) > 1 else alike
+        for plan in of_statement:
+            treatments = texts("mark.list").join(labels.get(id_, id_) for id_ in plan.treatments)
+            record = plan.record
+            title = texts("plans.plan", statement=name, treatments=treatments)
+            blocks.append(Code(title, "\n".join([record.sql, "", *record.text]), "text"))
+    troubles = {
+        (plan.statement, plan.trouble)
+        for record in context.stored.trials
+        for plan in record.plans or ()
+        if plan.trouble is not None
+    }
+    notes: list[Block] = [
+        Paragraph(texts("plans.trouble", statement=name, trouble=trouble), quiet=True)
+        for name, trouble in sorted(troubles)
+    ]
+    if not (different or alike or notes):
+        return None
+    if different and alike:
+        alike = [Details(texts("plans.alike"), alike)]
+    return Section(
+        "plans", texts("section.plans"), [Paragraph(texts("plans.meaning")), *different, *alike, *notes]
+    )

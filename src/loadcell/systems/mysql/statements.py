@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.model.trial_record import PlanRecord
 from loadcell.plan.workload import StatementText
@@ -72,7 +73,7 @@ def _explained(
     )
 
 
-def _line(node: dict[str, Any]) -> str:
+def _line(node: JsonObject) -> str:
     """A row of the plan: the access to one table."""
     head = f"{node.get('table') or node.get('select_type')}: {node.get('type') or '-'}"
     details = [
