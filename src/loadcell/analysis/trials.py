@@ -364,7 +364,7 @@ def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
             ErrorCount(
                 code,
                 error_meaning(code, errors[0].meaning or ""),
-                errors[0].message or "",
+                "; ".join((errors[0].message or "", *errors[0].examples)),
                 transactions or sum(error.count for error in errors),
                 transactions,
                 _remedy(errors[0]),
