@@ -69,8 +69,8 @@ def of_record(record: TrialRecord) -> Ab | None:
     totals, window = record.totals, record.measure
     if totals is None or window is None or not window.duration_s:
         return None
-    if "first_byte" not in record.operations or totals.statuses is None:
-        return None
+    if "first_byte" not in record.operations or totals.statuses is None or record.unit == "scenario":
+        return None  # the transactions of scenarios are several requests
     counts = {"connect": 0, "receive": 0, "length": 0, "exceptions": 0}
     for error in record.errors:
         if not error.code.startswith(_STATUS):

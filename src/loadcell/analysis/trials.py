@@ -89,9 +89,15 @@ def carried_over_time(intervals: Frame) -> Frame:
 #: succeeded.
 TYPE, OUTCOME = "type", "outcome"
 
+#: The unit of workloads whose transactions are made of steps.
+SCENARIO = "scenario"
 #: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows
-#: one.
-_OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
+#: one. Of scenarios the steps are shown so.
+_OPERATIONS = {
+    "operation": (TYPE, "read", "write"),
+    "block": (TYPE, "read", "write", "other"),
+    SCENARIO: (TYPE, "read", "write"),
+}
 
 
 @dataclass(frozen=True)
