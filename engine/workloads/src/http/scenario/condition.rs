@@ -66,6 +66,12 @@ pub fn failure(code: &str, message: String) -> Failure {
     Failure { code: code.into(), message }
 }
 
+/// A value that would end a header field or a request line too early.
+#[cold]
+pub fn unsafe_value(name: &str, position: &str) -> Failure {
+    failure("unsafe-value", format!("the value of the variable {name} cannot be part of {position}"))
+}
+
 /// The body is no JSON.
 #[cold]
 pub fn no_json(offset: usize, body: &[u8]) -> Failure {
@@ -100,6 +106,11 @@ impl StepCheck {
     /// True if the body must be stored for the check.
     pub fn reads_body(&self) -> bool {
         !self.json.is_empty()
+    }
+
+    /// True if it has conditions on header fields.
+    pub fn reads_fields(&self) -> bool {
+        !self.headers.is_empty()
     }
 
     /// Judge the status; `general` are the statuses of successes where the step names none.

@@ -10,7 +10,7 @@ use super::super::check::Body;
 use super::super::exchange::{MOST_REFUSALS, Operations, State};
 use super::super::head::as_path;
 use super::super::session::{NextStep, Work};
-use super::condition::failure;
+use super::condition::{failure, unsafe_value};
 use super::cookies::CookieJar;
 use super::options::{AfterFailure, CookieScope};
 use super::script::{SET_COOKIE, Script, Step};
@@ -118,7 +118,6 @@ impl ScenarioRun {
     }
 
     /// Take the rows and draw the parameters of the next scenario. False if the data have ended.
-    #[inline]
     fn draw(&mut self) -> bool {
         let Self { script, values, random, .. } = self;
         for (number, data) in script.data.iter().enumerate() {
@@ -128,9 +127,9 @@ impl ScenarioRun {
                 values[slot].extend_from_slice(data.cell(row, column));
             }
         }
-        for ((parameter, chooser), value) in script.parameters.iter().zip(&mut self.choosers).zip(values) {
-            value.clear();
-            parameter.draw(chooser, random, value);
+        for (slot, parameter) in script.parameters.iter().enumerate() {
+            values[slot].clear();
+            parameter.draw(&mut self.choosers[slot], random, &mut values[slot]);
         }
         script.extracted.iter().for_each(|slot| self.set[*slot] = false);
         true
@@ -168,7 +167,7 @@ impl ScenarioRun {
     fn make(&mut self, now: Nanos) -> Result<(), Failure> {
         let Self { script, values, jar, .. } = self;
         let step = &script.steps[self.step];
-        let cookies = step.takes_cookies && !jar.is_empty();
+        let cookies = !jar.is_empty() && step.takes_cookies;
         self.uses_fields = cookies || !step.head.changing.is_empty();
         if step.written.is_some() && !self.uses_fields {
             return Ok(());
@@ -219,12 +218,12 @@ impl ScenarioRun {
         Ok(())
     }
 
-    /// Judge the complete response of the present step, and take its values.
-    #[inline]
+    /// Judge the complete response of the present step apart from its status, and take its values.
     fn judge(&mut self) -> Result<(), Failure> {
         let step = &self.script.steps[self.step];
-        step.check.judge_status(self.status, &self.script.success)?;
-        if let Some(why) = self.fields_failure.take() {
+        if step.reads_fields
+            && let Some(why) = self.fields_failure.take()
+        {
             return Err(why);
         }
         self.body.judge(step.check.body.as_ref())?;
@@ -241,6 +240,28 @@ impl ScenarioRun {
             self.set[extract.slot] = true;
         }
         Ok(())
+    }
+
+    /// Judge the header fields of a response, and take their values.
+    fn read_fields(&mut self, fields: &WatchedFields) {
+        let step = &self.script.steps[self.step];
+        self.fields_failure = step.check.judge_headers(fields).err();
+        for extract in step.extracts.iter().filter(|extract| !extract.reads_body()) {
+            match extract.apply(Some(fields), &[], &mut self.values[extract.slot]) {
+                Ok(()) => self.set[extract.slot] = true,
+                Err(why) => self.fields_failure = self.fields_failure.take().or(Some(why)),
+            }
+        }
+    }
+
+    fn take_cookies(&mut self, fields: &WatchedFields, at: Nanos) {
+        let step = &self.script.steps[self.step];
+        // The path of a request that is encoded once is not at hand.
+        if step.written.is_some() {
+            self.target.clear();
+            step.head.target.write(&mut self.target, |_| b"");
+        }
+        fields.values(SET_COOKIE).for_each(|field| self.jar.set(field, &self.target, at));
     }
 
     /// The present step has failed; its start is recorded.
@@ -271,6 +292,7 @@ impl ScenarioRun {
         self.failure.get_or_insert(why);
     }
 
+    #[inline]
     fn think(&mut self) -> Nanos {
         let (from, to) = self.script.steps[self.step].think_ns;
         if to == 0 { 0 } else { self.random.uniform(from, to) }
@@ -292,27 +314,29 @@ impl ScenarioRun {
         self.go_to(cx, self.step + 1, at)
     }
 
+    /// The scenario has failed.
+    #[cold]
+    fn fail(&mut self, cx: &mut Context<'_>, at: Nanos) {
+        if let Some(why) = self.failure.take() {
+            cx.recorder.fail(TRANSACTION, self.intended, self.begun, at, &why);
+        }
+    }
+
     /// The scenario is over.
     #[inline]
     fn finish(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         self.state = State::Over;
-        match self.failure.take() {
-            Some(why) => cx.recorder.fail(TRANSACTION, self.intended, self.begun, at, &why),
-            None => {
-                self.once_done = true;
-                cx.recorder.queries(at, 0, 0, self.requests);
-                if !self.is_single() {
-                    cx.recorder.succeed(TRANSACTION, self.intended, self.begun, at);
-                }
+        if self.failure.is_some() {
+            self.fail(cx, at);
+        } else {
+            self.once_done = true;
+            cx.recorder.queries(at, 0, 0, self.requests);
+            if !self.is_single() {
+                cx.recorder.succeed(TRANSACTION, self.intended, self.begun, at);
             }
         }
         NextStep::Over
     }
-}
-
-#[cold]
-fn unsafe_value(name: &str, position: &str) -> Failure {
-    failure("unsafe-value", format!("the value of the variable {name} cannot be part of {position}"))
 }
 
 impl Work for ScenarioRun {
@@ -366,7 +390,7 @@ impl Work for ScenarioRun {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos) -> NextStep {
-        if !self.draw() {
+        if self.script.draws && !self.draw() {
             cx.recorder.end_quota();
             return NextStep::Over;
         }
@@ -406,20 +430,11 @@ impl Work for ScenarioRun {
     fn on_status(&mut self, status: u16, fields: &WatchedFields, at: Nanos) {
         self.status = status;
         let step = &self.script.steps[self.step];
-        self.fields_failure = step.check.judge_headers(fields).err();
-        for extract in step.extracts.iter().filter(|extract| !extract.reads_body()) {
-            match extract.apply(Some(fields), &[], &mut self.values[extract.slot]) {
-                Ok(()) => self.set[extract.slot] = true,
-                Err(why) => self.fields_failure = self.fields_failure.take().or(Some(why)),
-            }
+        if step.reads_fields {
+            self.read_fields(fields);
         }
         if self.script.cookies != CookieScope::None && !fields.is_empty() {
-            // The path of a request that is encoded once is not at hand.
-            if step.written.is_some() {
-                self.target.clear();
-                step.head.target.write(&mut self.target, |_| b"");
-            }
-            fields.values(SET_COOKIE).for_each(|field| self.jar.set(field, &self.target, at));
+            self.take_cookies(fields, at);
         }
     }
 
@@ -435,7 +450,13 @@ impl Work for ScenarioRun {
     #[inline]
     fn done(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         cx.recorder.response(self.status, self.body.bytes);
-        if let Err(why) = self.judge() {
+        let step = &self.script.steps[self.step];
+        if let Err(why) = step.check.judge_status(self.status, &self.script.success) {
+            return self.step_failed(cx, at, why);
+        }
+        if step.judges
+            && let Err(why) = self.judge()
+        {
             return self.step_failed(cx, at, why);
         }
         self.requests += 1;

@@ -34,6 +34,8 @@ pub struct Script {
     pub columns: Vec<(usize, usize, usize)>,
     /// Names of all variables, by slot.
     pub names: Vec<String>,
+    /// Something changes from one scenario to the next: rows, parameters, extracted values.
+    pub draws: bool,
     /// Slots that are unset when a scenario begins: of values that its steps extract.
     pub extracted: Vec<usize>,
     pub cookies: CookieScope,
@@ -63,6 +65,10 @@ pub struct Step {
     pub extracts: Vec<Extract>,
     /// The body is stored until the response is complete.
     pub reads_body: bool,
+    /// Header fields are checked, or have values to take.
+    pub reads_fields: bool,
+    /// More than the status is judged once the response is complete.
+    pub judges: bool,
     /// Its request has no header field `Cookie` of the plan.
     pub takes_cookies: bool,
     pub think_ns: (u64, u64),
@@ -99,9 +105,10 @@ impl Script {
         let unset = |slot: &usize| {
             !steps.iter().any(|step| step.once && step.extracts.iter().any(|extract| extract.slot == *slot))
         };
-        let extracted = extracted.into_iter().filter(unset).collect();
+        let extracted: Vec<usize> = extracted.into_iter().filter(unset).collect();
         let columns = columns(&all, options, &steps);
         Ok(Self {
+            draws: !(extracted.is_empty() && options.data.is_empty() && all.parameters.is_empty()),
             parameters: all.parameters.values().map(Parameter::new).collect(),
             data: options.data.iter().map(Data::new).collect(),
             columns,
@@ -244,13 +251,17 @@ impl Step {
             Extract::read(extract, slot, &mut watch)
         };
         let extracts: Vec<Extract> = options.extract.iter().map(extract).collect::<Result<_, _>>()?;
+        let reads_body = check.reads_body() || extracts.iter().any(Extract::reads_body);
+        let reads_fields = check.reads_fields() || extracts.iter().any(|extract| !extract.reads_body());
         Ok(Self {
             name: options.name.clone(),
             uses,
             in_fields,
             in_path,
             body,
-            reads_body: check.reads_body() || extracts.iter().any(Extract::reads_body),
+            reads_body,
+            reads_fields,
+            judges: reads_body || reads_fields || check.body.is_some(),
             takes_cookies: !options.headers.keys().any(|name| name.eq_ignore_ascii_case("cookie")),
             check,
             extracts,
