@@ -124,6 +124,7 @@ bench: setup
 	$(BIN)/python -m bench.client_cost_redis
 	$(BIN)/python -m bench.client_cost_http
 	$(BIN)/python -m bench.client_cost_http2
+	$(BIN)/python -m bench.http_scenario
 	$(BIN)/python -m bench.client_scaling
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.connections

@@ -51,12 +51,17 @@ http {{
   fastcgi_temp_path {work}/fastcgi;
   uwsgi_temp_path {work}/uwsgi;
   scgi_temp_path {work}/scgi;
-  server {{ listen 127.0.0.1:{port} {listen}; location / {{ return 200 "{body}"; }} }}
+  server {{
+    listen 127.0.0.1:{port} {listen};
+    location / {{ return 200 "{body}"; }}
+    location /status {{ stub_status; }}
+  }}
 }}
 """
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     import socket
 
     with socket.socket() as probe:
@@ -67,7 +72,7 @@ def _free_port() -> int:
 @contextmanager
 def nginx(core: int, listen: str = "") -> Iterator[int]:
     """A server on one core; its port. `listen` has more words for the line of that name."""
-    work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), _free_port()
+    work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), free_port()
     (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, listen=listen, body=BODY))
     command = ["nginx", "-e", "stderr", "-p", str(work), "-c", str(work / "nginx.conf")]
     process = subprocess.Popen(["taskset", "-c", str(core), *command])

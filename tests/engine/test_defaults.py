@@ -54,6 +54,23 @@ def without_absent(value: Any) -> Any:
                 "parameters": [{"values": "[1]"}],
             },
         ),
+        (
+            "http",
+            {"steps": {"a": {"path": "/", "check": {"json": {"$.a": 1}}, "extract": {"v": {"json": "$.v"}}}}},
+            {
+                "requests": [],
+                "scenario": {
+                    "steps": [
+                        {
+                            "name": "a",
+                            "path": "/",
+                            "check": {"json": {"$.a": {"equals": "1"}}},
+                            "extract": [{"json": "$.v"}],
+                        }
+                    ]
+                },
+            },
+        ),
         ("probe", {"cpu": {}}, {"cpu": {}}),
         ("probe", {"memory": {}}, {"memory": {"test": "sysbench"}}),
         ("probe", {"network": {}}, {"network": {"test": "rr"}}),

@@ -94,6 +94,13 @@ pub trait Session {
         0
     }
 
+    /// Start of the request that the time limit of the load applies to, where it is a part of the
+    /// transaction; the end of time while no reply is awaited. By default the limit applies to the
+    /// transaction.
+    fn timed_since(&self) -> Option<Nanos> {
+        None
+    }
+
     /// The peer has closed the connection within a transaction. Returns the next action if that ends its
     /// answer; none if it is a loss.
     fn closed(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Option<NextAction> {

@@ -27,7 +27,7 @@ use loadcell_protocols::mysql::Mysql;
 use loadcell_protocols::postgres::Postgres;
 use loadcell_transport::Endpoint;
 use loadcell_workloads::dataload::Prepared;
-use loadcell_workloads::http;
+use loadcell_workloads::http::{self, Shape};
 use loadcell_workloads::pgbench;
 use loadcell_workloads::redis;
 use loadcell_workloads::sql;
@@ -83,10 +83,16 @@ fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
             (name, _) => Err(SpecError::workload(name).into()),
         },
         Protocol::Http => match spec.workload() {
-            ("http", section) => Ok(match http::version(section)? {
+            ("http", section) => Ok(match http::shape(section)? {
+                (Version::One, Shape::Scenario) => {
+                    Box::new(http::ScenarioSessions::<Http1>::new(spec, section)?)
+                }
+                (Version::Two, Shape::Scenario) => {
+                    Box::new(http::ScenarioSessions::<Http2>::new(spec, section)?)
+                }
+                (Version::Two, Shape::Streams) => Box::new(http::StreamSessions::new(spec, section)?),
+                (Version::Two, Shape::Sequential) => Box::new(http::Sessions::<Http2>::new(spec, section)?),
                 (Version::One, _) => Box::new(http::Sessions::<Http1>::new(spec, section)?),
-                (Version::Two, 1) => Box::new(http::Sessions::<Http2>::new(spec, section)?),
-                (Version::Two, _) => Box::new(http::StreamSessions::new(spec, section)?),
             }),
             (name, _) => Err(SpecError::workload(name).into()),
         },
@@ -139,7 +145,7 @@ pub fn about_store(engine: &str) -> Result<Value, LoadError> {
 fn context(spec: &Spec) -> Result<TargetContext, LoadError> {
     let mut endpoint = Endpoint::of(&spec.target)?;
     if let ("http", section) = spec.workload() {
-        let (version, _) = http::version(section)?;
+        let (version, _) = http::shape(section)?;
         endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
     }
     Ok(TargetContext { endpoint: Arc::new(endpoint), connect_timeout_ns: spec.target.connect_timeout_ns })

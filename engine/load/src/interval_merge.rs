@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use loadcell_core::clock::Nanos;
 use loadcell_core::record::{
     Backlog, Counts, ErrorCount, Histogram, IntervalStats, Kind, Operation, OperationStats, Phase, Queries,
-    Received, count_error,
+    Received, add_errors,
 };
 
 /// Statistics of one operation within the window. `carried_in + started = succeeded + failed + in_flight`.
@@ -227,9 +227,7 @@ impl WindowTotals {
         }
         self.queries.add(&interval.queries);
         self.received.add(&interval.received);
-        for error in &interval.errors {
-            count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
-        }
+        add_errors(&mut self.errors, &interval.errors);
         self.lateness.merge(&interval.lateness);
         self.backlog_wait.merge(&interval.backlog_wait);
         self.presence_ns += interval.presence_ns;

@@ -158,6 +158,7 @@ fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Ve
         },
         count: error.count,
         message: error.message.clone(),
+        examples: error.examples.clone(),
         group: name.map(Into::into),
     });
     errors.collect()

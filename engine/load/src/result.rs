@@ -13,7 +13,8 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::os::max_rss_bytes;
 use loadcell_core::pace::Arrivals;
 use loadcell_core::record::{
-    Histogram, Kind, LatencySummary, LifetimeCounts, Operation, Queries, Received, TRANSACTION, hlog,
+    Histogram, Kind, LatencySummary, LifetimeCounts, MAX_EXAMPLES, Operation, Queries, Received, TRANSACTION,
+    hlog,
 };
 
 /// Result of a load, as its reader gets it (JSON).
@@ -51,8 +52,20 @@ pub struct ErrorResult {
     pub operation: String,
     pub count: u64,
     pub message: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+}
+
+impl ErrorResult {
+    /// Adds an example, if it is another message and there are not enough yet.
+    pub fn add_example(&mut self, message: String) {
+        if self.examples.len() < MAX_EXAMPLES && self.message != message && !self.examples.contains(&message)
+        {
+            self.examples.push(message);
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -132,7 +132,11 @@ fn merge_operation(operations: &mut Vec<OperationResult>, other: OperationResult
 fn merge_error(errors: &mut Vec<ErrorResult>, other: ErrorResult) {
     let key = |error: &ErrorResult| (error.code.clone(), error.operation.clone(), error.group.clone());
     match errors.iter_mut().find(|error| key(error) == key(&other)) {
-        Some(error) => error.count += other.count,
+        Some(error) => {
+            error.count += other.count;
+            let examples = std::iter::once(other.message).chain(other.examples);
+            examples.for_each(|example| error.add_example(example));
+        }
         None => errors.push(other),
     }
 }

@@ -3,6 +3,9 @@
 //! Through this trait a connection carries one request at a time: `opened`, then repeatedly `request` and
 //! `next` until `End`. Concurrent requests of HTTP/2 are in `streams`.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use crate::http2::Code;
@@ -100,6 +103,66 @@ impl Fields {
     }
 }
 
+/// Header fields of responses that a session reads; all others are skipped.
+#[derive(Clone, Debug, Default)]
+pub struct WatchedFields {
+    /// Names in lower case.
+    names: Arc<[String]>,
+    /// One bit per length of a name, the highest for all longer ones.
+    lengths: u64,
+    /// Fields of the last response: the number of the name, and the value's place in `text`.
+    fields: Vec<(usize, Range<usize>)>,
+    text: Vec<u8>,
+}
+
+impl WatchedFields {
+    /// `names` are in lower case.
+    pub fn new(names: Arc<[String]>) -> Self {
+        let lengths = names.iter().fold(0, |bits, name| bits | Self::bit(name.len()));
+        Self { names, lengths, ..Self::default() }
+    }
+
+    fn bit(length: usize) -> u64 {
+        1 << length.min(63)
+    }
+
+    /// Starts the fields of another response.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.fields.clear();
+        self.text.clear();
+    }
+
+    /// Stores a field if its name is watched.
+    #[inline]
+    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
+        if self.lengths & Self::bit(name.len()) != 0 {
+            self.store(name, value);
+        }
+    }
+
+    fn store(&mut self, name: &[u8], value: &[u8]) {
+        let same = |watched: &String| watched.as_bytes().eq_ignore_ascii_case(name);
+        if let Some(number) = self.names.iter().position(same) {
+            let start = self.text.len();
+            self.text.extend_from_slice(value.trim_ascii());
+            self.fields.push((number, start..self.text.len()));
+        }
+    }
+
+    /// True if the last response has none of them.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Values of the name with this number, in the order of the response.
+    pub fn values(&self, number: usize) -> impl Iterator<Item = &[u8]> {
+        let meant = self.fields.iter().filter(move |(name, _)| *name == number);
+        meant.map(|(_, range)| &self.text[range.clone()])
+    }
+}
+
 /// One request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -136,6 +199,12 @@ pub enum ResponseEvent<'i> {
 /// Client side of one connection in some HTTP version. Typical requests allocate nothing.
 pub trait Http {
     fn new(os: Limits) -> Self;
+
+    /// Store these header fields of each response from now on.
+    fn watch(&mut self, fields: WatchedFields);
+
+    /// Watched header fields of the response whose status was the last event.
+    fn watched(&self) -> &WatchedFields;
 
     /// The complete encoding of a request, if it is identical on every connection.
     fn written(_: &Request<'_>) -> Option<Vec<u8>> {

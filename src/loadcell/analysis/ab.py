@@ -22,7 +22,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.trials import in_flight
+from loadcell.analysis.trials import SCENARIO, in_flight
 from loadcell.model.latency import Latency
 from loadcell.model.trial_record import OperationStats, Totals, TrialRecord
 
@@ -69,8 +69,8 @@ def of_record(record: TrialRecord) -> Ab | None:
     totals, window = record.totals, record.measure
     if totals is None or window is None or not window.duration_s:
         return None
-    if "first_byte" not in record.operations or totals.statuses is None:
-        return None
+    if "first_byte" not in record.operations or totals.statuses is None or record.unit == SCENARIO:
+        return None  # the transactions of scenarios are several requests
     counts = {"connect": 0, "receive": 0, "length": 0, "exceptions": 0}
     for error in record.errors:
         if not error.code.startswith(_STATUS):

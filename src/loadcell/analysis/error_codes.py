@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _LOADCELL_CODES = (
     "connection", "timeout", "protocol", "refused", "reset", "length", "body", "ports", "descriptors",
     "tls", "auth", "script", "open-block", "lost", "stale", "corrupt", "skipped",
+    "check-header", "check-json", "not-json", "extract-json", "extract-pattern", "extract-header", "unset",
+    "unsafe-value", "body-limit",
 )  # fmt: skip
 #: What other tools call the failures that they count.
 _TOOLS = (

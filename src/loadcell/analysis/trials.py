@@ -89,9 +89,15 @@ def carried_over_time(intervals: Frame) -> Frame:
 #: succeeded.
 TYPE, OUTCOME = "type", "outcome"
 
+#: The unit of workloads whose transactions are made of steps.
+SCENARIO = "scenario"
 #: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows
-#: one.
-_OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
+#: one. Of scenarios the steps are shown so.
+_OPERATIONS = {
+    "operation": (TYPE, "read", "write"),
+    "block": (TYPE, "read", "write", "other"),
+    SCENARIO: (TYPE, "read", "write"),
+}
 
 
 @dataclass(frozen=True)
@@ -364,7 +370,7 @@ def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
             ErrorCount(
                 code,
                 error_meaning(code, errors[0].meaning or ""),
-                errors[0].message or "",
+                "; ".join((errors[0].message or "", *errors[0].examples)),
                 transactions or sum(error.count for error in errors),
                 transactions,
                 _remedy(errors[0]),

@@ -71,6 +71,10 @@ _ONCE = ("content-type", "host", "user-agent")
     help="With --http2: requests in progress at once on each connection. Default: 1.",
 )  # fmt: skip
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
+@click.option(
+    "--socket", metavar="PATH", type=click.Path(),
+    help="Connect to this Unix socket; the host of URL is then only named in requests.",
+)  # fmt: skip
 @line_options
 def http(
     url: str,
@@ -83,6 +87,7 @@ def http(
     http2: bool,
     streams: int | None,
     insecure: bool,
+    socket: str | None,
     options: LineOptions,
 ) -> int:
     """Make load on the HTTP service at URL, and print what came of it.
@@ -106,6 +111,8 @@ def http(
     target: JsonObject = {"url": base}
     if insecure:
         target["tls"] = {"verify": False}
+    if socket is not None:
+        target["socket"] = str(Path(socket).expanduser().absolute())
     fields, secrets = _fields(headers)
     if login is not None:
         secrets.append(login)

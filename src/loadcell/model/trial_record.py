@@ -122,8 +122,8 @@ class Totals:
 class ErrorRecord:
     """Failures of one code: of transactions (`operation` is `transaction`) or of operations within them.
 
-    `meaning` explains the code in English; `advice` is a remedy in English and `advice_code` its message
-    code.
+    `message` is the first one, `examples` are the first others; `meaning` explains the code in English;
+    `advice` is a remedy in English and `advice_code` its message code.
     """
 
     code: str
@@ -134,6 +134,7 @@ class ErrorRecord:
     advice: Annotated[str | None, OMITTED] = None
     advice_code: Annotated[str | None, OMITTED] = None
     group: Annotated[str | None, OMITTED] = None
+    examples: Annotated[tuple[str, ...], OMITTED] = ()
 
 
 @dataclass(frozen=True, slots=True)

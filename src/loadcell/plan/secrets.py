@@ -29,9 +29,9 @@ VARIABLE_NOT_SET = MessageCode("plan.variable-not-set", name=str)
 _FORM = "${env:NAME}"
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
-#: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret
-#: there.
-_PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+#: What a workload fills in for itself (`/get?key=${key}`, `${users.password}`): a name without a colon is no
+#: reference to a secret there.
+_PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\}")
 _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
 _SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
@@ -178,7 +178,8 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
         where = ".".join(keys)
         text = scalar.text
         if is_secret_key(keys[-1]):
-            if scalar.value is not None and REFERENCE.sub("", text):
+            literal = REFERENCE.sub("", _PLACE.sub("", text) if _has_places(keys) else text)
+            if scalar.value is not None and literal:
                 yield Problem(scalar.mark, where, SECRET_WRITTEN(reference=_FORM))
                 continue
         elif holds_literal(text):

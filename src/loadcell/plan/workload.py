@@ -130,8 +130,8 @@ class Workload(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
-    #: what its throughput counts: transaction, request or operation
-    unit: ClassVar[str] = declare_unit("transaction")
+    #: what its throughput counts: transaction, request or operation; options may decide
+    unit: str = declare_unit("transaction")
     #: variants that can be named on a command line; None: it needs options
     variants: ClassVar[Variants | None] = None
     #: the module that makes its load in the worker, with the engine's contract (see

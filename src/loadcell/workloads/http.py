@@ -1,14 +1,12 @@
-"""HTTP requests: one kind or a mix of several, with parameters drawn for each."""
+"""HTTP requests: one kind, a mix of several with parameters drawn for each, or a scenario of steps."""
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -21,41 +19,54 @@ from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import HTTP, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, ForeignText, Message, MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.plan.workload import Workload, declare_unit
+from loadcell.workloads.http_requests import (
+    Auth,
+    BodyFile,
+    Check,
+    Method,
+    Name,
+    Text,
+    Variable,
+    lines_of,
+    text_of,
+)
+from loadcell.workloads.http_scenario import HTTP_DATA_ROWS, DataFile, Step
 
 if TYPE_CHECKING:
-    from loadcell.plan.model import Load
+    from loadcell.plan.model import Load, Resolved
 
 HTTP_UNUSED_PARAMETER = MessageCode("http.unused-parameter", "caution", place=str)
 HTTP_NEVER_SENT = MessageCode("http.never-sent", "caution")
 HTTP_STREAMS_WITH_RATE = MessageCode("http.streams-with-rate")
-HTTP_METHOD_CAPITALS = MessageCode("http.method-capitals", method=str)
 HTTP_PARAMETER_SOURCE = MessageCode("http.parameter-source")
 HTTP_PARAMETER_RANGE = MessageCode("http.parameter-range")
 HTTP_PARAMETER_THETA = MessageCode("http.parameter-theta")
 HTTP_MISPLACED = MessageCode("http.misplaced", key=str)
 HTTP_REQUEST_NAME = MessageCode("http.request-name", name=str)
-HTTP_FILE_NOT_UTF8 = MessageCode("http.file-not-utf8", path=str, byte=str)
-HTTP_FILE_EMPTY = MessageCode("http.file-empty", path=str)
-HTTP_FILE_TOO_LARGE = MessageCode("http.file-too-large", path=str, mebibytes=Count)
-HTTP_FILE_UNREADABLE = MessageCode("http.file-unreadable", path=str, reason=ForeignText)
+HTTP_STEPS_MISPLACED = MessageCode("http.steps-misplaced", key=str)
+HTTP_ONLY_WITH_STEPS = MessageCode("http.only-with-steps", key=str)
+HTTP_ONLY_ONCE = MessageCode("http.only-once")
+HTTP_NAME_TWICE = MessageCode("http.name-twice", name=str)
+HTTP_STOP_WITH_RATE = MessageCode("http.stop-with-rate")
+HTTP_STOP_IN_WARMUP = MessageCode("http.stop-in-warmup", "caution")
+HTTP_UNUSED_DATA = MessageCode("http.unused-data", "caution", place=str)
+HTTP_UNUSED_VARIABLE = MessageCode("http.unused-variable", "caution", place=str)
 HTTP_REFUSED = MessageCode("http.refused", problem=Message, remedy=Message)
 
 #: How long a request may take where the plan does not say: who waits longer has gone away.
 TIMEOUT = "5s"
-#: A file of values, or a body's, is kept in memory by every trial.
-_LARGEST_FILE = 64 << 20
 #: Operations of the workload's own: no request can have such a name.
 STAGES = ("connect", "first_byte")
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")]
-Text = str | int | float | bool
-_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
+#: What describes single requests, and what scenarios.
+_OF_REQUESTS = ("method", "path", "body", "check")
+_OF_SCENARIOS = ("data", "cookies", "after_failure", "body_limit")
+#: The unit of scenarios.
+SCENARIO = declare_unit("scenario")
 
 
 def _as_written(version: object) -> object:
@@ -64,28 +75,9 @@ def _as_written(version: object) -> object:
     return f"{version:g}" if number else version
 
 
-def _in_capitals(method: str) -> str:
-    """Names of methods are case-sensitive: servers answer `get` with 400 or 405. Raises SettingError."""
-    if method != method.upper() and method.upper() in _METHODS:
-        raise SettingError(HTTP_METHOD_CAPITALS(method=method.upper()))
-    return method
-
-
-Method = Annotated[str, Field(min_length=1), AfterValidator(_in_capitals)]
 Version = Annotated[
     Literal["1.1", "2"], BeforeValidator(_as_written, json_schema_input_type=Literal["1.1", "2"] | float)
 ]
-
-
-class Check(Options):
-    """Condition on a response's body for the request to succeed."""
-
-    contains: str | None = Field(default=None, min_length=1, description="This text is in it.")
-    equals: str | None = Field(default=None, description="It is this text.")
-    pattern: str | None = Field(
-        default=None, min_length=1, max_length=10_000, description="This regular expression is found in it."
-    )
-    size: int | None = Field(default=None, ge=0, description="Its size in bytes.")
 
 
 class Parameter(Options):
@@ -135,39 +127,15 @@ class Parameter(Options):
         if self.theta == 1:
             raise SettingError(HTTP_PARAMETER_THETA())
         if self.file is not None:
-            self._lines = _lines(Path((info.context or {}).get("directory") or Path()) / self.file)
+            self._lines = lines_of(Path((info.context or {}).get("directory") or Path()) / self.file)
         return self
 
     def section(self) -> JsonObject:
         """The section for the engine."""
         section = self.model_dump(exclude={"start", "values", "file"})
         if self.values is not None or self.file is not None:
-            section["values"] = [_text(value) for value in self.values or ()] or list(self._lines)
+            section["values"] = [text_of(value) for value in self.values or ()] or list(self._lines)
         return {"from": self.start, **section}
-
-
-class BodyFile(Options):
-    """A body that is kept in a file."""
-
-    file: str = Field(
-        min_length=1,
-        description="The file with it, relative to the plan: a text (UTF-8) with parameters, or bytes, which "
-        "are sent as they stand.",
-    )
-
-    _bytes: bytes = PrivateAttr(default=b"")
-
-    @model_validator(mode="after")
-    def _is_read(self, info: ValidationInfo) -> BodyFile:
-        self._bytes = _read(Path((info.context or {}).get("directory") or Path()) / self.file)
-        return self
-
-    def section(self) -> str | dict[str, str]:
-        """The section for the engine: a text to the last end of a line, or bytes."""
-        try:
-            return self._bytes.decode("utf-8")
-        except UnicodeDecodeError:
-            return {"base64": base64.b64encode(self._bytes).decode("ascii")}
 
 
 class Request(Options):
@@ -193,21 +161,24 @@ class Request(Options):
         description="What the body of its response must be: `contains`, `equals`, `pattern`, `size`.",
     )
 
-    def section(self, name: str) -> JsonObject:
+    def section(self, name: str, auth: Auth | None = None) -> JsonObject:
         """The section for the engine."""
+        if any(key.lower() == "authorization" for key in self.headers):
+            auth = None
         return {
             "name": name,
             "method": self.method,
             "path": self.path,
-            "headers": {key: _text(value) for key, value in self.headers.items()},
+            "headers": {key: text_of(value) for key, value in self.headers.items()},
             "body": self.body.section() if isinstance(self.body, BodyFile) else self.body,
             "share": self.share,
+            "auth": None if auth is None else auth.section(),
             "check": None if self.check is None else self.check.model_dump(mode="json"),
         }
 
 
 class HttpOptions(Options):
-    """One kind of request, or several by name under `requests`."""
+    """One kind of request, several by name under `requests`, or a scenario of `steps`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="http")
 
@@ -239,8 +210,39 @@ class HttpOptions(Options):
         min_length=1,
         description="Several kinds of requests by name, each with its `share`, instead of one.",
     )
+    steps: dict[Name, Step] | None = Field(
+        default=None,
+        min_length=1,
+        description="Requests of a scenario by name, which each client makes in this order, instead of one.",
+    )
+    data: dict[Variable, DataFile] = Field(
+        default_factory=dict,
+        description="CSV files with values for scenarios: `${users.name}` is the column `name` of the data "
+        "`users`.",
+    )
+    auth: Auth | None = Field(
+        default=None,
+        description="Credentials of every request: `{basic: {user: ..., password: ...}}` or `{bearer: ...}`; "
+        "secrets as `${env:NAME}`.",
+    )
+    cookies: Literal["client", "scenario", "none"] = Field(
+        default="client",
+        description="Cookies that scenarios get: each client's for the whole load, forgotten when a scenario "
+        "begins, or ignored.",
+    )
+    after_failure: Literal["stop", "continue"] = Field(
+        default="stop",
+        description="After a step that failed: end the scenario, or make its other steps. It has failed.",
+    )
+    body_limit: Size = Field(
+        default=Size(1 << 20),
+        ge=1,
+        le=1 << 30,
+        description="How long a body may be that values are read from.",
+    )
     parameters: dict[Variable, Parameter] = Field(
-        default_factory=dict, description="Values of `${name}`, drawn again for each request."
+        default_factory=dict,
+        description="Values of `${name}`, drawn again for each request, or for each scenario.",
     )
     keep_alive: bool = Field(
         default=True,
@@ -266,13 +268,27 @@ class HttpOptions(Options):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> HttpOptions:
+        written = self.model_fields_set
         if self.requests is not None:
-            misplaced = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
+            misplaced = [key for key in _OF_REQUESTS if key in written]
             if misplaced:
                 raise SettingError(HTTP_MISPLACED(key=misplaced[0]))
-            taken = [name for name in self.requests if name in (*STAGES, "transaction")]
-            if taken:
-                raise SettingError(HTTP_REQUEST_NAME(name=taken[0]))
+        taken = [name for name in (self.requests or self.steps or ()) if name in (*STAGES, "transaction")]
+        if taken:
+            raise SettingError(HTTP_REQUEST_NAME(name=taken[0]))
+        if self.steps is None:
+            misplaced = [key for key in _OF_SCENARIOS if key in written]
+            if misplaced:
+                raise SettingError(HTTP_ONLY_WITH_STEPS(key=misplaced[0]))
+        else:
+            misplaced = [key for key in (*_OF_REQUESTS, "requests") if key in written]
+            if misplaced:
+                raise SettingError(HTTP_STEPS_MISPLACED(key=misplaced[0]))
+            if all(step.once for step in self.steps.values()):
+                raise SettingError(HTTP_ONLY_ONCE())
+            twice = [name for name in self.data if name in self.parameters]
+            if twice:
+                raise SettingError(HTTP_NAME_TWICE(name=twice[0]))
         _checked(self.section())
         return self
 
@@ -291,39 +307,28 @@ class HttpOptions(Options):
         """The section for the engine."""
         return {
             "version": self.version,
-            "requests": [request.section(name) for name, request in self.kinds().items()],
+            "requests": [
+                request.section(name, self.auth)
+                for name, request in ({} if self.steps is not None else self.kinds()).items()
+            ],
             "parameters": {name: parameter.section() for name, parameter in self.parameters.items()},
             "keep_alive": self.keep_alive,
             "streams": self.streams,
             "success": [str(word) for word in self.success],
             "header_bytes": int(self.header_limit),
+            "scenario": self._scenario(),
         }
 
-
-def _text(value: Text) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _lines(path: Path) -> tuple[str, ...]:
-    """The lines of a file, without empty ones. Raises SettingError."""
-    try:
-        text = _read(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingError(HTTP_FILE_NOT_UTF8(path=path, byte=error.start)) from None
-    lines = tuple(line for line in text.splitlines() if line)
-    if not lines:
-        raise SettingError(HTTP_FILE_EMPTY(path=path))
-    return lines
-
-
-def _read(path: Path) -> bytes:
-    """All of a file, byte for byte. Raises SettingError."""
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise SettingError(HTTP_FILE_TOO_LARGE(path=path, mebibytes=_LARGEST_FILE >> 20))
-        return path.read_bytes()
-    except OSError as error:
-        raise SettingError(HTTP_FILE_UNREADABLE(path=path, reason=error.strerror)) from None
+    def _scenario(self) -> JsonObject | None:
+        if self.steps is None:
+            return None
+        return {
+            "steps": [step.section(name, self.headers, self.auth) for name, step in self.steps.items()],
+            "data": [data.section(name) for name, data in self.data.items()],
+            "cookies": self.cookies,
+            "after_failure": self.after_failure,
+            "body_bytes": int(self.body_limit),
+        }
 
 
 def _checked(section: JsonObject) -> None:
@@ -340,10 +345,15 @@ class Http(Workload[HttpOptions]):
     """Requests over each of the load's connections: one after the other, or with HTTP/2 several at once."""
 
     name = "http"
-    summary = "requests of HTTP: one kind or a mix, with parameters in URL, headers and body"
+    summary = "requests of HTTP: one kind, a mix or a scenario of steps, with parameters, data and checks"
     Options = HttpOptions
     needs = frozenset({HTTP})
-    unit: ClassVar[str] = declare_unit("request")
+    unit = declare_unit("request")
+
+    def __init__(self, options: HttpOptions) -> None:
+        super().__init__(options)
+        if options.steps is not None:
+            self.unit = SCENARIO
 
     @staticmethod
     def load_settings(options: HttpOptions) -> JsonObject:  # noqa: ARG004
@@ -361,13 +371,30 @@ class Http(Workload[HttpOptions]):
         return {"http": self.options.section()}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
-        if self.options.streams == 1 or load.rate is None:
+        options, misfits = self.options, []
+        if options.streams > 1 and load.rate is not None:
+            misfits.append(Misfit("workload.http.streams", HTTP_STREAMS_WITH_RATE()))
+        for name, data in options.data.items():
+            if data.order == "client" and data.rows < (load.clients or 0):
+                rows = HTTP_DATA_ROWS(path=data.file, rows=data.rows, clients=load.clients)
+                misfits.append(Misfit(f"workload.http.data.{name}.order", rows))
+            if data.at_end == "stop" and load.rate is not None:
+                misfits.append(Misfit(f"workload.http.data.{name}.at_end", HTTP_STOP_WITH_RATE()))
+        return misfits
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        if not settings.load.warmup:
             return []
-        return [Misfit("workload.http.streams", HTTP_STREAMS_WITH_RATE())]
+        return [
+            Advice(f"workload.http.data.{name}.at_end", HTTP_STOP_IN_WARMUP())
+            for name, data in self.options.data.items()
+            if data.at_end == "stop"
+        ]
 
     def advice(self) -> list[Advice]:
         options = self.options
-        used = json.dumps(options.section()["requests"])
+        section = options.section()
+        used = json.dumps([section["requests"], (section["scenario"] or {}).get("steps")])
         advice = [
             Advice(f"parameters.{name}", HTTP_UNUSED_PARAMETER(place=f"${{{name}}}"))
             for name in options.parameters
@@ -375,7 +402,17 @@ class Http(Workload[HttpOptions]):
         ]
         never = [name for name, request in (options.requests or {}).items() if request.share == 0]
         advice += [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
-        return advice
+        advice += [
+            Advice(f"data.{name}", HTTP_UNUSED_DATA(place=f"${{{name}.{data.columns[0]}}}"))
+            for name, data in options.data.items()
+            if f"${{{name}." not in used
+        ]
+        return advice + [
+            Advice(f"steps.{name}.extract.{variable}", HTTP_UNUSED_VARIABLE(place=f"${{{variable}}}"))
+            for name, step in (options.steps or {}).items()
+            for variable in step.extract
+            if f"${{{variable}}}" not in used
+        ]
 
 
 PART = Http

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -359,7 +359,7 @@ class Kv(Workload[KvOptions]):
     summary = "key-value operations: any mix of get, set, mget, scan ..., verified if wanted"
     Options = KvOptions
     needs = frozenset({RESP, STORE})
-    unit: ClassVar[str] = declare_unit("operation")
+    unit = declare_unit("operation")
 
     def __init__(self, options: KvOptions) -> None:
         super().__init__(options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -144,7 +144,7 @@ class Ycsb(Workload[YcsbOptions]):
     summary = "YCSB's core workloads A to F, from property files or keys of the plan"
     Options = YcsbOptions
     needs = frozenset({RESP, STORE, POSTGRES, MYSQL})
-    unit: ClassVar[str] = "operation"
+    unit = "operation"
 
     @staticmethod
     def load_settings(options: YcsbOptions) -> JsonObject:

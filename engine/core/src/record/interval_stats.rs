@@ -115,14 +115,29 @@ impl Received {
     }
 }
 
-/// Number of errors of one code on one operation, with the first message.
+/// Number of errors of one code on one operation, with the first message and the first others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorCount {
     pub code: String,
     pub operation: OpId,
     pub count: u64,
     pub message: String,
+    /// The first messages other than `message`, each once.
+    pub examples: Vec<String>,
 }
+
+impl ErrorCount {
+    fn add_example(&mut self, message: &str) {
+        let is_new =
+            |error: &Self| error.message != message && !error.examples.iter().any(|other| other == message);
+        if self.examples.len() < MAX_EXAMPLES && is_new(self) {
+            self.examples.push(message.into());
+        }
+    }
+}
+
+/// Most messages of one error besides the first.
+pub const MAX_EXAMPLES: usize = 2;
 
 /// Most distinct errors, so that a server with a new code for every error does not exhaust memory.
 const MAX_ERRORS: usize = 64;
@@ -132,11 +147,31 @@ const OTHER: &str = "other";
 pub fn count_error(errors: &mut Vec<ErrorCount>, operation: OpId, code: &str, message: &str, count: u64) {
     let full = errors.len() >= MAX_ERRORS;
     match errors.iter_mut().find(|error| error.operation == operation && error.code == code) {
-        Some(error) => error.count += count,
+        Some(error) => {
+            error.count += count;
+            error.add_example(message);
+        }
         None if full && code != OTHER => {
             count_error(errors, operation, OTHER, "errors of many more codes", count)
         }
-        None => errors.push(ErrorCount { code: code.into(), operation, count, message: message.into() }),
+        None => errors.push(ErrorCount {
+            code: code.into(),
+            operation,
+            count,
+            message: message.into(),
+            examples: Vec::new(),
+        }),
+    }
+}
+
+/// Adds counted errors with their examples.
+pub fn add_errors(errors: &mut Vec<ErrorCount>, more: &[ErrorCount]) {
+    for error in more {
+        count_error(errors, error.operation, &error.code, &error.message, error.count);
+        error
+            .examples
+            .iter()
+            .for_each(|example| count_error(errors, error.operation, &error.code, example, 0));
     }
 }
 
@@ -212,9 +247,7 @@ impl IntervalStats {
         for (stats, other) in self.operations.iter_mut().zip(&other.operations) {
             stats.merge(other);
         }
-        for error in &other.errors {
-            count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
-        }
+        add_errors(&mut self.errors, &other.errors);
         self.merge_all_but_operations(other);
     }
 
@@ -331,6 +364,13 @@ mod tests {
         count_error(&mut errors, OpId(1), "40001", "third", 1);
         assert_eq!(errors.len(), 2);
         assert_eq!((errors[0].count, errors[0].message.as_str()), (3, "first"));
+        for message in ["second", "first", "another", "one too many"] {
+            count_error(&mut errors, OpId(0), "40001", message, 0);
+        }
+        assert_eq!(errors[0].examples, ["second", "another"]);
+        let mut merged = Vec::new();
+        add_errors(&mut merged, &errors);
+        assert_eq!(merged, errors);
         for code in 0..1_000 {
             count_error(&mut errors, OpId(0), &format!("X{code:04}"), "noise", 1);
         }

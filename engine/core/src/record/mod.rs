@@ -13,8 +13,8 @@ mod window;
 
 pub use histogram::Histogram;
 pub use interval_stats::{
-    Backlog, Counts, ErrorCount, IntervalStats, LifetimeCounts, OperationStats, Queries, Received,
-    count_error,
+    Backlog, Counts, ErrorCount, IntervalStats, LifetimeCounts, MAX_EXAMPLES, OperationStats, Queries,
+    Received, add_errors, count_error,
 };
 pub use quota::{Quota, SharedBudget};
 pub use recorder::Recorder;

@@ -58,6 +58,11 @@ impl Quota {
         Self::Shared { budget, local_batch: 0 }
     }
 
+    /// No transactions.
+    pub fn ended() -> Self {
+        Self::shared(Arc::new(SharedBudget::new(0, 1)))
+    }
+
     pub fn per_client(transactions: u64, clients: usize, threads: u32) -> Self {
         Self::Each { remaining: vec![transactions; clients], threads }
     }

@@ -117,6 +117,12 @@ impl Recorder {
         self.quota = quota;
     }
 
+    /// Ends the load of this thread: no transaction starts any more.
+    #[cold]
+    pub fn end_quota(&mut self) {
+        self.quota = Quota::ended();
+    }
+
     /// Reserves up to `most` more transactions for the current client. Returns how many may start.
     #[inline]
     pub fn reserve(&mut self, most: u64) -> u64 {

@@ -170,7 +170,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 next = next.min(self.expire_requests(index, now, timeout));
                 continue;
             }
-            let limit = client.started_at.saturating_add(timeout);
+            let since = client.session.timed_since().unwrap_or(client.started_at);
+            let limit = since.saturating_add(timeout);
             if limit <= now {
                 self.on_loss(index, now, Loss::unanswered(timeout));
             } else {

@@ -122,10 +122,11 @@ impl<P: Pacer> ThreadState<P> {
         self.pacer.begin(&Window { begin: self.admit_from, ..window }, &mut self.recorder);
     }
 
-    /// Reports of a bounded load, once each, that the warm-up has drained and that the quota is exhausted.
+    /// Reports of a bounded load, once each, that the warm-up has drained and that the quota is exhausted;
+    /// the latter also of a load whose sessions have ended it.
     #[inline]
     pub fn report_bounds(&mut self, now: Nanos) {
-        if self.bounds.is_none() {
+        if self.bounds.is_none() && !self.recorder.is_exhausted() {
             return;
         }
         if self.window.start == Nanos::MAX {

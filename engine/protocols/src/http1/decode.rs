@@ -17,7 +17,7 @@
 
 use memchr::memchr;
 
-use crate::http::{Limits, ResponseEvent};
+use crate::http::{Limits, ResponseEvent, WatchedFields};
 use loadcell_core::error::Failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Decoder {
     /// Bytes of header fields received, and of the body.
     fields: usize,
     body: u64,
+    /// Watched fields of the last header that was parsed; they are those of `cached`, too, if it has one.
+    pub watched: WatchedFields,
 }
 
 impl Decoder {
@@ -91,12 +93,14 @@ impl Decoder {
             begun: false,
             fields: 0,
             body: 0,
+            watched: WatchedFields::default(),
         }
     }
 
     /// Reset for a new connection.
     pub fn reset(&mut self) {
-        *self = Self::new(self.os);
+        let watched = std::mem::take(&mut self.watched);
+        *self = Self { watched, ..Self::new(self.os) };
     }
 
     /// Expect the response to a request. `bodiless`: the request was HEAD, whose response declares a body but
@@ -194,6 +198,7 @@ impl Decoder {
         }
         let digit = |digit: u8| u16::from(digit - b'0');
         self.head.status = 100 * digit(a) + 10 * digit(b) + digit(c);
+        self.watched.begin();
         self.head.again = minor == b'1';
         Ok(())
     }
@@ -209,6 +214,7 @@ impl Decoder {
             return Err(malformed(format!("{} is no header field", quoted(line))));
         };
         let name = &line[..colon];
+        self.watched.take(name, &line[colon + 1..]);
         match name.len() {
             0 => Err(malformed(format!("{} is a header field without a name", quoted(line)))),
             10 if name.eq_ignore_ascii_case(b"connection") => {
@@ -250,6 +256,7 @@ impl Decoder {
         self.state = match head.status {
             101 => return Err(malformed("it changed to another protocol, which nobody asked for".into())),
             100..200 => {
+                self.cached.bytes.clear(); // Its watched fields are overwritten.
                 self.expect(self.bodiless);
                 return Ok(ResponseEvent::Part);
             }

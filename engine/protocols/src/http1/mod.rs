@@ -7,7 +7,7 @@ mod tests;
 pub use decode::Decoder;
 
 use crate::digits;
-use crate::http::{Http, Limits, Request, ResponseEvent};
+use crate::http::{Http, Limits, Request, ResponseEvent, WatchedFields};
 use loadcell_core::error::Failure;
 
 /// Protocol state of one connection.
@@ -18,6 +18,14 @@ pub struct Http1 {
 impl Http for Http1 {
     fn new(os: Limits) -> Self {
         Self { decoder: Decoder::new(os) }
+    }
+
+    fn watch(&mut self, fields: WatchedFields) {
+        self.decoder.watched = fields;
+    }
+
+    fn watched(&self) -> &WatchedFields {
+        &self.decoder.watched
     }
 
     fn written(request: &Request<'_>) -> Option<Vec<u8>> {

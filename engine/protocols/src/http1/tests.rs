@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::Http1;
-use crate::http::{Fields, Http, Limits, Request, ResponseEvent, Version};
+use crate::http::{Fields, Http, Limits, Request, ResponseEvent, Version, WatchedFields};
 use loadcell_core::error::Failure;
 
 const FEW: Limits = Limits { header_bytes: 4096 };
@@ -301,4 +301,30 @@ proptest! {
             prop_assert_eq!((&response.body, response.again, response.unconsumed), (&body, Some(true), 0));
         }
     }
+}
+
+#[test]
+fn watched_fields_are_those_of_the_last_response() {
+    let fields = Fields::new(Version::One, "http", "h", Vec::new(), false);
+    let get = Request { method: "GET", target: b"/", fields: &fields, body: None, written: None };
+    let mut http = Http1::new(FEW);
+    http.watch(WatchedFields::new(["set-cookie".to_string(), "x".to_string()].into()));
+    http.opened(&mut Vec::new());
+    let mut watched = |response: &str, piece: usize| {
+        http.request(&get, &mut Vec::new());
+        feed(&mut http, response.as_bytes(), piece).unwrap();
+        let values = |number| http.watched().values(number).map(String::from_utf8_lossy).collect::<Vec<_>>();
+        (values(0).join("|"), values(1).join("|"), http.watched().is_empty())
+    };
+    let cookies =
+        "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX:  y \r\nset-cookie:b=2\r\nContent-Length: 0\r\n\r\n";
+    let expected = ("a=1|b=2".to_string(), "y".to_string(), false);
+    for piece in [1000, 1000, 7, 1000] {
+        assert_eq!(watched(cookies, piece), expected, "also of a header that is recognized");
+    }
+    let interim = format!("HTTP/1.1 103 Early Hints\r\nX: early\r\n\r\n{cookies}");
+    assert_eq!(watched(&interim, 1000), expected);
+    assert_eq!(watched(&interim, 1000), expected);
+    let none = "HTTP/1.1 200 OK\r\nCookie: a\r\nXy: z\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(watched(none, 1000), (String::new(), String::new(), true));
 }

@@ -9,7 +9,7 @@ use super::settings::{self, FIRST_WINDOW, FRAME_SIZE, Settings};
 use super::stream::Stream;
 use super::streams::Streams;
 use crate::Malformed;
-use crate::http::{Http, Limits, Request, ResponseEvent};
+use crate::http::{Http, Limits, Request, ResponseEvent, WatchedFields};
 use loadcell_core::error::Failure;
 
 /// Connection preface of the client (section 3.4), sent before its settings.
@@ -45,6 +45,7 @@ pub struct Http2 {
     block: Vec<u8>,
     continued: Option<HeaderBlock>,
     data: Option<PartialData>,
+    watched: WatchedFields,
 }
 
 /// A header block whose CONTINUATION frames are still arriving.
@@ -93,11 +94,21 @@ impl Http for Http2 {
             block: Vec::new(),
             continued: None,
             data: None,
+            watched: WatchedFields::default(),
         }
     }
 
+    fn watch(&mut self, fields: WatchedFields) {
+        self.watched = fields;
+    }
+
+    fn watched(&self) -> &WatchedFields {
+        &self.watched
+    }
+
     fn opened(&mut self, out: &mut Vec<u8>) {
-        *self = Self::new(self.os);
+        let watched = std::mem::take(&mut self.watched);
+        *self = Self { watched, ..Self::new(self.os) };
         out.extend_from_slice(PREFACE);
         let longest = u32::try_from(self.os.header_bytes).unwrap_or(u32::MAX);
         let mine = [
@@ -133,7 +144,7 @@ impl Http for Http2 {
             frame::HEADERS => self.headers(frame, payload)?,
             frame::CONTINUATION => self.continuation(frame, payload)?,
             frame::SETTINGS => self.settings(frame, payload, out)?,
-            frame::PING => ping(frame, payload, out)?,
+            frame::PING => frame::answer_ping(frame, payload, out)?,
             frame::WINDOW_UPDATE => self.window_update(frame, payload, out)?,
             frame::RST_STREAM => self.reset(frame, payload, out)?,
             frame::GOAWAY => self.go_away(frame, payload)?,
@@ -290,7 +301,7 @@ impl Http2 {
             return Ok(ResponseEvent::Nothing);
         };
         let stream = self.streams.at(index);
-        let mut fields = Fields::default();
+        let (mut fields, watched) = (Fields::default(), &mut self.watched);
         if stream.answered {
             fields = Fields::trailing();
             if !end {
@@ -298,7 +309,13 @@ impl Http2 {
                 return Err(Code::PROTOCOL_ERROR.because(finding).into());
             }
         }
-        self.decoder.decode(block, |name, value| fields.take(name, value))?;
+        if !stream.answered {
+            watched.begin();
+        }
+        self.decoder.decode(block, |name, value| {
+            watched.take(name, value);
+            fields.take(name, value)
+        })?;
         let status = stream.headed(&fields, end)?;
         self.about = stream.tag;
         if stream.ended {
@@ -475,14 +492,4 @@ impl Http2 {
         }
         Ok(if self.streams.is_empty() { ResponseEvent::Leaving } else { ResponseEvent::Nothing })
     }
-}
-
-#[cold]
-fn ping<'i>(frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<ResponseEvent<'i>, Failure> {
-    of_the_connection(frame)?;
-    let opaque = payload.try_into().map_err(|_| wrong_size(frame))?;
-    if !frame.has(frame::ACK) {
-        frame::pong(out, opaque);
-    }
-    Ok(ResponseEvent::Nothing)
 }

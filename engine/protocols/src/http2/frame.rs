@@ -1,6 +1,9 @@
 //! Frame headers (RFC 9113, sections 4.1 and 6), and the frames that a client sends.
 
 use super::code::Code;
+use super::findings::{of_the_connection, wrong_size};
+use crate::http::ResponseEvent;
+use loadcell_core::error::Failure;
 
 /// Length of a frame header in bytes.
 pub const HEAD: usize = 9;
@@ -110,6 +113,21 @@ pub fn settings(out: &mut Vec<u8>, settings: &[(u16, u32)]) {
 
 pub fn settings_received(out: &mut Vec<u8>) {
     head(out, 0, SETTINGS, ACK, 0);
+}
+
+/// Answers a PING frame, unless it is an answer itself.
+#[cold]
+pub fn answer_ping<'i>(
+    frame: Frame,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<ResponseEvent<'i>, Failure> {
+    of_the_connection(frame)?;
+    let opaque = payload.try_into().map_err(|_| wrong_size(frame))?;
+    if !frame.has(ACK) {
+        pong(out, opaque);
+    }
+    Ok(ResponseEvent::Nothing)
 }
 
 pub fn pong(out: &mut Vec<u8>, opaque: [u8; 8]) {

@@ -6,6 +6,7 @@
 //! | `Unsent` | a connection |
 //! | `Waiting` | the first byte of the response |
 //! | `Reading` | the rest of the response |
+//! | `Pausing` | the end of a think time between two requests of a scenario |
 
 use super::check::Body;
 use super::client::{Client, Made};
@@ -16,7 +17,7 @@ use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_core::session::Context;
 
 /// Limit of refusals, after which a request fails: a server that always goes away makes no progress.
-const MOST_REFUSALS: u32 = 5;
+pub const MOST_REFUSALS: u32 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -24,6 +25,7 @@ pub enum State {
     Unsent,
     Waiting,
     Reading,
+    Pausing,
 }
 
 /// Ids of the operations besides the transaction, starting with the request kinds if there are several.

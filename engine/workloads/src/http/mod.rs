@@ -3,20 +3,25 @@
 mod check;
 mod client;
 mod exchange;
+mod head;
+mod json_path;
 mod options;
 mod parameter;
 mod pattern;
+mod scenario;
 mod session;
 #[cfg(test)]
 mod session_http2_tests;
 #[cfg(test)]
 mod session_tests;
+mod single;
 mod streams;
 #[cfg(test)]
 mod streams_tests;
 mod template;
 
-pub use options::version;
+pub use options::{Shape, shape};
+pub use scenario::ScenarioSessions;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -28,6 +33,7 @@ use self::client::{Client, Made};
 use self::exchange::Operations;
 use self::options::Plan;
 use self::session::HttpSession;
+use self::single::SingleRequests;
 use self::streams::{FEWER, StreamsSession};
 use loadcell_core::error::SpecError;
 use loadcell_core::record::{Kind, OpId, Operation};
@@ -86,6 +92,9 @@ impl<H: Http> Sessions<H> {
 pub fn check(section: &Value) -> Result<Value, SpecError> {
     let nowhere = json!({"protocol": "http", "sslmode": "disable", "connect_timeout_ns": 0});
     let nowhere = serde_json::from_value(nowhere).expect("a target needs no more");
+    if let (_, Shape::Scenario) = shape(section)? {
+        return Ok(json!({"operations": scenario::check(section, &nowhere)?}));
+    }
     let (operations, _) = counted(&Plan::read(section, &nowhere)?);
     Ok(json!({"operations": operations.iter().map(|operation| operation.name).collect::<Vec<_>>()}))
 }
@@ -108,14 +117,14 @@ fn counted(plan: &Plan) -> (Vec<Operation>, Operations) {
 }
 
 impl<H: Http> SessionFactory for Sessions<H> {
-    type Session = HttpSession<H>;
+    type Session = HttpSession<H, SingleRequests>;
 
     fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
     fn session(&self, client: u32) -> Self::Session {
-        HttpSession::new(self.client(client), self.numbers)
+        HttpSession::new(SingleRequests::new(self.client(client), self.numbers))
     }
 }
 

@@ -7,8 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check::{self, Check, Statuses};
+use super::head::{AuthOptions, Channel, FieldValue, Head, HeadOptions};
 use super::parameter::{self, Parameter};
-use super::template::Template;
+use super::scenario;
+use super::template::{Encoding, Template};
 use loadcell_core::error::SpecError;
 use loadcell_core::spec;
 use loadcell_core::target::{SslMode, Target};
@@ -26,6 +28,8 @@ pub struct Options {
     pub streams: u32,
     pub success: Vec<String>,
     pub header_bytes: usize,
+    /// Steps of a scenario, instead of `requests`.
+    pub scenario: Option<scenario::Options>,
 }
 
 /// Requests of one kind.
@@ -37,6 +41,7 @@ pub struct RequestOptions {
     /// Path and query.
     pub path: String,
     pub headers: BTreeMap<String, String>,
+    pub auth: Option<AuthOptions>,
     pub body: Option<BodyOptions>,
     pub share: f64,
     pub check: Option<check::Options>,
@@ -72,7 +77,7 @@ pub struct Kind {
     pub target: Template,
     pub fields: Fields,
     /// Header fields that vary: their index in `fields`, and their templates.
-    pub changing: Vec<(usize, Template)>,
+    pub changing: Vec<(usize, FieldValue)>,
     pub body: Option<Template>,
     /// The parameters in its templates, each once.
     pub parameters: Vec<usize>,
@@ -81,20 +86,32 @@ pub struct Kind {
     pub written: Option<Vec<u8>>,
 }
 
-/// Header fields that the protocol sets itself.
-const RESERVED: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
-
-/// Further fields that are forbidden in HTTP/2 (RFC 9113, 8.2.2).
-const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
-
-fn refused(code: &'static str, arguments: Value) -> SpecError {
+pub fn refused(code: &'static str, arguments: Value) -> SpecError {
     SpecError::new(code, "workload.http", arguments)
 }
 
-/// HTTP version of `section`, and its number of concurrent requests per connection.
-pub fn version(section: &Value) -> Result<(Version, u32), SpecError> {
-    let options: Options = spec::section("workload.http", section)?;
-    Ok((options.version, options.streams))
+/// Shape of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One after the other on a connection.
+    Sequential,
+    /// Several at once on a connection.
+    Streams,
+    /// As steps of a scenario.
+    Scenario,
+}
+
+/// HTTP version of `section`, and the shape of its load.
+pub fn shape(section: &Value) -> Result<(Version, Shape), SpecError> {
+    // Only what is asked for is read: data of scenarios may be large.
+    let missing = || SpecError::value("workload.http.version", section.get("version"));
+    let version = section.get("version").and_then(|version| Version::deserialize(version).ok());
+    let shape = match (section.get("scenario"), section.get("streams").and_then(Value::as_u64)) {
+        (Some(Value::Object(_)), _) => Shape::Scenario,
+        (_, Some(2..)) => Shape::Streams,
+        _ => Shape::Sequential,
+    };
+    Ok((version.ok_or_else(missing)?, shape))
 }
 
 /// Check the number of concurrent requests per connection.
@@ -161,68 +178,29 @@ impl Kind {
         target: &Target,
         all: &Options,
     ) -> Result<Self, SpecError> {
-        let RequestOptions { name, method, path, headers, body, check, .. } = options;
+        let RequestOptions { name, method, path, headers, auth, body, check, .. } = options;
         let template = |text: &str| {
             Template::read(text, |wanted| names.iter().position(|name| *name == wanted))
                 .map_err(|missing| refused("engine.spec.no-parameter", json!({"parameter": missing})))
         };
-        let token = |text: &str| !text.is_empty() && text.bytes().all(is_token);
-        if !token(method) {
-            return Err(refused("engine.spec.method", json!({"method": method})));
-        }
-        if !(path.starts_with('/') || path == "*" || path.starts_with("${"))
-            || path.bytes().any(|byte| byte <= b' ' || byte == 127)
-        {
-            return Err(refused("engine.spec.path", json!({"request_path": path})));
-        }
-        let mut authority = authority(target);
-        let mut list: Vec<(String, Vec<u8>)> = Vec::new();
-        let mut changing = Vec::new();
-        for (name, value) in headers {
-            let lower = name.to_ascii_lowercase();
-            if !token(name) || value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-                return Err(refused("engine.spec.header", json!({"header": name})));
-            }
-            if all.version == Version::Two && OF_HTTP_1.contains(&lower.as_str()) {
-                return Err(refused("engine.spec.header-http2", json!({"header": name})));
-            }
-            if RESERVED.contains(&lower.as_str()) {
-                return Err(refused("engine.spec.header-own", json!({"header": name})));
-            }
-            if lower == "host" {
-                authority.clone_from(value);
-                continue;
-            }
-            let text = template(value)?;
-            if !text.is_fixed() {
-                changing.push((list.len(), text));
-            }
-            list.push((lower, value.clone().into_bytes()));
-        }
-        for (name, value) in [("user-agent", "loadcell"), ("accept", "*/*")] {
-            if !list.iter().any(|(parameter, _)| parameter == name) {
-                list.push((name.into(), value.into()));
-            }
-        }
-        let scheme = if target.sslmode == SslMode::Disable { "http" } else { "https" };
+        let head = HeadOptions { method, path, headers, auth: auth.as_ref(), content_type: None };
+        let channel = Channel { version: all.version, keep_alive: all.keep_alive, target };
+        let head = Head::read(&head, channel, Encoding::Raw, |text, _| template(text))?;
         let body = body.as_ref().map(|body| match body {
             BodyOptions::Text(text) => template(text),
-            BodyOptions::Bytes { base64 } => BASE64_STANDARD
-                .decode(base64)
-                .map(Template::fixed)
-                .map_err(|error| refused("engine.spec.base64", json!({"said": error.to_string()}))),
+            BodyOptions::Bytes { base64 } => decoded(base64).map(Template::fixed),
         });
-        let (target, body) = (template(path)?, body.transpose()?);
-        let mut parameters: Vec<usize> = target.parameters().collect();
-        parameters.extend(changing.iter().flat_map(|(_, text): &(usize, Template)| text.parameters()));
+        let body = body.transpose()?;
+        let mut parameters: Vec<usize> = head.templates().flat_map(Template::parameters).collect();
         parameters.extend(body.iter().flat_map(Template::parameters));
         parameters.sort_unstable();
         parameters.dedup();
+        let Head { method, target, fields, changing } = head;
         Ok(Self {
             name: name.clone(),
-            method: method.clone(),
+            method,
             target,
-            fields: Fields::new(all.version, scheme, &authority, list, !all.keep_alive),
+            fields,
             changing,
             body,
             parameters,
@@ -232,16 +210,11 @@ impl Kind {
     }
 }
 
-/// Value of `Host`: without the port if it is the default of the scheme (RFC 9110, 4.2).
-fn authority(target: &Target) -> String {
-    let host = target.host.as_deref().unwrap_or("localhost");
-    let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
-    let parameter = if target.sslmode == SslMode::Disable { 80 } else { 443 };
-    if target.port() == parameter { host } else { format!("{host}:{}", target.port()) }
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+/// Bytes of a body that is no text.
+pub fn decoded(base64: &str) -> Result<Vec<u8>, SpecError> {
+    let wrong =
+        |error: base64::DecodeError| refused("engine.spec.base64", json!({"said": error.to_string()}));
+    BASE64_STANDARD.decode(base64).map_err(wrong)
 }
 
 #[cfg(test)]
@@ -300,14 +273,6 @@ mod tests {
                 .contains(r#"no-parameter workload.http {"parameter":"x"}"#)
         );
         assert!(read(json!({"base64": "?"})).unwrap_err().to_string().contains("spec.base64"));
-    }
-
-    #[test]
-    fn default_port_is_omitted() {
-        let of = |text: &str| authority(&target(text));
-        assert_eq!(of(r#"{"protocol":"http","host":"a","port":443}"#), "a");
-        assert_eq!(of(r#"{"protocol":"http","host":"a","port":80,"sslmode":"disable"}"#), "a");
-        assert_eq!(of(r#"{"protocol":"http","host":"::1","port":81,"sslmode":"disable"}"#), "[::1]:81");
     }
 
     #[test]

@@ -4,18 +4,85 @@
 //! replaced when the next request starts, within its response time. A request that the server refused to
 //! process, as after GOAWAY, is repeated on another connection, also within its response time.
 
-use super::client::Client;
-use super::exchange::{Exchange, Operations, State};
+use super::exchange::{Operations, State};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
-use loadcell_protocols::http::{Http, ResponseEvent};
+use loadcell_protocols::http::{Http, Limits, Request, ResponseEvent, WatchedFields};
 
-pub struct HttpSession<H> {
+/// Next step of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// Send the request that has been made.
+    Send,
+    /// Go on at this instant.
+    Pause(Nanos),
+    /// The transaction is over.
+    Over,
+}
+
+/// Requests of a session, one after the other, and the recording of their responses.
+pub trait Work {
+    fn os(&self) -> Limits;
+    fn tls(&self) -> bool;
+    fn keep_alive(&self) -> bool;
+    fn operations(&self) -> Operations;
+    fn state(&self) -> State;
+
+    /// The request that has been made.
+    fn request(&self) -> Request<'_>;
+
+    /// Start the next transaction, whose intended start is `intended`.
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos) -> NextStep;
+
+    /// The pause is over.
+    fn after_pause(&mut self, _cx: &mut Context<'_>, _at: Nanos) -> NextStep {
+        NextStep::Over
+    }
+
+    /// End of the pause.
+    fn due(&self) -> Nanos {
+        0
+    }
+
+    /// As in `Session`.
+    fn timed_since(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Think time before the next transaction.
+    fn think_time(&mut self) -> Nanos {
+        0
+    }
+
+    /// The request has been sent.
+    fn sent(&mut self, cx: &mut Context<'_>, at: Nanos);
+
+    /// Part of the response has arrived.
+    fn on_response(&mut self, cx: &mut Context<'_>, at: Nanos);
+
+    fn on_status(&mut self, status: u16, fields: &WatchedFields, at: Nanos);
+
+    /// A piece of the response's body.
+    fn piece(&mut self, piece: &[u8]);
+
+    /// The response is complete.
+    fn done(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep;
+
+    /// The request failed; the connection remains usable.
+    fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> NextStep;
+
+    /// The connection is lost, and the transaction with it.
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure);
+
+    /// The server has not processed the request. True if it is to be repeated; false once the limit is
+    /// reached.
+    fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> bool;
+}
+
+pub struct HttpSession<H, W> {
     http: H,
-    client: Client,
-    operations: Operations,
-    exchange: Exchange,
+    work: W,
     /// The connection can carry a request.
     usable: bool,
     /// Start of the connect for the current request.
@@ -26,46 +93,56 @@ pub struct HttpSession<H> {
     why: Option<Failure>,
 }
 
-impl<H: Http> HttpSession<H> {
-    pub fn new(client: Client, operations: Operations) -> Self {
-        Self {
-            http: H::new(client.plan.os),
-            operations,
-            exchange: Exchange::new(&client.plan, operations),
-            client,
-            usable: false,
-            connecting: 0,
-            ended: None,
-            why: None,
-        }
+impl<H: Http, W: Work> HttpSession<H, W> {
+    pub fn new(work: W) -> Self {
+        Self { http: H::new(work.os()), work, usable: false, connecting: 0, ended: None, why: None }
+    }
+
+    /// Pass these header fields of responses to the work.
+    pub fn watch(&mut self, fields: WatchedFields) {
+        self.http.watch(fields);
     }
 
     #[inline]
     fn send(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
-        self.http.request(&self.exchange.made.request(&self.client.plan, self.exchange.kind), out);
-        self.exchange.sent(cx, at);
+        self.http.request(&self.work.request(), out);
+        self.work.sent(cx, at);
+    }
+
+    /// Do what comes next.
+    #[inline]
+    fn act(&mut self, cx: &mut Context<'_>, next: NextStep, at: Nanos, out: &mut Vec<u8>) -> NextAction {
+        match next {
+            NextStep::Send if self.usable && self.work.keep_alive() => {
+                self.send(cx, at, out);
+                NextAction::Reply
+            }
+            NextStep::Send => self.connect(cx, at),
+            NextStep::Pause(until) => NextAction::Pause(until),
+            NextStep::Over => NextAction::Idle,
+        }
     }
 
     fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextAction {
         self.usable = false;
         self.connecting = at;
-        cx.recorder.start(self.operations.connect, at);
+        cx.recorder.start(self.work.operations().connect, at);
         NextAction::Connect
     }
 
     /// The server has not processed the request: repeat it on another connection, up to the limit.
     #[cold]
     fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> Result<NextAction, Failure> {
-        if !self.exchange.refused(cx, at) {
+        if !self.work.refused(cx, at) {
             self.http.closed()?;
         }
         Ok(self.connect(cx, at))
     }
 }
 
-impl<H: Http> Session for HttpSession<H> {
+impl<H: Http, W: Work> Session for HttpSession<H, W> {
     fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
-        if self.client.plan.tls { NextAction::StartTls } else { self.secured(&[], out) }
+        if self.work.tls() { NextAction::StartTls } else { self.secured(&[], out) }
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
@@ -87,19 +164,19 @@ impl<H: Http> Session for HttpSession<H> {
             consumed += size;
             match event {
                 ResponseEvent::Nothing => {}
-                ResponseEvent::Part => self.exchange.on_response(cx, at),
+                ResponseEvent::Part => self.work.on_response(cx, at),
                 ResponseEvent::Refused => return Ok(Step { consumed, action: self.refused(cx, at)? }),
                 ResponseEvent::Leaving => match &mut self.ended {
                     Some(again) => *again = false,
                     None => self.usable = false,
                 },
                 ResponseEvent::Status(status) => {
-                    self.exchange.on_response(cx, at);
-                    self.exchange.status = status;
+                    self.work.on_response(cx, at);
+                    self.work.on_status(status, self.http.watched(), at);
                 }
                 ResponseEvent::Body(piece) => {
-                    self.exchange.on_response(cx, at);
-                    self.exchange.piece(&self.client.plan, piece);
+                    self.work.on_response(cx, at);
+                    self.work.piece(piece);
                 }
                 ResponseEvent::Reset(code) => (self.ended, reset) = (Some(true), Some(code)),
                 ResponseEvent::End { again } => self.ended = Some(again),
@@ -109,11 +186,11 @@ impl<H: Http> Session for HttpSession<H> {
         let action = match self.ended.take() {
             Some(again) => {
                 self.usable = again;
-                match reset {
-                    None => self.exchange.done(cx, &self.client.plan, at),
-                    Some(code) => self.exchange.failed(cx, at, &code.reset()),
-                }
-                NextAction::Idle
+                let next = match reset {
+                    None => self.work.done(cx, at),
+                    Some(code) => self.work.failed(cx, at, &code.reset()),
+                };
+                self.act(cx, next, at, out)
             }
             None => NextAction::Reply,
         };
@@ -122,27 +199,39 @@ impl<H: Http> Session for HttpSession<H> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
-        debug_assert_eq!(self.exchange.state, State::Over, "one request at a time");
-        self.exchange.begin(cx, &mut self.client, intended, at);
-        if self.usable && self.client.plan.keep_alive {
-            self.send(cx, at, out);
-            return NextAction::Reply;
-        }
-        self.connect(cx, at)
+        debug_assert_eq!(self.work.state(), State::Over, "one transaction at a time");
+        let next = self.work.begin(cx, intended, at);
+        self.act(cx, next, at, out)
     }
 
     fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> NextAction {
-        cx.recorder.succeed(self.operations.connect, self.connecting, self.connecting, at);
+        if self.work.state() == State::Pausing {
+            let next = self.work.after_pause(cx, at);
+            return self.act(cx, next, at, out);
+        }
+        cx.recorder.succeed(self.work.operations().connect, self.connecting, self.connecting, at);
         self.send(cx, at, out);
         NextAction::Reply
     }
 
-    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<NextAction> {
+    fn think_time(&mut self, _: Nanos) -> Nanos {
+        self.work.think_time()
+    }
+
+    fn timed_since(&self) -> Option<Nanos> {
+        self.work.timed_since()
+    }
+
+    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Option<NextAction> {
         self.usable = false;
+        if self.work.state() == State::Pausing {
+            // The timer of the pause belongs to the connection.
+            return Some(NextAction::Pause(self.work.due()));
+        }
         match self.http.closed() {
             Ok(()) => {
-                self.exchange.done(cx, &self.client.plan, at);
-                Some(NextAction::Idle)
+                let next = self.work.done(cx, at);
+                Some(self.act(cx, next, at, out))
             }
             Err(why) => {
                 self.why = Some(why);
@@ -160,14 +249,14 @@ impl<H: Http> Session for HttpSession<H> {
         let why = protocol_failure.as_ref().unwrap_or(why);
         self.usable = false;
         self.ended = None;
-        let was = self.exchange.state;
+        let was = self.work.state();
         if was == State::Over {
             return Reconnect::OnDemand;
         }
         if was == State::Unsent {
-            cx.recorder.fail_without_error(self.operations.connect, self.connecting, at);
+            cx.recorder.fail_without_error(self.work.operations().connect, self.connecting, at);
         }
-        self.exchange.failed(cx, at, why);
+        self.work.lost(cx, at, why);
         // If connects fail, they are retried with back-off.
         if was == State::Unsent { Reconnect::Later } else { Reconnect::OnDemand }
     }

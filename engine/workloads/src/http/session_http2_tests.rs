@@ -8,6 +8,7 @@ use super::client::Client;
 use super::exchange::Operations;
 use super::options::Plan;
 use super::session::HttpSession;
+use super::single::SingleRequests;
 use loadcell_core::error::Failure;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session};
@@ -29,7 +30,7 @@ const GOES_AWAY: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0";
 const LEAVES: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0";
 
 struct Harness {
-    session: HttpSession<Http2>,
+    session: HttpSession<Http2, SingleRequests>,
     recorder: Recorder,
     out: Vec<u8>,
     at: u64,
@@ -45,7 +46,7 @@ impl Harness {
             "parameters": {"key": {"from": 10, "to": 99, "distribution": "sequential"}},
         });
         let plan = Plan::of(&section, &loadcell_testing::read("target", target).unwrap()).unwrap();
-        let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
+        let session = HttpSession::new(SingleRequests::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS));
         let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
         harness.connect();
         harness

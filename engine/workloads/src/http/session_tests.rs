@@ -8,6 +8,7 @@ use super::client::Client;
 use super::exchange::Operations;
 use super::options::Plan;
 use super::session::HttpSession;
+use super::single::SingleRequests;
 use loadcell_core::error::Failure;
 use loadcell_core::record::{Counts, Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session};
@@ -24,7 +25,7 @@ const NUMBERS: Operations = Operations { first_kind: Some(1), connect: OpId(3), 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 struct Harness {
-    session: HttpSession<Http1>,
+    session: HttpSession<Http1, SingleRequests>,
     recorder: Recorder,
     out: Vec<u8>,
     at: u64,
@@ -34,7 +35,7 @@ impl Harness {
     fn of(section: Value) -> Self {
         let target = r#"{"protocol":"http","host":"h","port":80,"sslmode":"disable"}"#;
         let plan = Plan::of(&section, &loadcell_testing::read("target", target).unwrap()).unwrap();
-        let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
+        let session = HttpSession::new(SingleRequests::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS));
         let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
         assert_eq!(harness.session.opened(&mut harness.out), NextAction::Idle);
         harness
@@ -220,7 +221,7 @@ fn lost_request_fails_in_its_stage() {
 
 #[test]
 fn os_errors_have_codes() {
-    let error_code = |errno| <HttpSession<Http1> as Session>::error_code(errno);
+    let error_code = |errno| <HttpSession<Http1, SingleRequests> as Session>::error_code(errno);
     assert_eq!(error_code(libc::ECONNREFUSED), Some("refused"));
     assert_eq!((error_code(libc::ECONNRESET), error_code(libc::EPIPE)), (Some("reset"), Some("reset")));
     assert_eq!(error_code(libc::EHOSTUNREACH), None);

@@ -1,5 +1,61 @@
 //! Text with placeholders: `/random_get?key=${key}`.
 
+/// How a value is written at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// As it is.
+    Raw,
+    /// Percent-encoded, except unreserved characters (RFC 3986, 2.3).
+    Url,
+    /// As forms are (`application/x-www-form-urlencoded`).
+    Form,
+    /// Within a JSON string.
+    Json,
+}
+
+impl Encoding {
+    /// Append a value.
+    #[inline]
+    pub fn write(self, value: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Raw => out.extend_from_slice(value),
+            Self::Url => percent(value, out, |byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+            }),
+            Self::Form => percent(value, out, |byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'*' | b' ')
+            }),
+            Self::Json => json(value, out),
+        }
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
+
+/// Append a value with all bytes encoded except the `literal` ones; a literal space is a plus sign.
+fn percent(value: &[u8], out: &mut Vec<u8>, literal: impl Fn(u8) -> bool) {
+    for &byte in value {
+        match byte {
+            b' ' if literal(b' ') => out.push(b'+'),
+            _ if literal(byte) => out.push(byte),
+            _ => out.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+        }
+    }
+}
+
+fn json(value: &[u8], out: &mut Vec<u8>) {
+    for &byte in value {
+        match byte {
+            b'"' | b'\\' => out.extend([b'\\', byte]),
+            0..32 => {
+                out.extend_from_slice(b"\\u00");
+                out.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
 /// Literals and placeholders in sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
@@ -10,13 +66,22 @@ pub struct Template {
 enum Part {
     Text(Vec<u8>),
     /// Parameter with this index.
-    Parameter(usize),
+    Parameter(usize, Encoding),
 }
 
 impl Template {
     /// Parse a template. `number` maps a name to the index of its parameter. A `$` without a placeholder is
     /// literal. Fails with the name of an unknown parameter.
     pub fn read(text: &str, number: impl Fn(&str) -> Option<usize>) -> Result<Self, String> {
+        Self::encoded(text, Encoding::Raw, number)
+    }
+
+    /// The same with values in this encoding.
+    pub fn encoded(
+        text: &str,
+        encoding: Encoding,
+        number: impl Fn(&str) -> Option<usize>,
+    ) -> Result<Self, String> {
         let mut template = Self::default();
         let mut remaining = text;
         while let Some(at) = remaining.find('$') {
@@ -25,7 +90,7 @@ impl Template {
             match name(placeholder) {
                 Some(name) => {
                     let number = number(name).ok_or_else(|| name.to_string())?;
-                    template.parts.push(Part::Parameter(number));
+                    template.parts.push(Part::Parameter(number, encoding));
                     remaining = &placeholder[name.len() + 3..];
                 }
                 None => {
@@ -44,11 +109,56 @@ impl Template {
     }
 
     fn text(&mut self, text: &str) {
+        self.push(text.as_bytes());
+    }
+
+    /// Append literal bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         match self.parts.last_mut() {
-            Some(Part::Text(last)) => last.extend_from_slice(text.as_bytes()),
-            _ if text.is_empty() => {}
-            _ => self.parts.push(Part::Text(text.as_bytes().to_vec())),
+            Some(Part::Text(last)) => last.extend_from_slice(bytes),
+            _ if bytes.is_empty() => {}
+            _ => self.parts.push(Part::Text(bytes.to_vec())),
         }
+    }
+
+    /// Append another template, with its literals in this encoding.
+    pub fn append(&mut self, other: Self, encoding: Encoding) {
+        for part in other.parts {
+            match part {
+                Part::Text(text) => {
+                    let mut encoded = Vec::new();
+                    encoding.write(&text, &mut encoded);
+                    self.push(&encoded);
+                }
+                place @ Part::Parameter(..) => self.parts.push(place),
+            }
+        }
+    }
+
+    /// True if a literal contains these bytes.
+    pub fn contains(&self, bytes: &[u8]) -> bool {
+        let has =
+            |part: &Part| matches!(part, Part::Text(text) if memchr::memmem::find(text, bytes).is_some());
+        self.parts.iter().any(has)
+    }
+
+    /// Replace the encoding of a placeholder at the very start. Returns true if there is one.
+    pub fn start_raw(&mut self) -> bool {
+        match self.parts.first_mut() {
+            Some(Part::Parameter(_, encoding)) => {
+                *encoding = Encoding::Raw;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Indexes of the parameters that are written as they are.
+    pub fn raw_parameters(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Parameter(number, Encoding::Raw) => Some(*number),
+            _ => None,
+        })
     }
 
     /// True if it has no placeholders.
@@ -59,7 +169,7 @@ impl Template {
     /// Indexes of its parameters.
     pub fn parameters(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Parameter(number) => Some(*number),
+            Part::Parameter(number, _) => Some(*number),
             Part::Text(_) => None,
         })
     }
@@ -70,16 +180,16 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
-                Part::Parameter(number) => out.extend_from_slice(value(*number)),
+                Part::Parameter(number, encoding) => encoding.write(value(*number), out),
             }
         }
     }
 }
 
-/// The name in `${name}` at the start of `text`.
+/// The name in `${name}` or `${data.column}` at the start of `text`.
 fn name(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix("${")?.split_once('}')?;
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
     (!name.is_empty() && name.bytes().all(good)).then_some(name)
 }
 
@@ -111,6 +221,31 @@ mod tests {
             assert_eq!(written(text), text);
         }
         assert_eq!(written("$${key}"), "$7");
+    }
+
+    #[test]
+    fn values_are_encoded_for_their_place() {
+        let encoded = |encoding: Encoding, value: &str| {
+            let mut out = Vec::new();
+            Template::encoded("<${key}>", encoding, number).unwrap().write(&mut out, |_| value.as_bytes());
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(encoded(Encoding::Raw, "a b/\""), "<a b/\">");
+        assert_eq!(encoded(Encoding::Url, "a b/\u{e9}?~+"), "<a%20b%2F%C3%A9%3F~%2B>");
+        assert_eq!(encoded(Encoding::Form, "a b&c=*~"), "<a+b%26c%3D*%7E>");
+        assert_eq!(encoded(Encoding::Json, "a\"\\\n\u{e9}"), "<a\\\"\\\\\\u000A\u{e9}>");
+    }
+
+    #[test]
+    fn parts_are_joined() {
+        let (mut joined, mut out) = (Template::default(), Vec::new());
+        joined.append(Template::encoded("a b=${key}", Encoding::Form, number).unwrap(), Encoding::Form);
+        joined.push(b"&");
+        joined.write(&mut out, |_| b"1 2");
+        assert_eq!(out, b"a+b%3D1+2&");
+        let mut path = Template::encoded("${key}/${size}", Encoding::Url, number).unwrap();
+        assert!(path.start_raw() && !joined.start_raw());
+        assert_eq!(path.raw_parameters().collect::<Vec<_>>(), [0]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loadcell.analysis.groups import FIGURES, OfGroup, over
 from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.analysis.trials import OfType
+from loadcell.analysis.trials import SCENARIO, OfType
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table, without_empty
 from loadcell.report.context import ReportContext
@@ -140,6 +140,7 @@ def by_type(context: ReportContext) -> Table | None:
         return None
     factors = factor_columns(context)
     failed = any(stats.failed for _, stats in tables)  # that nothing did is in the by_type above
+    steps = texts.unit == SCENARIO
     rows = [_type_row(treatment, stats, factors, failed, context) for treatment, stats in tables]
     types = dict.fromkeys(stats.name for treatment in treatments for stats in treatment.types)
     notes = [
@@ -151,16 +152,17 @@ def by_type(context: ReportContext) -> Table | None:
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
         *([] if factors else [Column(texts("column.treatment"))]),
-        Column(texts("column.type"), code=True),
-        Column(texts("column.transactions"), figure=True),
-        Column(texts("column.share"), figure=True),
+        Column(texts("column.step" if steps else "column.type"), code=True),
+        Column(texts("column.requests" if steps else "column.transactions"), figure=True),
+        *([] if steps else [Column(texts("column.share"), figure=True)]),
         Column(texts("column.per-second"), figure=True),
         *(
             Column(latency_title(key, context), figure=True, spare=True) for key in FIGURES
         ),  # not every tool tells a deviation
         *([Column(texts("column.errors"), figure=True)] if failed else []),
     ]
-    return Table("table-types", texts("table.types"), *without_empty(columns, rows), " ".join(notes))
+    title = texts("table.steps" if steps else "table.types")
+    return Table("table-types", title, *without_empty(columns, rows), " ".join(notes))
 
 
 def _type_row(
@@ -183,7 +185,7 @@ def _type_row(
         *treatment_cells(treatment, factors),
         Cell(type_stats.name),
         figure(type_stats.succeeded, numbers.whole),
-        figure(type_stats.share, numbers.share),
+        *([] if context.texts.unit == SCENARIO else [figure(type_stats.share, numbers.share)]),
         figure(type_stats.throughput.median, numbers.rate),
         *(figure(type_stats.response[key].median, context.texts.time) for key in FIGURES),
         *([errors] if failed else []),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import OPERATION, Treatment
-from loadcell.analysis.trials import STATUSES, lack
+from loadcell.analysis.trials import SCENARIO, STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Section, Table, without_empty
@@ -18,7 +18,7 @@ _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
 #: Response times of the result table: the mean only where nothing tells the median.
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
-_QUERIES = {OPERATION: "column.calls-per-s"}
+_QUERIES = {OPERATION: "column.calls-per-s", SCENARIO: "column.requests-per-s"}
 #: More metrics of the workload than this have a separate table: the columns would not fit on the page.
 MOST_METRICS = 4
 #: Values that differ by less are equal.

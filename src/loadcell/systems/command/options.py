@@ -100,6 +100,12 @@ class CommandOptions(Options):
         min_length=1,
         description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`.",
     )
+    socket: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Path of a Unix socket that it listens on, such as `{work}/server.sock`; the url's host "
+        "is then only named in requests.",
+    )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
     directory: str | None = Field(
         default=None,
@@ -164,6 +170,7 @@ class CommandOptions(Options):
 
     @model_validator(mode="after")
     def _is_consistent(self, info: ValidationInfo) -> CommandOptions:
+        Address.of(self.url.replace(PORT, "1"), self.socket)
         self.tls.check(self.url)
         self._directory = Path((info.context or {}).get("directory") or Path())
         return self

@@ -254,7 +254,11 @@ class Command(Target[CommandOptions]):
     @property
     def address(self) -> Address:
         """Where it listens."""
-        return Address.of(self.options.url.replace(PORT, str(self._port or 1)))
+        socket = self.options.socket
+        return Address.of(
+            self.options.url.replace(PORT, str(self._port or 1)),
+            None if socket is None else self._filled(socket),
+        )
 
     def endpoint(self) -> ServerEndpoint:
         return self.address.endpoint(self.options.tls)

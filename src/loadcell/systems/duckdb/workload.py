@@ -72,7 +72,7 @@ class Duckdb(Workload[DuckdbOptions]):
     summary = "a composite of queries on DuckDB: a SELECT DISTINCT, 50 UPDATEs, a page of a list"
     Options = DuckdbOptions
     needs = frozenset({DUCKDB})
-    unit: ClassVar[str] = declare_unit("composite")
+    unit = declare_unit("composite")
     made_by: ClassVar[str | None] = "loadcell.systems.duckdb.load"
     #: a part that finds other rows than there are fails with the code `corrupt`
     verifies_values = True

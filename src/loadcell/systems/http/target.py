@@ -36,6 +36,7 @@ SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
 HTTP_NO_DATA = MessageCode("http.no-data")
 SERVICE_TLS_WITHOUT_HTTPS = MessageCode("service.tls-without-https")
 SERVICE_CA_UNVERIFIED = MessageCode("service.ca-unverified")
+SERVICE_SOCKET_TLS = MessageCode("service.socket-tls")
 SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
 SERVICE_URL_KIND = MessageCode("service.url-kind", url=str)
 SERVICE_URL_LOGIN = MessageCode("service.url-login", header=str)
@@ -75,14 +76,15 @@ class TlsOptions(Options):
 
 @dataclass(frozen=True)
 class Address:
-    """Host and port of a url."""
+    """Host and port of a url, or the path of a Unix socket, whose requests are for that host."""
 
     host: str
     port: int
     tls: bool
+    socket: str | None = None
 
     @staticmethod
-    def of(url: str) -> Address:
+    def of(url: str, socket: str | None = None) -> Address:
         """Read a url without a path. Raises ValueError."""
         try:
             parts = urlsplit(url)
@@ -95,15 +97,20 @@ class Address:
             raise SettingError(SERVICE_URL_LOGIN(header='headers: {Authorization: "${env:NAME}"}'))
         if parts.path not in ("", "/") or parts.query or parts.fragment:
             raise SettingError(SERVICE_URL_PATH(path=repr(url.split(parts.netloc, 1)[1])))
-        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], parts.scheme == "https")
+        tls = parts.scheme == "https"
+        if tls and socket is not None:
+            raise SettingError(SERVICE_SOCKET_TLS())
+        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], tls, socket)
 
     def __str__(self) -> str:
+        if self.socket is not None:
+            return self.socket
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def endpoint(self, tls: TlsOptions) -> ServerEndpoint:
         """The endpoint of a load."""
         if not self.tls:
-            return ServerEndpoint("http", self.host, self.port, sslmode="disable")
+            return ServerEndpoint("http", self.host, self.port, self.socket, sslmode="disable")
         return ServerEndpoint(
             "http",
             self.host,
@@ -116,7 +123,7 @@ class Address:
     def knock(self, limit_s: float) -> None:
         """Raises TargetError where nobody takes a connection, or none can be begun."""
         try:
-            socket.create_connection((self.host, self.port), timeout=limit_s).close()
+            connect(self, limit_s).close()
         except socket.gaierror as error:
             raise TargetError(SERVICE_HOST(host=repr(self.host), said=error.strerror)) from error
         except TimeoutError as error:
@@ -138,12 +145,26 @@ class Address:
     @property
     def here(self) -> bool:
         """True if it is an address of this machine alone."""
-        if self.host == "localhost":
+        if self.socket is not None or self.host == "localhost":
             return True
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def connect(address: Address, limit_s: float) -> socket.socket:
+    """A connection. Raises OSError."""
+    if address.socket is None:
+        return socket.create_connection((address.host, address.port), timeout=limit_s)
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(limit_s)
+        connection.connect(address.socket)
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def _ascii(host: str) -> str:
@@ -167,17 +188,20 @@ def listeners(address: Address) -> list[int]:
     if not address.here:
         return []
     try:
-        connections = psutil.net_connections(kind="tcp")
+        connections = psutil.net_connections(kind="tcp" if address.socket is None else "unix")
     except (psutil.Error, OSError):
         return []
-    pids = {
-        connection.pid
-        for connection in connections
-        if connection.status == psutil.CONN_LISTEN
-        and connection.laddr
-        and connection.laddr.port == address.port
-        and connection.pid
-    }
+    if address.socket is not None:
+        pids = {other.pid for other in connections if str(other.laddr) == address.socket and other.pid}
+    else:
+        pids = {
+            connection.pid
+            for connection in connections
+            if connection.status == psutil.CONN_LISTEN
+            and connection.laddr
+            and connection.laddr.port == address.port
+            and connection.pid
+        }
     return sorted(pid for pid in pids if _parent(pid) not in pids)
 
 
@@ -202,6 +226,11 @@ class HttpOptions(Options):
         description="Scheme, host and port: `http://shop.example:8080` or `https://shop.example`. Paths "
         "belong to the workload.",
     )
+    socket: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Path of a Unix socket to connect to; the url's host is then only named in requests.",
+    )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
 
     @field_validator("url")
@@ -212,6 +241,7 @@ class HttpOptions(Options):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> HttpOptions:
+        Address.of(self.url, self.socket)
         self.tls.check(self.url)
         return self
 
@@ -235,7 +265,7 @@ class Http(Target[HttpOptions]):
 
     def __init__(self, options: HttpOptions, context: TargetContext) -> None:
         super().__init__(options, context)
-        self._address = Address.of(options.url)
+        self._address = Address.of(options.url, options.socket)
 
     @classmethod
     def started(cls, options: HttpOptions) -> bool:  # noqa: ARG003
@@ -261,7 +291,9 @@ class Http(Target[HttpOptions]):
 def _software(address: Address) -> str | None:
     """The server software, by a HEAD of its root."""
     connection: http.client.HTTPConnection
-    if address.tls:
+    if address.socket is not None:
+        connection = http.client.HTTPConnection(address.host, address.port)
+    elif address.tls:
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(
@@ -270,6 +302,8 @@ def _software(address: Address) -> str | None:
     else:
         connection = http.client.HTTPConnection(address.host, address.port, timeout=_ASK_LIMIT_S)
     try:
+        if address.socket is not None:
+            connection.sock = connect(address, _ASK_LIMIT_S)
         connection.request("HEAD", "/")
         return connection.getresponse().getheader("Server")
     except (OSError, http.client.HTTPException, ValueError):
