@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord, PlanRecord
     from loadcell.plan.model import Load
     from loadcell.plan.workload import StatementText
+    from loadcell.systems.shared.packages import Package
 
 TARGET_NOT_UP = MessageCode("target.not-up")
 TARGET_NO_SQL = MessageCode("target.no-sql", target=str)
@@ -251,6 +252,11 @@ class Target(ABC, Generic[Opts]):
         of an option.
         """
         yield from data_misfits(getattr(options, "data", None), cls.name)
+
+    @classmethod
+    def packages(cls, options: Opts) -> tuple[Package, ...]:  # noqa: ARG003
+        """Packages of programs that `up` needs in the cache with these options: a run fetches them first."""
+        return ()
 
     @abstractmethod
     def up(self) -> None:
