@@ -31,6 +31,10 @@ CROWDED = 0.02
 Scale = Literal["linear", "geometric", "ordered"]
 
 
+#: End of the keys whose levels are names even where they look like numbers: version 12 is no multiple of 11.
+_VERSION = ".version"
+
+
 @dataclass(frozen=True)
 class Axis:
     """One factor: its key and short name, how it scales, and its levels in order.
@@ -70,7 +74,7 @@ def axis(key: str, name: str, levels: Sequence[str], values: Sequence[Any]) -> A
     """The axis of one factor from its levels (in the plan's order) and their values."""
     at: dict[str, float] = {}
     for level, value in zip(levels, values, strict=True):
-        number = _number(level, value)
+        number = None if key.endswith(_VERSION) else _number(level, value)
         if number is None:
             return Axis(key, name, "ordered", tuple(levels), {})
         at[level] = number

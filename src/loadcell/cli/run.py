@@ -35,6 +35,7 @@ from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
+from loadcell.systems.base import TargetError
 
 if TYPE_CHECKING:
     from loadcell.execution.runner import Ended
@@ -129,7 +130,7 @@ def run(
     except resumption.PlanChangedError as error:
         lines = "".join(f"\n  {language.written(difference)}" for difference in error.differences[:20])
         raise click.ClickException(language.written(messages.CALL_PLAN_CHANGED(differences=lines))) from None
-    except layout.StoreError as error:
+    except (layout.StoreError, TargetError) as error:
         language.show(error)
         return 3 if runner.begun else 2
     return _results(ended, lang, write_report, as_json)

@@ -208,6 +208,9 @@ class Progress:
         self.write = write
         self._noted: set[str] = set()
 
+    def fetching(self, message: Message) -> None:
+        """A package of a server is fetched, before the run begins."""
+
     def run_began(self, course: Course) -> None:
         """The run begins."""
 
@@ -273,6 +276,9 @@ class LineProgress(Progress):
     def __init__(self, stream: TextIO | None = None, write: Writer = in_english) -> None:
         super().__init__(stream, write)
         self._forecast: Forecast | None = None
+
+    def fetching(self, message: Message) -> None:
+        self.say(self.write(message))
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)

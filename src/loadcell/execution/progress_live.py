@@ -25,7 +25,7 @@ from loadcell.execution.progress import (
     rate,
     unscored,
 )
-from loadcell.model.message import Count, MessageCode
+from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.terminal import Terminal
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.problems import Writer, in_english
@@ -77,6 +77,9 @@ class LiveProgress(Progress):
             get_renderable=self._render,
             transient=True,
         )
+
+    def fetching(self, message: Message) -> None:
+        self.say(_safe(self.write(message)))
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)

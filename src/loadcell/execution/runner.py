@@ -24,7 +24,7 @@ from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
 from loadcell.execution.outcome import exit_status, should_abort, verdicts
 from loadcell.execution.progress import Course, Progress
-from loadcell.execution.target_pool import TargetPool
+from loadcell.execution.target_pool import TargetPool, fetch_packages
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import (
     PlannedTrials,
@@ -109,7 +109,10 @@ class Runner:
         return self.standing is not None
 
     def run(self) -> Ended:
-        """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
+        """Run to the end.
+
+        Raises StoreError (the directory cannot be written), resume.PlanChangedError, TargetError (a server's
+        package cannot be fetched).
 
         A KeyboardInterrupt before the first trial has a note on the remains of the run; from then on
         it ends in order.
@@ -136,6 +139,7 @@ class Runner:
         if stored is not None:
             planned = replace(run, trials=stored.run.trials) if search else run
             resume.compare(stored.run, anonymous_run(planned) if stored.run.anonymous else planned)
+        fetch_packages(self.parts.targets, self.plan.treatments, self.progress.fetching)
         path = self._path(stored)
         self.resumed_by = resumed_by = (run if stored is None else stored.run).resumed_by
         writer = RunWriter(path, self.secrets.redact, resumed_by=resumed_by)

@@ -5,19 +5,49 @@ are needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message, MessageCode
+from loadcell.model.message import Message, MessageCode, Seconds
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.model import Resolved
+from loadcell.plan.treatment import Treatment
 from loadcell.systems.base import Target, TargetContext
+from loadcell.systems.shared.packages import Package
 
 TARGET_RESTARTED = MessageCode("target.restarted", "info")
 
+PACKAGE_FETCHING = MessageCode("progress.fetching", "info", number=str, package=str, total=str)
+PACKAGE_FETCHED = MessageCode("progress.fetched", "info", duration_s=Seconds, package=str)
+
 Event = Callable[[JsonObject], None]
+
+
+def fetch_packages(
+    parts: Mapping[str, type[Any]], treatments: Iterable[Treatment], report: Callable[[Message], None]
+) -> None:
+    """Fetch the packages that the targets of these treatments need and that are not in the cache.
+
+    Raises TargetError.
+    """
+    wanted: dict[Path, Package] = {}
+    asked: set[int] = set()
+    for treatment in treatments:
+        options = treatment.resolved.target
+        if id(options) in asked or not hasattr(parts[treatment.resolved.target_name], "packages"):
+            continue
+        asked.add(id(options))
+        for package in parts[treatment.resolved.target_name].packages(options):
+            if not package.ready:
+                wanted[package.directory] = package
+    for number, package in enumerate(wanted.values(), 1):
+        report(PACKAGE_FETCHING(package=package.label, number=str(number), total=str(len(wanted))))
+        began = time.monotonic()
+        package.fetch()
+        report(PACKAGE_FETCHED(package=package.label, duration_s=time.monotonic() - began))
 
 
 class TargetPool:

@@ -55,11 +55,13 @@ class Part(Protocol):
 class Advice:
     """A remark about a plan that is valid but will not do what its author hopes.
 
-    `path` is the dotted path of the setting in the plan.
+    `path` is the dotted path of the setting in the plan. Of several treatments' remarks on one path the last
+    is shown; those with different `subject` are all shown.
     """
 
     path: str
     message: Message
+    subject: str = ""
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,14 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
 
     The last, because levels mostly rise: a remark on 160 clients covers one on 105.
     """
-    by_path: dict[str, list[tuple[Treatment, Advice]]] = {}
+    by_path: dict[tuple[str, str], list[tuple[Treatment, Advice]]] = {}
     every = plan.treatments
     step = max(1, len(every) // _ASKED_AT_MOST)
     for treatment in [*every[:-1:step], *every[-1:]]:
         for advice in _advice(treatment, parts):
-            by_path.setdefault(advice.path, []).append((treatment, advice))
+            by_path.setdefault((advice.path, advice.subject), []).append((treatment, advice))
     listed = []
-    for path, remarks_of_path in by_path.items():
+    for (path, _), remarks_of_path in by_path.items():
         treatment, advice = remarks_of_path[-1]
         names = {treatment.id for treatment, _ in remarks_of_path}
         listed.append(Remark(path, advice.message, treatment.id, len(names) - 1))

@@ -41,8 +41,8 @@ FIELD = Labels("field", (
 TARGET_FACT = Labels("fact", (
     "server", "product", "version", "compatible_with", "version_number", "version_comment", "library",
     "software", "mode", "role",
-    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "run_as",
-    "size_bytes", "files_on_disk",
+    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "package",
+    "run_as", "size_bytes", "files_on_disk",
     "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
     "data.memory", "data.image.memory",
     "database", "database.name", "database.encoding", "database.collation", "database.ctype",

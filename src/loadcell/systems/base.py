@@ -24,6 +24,7 @@ from loadcell.plan.parts import Advice, Misfit, Options
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord
     from loadcell.plan.model import Load
+    from loadcell.systems.shared.packages import Package
 
 TARGET_NOT_UP = MessageCode("target.not-up")
 TARGET_NO_SQL = MessageCode("target.no-sql", target=str)
@@ -244,6 +245,11 @@ class Target(ABC, Generic[Opts]):
         of an option.
         """
         yield from data_misfits(getattr(options, "data", None), cls.name)
+
+    @classmethod
+    def packages(cls, options: Opts) -> tuple[Package, ...]:  # noqa: ARG003
+        """Packages of programs that `up` needs in the cache with these options: a run fetches them first."""
+        return ()
 
     @abstractmethod
     def up(self) -> None:

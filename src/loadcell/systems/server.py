@@ -17,7 +17,7 @@ from loadcell.linux import disks
 from loadcell.linux import process as supervision
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
-from loadcell.plan.parts import Advice
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.base import (
     TARGET_NOT_UP,
     DataSet,
@@ -30,11 +30,12 @@ from loadcell.systems.base import (
     TargetError,
     TargetFacts,
 )
-from loadcell.systems.server_options import ManagedOrExternalOptions, Setting
+from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, VersionedOptions
 from loadcell.systems.shared.account import SocketDirectory, environment, free_port
 from loadcell.systems.shared.data_sets import DataSets, Prepared, RunLock
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
+from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
 
 if TYPE_CHECKING:
@@ -100,12 +101,16 @@ class DatabaseFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerFacts(TargetFacts):
-    """Facts of a server: `host` of an external one; program, user and way of connecting of a managed one."""
+    """Facts of a server: `host` of an external one; program, user and way of connecting of a managed one.
+
+    `package` is where the programs are from, and its checksum, if that is a package.
+    """
 
     host: Annotated[str | None, OMITTED] = None
     connect: Annotated[str | None, OMITTED] = None
     tls: bool = False
     binaries: Annotated[str | None, OMITTED] = None
+    package: Annotated[str | None, OMITTED] = None
     run_as: Annotated[str | None, OMITTED] = None
     database: Annotated[DatabaseFacts | None, OMITTED] = None
     data: JsonObject | None = None
@@ -252,6 +257,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
     #: codes of reasons why a connection failed although the server answered, or could not be asked
     answered_codes: ClassVar[tuple[str, ...]]
+    #: packages of its programs; None: there are none
+    repository: ClassVar[Repository | None] = None
 
     def __init__(self, options: OptionsT, context: TargetContext) -> None:
         super().__init__(options, context)
@@ -286,6 +293,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @abstractmethod
     def _facts(self) -> tuple[ServerFacts, Path | None]:
         """Facts as read back, and the data directory of an external server, if it is readable here."""
+
+    @staticmethod
+    def check_programs(options: Any) -> None:
+        """Check that the programs that the options name are there and run. Raises TargetError."""
 
     @staticmethod
     @abstractmethod
@@ -413,8 +424,26 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         return (Role("server", tuple(pids)),) if pids else ()
 
     @classmethod
+    def misfits(cls, options: OptionsT) -> Iterator[Misfit]:
+        yield from super().misfits(options)
+        if cls.repository is not None and isinstance(options, VersionedOptions) and not options.external:
+            yield from cls.repository.misfits(options, cls.check_programs)
+
+    @classmethod
+    def packages(cls, options: OptionsT) -> tuple[Package, ...]:
+        if cls.repository is None or not isinstance(options, VersionedOptions) or options.external:
+            return ()
+        package = cls.repository.package(options)
+        return () if package is None else (package,)
+
+    @classmethod
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:
-        return [] if options.external else cls.remarks(options, load)
+        if options.external:
+            return []
+        advice = cls.remarks(options, load)
+        if cls.repository is not None and isinstance(options, VersionedOptions):
+            advice += cls.repository.remarks(options)
+        return advice
 
     # -- addresses
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import psutil
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice, Options
@@ -23,6 +23,24 @@ OPTION_NOT_RECONFIGURED = MessageCode("option.not-reconfigured")
 OPTION_NOT_STARTED = MessageCode("option.not-started", option=str)
 OPTION_EXTERNAL_ONLY = MessageCode("option.external-only", option=str)
 OPTION_NO_LOCATION = MessageCode("option.no-location", example=str, option=str)
+
+OPTION_EMBEDDED_BINARIES = MessageCode("option.embedded-binaries")
+OPTION_TWO_BINARIES = MessageCode("option.two-binaries")
+OPTION_OLD_VERSION = MessageCode("option.old-version", oldest=str, version=str)
+OPTION_VERSION = MessageCode("option.version", version=str)
+
+_VERSION = re.compile(r"[1-9]\d{0,3}(\.\d{1,4}){0,2}")
+
+
+def _checked_version(value: Any) -> Any:
+    """A version as a number or a text. In YAML `17.10` is a number, and equal to 17.1."""
+    if isinstance(value, bool) or not isinstance(value, int | str) or not _VERSION.fullmatch(str(value)):
+        raise SettingError(OPTION_VERSION(version=str(value)))
+    return value
+
+
+#: A version of a server: `16`, or `"16.9.0"`.
+Version = Annotated[int | str, BeforeValidator(_checked_version)]
 
 #: A value as the plan gives it.
 Setting = str | int | float | bool
@@ -161,3 +179,31 @@ class ManagedOrExternalOptions(Options):
         if self.keep_data and self.server != "external":
             check_retained(self.data)
         return self
+
+
+class VersionedOptions(ManagedOrExternalOptions):
+    """Options of servers whose programs are packages, too; a system describes them."""
+
+    #: the oldest version that loadcell supports
+    oldest: ClassVar[tuple[int, ...]]
+
+    version: Version | None = None
+    binary: str | None = None
+    binaries: str | None = None
+
+    @field_validator("binaries", check_fields=False)
+    @classmethod
+    def _names_one_server(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("server") == "embedded":
+            raise SettingError(OPTION_EMBEDDED_BINARIES())
+        if value is not None and info.data.get("binary") is not None:
+            raise SettingError(OPTION_TWO_BINARIES())
+        return value
+
+    @field_validator("version")
+    @classmethod
+    def _version_is_supported(cls, value: int | str | None) -> int | str | None:
+        numbers = tuple(int(part) for part in str(value).split(".")) if value is not None else ()
+        if numbers[: len(cls.oldest)] < cls.oldest[: len(numbers)]:
+            raise SettingError(OPTION_OLD_VERSION(version=str(value), oldest=".".join(map(str, cls.oldest))))
+        return value

@@ -26,7 +26,10 @@ from loadcell.systems.mysql.target import Mysql
         ({"settings": {"sort_buffer_size": 1, "sort-buffer-size": 2}}, "given twice"),
         ({"settings": {"sql_mode": "a\nb"}}, "more than one line"),
         ({"keep_data": True}, "needs `data`"),
-        ({"server": "embedded"}, "'local' or 'external'"),
+        ({"server": "nosuch"}, "'embedded', 'local' or 'external'"),
+        ({"server": "embedded", "version": 10.11}, "`10.11` is not a version"),
+        ({"server": "embedded", "version": "10.4"}, "version 10.4 is too old"),
+        ({"server": "embedded", "binaries": "/usr/sbin"}, "use `binary`"),
     ],
 )
 def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], message: str) -> None:

@@ -113,9 +113,9 @@ def test_programs_where_only_root_can_go_are_copied_once(
     (another_directory / "closed").chmod(0o700)
     cache = another_directory / "cache"
     cache.mkdir(mode=0o755)
-    monkeypatch.setattr(binaries, "_cache", lambda: cache)
+    monkeypatch.setattr(binaries, "shared_cache", lambda: cache)
     programs = Binaries(package / "pginstall18" / "bin", "18.4")
-    monkeypatch.setattr(binaries, "embedded", lambda version: programs)
+    monkeypatch.setattr(binaries, "embedded", lambda: programs)
 
     target = bench.up()
     target.prepare(DATA, load, will_change=False)

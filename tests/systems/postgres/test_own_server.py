@@ -19,9 +19,7 @@ from systems.bench import Bench
 from .conftest import DATA, ROWS, load, query, session
 
 
-@pytest.mark.parametrize(
-    "options", [{"server": "embedded"}, {"server": "local"}, {"server": "embedded", "version": 16}]
-)
+@pytest.mark.parametrize("options", [{"server": "embedded"}, {"server": "local"}])
 def test_a_server_lives_from_up_to_destroy(bench: Bench[Postgres], options: dict[str, object]) -> None:
     target = bench.up(**options)
     assert target.alive()

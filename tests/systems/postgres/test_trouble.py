@@ -391,8 +391,17 @@ class TestReaching:
 
 class TestPrograms:
     def test_a_version_that_is_not_there(self, bench: Bench[Postgres]) -> None:
-        trouble = trouble_of(bench.target(server="embedded", version=13))
-        assert "no PostgreSQL 13 embedded, only 16." in trouble.finding
+        trouble = trouble_of(bench.target(server="local", version=99))
+        assert "no PostgreSQL 99 on this machine, only " in trouble.finding
+
+    def test_a_package_that_was_not_fetched(
+        self, bench: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing is fetched during a trial."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(bench.work / "empty"))
+        trouble = trouble_of(bench.target(server="embedded", version=16))
+        assert "linux-amd64:16.9.0 is not in the cache" in trouble.finding
+        assert not (bench.work / "empty").exists()
 
     def test_a_directory_without_programs(self, bench: Bench[Postgres], another_directory: Path) -> None:
         trouble = trouble_of(bench.target(server="local", binaries=str(another_directory)))

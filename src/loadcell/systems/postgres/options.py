@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.parts import Advice
-from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.server_options import (
-    ManagedOrExternalOptions,
     Setting,
     SslMode,
+    Version,
+    VersionedOptions,
     is_secret,
     memory_remarks,
     size_in_bytes,
@@ -45,7 +45,6 @@ POSTGRES_SHARED_BUFFERS_TOO_LARGE = MessageCode(
 POSTGRES_NO_FSYNC = MessageCode("postgres.no-fsync", "caution", name=str)
 POSTGRES_NO_FULL_PAGES = MessageCode("postgres.no-full-pages", "caution", name=str)
 POSTGRES_LATE_COMMITS = MessageCode("postgres.late-commits", "caution", name=str)
-POSTGRES_EMBEDDED_BINARIES = MessageCode("postgres.embedded-binaries")
 
 #: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {
@@ -175,19 +174,19 @@ def is_off(value: object) -> bool:
 
 
 #: The oldest server whose catalogues loadcell's statements can read.
-OLDEST = 12
+OLDEST = 11
 
 
-class PostgresOptions(ManagedOrExternalOptions):
+class PostgresOptions(VersionedOptions):
     """A PostgreSQL server: one that loadcell runs itself, or an existing one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="postgres")
 
     server: Literal["embedded", "local", "external"] = Field(
         default="embedded",
-        description="`embedded`: PostgreSQL as installed with loadcell. `local`: loadcell runs the "
-        "binaries of this machine. `external`: an existing server; it is never stopped and never "
-        "reconfigured.",
+        description="`embedded`: PostgreSQL as installed with loadcell, or a package of `version`. `local`: "
+        "loadcell runs the binaries of this machine. `external`: an existing server; it is never stopped and "
+        "never reconfigured.",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict,
@@ -201,16 +200,24 @@ class PostgresOptions(ManagedOrExternalOptions):
         "`postgres-<version>` in it. Default: the run's work directory. Or a file system in a file, which "
         "loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
     )
-    version: int | None = Field(
+    version: Version | None = Field(
         default=None,
-        ge=OLDEST,
-        description="Major version to run, when there are several. Default: the newest.",
+        description="`embedded`: major version (`16`) of a package that Maven fetches before the run, or a "
+        "complete version (`16.9.0`). Default: the server installed with loadcell. `local`: the version to "
+        "run, when there are several. Default: the newest.",
+    )
+    binary: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A server to run instead of those that loadcell finds: a directory with `postgres` and "
+        "`initdb`, the program itself, or a package as a file (`.jar`, `.txz`, `.tar.gz`).",
     )
     binaries: str | None = Field(
         default=None,
         min_length=1,
-        description="`local` only: the directory that holds `postgres` and `initdb`. Default: looked for "
-        "on PATH, in /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin, and where pg_config says.",
+        description="`local` only: the directory that holds `postgres` and `initdb` (also `binary`). "
+        "Default: looked for on PATH, in /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin, and where pg_config "
+        "says.",
     )
     run_as: str | None = Field(
         default=None,
@@ -248,19 +255,15 @@ class PostgresOptions(ManagedOrExternalOptions):
         description="`external` only: file with the certificates trusted to sign the server's.",
     )
 
-    managed_only = frozenset({"settings", "data", "version", "binaries", "run_as", "connect", "fresh"})
+    managed_only = frozenset(
+        {"settings", "data", "version", "binary", "binaries", "run_as", "connect", "fresh"}
+    )
     external_only = frozenset({"dsn", "password", "database", "sslmode", "sslrootcert"})
     setting_pattern = re.compile(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*")
     setting_kind = "a PostgreSQL setting"
     reserved_settings = RESERVED
+    oldest = (OLDEST,)
     external_location = ("dsn", "postgresql://user@host:5432/database")
-
-    @field_validator("binaries")
-    @classmethod
-    def _binaries_are_for_local(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is not None and info.data.get("server") == "embedded":
-            raise SettingError(POSTGRES_EMBEDDED_BINARIES())
-        return value
 
 
 _PATH = "target.postgres.settings."

@@ -64,7 +64,7 @@ class DataDirectory(OwnedDirectory):
         *,
         lasting: bool = False,
     ) -> None:
-        name = f"postgres-{binaries.major}"
+        name = f"postgres-{binaries.major}{binaries.build}"
         super().__init__(parent, name, binaries.version, account, log, data="pgdata")
         self.binaries = binaries
         self.lasting = lasting

@@ -77,19 +77,21 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     database_url = DatabaseUrl(("postgresql", "postgres"), "dsn", "PGPASSWORD", keywords=True)
     answered_codes = ANSWERED
     remarks = staticmethod(remarks)
+    repository = binaries.PACKAGES
     _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
 
     # -- life
 
+    @staticmethod
+    def check_programs(options: PostgresOptions) -> None:
+        binaries.chosen(options)
+
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
         user = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)
-        if options.server == "embedded":
-            programs = binaries.embedded(options.version)
-        else:
-            programs = binaries.local(options.binaries, options.version)
+        programs = binaries.chosen(options)
         directory = DataDirectory(
             parent, binaries.usable_by(programs, user), user, self.context.log, lasting=options.keep_data
         )
@@ -199,6 +201,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
                 tls=connection.pgconn.ssl_in_use,
                 database=None if database is None else _database_facts(connection, database),
                 binaries=None if server is None else str(server.directory.binaries.directory),
+                package=None if server is None else server.directory.binaries.package,
             )
             return facts, self._data_directory(connection) if server is None else None
 

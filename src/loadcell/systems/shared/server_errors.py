@@ -14,6 +14,11 @@ from loadcell.systems.base import TargetError
 from loadcell.systems.shared.owned_directory import no_room
 
 SERVER_TOO_OLD = MessageCode("server.too-old", oldest=str, place=str, product=str, version=str)
+SERVER_NO_VERSION = MessageCode(
+    "server.no-version", kind=str, product=str, there=list, version=str, where=Message
+)
+WHERE_DIRECTORY = MessageCode("where.directory", path=str)
+WHERE_MACHINE = MessageCode("where.machine")
 SERVER_DATA_IN_USE = MessageCode("server.data-in-use")
 SERVER_NOT_STARTED = MessageCode("server.not-started", said=ForeignText)
 SERVER_INIT_FAILED = MessageCode("server.init-failed", program=str, said=ForeignText)

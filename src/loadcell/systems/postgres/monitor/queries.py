@@ -1,4 +1,4 @@
-"""Queries of the monitor, by the server's version (PostgreSQL 12 to 18, manual chapter 27.2), and the session
+"""Queries of the monitor, by the server's version (PostgreSQL 11 to 18, manual chapter 27.2), and the session
 that asks them.
 
 Every figure has one name here, whatever view the version has it in; what a version does not tell is missing.

@@ -213,7 +213,7 @@ def read(link: Link, home: str, database: str) -> Reading:
         top="AND toplevel" if link.version >= 140000 else "",
     )
     return {
-        str(record["query_id"]): {name: float(record.get(name) or 0) for name in _FIGURES}
+        str(record["query_id"]): {name: float(record[name] or 0) for name in _FIGURES if name in record}
         for record in link.ask(sql)[0]
     }
 
