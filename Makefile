@@ -51,7 +51,7 @@ $(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o
 demo: setup
 	$(BIN)/loadcell run plans/quickstart.yaml
 
-# Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, servers of HTTP/2, tools that people know, a browser with
+# Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, Maven for other versions of both, servers of HTTP/2, tools that people know, a browser with
 # fonts, a terminal.
 system-packages: | compilers
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
@@ -61,6 +61,7 @@ system-packages: | compilers
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  perf:linux-perf valgrind:valgrind pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
+	  mvn:maven \
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server tc:iproute2 ip:iproute2 \
 	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng
 

@@ -32,7 +32,7 @@ FOLDER = f"/{GROUP.replace('.', '/')}/{NAME}/{VERSION}/{NAME}-{VERSION}"
 PLAN = """
 target: {{postgres: {{server: embedded, {option}}}}}
 workload: {{sysbench: {{script: oltp_point_select, tables: 1, table_size: 100}}}}
-load: {{clients: 1, warmup: 0s, duration: 200ms}}
+load: {{clients: 1, warmup: 0s, duration: 1s}}
 """
 
 
@@ -172,7 +172,7 @@ def absent(handler: http.server.BaseHTTPRequestHandler) -> None:
     ("answer", "finding"),
     [
         (refuse, "403"),
-        (cut, "remature end|incomplete|ended prematurely"),
+        (cut, "ould not transfer"),
         (absent, "Could not find artifact"),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_refused_or_cut_fetch_leaves_the_cache_clean(
 
 def test_a_repository_that_does_not_answer(repository: Repository, tmp_path: Path) -> None:
     settings(tmp_path / "home", "http://127.0.0.1:1")
-    with pytest.raises(TargetError, match=r"Connect|connect"):
+    with pytest.raises(TargetError, match=r"ould not transfer artifact .* 127\.0\.0\.1:1"):
         artifact().fetch()
     assert cached() == []
 

@@ -152,8 +152,10 @@ class Artifact:
         maven = shutil.which("mvn")
         if maven is None:
             raise TargetError(PACKAGE_NO_MAVEN(package=self.label, option=self.option))
+        # Without --update-snapshots Maven would not ask again for what a repository once refused.
         command = [
-            maven, "--batch-mode", "--no-transfer-progress", "--strict-checksums", "-Dstyle.color=never",
+            maven, "--batch-mode", "--no-transfer-progress", "--strict-checksums", "--update-snapshots",
+            "-Dstyle.color=never",
             "dependency:get", "-Dtransitive=false", f"-Dartifact={self.label}",
             "dependency:copy", f"-DoutputDirectory={directory}",
         ]  # fmt: skip
