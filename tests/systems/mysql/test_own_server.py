@@ -128,7 +128,7 @@ def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench[Mysql]) -> N
     ("options", "finding", "advice"),
     [
         ({"settings": {"inodb_io_capacity": 5}}, "refused `inodb_io_capacity: 5`", "innodb_io_capacity"),
-        ({"binaries": "/nowhere"}, "/nowhere does not hold", "target.mysql.binaries"),
+        ({"binaries": "/nowhere"}, "/nowhere does not hold", "target.mysql.binary"),
         ({"data": "/proc/version"}, "is not a directory", "target.mysql.data"),
     ],
 )

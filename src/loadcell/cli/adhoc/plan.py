@@ -34,6 +34,7 @@ from loadcell.report import adhoc_summary
 from loadcell.report.render import terminal
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
+from loadcell.systems.base import TargetError
 
 if TYPE_CHECKING:
     from loadcell.execution.runner import Ended
@@ -173,7 +174,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
     )
     try:
         ended = runner.run()
-    except layout.StoreError as error:
+    except (layout.StoreError, TargetError) as error:
         language.show(error)
         return 3 if runner.begun else 2
     return _results(ended, options)

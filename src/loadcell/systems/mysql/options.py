@@ -34,7 +34,7 @@ MYSQL_NO_SYNC = MessageCode("mysql.no-sync", "caution", name=str, value=str)
 #: Settings that loadcell sets itself, and why.
 RESERVED: dict[str, str] = {
     "datadir": "name the directory by `target.mysql.data`",
-    "basedir": "name the installation by `target.mysql.binaries`",
+    "basedir": "name the installation by `target.mysql.binary`",
     "socket": "the socket lies in the run's work directory",
     "port": "a free port is taken at each start",
     "bind_address": "the server is reached on 127.0.0.1 only",
