@@ -204,5 +204,13 @@ class Stretches:
     def text(self) -> bytes:
         """All lines of the input read last."""
 
+def mysql_proof(plugin: str, password: bytes, nonce: bytes) -> bytes:
+    """Response of an authentication plugin to a server's nonce. Raises ValueError for an unknown plugin."""
+
+def mysql_encrypted(password: bytes, nonce: bytes, key: bytes) -> bytes:
+    """The password encrypted for a server's public key (PEM), as `caching_sha2_password` wants it without
+    TLS. Raises ValueError for another key.
+    """
+
 def version() -> str:
     """Return the engine's version."""

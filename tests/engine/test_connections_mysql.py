@@ -7,10 +7,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.loads import MS, SECOND, Event, failure, prepare, run
+from loadcell.systems.base import Secret
+from loadcell.systems.mysql.connection import Address, rows
+from loadcell.systems.shared.server_errors import DOING_READ_SETTINGS
 from mariadb import MariadbServer
 
 DATA = {"tables": 1, "table_size": 500, "script": "oltp_point_select"}
@@ -104,7 +108,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(secured: MariadbServer
         ({"password": "wrong"}, "Access denied", "password"),
         ({"user": "tls"}, "Access denied", "user"),
         ({"database": "nowhere"}, "Unknown database", "database"),
-        ({"user": "ed"}, "client_ed25519", "plugin"),
+        ({"user": "ed", "password": "wrong"}, "Access denied", "password"),
     ],
 )
 def test_a_login_that_is_refused_says_why(
@@ -137,14 +141,43 @@ def test_prepared_statements_that_are_too_many_name_the_setting(secured: Mariadb
     assert "max_prepared_stmt_count" in result["advice"]
 
 
-def test_a_server_that_takes_no_local_data_names_the_setting(secured: MariadbServer) -> None:
-    secured.sql("SET GLOBAL local_infile = OFF")
-    secured.sql("CREATE DATABASE no_infile")
-    try:
-        problem = failure(lambda: prepare(secured.endpoint("no_infile"), DATA), "mysql")
-    finally:
-        secured.sql("SET GLOBAL local_infile = ON")
-    assert "local_infile" in problem["advice"], problem
+@pytest.mark.parametrize("password", ["secret", "a password of more than thirty-two bytes, 密码"])
+def test_ed25519_is_spoken(secured: MariadbServer, password: str) -> None:
+    secured.sql(f"ALTER USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('{password}')")
+    secured.sql("GRANT ALL ON *.* TO ed@'%'")
+    endpoint = secured.endpoint("d", user="ed", password=password)
+    result = run(endpoint, DATA, clients=2, duration_ns=200 * MS)
+    assert (result["outcome"], result["lifetime"]["failed"]) == ("completed", 0), result
+    address = Address("127.0.0.1", secured.port, "ed", password=Secret(password), sslmode="disable")
+    with address.session(DOING_READ_SETTINGS(), during="up") as connection:
+        assert rows(connection, "SELECT current_user()") == [("ed@%",)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "table"),
+    [
+        ("sysbench", {"tables": 2, "table_size": 3000, "script": "oltp_point_select"}, "sbtest2"),
+        ("tpcc", {"warehouses": 1}, "bmsql_customer"),
+    ],
+)
+def test_a_server_that_takes_no_local_data_gets_the_same_rows(
+    secured: MariadbServer, workload: str, options: dict[str, Any], table: str
+) -> None:
+    """MySQL 8 has `local_infile` off."""
+    sums = []
+    for state in ("ON", "OFF"):
+        database = f"infile_{workload}_{state}"
+        secured.sql(f"CREATE DATABASE {database}")
+        secured.sql(f"SET GLOBAL local_infile = {state}")
+        try:
+            account = prepare(secured.endpoint(database), options, workload=workload)
+        finally:
+            secured.sql("SET GLOBAL local_infile = ON")
+        [(_, checksum)] = secured.sql(f"CHECKSUM TABLE {table}", database=database)
+        sums.append((account["rows"], checksum))
+        secured.sql(f"DROP DATABASE {database}")
+    assert sums[0] == sums[1]
+    assert sums[0][0] > 0
 
 
 def test_the_socket_is_spoken_to_as_well(secured: MariadbServer) -> None:

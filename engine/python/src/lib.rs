@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ use loadcell_core::observe::{Directive, Observer};
 use loadcell_dispatch as start;
 use loadcell_load::merge_results;
 use loadcell_probes::network;
+use loadcell_protocols::mysql::auth::{Plugin, encrypted};
 
 create_exception!(
     _engine,
@@ -172,6 +173,19 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Response of an authentication plugin to a server's nonce.
+#[pyfunction]
+fn mysql_proof(plugin: &str, password: &[u8], nonce: &[u8]) -> PyResult<Vec<u8>> {
+    let plugin = Plugin::named(plugin.as_bytes()).ok_or_else(|| PyValueError::new_err("no such plugin"))?;
+    Ok(plugin.prove(password, nonce))
+}
+
+/// The password encrypted for a server's public key (PEM), as `caching_sha2_password` wants it without TLS.
+#[pyfunction]
+fn mysql_encrypted(password: &[u8], nonce: &[u8], key: &[u8]) -> PyResult<Vec<u8>> {
+    encrypted(password, nonce, key).map_err(PyValueError::new_err)
+}
+
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
@@ -190,5 +204,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
     module.add_class::<import::Stretches>()?;
+    module.add_function(wrap_pyfunction!(mysql_proof, module)?)?;
+    module.add_function(wrap_pyfunction!(mysql_encrypted, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

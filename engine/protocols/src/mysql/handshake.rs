@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::auth::{Plugin, clear};
+use super::auth::{Plugin, clear, encrypted};
 use super::encode;
 use super::error::ServerError;
 use super::packet::{self, Packet, Reader};
@@ -53,6 +53,9 @@ const WELCOME: u32 = NEEDED
 
 /// Answers to the wrong kind of connection: access denied (without TLS), or TLS is required.
 const NO_ENTRY: [&str; 2] = ["28000", "3159"];
+
+/// Request for the server's public key, of `caching_sha2_password`.
+const KEY_REQUEST: &[u8] = b"\x02";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -170,7 +173,8 @@ impl Handshake {
         encode::zero_ended(&mut body, config.user.as_bytes());
         // If the server's plugin is unknown, or unsafe to answer unasked, the server will switch to the
         // user's.
-        let plugin = Plugin::named(&self.greeting.plugin).filter(|&plugin| plugin != Plugin::Clear);
+        let plugin = Plugin::named(&self.greeting.plugin)
+            .filter(|plugin| matches!(plugin, Plugin::Native | Plugin::CachingSha2));
         self.plugin = plugin.unwrap_or(Plugin::Native);
         let proof = self.plugin.prove(password(&config), &self.greeting.nonce);
         if self.greeting.capabilities & LENGTH_ENCODED_PROOF != 0 {
@@ -287,7 +291,8 @@ impl Handshake {
     }
 
     /// caching_sha2_password: either the server has the password in its cache, or it needs the password
-    /// itself.
+    /// itself: over a private channel as it is, over another one encrypted for the server's public key. That
+    /// key comes by the same channel, so it protects from listeners only.
     fn more(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
         match (payload, self.plugin) {
             ([0x03], Plugin::CachingSha2) => Ok(()),
@@ -296,11 +301,23 @@ impl Handshake {
                 self.send(out, &proof);
                 Ok(())
             }
-            ([0x04], Plugin::CachingSha2) => Err(failure(
-                "auth",
-                "caching_sha2_password wants to see the password at this user's first login, and anybody \
-                 could listen: use TLS",
-            )),
+            ([0x04], Plugin::CachingSha2)
+                if self.config.sslmode == SslMode::Allow && self.greeting.capabilities & SSL != 0 =>
+            {
+                Err(failure("auth", "caching_sha2_password wants to see the password: TLS is there for it"))
+            }
+            ([0x04], Plugin::CachingSha2) => {
+                self.send(out, KEY_REQUEST);
+                Ok(())
+            }
+            ([b'-', ..], Plugin::CachingSha2) if !self.is_private() => {
+                let proof =
+                    encrypted(password(&self.config), &self.greeting.nonce, payload).map_err(|why| {
+                        failure("auth", &format!("the server's public key is of no use: {why}"))
+                    })?;
+                self.send(out, &proof);
+                Ok(())
+            }
             _ => Err(Malformed("an answer to the proof that is neither yes nor no".into()).into()),
         }
     }

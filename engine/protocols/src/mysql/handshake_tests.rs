@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::auth::Plugin;
+use rsa::pkcs8::{EncodePublicKey, LineEnding};
+use rsa::{Oaep, RsaPrivateKey};
+
+use super::auth::{Plugin, Random};
 use super::encode;
 use super::handshake::Handshake;
 use crate::{Config, Progress};
@@ -149,13 +152,12 @@ fn plugin_can_be_switched() {
 #[test]
 fn clear_password_needs_a_secure_channel() {
     let want = [packet(2, b"\x01\x04"), packet(2, b"\xfemysql_clear_password\0")];
+    let mut handshake = opened(config(SslMode::Disable));
+    feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
+    let failure = feed(&mut handshake, &want[1]).unwrap_err();
+    assert_eq!(failure.code, "auth");
+    assert!(failure.message.contains("use TLS"), "{failure:?}");
     for (want, shown) in want.iter().zip([b"pw\0", b"pw\0"]) {
-        let mut handshake = opened(config(SslMode::Disable));
-        feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
-        let failure = feed(&mut handshake, want).unwrap_err();
-        assert_eq!(failure.code, "auth");
-        assert!(failure.message.contains("use TLS"), "{failure:?}");
-
         let mut handshake = opened(config(SslMode::Require));
         feed(&mut handshake, &greeting(THERE | SSL, "caching_sha2_password")).unwrap();
         handshake.secured(&mut Vec::new());
@@ -168,8 +170,44 @@ fn clear_password_needs_a_secure_channel() {
 }
 
 #[test]
+fn password_is_encrypted_for_the_servers_key_without_tls() {
+    // As short as OAEP allows for, so that it is made quickly.
+    let key = RsaPrivateKey::new(&mut Random::default(), 1024).unwrap();
+    let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
+    let mut handshake = opened(config(SslMode::Disable));
+    feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
+    assert_eq!(feed(&mut handshake, &packet(2, b"\x01\x04")).unwrap().1, packet(3, b"\x02"));
+    let (progress, out) = feed(&mut handshake, &packet(4, &[b"\x01", pem.as_bytes()].concat())).unwrap();
+    assert_eq!((progress, out.len(), out[3]), (Progress::More, 4 + 128, 5));
+    let masked = key.decrypt(Oaep::new::<sha1::Sha1>(), &out[4..]).unwrap();
+    let proof: Vec<u8> = masked.iter().zip(NONCE.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
+    assert_eq!(proof, b"pw\0");
+    assert_eq!(feed(&mut handshake, OK).unwrap().0, Progress::Ready);
+}
+
+#[test]
+fn public_key_must_be_one() {
+    for key in [&b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"[..], b"-", b"-\xff"] {
+        let mut handshake = opened(config(SslMode::Disable));
+        feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
+        feed(&mut handshake, &packet(2, b"\x01\x04")).unwrap();
+        let failure = feed(&mut handshake, &packet(4, &[b"\x01", key].concat())).unwrap_err();
+        assert_eq!(failure.code, "auth");
+        assert!(failure.message.contains("public key is of no use"), "{failure:?}");
+    }
+}
+
+#[test]
+fn mode_allow_turns_to_tls_for_the_password() {
+    let mut handshake = opened(config(SslMode::Allow));
+    feed(&mut handshake, &greeting(THERE | SSL, "caching_sha2_password")).unwrap();
+    let failure = feed(&mut handshake, &packet(2, b"\x01\x04")).unwrap_err();
+    assert_eq!((failure.code.as_str(), handshake.lost(&failure)), ("auth", Reconnect::Now));
+}
+
+#[test]
 fn unsupported_plugin_is_reported() {
-    for (name, shown) in [(&b"client_ed25519\0"[..], "client_ed25519"), (b"", "mysql_old_password")] {
+    for (name, shown) in [(&b"sha256_password\0"[..], "sha256_password"), (b"", "mysql_old_password")] {
         let mut handshake = opened(config(SslMode::Disable));
         feed(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
         let failure = feed(&mut handshake, &packet(2, &[b"\xfe", name].concat())).unwrap_err();

@@ -4,7 +4,7 @@
 //! Sans-I/O. `Handshake` opens a connection; `Statement` holds a request encoded in advance; `packet` splits
 //! the input into packets; `Mysql` decodes them.
 
-mod auth;
+pub mod auth;
 mod binary;
 mod connection;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::loading_connection::LoadingConnection;
 use super::parallel::{Progress, parallel_for};
 use super::sql_connection::ConnectOptions;
-use super::{Data, Table};
+use super::{Data, Table, inserts};
 use crate::sql::dialect;
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::{LoadError, LoadStep};
@@ -37,10 +37,10 @@ pub struct Prepared {
 
 /// Consecutive units of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    table: usize,
-    from: u64,
-    to: u64,
+pub(super) struct Piece {
+    pub(super) table: usize,
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 /// Partition the rows of all tables, in order, into at most `count` shares of about equal size.
@@ -96,13 +96,18 @@ fn load_by<W: SqlProtocol>(
     let mut clients =
         (0..most).map(|_| LoadingConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
 
+    let way = way(&mut clients[0])?;
+
     let (first, _) = clients.split_at_mut(1);
     parallel_for(&options.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         client.query(&table.create, &table_step("engine.create-table", table)).map(drop)
     })?;
     parallel_for(&options.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
-        shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
+        shares[job].iter().try_for_each(|piece| match way {
+            Way::Stream => copy(client, data, piece, done),
+            Way::Insert => inserts::insert(client, data, piece, done),
+        })
     })?;
     let inserts = statements_of(tables, |table| &table.inserts);
     parallel_for(&options.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
@@ -154,7 +159,7 @@ fn statements_of(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&
 }
 
 /// A step of the loading of one table.
-fn table_step(code: &'static str, table: &Table) -> LoadStep {
+pub(super) fn table_step(code: &'static str, table: &Table) -> LoadStep {
     LoadStep::new(code, json!({"name": table.name}))
 }
 
@@ -186,12 +191,34 @@ fn copy<W: SqlProtocol>(
         }
         copied.map(|taken| (taken, sent))
     })?;
+    complete(table, sent, taken)
+}
+
+/// Check that the server has taken all rows: LOAD DATA LOCAL makes warnings of errors.
+pub(super) fn complete(table: &Table, sent: u64, taken: u64) -> Result<(), LoadError> {
     if taken == sent {
         return Ok(());
     }
-    // LOAD DATA LOCAL makes warnings of errors.
     let arguments = json!({"name": table.name, "sent": sent, "taken": taken});
     Err(LoadError::at("rows", "engine.rows-missing", arguments))
+}
+
+/// Method of filling a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// COPY, or LOAD DATA LOCAL.
+    Stream,
+    /// INSERT with many rows, where the server takes no local data (`local_infile` is off, as in MySQL 8).
+    Insert,
+}
+
+fn way<W: SqlProtocol>(client: &mut LoadingConnection<'_, W>) -> Result<Way, LoadError> {
+    if W::DIALECT == Dialect::Postgres {
+        return Ok(Way::Stream);
+    }
+    let step = LoadStep::new("engine.prepare-connection", json!({}));
+    let takes = client.query("SELECT @@global.local_infile", &step)?;
+    Ok(if takes.as_deref() == Some("0") { Way::Insert } else { Way::Stream })
 }
 
 /// Size of the tables on the server in bytes; `None` if the server does not report it.

@@ -4,6 +4,7 @@
 //! Blocking, with a thread per connection, on the sans-I/O protocols of the load itself. The data depends
 //! only on the data set, not on the number of workers or their timing.
 
+mod inserts;
 mod loader;
 #[cfg(test)]
 mod loader_tests;

@@ -189,6 +189,11 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
         result.map_err(|failure| self.fail(step, failure))
     }
 
+    /// Run one statement. Returns the number of rows that it changed. `step` is that of its error.
+    pub fn change(&mut self, sql: &str, step: &LoadStep) -> Result<u64, LoadError> {
+        self.execute(sql).map(|reply| reply.rows).map_err(|failure| self.fail(step, failure))
+    }
+
     /// Run `COPY ... FROM STDIN` or its equivalent. Returns the number of rows that the server accepted.
     /// `fill` appends rows, up to about `CHUNK` bytes, and returns true if there are more.
     pub fn copy(

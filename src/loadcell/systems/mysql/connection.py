@@ -7,9 +7,10 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
+from loadcell import _engine
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.mysql import driver
@@ -98,13 +99,14 @@ class Address(ServerAddress):
             "host": self.host,
             "port": self.port,
             "user": self.user,
-            "password": self.password.get_secret_value() if self.password else "",
+            "password": (self.password.get_secret_value() if self.password else "").encode(),
             "database": database,
             "charset": "utf8mb4",
             "autocommit": True,
             "connect_timeout": limit_s,
             "read_timeout": _ANSWER_LIMIT_S,
             "program_name": APPLICATION,
+            "auth_plugin_map": _AUTHENTICATION,
         }
         try:
             if self.socket:
@@ -141,6 +143,69 @@ class Address(ServerAddress):
         finally:
             if connection.open:
                 connection.close()
+
+
+class _Authentication:
+    """An authentication method of PyMySQL, by the engine's functions instead of further libraries."""
+
+    plugin: ClassVar[str]
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Any = connection  # its types lack the attributes of authentication
+
+    def _proof(self, nonce: bytes) -> bytes:
+        return _engine.mysql_proof(self.plugin, self._connection.password, nonce)
+
+    def _answered(self, payload: bytes) -> Any:
+        """The server's answer to a packet."""
+        self._connection.write_packet(payload)
+        packet = self._connection._read_packet()
+        packet.check_error()
+        return packet
+
+
+class _Ed25519(_Authentication):
+    """`client_ed25519` of MariaDB."""
+
+    plugin = "client_ed25519"
+
+    def authenticate(self, packet: Any) -> Any:
+        """Answer a request to switch to this method."""
+        return self._answered(self._proof(packet.read_all()))
+
+
+class _CachingSha2(_Authentication):
+    """`caching_sha2_password` of MySQL: a proof, or the password where the server cannot check the proof."""
+
+    plugin = "caching_sha2_password"
+    _GRANTED, _PASSWORD_WANTED, _KEY_REQUEST = 3, 4, b"\x02"
+
+    def authenticate(self, packet: Any) -> Any:
+        """Answer a request to switch to this method, or what the server says to the proof."""
+        connection = self._connection
+        if not connection.password:
+            return self._answered(b"")
+        if packet.is_auth_switch_request():
+            connection.salt = packet.read_all().removesuffix(b"\0")
+            packet = self._answered(self._proof(connection.salt))
+        if not packet.is_extra_auth_data():
+            return packet
+        packet.advance(1)
+        match packet.read_uint8():
+            case self._GRANTED:
+                return connection._read_packet()
+            case self._PASSWORD_WANTED if connection._secure:
+                return self._answered(connection.password + b"\0")
+            case self._PASSWORD_WANTED:
+                key = self._answered(self._KEY_REQUEST)
+                key.advance(1)
+                nonce, key = connection.salt, key.read_all()
+                return self._answered(_engine.mysql_encrypted(connection.password, nonce, key))
+            case other:
+                raise ValueError(f"an answer {other} to the proof of caching_sha2_password")
+
+
+_AUTHENTICATION = {method.plugin: method for method in (_Ed25519, _CachingSha2)}
 
 
 def _by_socket(connection: Connection, path: str, limit_s: int) -> Connection:
