@@ -157,7 +157,7 @@ def test_the_load_encrypts_the_password_for_the_servers_key(server: Scripted) ->
 
 
 def test_a_wrong_password_is_refused_by_the_server(server: Scripted) -> None:
-    with pytest.raises(TargetError, match="refused the password"):
+    with pytest.raises(TargetError, match="refused user app: Access denied"):
         address(server, "wrong").connect()
     problem = failure(lambda: prepare(endpoint(server, "wrong"), {"tables": 1, "table_size": 10}), "mysql")
     assert "Access denied" in problem["finding"]

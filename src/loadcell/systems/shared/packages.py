@@ -372,10 +372,10 @@ def _run(command: list[str], directory: Path) -> tuple[int | None, str]:
         try:
             output, _ = process.communicate(timeout=FETCH_LIMIT_S)
         except subprocess.TimeoutExpired:
-            remains.end_session(session)
+            remains.end(session)
             return None, ""
         except BaseException:
-            remains.end_session(session)
+            remains.end(session)
             raise
     return process.returncode, _ANSI.sub("", output)
 
