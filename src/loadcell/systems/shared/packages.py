@@ -341,8 +341,8 @@ def _made(package: Package) -> Iterator[Path | None]:
         raise TargetError(PACKAGE_NOT_STORED(path=cache, said=error.strerror)) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for remains in cache.glob(".part-*"):
-            shutil.rmtree(remains, ignore_errors=True)
+        for part in cache.glob(".part-*"):
+            shutil.rmtree(part, ignore_errors=True)
         if package.ready:
             yield None
             return
@@ -372,10 +372,10 @@ def _run(command: list[str], directory: Path) -> tuple[int | None, str]:
         try:
             output, _ = process.communicate(timeout=FETCH_LIMIT_S)
         except subprocess.TimeoutExpired:
-            remains.end(session)
+            remains.end_session(session)
             return None, ""
         except BaseException:
-            remains.end(session)
+            remains.end_session(session)
             raise
     return process.returncode, _ANSI.sub("", output)
 
