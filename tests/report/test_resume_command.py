@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import fake_runs
 from loadcell.cli import main
+from loadcell.model import catalogue
 from loadcell.report import brief, publish
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import environment
@@ -21,6 +22,21 @@ from loadcell.store.write import RunWriter
 FULL = OSError(errno.ENOSPC, "No space left on device")
 HOST = "loadcell host --baseline"
 UNFINISHED = fake_runs.Shape(unwritten=frozenset({2}), state="interrupted")
+
+
+#: Texts of commands that resume one kind of run, so that they may name its command.
+OF_ONE_COMMAND = ("call.", "cli.", "hosts.")
+
+
+def test_texts_leave_the_command_to_the_record() -> None:
+    """A text about runs of all commands names neither a command nor `--resume`."""
+    naming = {
+        code
+        for code, by_language in catalogue.texts().items()
+        if "--resume" in " ".join(by_language.values())
+    }
+    assert naming, "options of commands are named"
+    assert {code for code in naming if not code.startswith(OF_ONE_COMMAND)} == set()
 
 
 @pytest.fixture(

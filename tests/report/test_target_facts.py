@@ -15,12 +15,14 @@ import pytest
 
 import fake_runs
 import loadcell.systems
+from loadcell.model import panels
+from loadcell.model.panels import fact_labels
 from loadcell.report import write
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import environment
 from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
-from loadcell.report.values import TARGET_FACT, fact
+from loadcell.report.values import fact
 from loadcell.store.read import read_run
 from loadcell.systems.base import TargetFacts
 from report import comparisons
@@ -50,7 +52,17 @@ def fact_paths() -> Iterator[str]:
 def test_every_fact_that_a_target_gives_has_a_name() -> None:
     names = {*fact_paths()}
     assert len(names) > 20
-    assert names - {path.rpartition(".")[2] for path in TARGET_FACT.names} == set()
+    assert names - {path.rpartition(".")[2] for path in fact_labels()} == set()
+
+
+def test_labels_are_declared_by_the_systems_alone() -> None:
+    """A fact of one system has its label from that system's package."""
+    labels = fact_labels()
+    assert labels["compatible_with"] == "fact.compatible_with"
+    declared = [item for item in panels._all() if isinstance(item, panels.FactLabels)]
+    paths = [path for item in declared for path in item.paths]
+    assert len(declared) > 5
+    assert len(paths) == len(set(paths)) == len(labels)
 
 
 @pytest.mark.parametrize(

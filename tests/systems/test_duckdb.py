@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,53 +13,31 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from loadcell.execution.executor import LoadError, LoadHooks, LoadOrder, WorkerExecutor
+from loadcell.execution.executor import LoadError
 from loadcell.model.json import document
 from loadcell.model.load_result import LoadResult
 from loadcell.plan.affinity import Pin
-from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetContext, TargetError
+from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
 from loadcell.systems.duckdb.workload import Duckdb as Composite
 from loadcell.systems.duckdb.workload import DuckdbOptions as CompositeOptions
-from specifications import load_order
+from systems.bench import LoadBench
 
 MS = 1_000_000
 
 
-@dataclass
-class Bench:
-    """Targets that share one work directory, and loads on them by a worker process, as a run makes them."""
-
-    work: Path
-    log: list[str] = field(default_factory=list)
-
-    def target(self, pin: Pin | None = None, **options: Any) -> Duckdb:
-        where = {} if pin is None else {"pin": pin}
-        made = Duckdb(
-            DuckdbOptions(**options), TargetContext(self.work, self.log.append, lambda text: text, **where)
-        )
-        made.up()
-        return made
-
-    @staticmethod
-    def workload(**options: Any) -> Composite:
-        return Composite(CompositeOptions(**{"rows": 5_000, "distinct": 100, "pages": 50, **options}))
-
-    def prepare(self, target: Duckdb, **options: Any) -> DataSet:
-        workload = self.workload(**options)
-
-        def load(endpoint: Endpoint) -> int | None:
-            order = self.order(endpoint, workload.data(), 1)
-            return WorkerExecutor().prepare(order, LoadHooks(120, on_output=self.log.append)).rows
-
-        return target.prepare(DataSpec(workload.data()), load, will_change=workload.changes_data)
-
-    def run(self, target: Duckdb, seed: int = 1, load: Any = None, **options: Any) -> LoadResult:
-        order = self.order(target.endpoint(), self.workload(**options).engine(), seed, **(load or {}))
-        return WorkerExecutor().run(order, LoadHooks(120, on_output=self.log.append))
-
-    def order(self, endpoint: Endpoint, workload: dict[str, Any], seed: int, **load: Any) -> LoadOrder:
-        how = {
+def bench_in(work: Path) -> LoadBench[Duckdb]:
+    """A bench in this directory, which it makes."""
+    work.mkdir()
+    return LoadBench(
+        work,
+        lambda context, **options: Duckdb(DuckdbOptions(**options), context),
+        workload=lambda **options: Composite(
+            CompositeOptions(**{"rows": 5_000, "distinct": 100, "pages": 50, **options})
+        ),
+        data=Composite.data,
+        data_seed=1,
+        load={
             "clients": 1,
             "threads": 1,
             "warmup_ns": 0,
@@ -68,16 +45,14 @@ class Bench:
             "requests": 3,
             "interval_ns": 100 * MS,
             "max_retries": 10,
-        }
-        spec = {"seed": seed, "target": endpoint.section(), "workload": workload, "load": {**how, **load}}
-        return load_order(spec, Composite.made_by)
+        },
+        made_by=Composite.made_by,
+    )
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    work = tmp_path / "work"
-    work.mkdir()
-    return Bench(work)
+def bench(tmp_path: Path) -> LoadBench[Duckdb]:
+    return bench_in(tmp_path / "work")
 
 
 def succeeded(result: LoadResult, name: str) -> int:
@@ -89,8 +64,8 @@ def rows(target: Duckdb) -> list[tuple[Any, ...]]:
     return target.ask("SELECT * FROM readings ORDER BY id")
 
 
-def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
-    target = bench.target()
+def test_data_are_made_used_again_and_put_back(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     assert target.alive()
     first = bench.prepare(target)
     assert (first.how, first.rows) == ("loaded", 5_000)
@@ -111,8 +86,8 @@ def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
     assert not list(bench.work.iterdir())
 
 
-def test_what_only_reads_leaves_the_data_as_they_are(bench: Bench) -> None:
-    target = bench.target()
+def test_what_only_reads_leaves_the_data_as_they_are(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     assert bench.prepare(target, updates=0).how == "loaded"
     result = bench.run(target, updates=0)
     assert [succeeded(result, name) > 0 for name in ("select_distinct", "page")] == [True, True]
@@ -123,17 +98,15 @@ def test_what_only_reads_leaves_the_data_as_they_are(bench: Bench) -> None:
 def test_the_same_data_are_made_whoever_makes_them_and_however_many_threads(tmp_path: Path) -> None:
     made = []
     for number, threads in enumerate((1, 4)):
-        work = tmp_path / str(number)
-        work.mkdir()
-        bench = Bench(work)
-        target = bench.target(threads=threads)
+        bench = bench_in(tmp_path / str(number))
+        target = bench.up(threads=threads)
         bench.prepare(target)
         made.append(rows(target))
     assert made[0] == made[1]
 
 
-def test_a_run_does_the_same_with_the_same_seed(bench: Bench) -> None:
-    target = bench.target()
+def test_a_run_does_the_same_with_the_same_seed(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     values = []
     for seed in (1, 1, 2):
         bench.prepare(target, updates=5)
@@ -142,8 +115,8 @@ def test_a_run_does_the_same_with_the_same_seed(bench: Bench) -> None:
     assert values[0] == values[1] != values[2]
 
 
-def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
-    target = bench.target()
+def test_clients_that_update_the_same_rows_try_again(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     few = {"rows": 1_000, "distinct": 10, "pages": 1, "page_size": 10, "updates": 50}
     bench.prepare(target, **few)
     result = bench.run(target, load={"clients": 4, "requests": 12, "max_retries": 1_000}, **few)
@@ -151,10 +124,12 @@ def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
     assert target.counters()["calls_update"] == 12 * 50
 
 
-def test_it_works_with_as_many_threads_as_it_has_processors_or_as_the_plan_says(bench: Bench) -> None:
-    assert bench.target().endpoint().config["threads"] == len(os.sched_getaffinity(0))
-    assert bench.target(Pin("0-2,7")).endpoint().config["threads"] == 4
-    limited = bench.target(threads=3, memory_limit="64MiB")
+def test_it_works_with_as_many_threads_as_it_has_processors_or_as_the_plan_says(
+    bench: LoadBench[Duckdb],
+) -> None:
+    assert bench.up().endpoint().config["threads"] == len(os.sched_getaffinity(0))
+    assert bench.up(Pin("0-2,7")).endpoint().config["threads"] == 4
+    limited = bench.up(threads=3, memory_limit="64MiB")
     bench.prepare(limited, updates=0)
     described = document(limited.describe())
     assert described["version"] == duckdb.__version__
@@ -162,8 +137,8 @@ def test_it_works_with_as_many_threads_as_it_has_processors_or_as_the_plan_says(
     assert described["data"]["type"]
 
 
-def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
-    target = bench.target()
+def test_rows_that_are_gone_fail_what_looks_for_them(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     bench.prepare(target)
     with duckdb.connect(target.endpoint().database) as connection:
         connection.execute("DELETE FROM readings WHERE name = (SELECT min(name) FROM readings)")
@@ -172,8 +147,8 @@ def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
     assert ("transaction", "corrupt") in codes
 
 
-def test_a_file_that_another_has_open_is_reported(bench: Bench) -> None:
-    target = bench.target()
+def test_a_file_that_another_has_open_is_reported(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up()
     bench.prepare(target)
     with duckdb.connect(target.endpoint().database):
         with pytest.raises(LoadError, match=r"cannot open .*lock") as caught:
@@ -181,38 +156,38 @@ def test_a_file_that_another_has_open_is_reported(bench: Bench) -> None:
         assert "nothing else has the file open" in caught.value.advice
 
 
-def test_memory_that_is_too_little_is_reported(bench: Bench) -> None:
-    target = bench.target(memory_limit="16MiB", threads=1)
+def test_memory_that_is_too_little_is_reported(bench: LoadBench[Duckdb]) -> None:
+    target = bench.up(memory_limit="16MiB", threads=1)
     with pytest.raises(LoadError, match="Out of Memory") as caught:
         bench.prepare(target, rows=1_000_000, distinct=900_000, pages=1)
     assert caught.value.message.code == "duckdb.no-memory"
     assert "a larger `target.duckdb.memory_limit`" in caught.value.advice
 
 
-def test_a_directory_that_is_somebody_else_s_is_not_touched(bench: Bench, tmp_path: Path) -> None:
+def test_a_directory_that_is_somebody_else_s_is_not_touched(bench: LoadBench[Duckdb], tmp_path: Path) -> None:
     theirs = tmp_path / "theirs" / "duckdb"
     theirs.mkdir(parents=True)
     (theirs / "sales.duckdb").write_text("precious")
     with pytest.raises(TargetError, match="was not made by loadcell"):
-        bench.target(data=str(theirs.parent))
+        bench.up(data=str(theirs.parent))
     file = tmp_path / "file.duckdb"
     file.write_text("precious")
     with pytest.raises(TargetError, match="is not a directory"):
-        bench.target(data=str(file))
+        bench.up(data=str(file))
     assert (theirs / "sales.duckdb").read_text() == file.read_text() == "precious"
 
 
 def test_what_is_kept_is_found_again_and_what_another_version_wrote_is_made_again(
-    bench: Bench, tmp_path: Path
+    bench: LoadBench[Duckdb], tmp_path: Path
 ) -> None:
     options = {"data": str(tmp_path / "kept"), "keep_data": True}
-    target = bench.target(**options)
+    target = bench.up(**options)
     bench.prepare(target, updates=0)
     target.destroy()
-    assert bench.prepare(bench.target(**options), updates=0).how == "reused"
+    assert bench.prepare(bench.up(**options), updates=0).how == "reused"
     marker = tmp_path / "kept" / "duckdb" / "loadcell.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": "0.1"}))
-    assert bench.prepare(bench.target(**options), updates=0).how == "loaded"
+    assert bench.prepare(bench.up(**options), updates=0).how == "loaded"
 
 
 @pytest.mark.parametrize(

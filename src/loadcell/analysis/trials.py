@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,23 @@ def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) 
 
 def left_out(figures: Mapping[str, float]) -> tuple[str, ...]:
     """The keys of quantiles that there are too few observations for."""
-    return tuple(key for key in figures if not carries(figures, key))
+    count = figures.get("count")
+    few = () if count is None else _unsupported(int(count))
+    return tuple(key for key in few if key in figures)
+
+
+@cache
+def _unsupported(count: int) -> tuple[str, ...]:
+    """The keys of quantiles that this many observations do not support."""
+    return tuple(key for key in QUANTILES if not carries({"count": count}, key))
 
 
 def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
     """Values of a distribution (ms, by the record's keys) without those that too few observations support."""
     if figures is None:
         return None
-    return {key: value for key, value in figures.items() if carries(figures, key)}
+    few = left_out(figures)
+    return {key: value for key, value in figures.items() if key not in few} if few else figures
 
 
 def carried_over_time(intervals: Frame) -> Frame:

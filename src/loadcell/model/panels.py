@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from loadcell.model import extensions
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Labels, MessageCode
 
 #: A value of a CSV file; None is an empty field.
 Cell: TypeAlias = str | float | None
@@ -193,7 +193,25 @@ class FactUnit:
     paths: tuple[str, ...]
 
 
-Declaration: TypeAlias = Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit
+@dataclass(frozen=True)
+class FactLabels:
+    """Facts of a target that have a label in the reader's language, by their paths in the record.
+
+    The code of a label is `fact.` with the path; a part follows the label of its parent. Facts without one
+    are shown under their names in the record, as the settings of a server are.
+    """
+
+    paths: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        Labels(_FACT, self.paths)
+
+
+_FACT: Final = "fact"
+
+Declaration: TypeAlias = (
+    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels
+)
 
 _declared: list[Declaration] = []
 
@@ -233,6 +251,13 @@ def key_value_tables() -> tuple[KeyValueTable, ...]:
 def fact_units() -> Mapping[str, Literal["bytes", "count"]]:
     """Units of facts by their paths. Raises ExtensionError."""
     return {path: item.unit for item in _all() if isinstance(item, FactUnit) for path in item.paths}
+
+
+@cache
+def fact_labels() -> Mapping[str, str]:
+    """Codes of the labels of facts by their paths. Raises ExtensionError."""
+    paths = (path for item in _all() if isinstance(item, FactLabels) for path in item.paths)
+    return {path: f"{_FACT}.{path}" for path in paths}
 
 
 @cache

@@ -11,7 +11,7 @@ from loadcell.analysis.error_codes import figure_name
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.numbers import milliseconds, seconds, size, whole
-from loadcell.model.panels import fact_units
+from loadcell.model.panels import fact_labels, fact_units
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -36,19 +36,6 @@ FIELD = Labels("field", (
     "queues", "rotational", "scheduler", "size_bytes", "source", "speed_mbits", "speed_mts", "state",
     "synchronised", "threads", "type", "usable_threads", "write_cache",
 ))  # fmt: skip
-#: What a target says of itself, by its place in the record, that is called in the reader's language; what
-#: else there is stays as it is recorded, as the settings of a server do.
-TARGET_FACT = Labels("fact", (
-    "server", "product", "version", "compatible_with", "version_number", "version_comment", "library",
-    "software", "mode", "role",
-    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "package",
-    "run_as", "size_bytes", "files_on_disk",
-    "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
-    "data.memory", "data.image.memory",
-    "database", "database.name", "database.encoding", "database.collation", "database.ctype",
-    "database.size_bytes", "database.keys",
-    "memory", "persistence",
-))  # fmt: skip
 
 
 def minute(utc: str | None) -> str:
@@ -59,7 +46,8 @@ def minute(utc: str | None) -> str:
 def fact(path: str, texts: Texts) -> str:
     """Name of a target's fact, with its parent: `data.image.path` is `Data: image: path`."""
     parent, _, part = path.rpartition(".")
-    text = texts(TARGET_FACT(path)) if path in TARGET_FACT else name(part or path, texts)
+    code = fact_labels().get(path)
+    text = name(part or path, texts) if code is None else texts(code)
     return texts("mark.colon").join((fact(parent, texts), text)) if parent else text
 
 

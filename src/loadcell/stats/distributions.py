@@ -32,6 +32,8 @@ _NODES = (
 _FARTHEST, _LEFT_OUT = 8.0, 1e-10
 #: Precision of a quantile, as a share of it, and of the probability there.
 _PRECISION = 1e-9
+#: A share of the probability that no digit of a quantile depends on.
+_NEGLIGIBLE = 1e-18
 
 
 def f_tail(f: float, above: int, below: int) -> float:
@@ -60,11 +62,14 @@ def range_quantile(share: float, count: int, freedom: int) -> float:
     """
 
     nodes = _nodes(count, freedom)
+    z, weights = _normal_nodes(nodes)
+    below = ndtr(z)
+    # of many means, the largest is rarely below the average: half of the nodes and more count for nothing
+    counting = weights * below ** (count - 1) > _NEGLIGIBLE
+    z, weights, below = z[counting], count * weights[counting], below[counting]
 
     def within(w: _Array) -> _Array:
-        z, weights = _normal_nodes(nodes)
-        inner = ndtr(z) - ndtr(z - w[:, None])
-        return np.asarray(count * (inner ** (count - 1) @ weights))
+        return np.asarray((below - ndtr(z - w[:, None])) ** (count - 1) @ weights)
 
     return _quantile(within, share, freedom, nodes)
 
@@ -80,9 +85,9 @@ def dunnett_quantile(share: float, count: int, freedom: int) -> float:
     """
 
     nodes = _nodes(count, freedom)
+    z, weights = _normal_nodes(nodes)
 
     def within(c: _Array) -> _Array:
-        z, weights = _normal_nodes(nodes)
         reach = math.sqrt(2) * c[:, None]
         return np.asarray((ndtr(z + reach) - ndtr(z - reach)) ** count @ weights)
 
@@ -99,15 +104,17 @@ def _quantile(within: Callable[[_Array], _Array], share: float, freedom: int, no
     """The value that s times a variable stays within with a probability of `share`.
 
     Found by the Illinois method, a regula falsi that halves the value at the end that stays (Dowell and
-    Jarratt 1971): some ten integrals, where halving the interval takes thirty.
+    Jarratt 1971), on the logarithm of the tail, which is less curved than the tail: some eight integrals,
+    where halving the interval takes thirty.
     """
     s, weights = _deviation_nodes(freedom, nodes)
 
     def excess(value: float) -> float:
-        return float(weights @ within(value * s)) - share
+        tail = max(1 - float(weights @ within(value * s)), _NEGLIGIBLE)
+        return math.log((1 - share) / tail)
 
     low, high = 0.0, 1.0
-    below, above = -share, excess(high)
+    below, above = math.log(1 - share), excess(high)
     while above < 0:
         low, high, below = high, 2 * high, above
         above = excess(high)

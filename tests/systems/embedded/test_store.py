@@ -17,7 +17,8 @@ from loadcell.model.load_result import LoadResult
 from loadcell.plan.model import Load
 from loadcell.systems.base import DataSpec, Endpoint, TargetError
 from loadcell.systems.embedded.target import Engine, Store, StoreOptions
-from systems.embedded.conftest import KEYS, Bench
+from systems.bench import LoadBench
+from systems.embedded.conftest import KEYS, MS
 from systems.test_image import CANNOT, machine_mounts
 
 ENGINES = get_args(Engine)
@@ -33,8 +34,8 @@ def succeeded(result: LoadResult, name: str) -> int:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_data_set_is_loaded_used_again_and_put_back(bench: Bench, engine: str) -> None:
-    store = bench.store(engine=engine, files=2)
+def test_a_data_set_is_loaded_used_again_and_put_back(bench: LoadBench[Store], engine: str) -> None:
+    store = bench.up(engine=engine, files=2)
     assert store.alive()
     first = bench.prepare(store)
     assert (first.how, first.rows) == ("loaded", KEYS)
@@ -57,17 +58,17 @@ def test_a_data_set_is_loaded_used_again_and_put_back(bench: Bench, engine: str)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_killed_load_leaves_what_the_next_trial_can_put_back(bench: Bench, engine: str) -> None:
-    store = bench.store(engine=engine)
+def test_a_killed_load_leaves_what_the_next_trial_can_put_back(bench: LoadBench[Store], engine: str) -> None:
+    store = bench.up(engine=engine)
     bench.prepare(store, writes=True)
     with pytest.raises(LoadError, match="killed by SIGKILL"):
-        bench.run(store, writes=True, kill=True, seconds=60)
+        bench.run(store, writes=True, kill=True, load={"duration_ns": 60_000 * MS})
     assert bench.prepare(store).how == "restored"
     assert failures(bench.run(store)) == {}
 
 
-def test_a_load_of_data_that_was_aborted_begins_again(bench: Bench) -> None:
-    store = bench.store()
+def test_a_load_of_data_that_was_aborted_begins_again(bench: LoadBench[Store]) -> None:
+    store = bench.up()
 
     def dies(endpoint: Endpoint) -> int:
         (Path(endpoint.store.directory) / "kv-0.redb").write_bytes(b"half of it")
@@ -75,49 +76,49 @@ def test_a_load_of_data_that_was_aborted_begins_again(bench: Bench) -> None:
 
     with pytest.raises(LoadError):
         store.prepare(DataSpec(bench.workload(writes=False).data()), dies, will_change=False)
-    made = bench.prepare(bench.store())
+    made = bench.prepare(bench.up())
     assert made.how == "loaded"
     assert failures(bench.run(store)) == {}
 
 
-def test_what_was_kept_is_found_by_the_next_run(bench: Bench, tmp_path: Path) -> None:
+def test_what_was_kept_is_found_by_the_next_run(bench: LoadBench[Store], tmp_path: Path) -> None:
     options = {"data": str(tmp_path / "here"), "keep_data": True}
-    store = bench.store(**options)
+    store = bench.up(**options)
     bench.prepare(store)
     store.destroy()
-    other = bench.store(**options)
+    other = bench.up(**options)
     assert bench.prepare(other).how == "reused"
     assert bench.prepare(other, key_prefix="other:").how == "loaded", "another data set takes its place"
-    bench.store(data=options["data"]).destroy()
+    bench.up(data=options["data"]).destroy()
     assert not (tmp_path / "here").exists()
 
 
-def test_files_of_another_version_are_made_again(bench: Bench, tmp_path: Path) -> None:
-    store = bench.store(data=str(tmp_path / "here"))
+def test_files_of_another_version_are_made_again(bench: LoadBench[Store], tmp_path: Path) -> None:
+    store = bench.up(data=str(tmp_path / "here"))
     bench.prepare(store)
     [marker] = (tmp_path / "here").glob("*/loadcell.json")
     mark = json.loads(marker.read_text())
     marker.write_text(json.dumps({**mark, "version": "0.1"}))
-    assert bench.prepare(bench.store(data=str(tmp_path / "here"))).how == "loaded"
+    assert bench.prepare(bench.up(data=str(tmp_path / "here"))).how == "loaded"
     assert "made again" in bench.log[-1]
 
 
-def test_what_loadcell_did_not_make_is_left_alone(bench: Bench, tmp_path: Path) -> None:
+def test_what_loadcell_did_not_make_is_left_alone(bench: LoadBench[Store], tmp_path: Path) -> None:
     foreign = tmp_path / "here" / "store-redb-1"
     foreign.mkdir(parents=True)
     (foreign / "precious").write_text("mine")
     with pytest.raises(TargetError, match="was not made by loadcell"):
-        bench.store(data=str(tmp_path / "here"))
+        bench.up(data=str(tmp_path / "here"))
     assert (foreign / "precious").read_text() == "mine"
     (tmp_path / "rocks").mkdir()
     (tmp_path / "rocks" / "CURRENT").write_text("MANIFEST-000005\n")
     with pytest.raises(TargetError, match="of a store that loadcell did not make"):
-        bench.store(data=str(tmp_path / "rocks"))
+        bench.up(data=str(tmp_path / "rocks"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_damaged_files_are_one_clear_error(bench: Bench, engine: str) -> None:
-    store = bench.store(engine=engine)
+def test_damaged_files_are_one_clear_error(bench: LoadBench[Store], engine: str) -> None:
+    store = bench.up(engine=engine)
     bench.prepare(store)
     for file in Path(store.endpoint().store.directory).rglob("*"):
         if file.is_file():
@@ -130,23 +131,23 @@ def test_damaged_files_are_one_clear_error(bench: Bench, engine: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["a file", "/sys/loadcell"])
-def test_a_place_that_cannot_be_used_is_named(bench: Bench, tmp_path: Path, path: str) -> None:
+def test_a_place_that_cannot_be_used_is_named(bench: LoadBench[Store], tmp_path: Path, path: str) -> None:
     if path == "a file":
         (tmp_path / "a file").write_text("")
         path = str(tmp_path / "a file")
     with pytest.raises(TargetError) as caught:
-        bench.store(data=path)
+        bench.up(data=path)
     assert "target.store.data" in caught.value.advice
 
 
-def test_a_full_device_is_one_clear_error(bench: Bench, tmp_path: Path) -> None:
+def test_a_full_device_is_one_clear_error(bench: LoadBench[Store], tmp_path: Path) -> None:
     image = {"image": str(tmp_path), "size": "16MiB"}
     if not machine_mounts():
         with pytest.raises(TargetError) as refused:
-            bench.store(data=image)
+            bench.up(data=image)
         assert any(words in refused.value.finding for words in CANNOT)
         return
-    store = bench.store(data=image)
+    store = bench.up(data=image)
     try:
         assert store.describe().data["type"] == "ext4"
         with pytest.raises(LoadError) as caught:
@@ -161,9 +162,9 @@ def test_a_full_device_is_one_clear_error(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "rocksdb"])
-def test_a_library_that_is_not_there_is_named_with_its_package(bench: Bench, engine: str) -> None:
+def test_a_library_that_is_not_there_is_named_with_its_package(bench: LoadBench[Store], engine: str) -> None:
     with pytest.raises(TargetError) as caught:
-        bench.store(engine=engine, library="/no/such/library.so")
+        bench.up(engine=engine, library="/no/such/library.so")
     assert "/no/such/library.so" in caught.value.finding
     assert {"sqlite": "libsqlite3-0", "rocksdb": "librocksdb"}[engine] in caught.value.advice
 

@@ -7,11 +7,13 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from loadcell.model import trial_record
 from loadcell.model.json import JsonObject
-from loadcell.plan.search import Search
+
+if TYPE_CHECKING:  # the plan language takes a quarter of a second to load, which reports do not need
+    from loadcell.plan.search import Search
 
 #: `maximum`: the level with the highest value; `bound`: the highest level that meets every bound
 Kind = Literal["maximum", "bound"]

@@ -2,8 +2,9 @@
 server.
 """
 
-from loadcell.model import tools
+from loadcell.model import panels, tools
 from loadcell.model.extensions import MYSQL
+from loadcell.model.panels import FactLabels
 from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of MariaDB and MySQL: the variables of their C client library.
@@ -16,3 +17,4 @@ tools.declare(
         password_variable="MYSQL_PWD",  # noqa: S106 - a name
     )
 )
+panels.declare(FactLabels(("version_comment",)))

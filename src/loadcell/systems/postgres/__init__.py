@@ -2,7 +2,7 @@
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import POSTGRES
-from loadcell.model.panels import MIB, DatabaseTables, Line, Panel
+from loadcell.model.panels import MIB, DatabaseTables, FactLabels, Line, Panel
 from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host.
@@ -22,6 +22,7 @@ tools.declare(
 
 # Panels and tables of PostgreSQL: waits of its sessions, WAL and blocks read.
 panels.declare(
+    FactLabels(("version_number",)),
     DatabaseTables("postgres", "postgres.waits", "postgres.statements"),
     # a line for each kind of wait of the run
     Panel("waits", "axis.waits", (), position=30, stacked=True, least=1, legend_below=True, checkpoints=True),

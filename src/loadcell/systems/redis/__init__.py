@@ -4,7 +4,7 @@ one.
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import RESP
-from loadcell.model.panels import FactUnit, KeyValueTable
+from loadcell.model.panels import FactLabels, FactUnit, KeyValueTable
 from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of Redis and compatible servers.
@@ -21,6 +21,7 @@ panels.declare(
         saving=("rdb_saving", "aof_rewriting"),
         eviction_settings=("maxmemory-policy", "maxmemory-samples", "maxmemory-eviction-tenacity"),
     ),
+    FactLabels(("compatible_with", "mode", "role", "threads", "memory", "persistence", "database.keys")),
     FactUnit("bytes", tuple(f"memory.{name}" for name in _SIZES)),
     FactUnit("count", ("database.keys", "persistence.rdb_changes_since_last_save")),
 )

@@ -1,1 +1,37 @@
-"""Shared parts of targets that start servers."""
+"""Shared parts of targets, and the labels of the facts that several of them report."""
+
+from loadcell.model import panels
+from loadcell.model.panels import FactLabels
+
+panels.declare(
+    FactLabels(
+        (
+            "server",
+            "product",
+            "version",
+            "host",
+            "url",
+            "connect",
+            "tls",
+            "binaries",
+            "package",
+            "run_as",
+            "size_bytes",
+            "data",
+            "data.path",
+            "data.type",
+            "data.image",
+            "data.image.path",
+            "data.image.type",
+            "data.image.direct",
+            "data.image.memory",
+            "data.memory",
+            "database",
+            "database.name",
+            "database.encoding",
+            "database.collation",
+            "database.ctype",
+            "database.size_bytes",
+        )
+    )
+)
