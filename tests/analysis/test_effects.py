@@ -145,9 +145,9 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
         "variation.",
         "threads: going from 1 to 4 multiplied throughput by 1.52 on average, and explains 22% of its "
         "variation.",
-        "retained_records hardly matters here: on average throughput is multiplied by 0.856 at most, which "
-        "is 3.1% of "
-        "its variation.",
+        "retained_records hardly matters in these measurements: the largest estimate multiplies "
+        "average throughput by 0.856, which is 3.1% of its variation. It has no interval, so a larger effect "
+        "is not excluded.",
         "Effects of factors are descriptive only: without repeats nothing tells them from noise. Set "
         "repeats: to 2 or more.",
     ]
@@ -238,7 +238,7 @@ def test_a_baseline_that_gave_nothing_leaves_nothing_to_compare_with() -> None:
         ({"1x": [100], "1y": [100], "2x": [100], "2y": [0]}, "found.effects.missing"),
         ({"1x": [100], "1y": [100], "2x": [100], "2y": [math.nan]}, "found.effects.missing"),
         ({"1x": [100], "1y": [100], "2x": [100]}, "found.effects.gaps"),
-        ({"1x": [100, 100], "1y": [100, 100], "2x": [100, 100], "2y": [100, 100]}, "found.effects.hardly"),
+        ({"1x": [9, 9], "1y": [9, 9], "2x": [9, 9], "2y": [9, 9]}, "found.effects.hardly.once"),
         ({"1x": [None], "1y": [None], "2x": [None], "2y": [None]}, None),
         ({"1x": [100], "2x": [100]}, None),
     ],
@@ -274,6 +274,33 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
     keys = [item.message.code for item in analysis.findings if item.subject is Subject.EFFECTS]
     assert keys == ["found.effects.main", "found.effects.main"]
     assert "found.effects.noise" not in findings_by_code(analysis)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "noise", "effect", "code"),
+    [
+        (3, 0.05, 1.0, "found.effects.noise"),
+        (6, 0.002, 1.0, "found.effects.hardly"),
+        (6, 0.002, 1.01, "found.effects.hardly"),
+    ],
+)
+def test_factors_without_an_effect_to_speak_of_have_the_ends_of_their_intervals(
+    repeats: int, noise: float, effect: float, code: str
+) -> None:
+    """Small is what is surely below 2%; an effect that is not excluded is no small one."""
+    analysis = factorial(
+        CUBE,
+        lambda levels: 1000.0 * levels["a"] * (effect if levels["b"] == "y" else 1),
+        repeats,
+        noise=noise,
+    )
+    silent = [main(analysis.effects, key).change.ratio for key in ("b", "c")]
+    [finding] = [item for item in analysis.findings if item.message.code in ("found.effects.noise", code)]
+    arguments = finding.message.arguments
+    assert (finding.message.code, arguments["factors"]) == (code, ("b", "c"))
+    assert arguments["low_times"] == min(ratio.low for ratio in silent if ratio.low is not None)
+    assert arguments["high_times"] == max(ratio.high for ratio in silent if ratio.high is not None)
+    assert (arguments["high_times"] > 1.02) == (code == "found.effects.noise")
 
 
 def engines(scan: float) -> Effects:

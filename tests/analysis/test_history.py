@@ -84,6 +84,28 @@ def test_runs_without_a_value_are_stepped_over() -> None:
     assert sentences_of(timeline)[-1] == "history.without"
 
 
+def test_a_change_near_the_scatter_has_a_range_of_runs_and_the_differences_within_it() -> None:
+    """A setting differs from run 10 on, two runs before the likeliest place."""
+    newer = {f"at_{item}": {"loadcell_version": "2.0"} for item in range(10, 24)}
+    levels = [100.0] * 10 + [99.0, 99.0] + [96.0] * 12
+    timeline = history(runs(levels, **newer), METRICS["throughput"])
+    (event,) = timeline.events
+    (change,) = event.changes
+    assert event.last >= 10, "the setting does not differ between the two likeliest runs"
+    assert change.since < 10 <= change.until
+    assert event.places == change.until - change.since > 1
+    assert [difference.path for difference in event.differences] == ["loadcell_version"]
+    assert sentences_of(timeline) == ["history.fell.alone", "history.place", "history.differs"]
+    arguments = [*find(timeline)][1].message.arguments
+    assert (arguments["since"], arguments["until"]) == (str(change.since), str(change.until))
+
+
+def test_a_clear_change_has_one_place() -> None:
+    timeline = history(runs([100.0] * 8 + [50.0] * 8), METRICS["throughput"])
+    (change,) = timeline.events[0].changes
+    assert (change.since, change.until) == (7, 8)
+
+
 def test_a_change_too_small_to_matter_is_none() -> None:
     timeline = history(runs([100.0] * 20 + [101.5] * 20), METRICS["throughput"])
     assert timeline.events == ()

@@ -116,6 +116,17 @@ def test_no_results_directory_and_an_empty_one(tmp_path: Path) -> None:
     assert "makes one" in called(tmp_path, PLAN).output
 
 
+def test_of_many_plans_some_are_listed_and_the_list_is_marked_as_cut(tmp_path: Path) -> None:
+    runs = fake_runs.write_history(tmp_path, [1.0] * 10)
+    for number, run in enumerate(runs):
+        document = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps({**document, "plan_name": f"plan-{number}"}))
+    text = " ".join(called(tmp_path, "NOSUCH").output.split())
+    assert "There are runs of: plan-0, " in text
+    assert "plan-7, …" in text
+    assert "plan-8" not in text
+
+
 def test_a_run_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
     first, *_ = fake_runs.write_history(tmp_path, [1.0] * 3)
     (first / "run.json").write_text("{")

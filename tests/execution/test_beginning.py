@@ -62,7 +62,7 @@ def test_a_directory_that_was_there_is_left_as_it_was(
 def test_a_run_whose_directory_stands_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world, path = World(), tmp_path / "a run"
     with monkeypatch.context() as patched:
-        patched.setattr(workdir, "make", pressed)
+        patched.setattr(workdir, "make_directory", pressed)
         printed = notes(lambda: world.run(tmp_path, out=path))
     assert printed == [f"No trial was run. Resume with: loadcell run --resume {shlex.quote(str(path))}"]
     assert world.run(tmp_path, resume=path).exit_status == 0

@@ -17,6 +17,8 @@ from servers import PostgresServer
 
 #: Each phase may take so long; none does with a server that answers.
 LIMITS = "limits: {up: 2s, prepare: 2s, load_slack: 1s, collect: 2s, verify: 2s, cleanup: 2s}\n"
+#: As long as a busy machine needs, where a limit is not what is tested.
+PATIENT = LIMITS.replace("2s", "30s").replace("1s", "30s")
 LOAD = "load: {clients: 2, warmup: 0s, duration: 500ms, interval: 100ms}\nrepeats: 1\nmonitors: []\n"
 POSTGRES = """
 target: {{postgres: {{server: external, dsn: 'postgresql://postgres@127.0.0.1:{port}/postgres'}}}}
@@ -53,7 +55,7 @@ def ended(home: Path, plan: str, port: int, limits: str = LIMITS) -> tuple[Any, 
 
 def test_a_database_cluster_without_an_encoding_is_measured_as_any_other(tmp_path: Path) -> None:
     with PostgresServer(encoding="SQL_ASCII") as server:
-        trial, _ = ended(tmp_path, POSTGRES, server.port)
+        trial, _ = ended(tmp_path, POSTGRES, server.port, PATIENT)
     assert trial.status == "ok", trial.reason
 
 
@@ -70,7 +72,7 @@ def test_a_redis_that_answers_with_another_type(
 ) -> None:
     replaced = Replaced(word, answer)
     with Proxy(("127.0.0.1", redis_server.port), replaced.asked, replaced.answered) as proxy:
-        trial, _ = ended(tmp_path, REDIS, proxy.port)
+        trial, _ = ended(tmp_path, REDIS, proxy.port, PATIENT)
     assert trial.status == status
     assert trial.reason_code == (None if status == "ok" else "server.not-understood")
 
@@ -81,7 +83,7 @@ def test_a_mysql_whose_answers_are_none(
 ) -> None:
     replaced = Replaced(word, answer)
     with Proxy(("127.0.0.1", mariadb_server.port), replaced.asked, replaced.answered) as proxy:
-        trial, _ = ended(tmp_path, MYSQL, proxy.port)
+        trial, _ = ended(tmp_path, MYSQL, proxy.port, PATIENT)
     assert (trial.status, trial.reason_code) == ("failed", "server.not-understood")
 
 
@@ -97,8 +99,11 @@ def test_a_server_that_falls_silent_ends_a_trial_by_its_limit(
     tmp_path: Path, request: pytest.FixtureRequest, plan: str, word: bytes, phase: str
 ) -> None:
     kind = {REDIS: "redis_server", MYSQL: "mariadb_server", POSTGRES: "postgres_server"}[plan]
+    limits = LIMITS.replace("up: 2s", "up: 30s")
+    if phase != "prepare":
+        limits = limits.replace("prepare: 2s", "prepare: 30s")
     with Proxy(("127.0.0.1", request.getfixturevalue(kind).port), silent_after(word)) as proxy:
-        trial, after_s = ended(tmp_path, plan, proxy.port)
+        trial, after_s = ended(tmp_path, plan, proxy.port, limits)
     assert trial.status == "timed-out", trial.reason
     late = next(item for item in trial.phases if item.status == "timed-out")
     assert late.name == phase

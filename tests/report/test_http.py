@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fake_runs import two_treatments, write_run
+from loadcell.report.blocks import Chart
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.report.sections.http import _time
@@ -22,7 +23,12 @@ def stage(count: int, mean: float) -> dict[str, Any]:
 
 
 def page(home: Path, lang: str, *, http: bool = True, change: Callable[[Any], None] = lambda _: None) -> str:
-    """A run whose trials were of HTTP, or were not."""
+    """The report of a run whose trials were of HTTP, or were not."""
+    return render(build(read_run(run(home, http=http, change=change)), lang)).replace("\\", "")
+
+
+def run(home: Path, *, http: bool = True, change: Callable[[Any], None] = lambda _: None) -> Path:
+    """A run of that kind."""
     path = write_run(home / "run", two_treatments())
     for file in path.glob("trials/*/trial.json"):
         document = json.loads(file.read_text())
@@ -47,7 +53,7 @@ def page(home: Path, lang: str, *, http: bool = True, change: Callable[[Any], No
             ]
             change(document)
         file.write_text(json.dumps(document))
-    return render(build(read_run(path), lang)).replace("\\", "")
+    return path
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -67,6 +73,14 @@ def test_it_has_ab_s_metrics_under_ab_s_names(tmp_path: Path, lang: str) -> None
     assert "300" in cells[6]
     rows = [line for line in text.splitlines() if line.startswith("| 1 ") and "Connect" in line]
     assert any("0.0300" in line for line in rows), "60 connections of 3 ms over 6000 requests"
+
+
+def test_charts_of_all_treatments_come_before_its_tables(tmp_path: Path) -> None:
+    """16 treatments have 96 rows of these tables: nobody scrolls through them to the first chart."""
+    sections = build(read_run(run(tmp_path))).sections
+    names = [section.id for section in sections]
+    drawn = [section.id for section in sections if any(isinstance(block, Chart) for block in section.blocks)]
+    assert names.index("results") < names.index(drawn[0]) < names.index("http")
 
 
 def rows(text: str, stage: str) -> list[list[str]]:

@@ -193,3 +193,24 @@ def test_a_history_of_many_treatments_seldom_shows_a_change(runs: int) -> None:
         latest += bool(timeline.latest)
     at_most(f"16 treatments, {runs} runs of one level: a change is seen in any", seen / 200, 0.02)
     at_most(f"16 treatments, {runs} runs of one level: the last run is called out in any", latest / 200, 0.03)
+
+
+@pytest.mark.parametrize(("share", "at"), [(0.97, 15), (0.95, 15), (0.95, 25), (0.9, 15)])
+@pytest.mark.parametrize("scatter", ["normal", "heavy tails", "correlated by 0.4"])
+def test_the_runs_among_which_a_change_lies_hold_the_true_one(share: float, at: int, scatter: str) -> None:
+    """Ranges of the changes that are seen; heavy tails are Student's t with 3 degrees of freedom."""
+    chance, holds, exact = np.random.default_rng(26), [], []
+    while len(holds) < 100:
+        if scatter == "normal":
+            series = chance.normal(100, 2, 30)
+        elif scatter == "heavy tails":
+            series = 100 + 2 * chance.standard_t(3, 30) / math.sqrt(3)
+        else:
+            series = np.array(correlated(chance, 30, 0.4))
+        series[at:] *= share
+        if points := by_t_test(series.tolist(), least=3):
+            nearest = min(points, key=lambda point: abs(point.at - at))
+            holds.append(nearest.earliest <= at <= nearest.latest)
+            exact.append(nearest.at == at)
+    title = f"{at} of 30 runs, then {1 - share:.0%} lower, 2% scatter, {scatter}"
+    at_least(f"{title}: the range of places holds the true one", sum(holds) / 100, 0.9)

@@ -57,6 +57,11 @@ class Ratio:
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the value itself, twice, without one."""
+        return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
+
+    @property
     def size(self) -> float:
         """Distance from 1, either way: 1.2 for 1.2 and for 1/1.2."""
         return max(self.value, 1 / self.value)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from loadcell.analysis.effects import LEAST_EFFECT, Change, Effects, Interaction, MainEffect
+from loadcell.analysis.effects import LEAST_EFFECT, Change, Effects, Interaction, MainEffect, Ratio
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.layout import is_number
 from loadcell.model.message import Argument, Count, Factor, Severity, Share
@@ -34,9 +34,10 @@ INTERACTION = _code(
     "together", after=str, at=str, before=str, explained_share=Share,
     first=str, first_times=Factor, of=str, second=str, second_times=Factor,
 ).marked(evidence=Evidence.INTERACTION)  # fmt: skip
-_SILENT: dict[str, type] = {"count": Count, "explained_share": Share, "factors": list, "most_times": Factor}
-NOISE = _code("noise", "info", (Concern.ANSWER, 160), **_SILENT)
-HARDLY = _code("hardly", "info", (Concern.ANSWER, 170), **_SILENT)
+_SILENT: dict[str, type] = {"count": Count, "explained_share": Share, "factors": list}
+NOISE = _code("noise", "info", (Concern.ANSWER, 160), **_SILENT, **_INTERVAL)
+HARDLY = _code("hardly", "info", (Concern.ANSWER, 170), **_SILENT, **_INTERVAL)
+HARDLY_ONCE = _code("hardly.once", "info", (Concern.ANSWER, 170), most_times=Factor, **_SILENT)
 _CHOICE: dict[str, type] = {"buys_times": Factor, "factor": str, "level": str}
 CHOOSE = _code("choose", risks_times=Factor, **_CHOICE).marked(evidence=Evidence.CHOICES)
 CHOOSE_ALWAYS = _code("choose.always", **_CHOICE).marked(evidence=Evidence.CHOICES)
@@ -76,15 +77,33 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
         yield finding
     speaking = {main.key for main in mains} | {key for pair in pairs for key in (pair.of, pair.at)}
     silent = [main for main in effects.mains if main.key not in speaking]
-    if silent:
-        names = tuple(effects.names[main.key] for main in silent)
-        ratios = [main.change.ratio.value for main in silent]
-        yield (NOISE if effects.repeated else HARDLY).finding(
-            factors=names,
-            count=len(names),
-            explained_share=max(main.share for main in silent),
-            most_times=max(ratios, key=lambda ratio: abs(math.log(ratio))),
-        )
+    if not effects.repeated:
+        yield from _silent(HARDLY_ONCE, silent, effects)
+        return
+    small = [main for main in silent if main.real or _is_small(main.change.ratio)]
+    yield from _silent(NOISE, [main for main in silent if main not in small], effects)
+    yield from _silent(HARDLY, small, effects)
+
+
+def _is_small(ratio: Ratio) -> bool:
+    """True if the whole interval lies below the minimum practical effect."""
+    low, high = ratio.ends
+    return low > 1 / LEAST_EFFECT and high < LEAST_EFFECT
+
+
+def _silent(code: FindingCode, mains: Sequence[MainEffect], effects: Effects) -> Iterator[Finding]:
+    """One sentence on factors without an effect to speak of: with the ends of all their intervals."""
+    if not mains:
+        return
+    ratios = [main.change.ratio for main in mains]
+    yield code.finding(
+        factors=tuple(effects.names[main.key] for main in mains),
+        count=len(mains),
+        explained_share=max(main.share for main in mains),
+        most_times=max((ratio.value for ratio in ratios), key=lambda value: abs(math.log(value))),
+        low_times=min(ratio.ends[0] for ratio in ratios),
+        high_times=max(ratio.ends[1] for ratio in ratios),
+    )
 
 
 def _main(main: MainEffect, effects: Effects) -> Finding:

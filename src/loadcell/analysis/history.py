@@ -141,11 +141,16 @@ class Options:
 class Change:
     """One treatment's figure changed between two runs (positions): the means before and after, and the chance
     of it.
+
+    `last` and `first` are neighbours, the likeliest place. With `change_points.PLACE_COVERAGE` the change
+    lies between `since` and `until`.
     """
 
     series: Series
     last: int
     first: int
+    since: int
+    until: int
     before: float
     after: float
     p: float
@@ -158,12 +163,20 @@ class Change:
 
 @dataclass(frozen=True)
 class Event:
-    """All changes between the same two runs, the largest first, and what else differs between these runs."""
+    """All changes between the same two runs, the largest first, and what else differs between the runs among
+    which the largest may lie.
+    """
 
     last: int
     first: int
     changes: tuple[Change, ...]
     differences: tuple[Difference, ...]
+
+    @property
+    def places(self) -> int:
+        """Number of pairs of neighbouring runs between which the largest change may lie."""
+        most = self.changes[0]
+        return sum(most.since < position <= most.until for position in most.series.places)
 
 
 @dataclass(frozen=True)
@@ -233,11 +246,16 @@ def history(runs: Sequence[Run], metric: Metric, options: Options | None = None)
         if slip is not None and abs(slip.share) >= how.least_change:
             latest.append(slip)
     events = tuple(
-        Event(last, first, tuple(sorted(changes_of_series, key=lambda change: -abs(change.share))),
-        _between(runs[last], runs[first]))
-        for (last, first), changes_of_series in sorted(changes.items())
-    )  # fmt: skip
+        _event_of(runs, sorted(changes_of_place, key=lambda change: -abs(change.share)))
+        for _, changes_of_place in sorted(changes.items())
+    )
     return History(tuple(runs), metric, how, series, events, tuple(latest), dependent)
+
+
+def _event_of(runs: Sequence[Run], changes: Sequence[Change]) -> Event:
+    """The event of changes at one place, the largest first."""
+    most = changes[0]
+    return Event(most.last, most.first, tuple(changes), _between(runs[most.since], runs[most.until]))
 
 
 def _change_points(series: Series, how: Options) -> Sequence[ChangePoint]:
@@ -253,7 +271,14 @@ def _change_points(series: Series, how: Options) -> Sequence[ChangePoint]:
 def _changes(series: Series, points: Sequence[ChangePoint], least_change: float) -> list[Change]:
     return [
         Change(
-            series, series.places[point.at - 1], series.places[point.at], point.before, point.after, point.p
+            series,
+            series.places[point.at - 1],
+            series.places[point.at],
+            series.places[point.earliest - 1],
+            series.places[point.latest],
+            point.before,
+            point.after,
+            point.p,
         )
         for point in points
         if point.magnitude >= least_change
@@ -317,6 +342,9 @@ ROSE_ALONE = FindingCode(
     "history.rose.alone", Subject.HISTORY, "good", after=str, before=str, change_share=Share, date=str,
     metric=Message,
 )  # fmt: skip
+PLACE = FindingCode(
+    "history.place", Subject.HISTORY, "info", confidence_share=Share, count=Count, since=str, until=str
+)
 DIFFERS = FindingCode("history.differs", Subject.HISTORY, "info", differences=list)
 DIFFERS_MORE = FindingCode("history.differs.more", Subject.HISTORY, "info", count=Count, differences=list)
 DIFFERENCE = MessageCode("history.difference", after=str, before=str, path=str)
@@ -390,6 +418,13 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
         count=len(event.changes),
         of=len(history.judged),
     )
+    if event.places > 1:
+        yield PLACE.finding(
+            since=history.runs[most.since].short,
+            until=history.runs[most.until].short,
+            count=event.places,
+            confidence_share=change_points.PLACE_COVERAGE,
+        )
     if not event.differences:
         yield NOTHING_DIFFERS.finding()
         return

@@ -34,6 +34,7 @@ from loadcell.report.charts import history as chart
 from loadcell.report.publish import Document
 from loadcell.report.texts import STATE, Texts
 from loadcell.report.values import minute
+from loadcell.stats.change_points import PLACE_COVERAGE
 from loadcell.store.find import runs_under
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
@@ -264,6 +265,7 @@ def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Secti
         Column(texts("history.column.after"), figure=True),
         Column(texts("history.column.change"), figure=True),
         Column(texts("history.column.p"), figure=True),
+        Column(texts("history.column.place", confidence_share=PLACE_COVERAGE), code=True),
     ]
     rows = []
     for change in event.changes:
@@ -277,6 +279,7 @@ def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Secti
                     tone=_tone(change, gathered),
                 ),
                 Cell(numbers.share(change.p), sort=change.p),
+                Cell(f"{runs[change.since].short}–{runs[change.until].short}"),
             ]
         )
     title = texts(
@@ -295,8 +298,8 @@ def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Secti
         ]
         heads = [
             Column(texts("column.setting"), code=True),
-            Column(before.short, code=True),
-            Column(after.short, code=True),
+            Column(runs[event.changes[0].since].short, code=True),
+            Column(runs[event.changes[0].until].short, code=True),
             Column(texts("history.column.only")),
         ]
         blocks.append(Table(f"table-differs-{number}", texts("history.table.differs"), heads, differing))
@@ -359,6 +362,8 @@ def data(gathered: Gathered) -> Mapping[str, object]:
                     {
                         "treatment": change.series.treatment, "before": change.before, "after": change.after,
                         "change": change.share, "p": change.p,
+                        "certainly_before": history.runs[change.since].name,
+                        "certainly_after": history.runs[change.until].name,
                     }
                     for change in event.changes
                 ],

@@ -38,6 +38,9 @@ SEED = 20_140_101
 #: higher, and dependent values show changes that are none.
 _NOTABLE_CORRELATION = 0.85
 _HIGHEST_CORRELATION = 0.9
+#: Mass of the places in a change's range. The range is to hold the true place with `PLACE_COVERAGE` also
+#: where values have heavy tails or depend on their predecessors, which the law of the places leaves out.
+_MASS, PLACE_COVERAGE = 0.97, 0.9
 #: Values of one batch of shuffled distances: what fits into a processor's cache.
 _BATCH = 100_000
 
@@ -50,13 +53,16 @@ class ChangePoint:
     """The series changed at `at`, the first value of the new stretch.
 
     `before` and `after` are the means of the stretches on either side, up to the next change; `p` is how
-    likely chance alone makes such a split.
+    likely chance alone makes such a split. With `PLACE_COVERAGE`, the first value of the new stretch is one
+    of `earliest` to `latest`.
     """
 
     at: int
     p: float
     before: float
     after: float
+    earliest: int
+    latest: int
 
     @property
     def change(self) -> float:
@@ -102,7 +108,7 @@ def by_t_test(values: Sequence[float], level: float = LEVEL, least: int = 1) -> 
     changes = _divide(series, level, least, _by_student)
     if series.size and (dependence := correlation(series, [point.at for point in changes])):
         changes = _divide(series, level, least, partial(_by_student, dependence=dependence))
-    return tuple(changes)
+    return _located(changes, series, least)
 
 
 def by_permutation(
@@ -115,7 +121,8 @@ def by_permutation(
     """The same. Shuffling ends early once it is clear that a split is not significant."""
     permutations = max(permutations, math.ceil(1 / level))  # fewer cannot reach the level
     judge = partial(_by_shuffling, level=level, permutations=permutations, chance=np.random.default_rng(seed))
-    return tuple(_divide(_array(values), level, least, judge))
+    series = _array(values)
+    return _located(_divide(series, level, least, judge), series, least)
 
 
 def student(before: Array, after: Array, correlation: float = 0.0) -> float:
@@ -143,14 +150,20 @@ def correlation(series: Array, changes: Sequence[int]) -> float:
 
     The estimate is too low by about (1 + 3r) / n for each mean that is estimated (Marriott and Pope 1954).
     """
+    return _correlation(series, changes, _NOTABLE_CORRELATION / math.sqrt(series.size))
+
+
+def _correlation(series: Array, changes: Sequence[int], least: float) -> float:
+    """The same, but 0 only if the biased estimate is below `least`, or the other is negative."""
     residuals = [part.values - part.values.mean() for part in _parts(series, changes)]
     squares = sum(float(values @ values) for values in residuals)
     if squares == 0:
         return 0.0
     measured = sum(float(values[1:] @ values[:-1]) for values in residuals) / squares
-    if measured < _NOTABLE_CORRELATION / math.sqrt(series.size):
+    if measured < least:
         return 0.0
-    return min(_HIGHEST_CORRELATION, measured + (1 + 3 * measured) * len(residuals) / series.size)
+    unbiased = measured + (1 + 3 * measured) * len(residuals) / series.size
+    return min(_HIGHEST_CORRELATION, max(0.0, unbiased))
 
 
 def by_windows(
@@ -181,7 +194,7 @@ def by_windows(
             if weakest.magnitude > least_change:
                 break
         points = _described([point.at for point in points if point is not weakest], series, test)
-    return tuple(points)
+    return _located(points, series, 1)
 
 
 def _divide(series: Array, level: float, least: int, judge: _Judge) -> list[ChangePoint]:
@@ -270,6 +283,52 @@ def _described(
             1.0 if test is None else test(earlier, later),
             before=float(earlier.mean()),
             after=float(later.mean()),
+            earliest=at,
+            latest=at,
         )
         for at, (earlier, later) in zip(sorted(changes), pairwise(parts), strict=True)
     ]
+
+
+def _located(points: Sequence[ChangePoint], series: Array, least: int) -> tuple[ChangePoint, ...]:
+    """The changes with the ranges of their places, each within the stretches on either side of it."""
+    begins = [0, *(point.at for point in points)]
+    ends = [*(point.at for point in points[1:]), series.size]
+    dependence = _correlation(series, begins[1:], -1.0) if points else 0.0
+    located = []
+    for point, begin, end in zip(points, begins, ends, strict=False):
+        earliest, latest = _range_of_places(series[begin:end], least, dependence)
+        located.append(
+            replace(
+                point,
+                earliest=min(point.at, begin + earliest),
+                latest=max(point.at, begin + latest),
+            )
+        )
+    return tuple(located)
+
+
+def _range_of_places(values: Array, least: int, correlation: float) -> tuple[int, int]:
+    """The first and the last of the likeliest places of one change, which together have `_MASS`.
+
+    A place k has the posterior probability (k (n - k))^(-1/2) RSS(k)^(-(n - 2) / 2) times a constant, where
+    all places, means and logarithms of the variance are alike before (Smith 1975). Correlated values count as
+    fewer (`student`).
+    """
+    count = values.size
+    places = np.arange(least, count - least + 1)
+    centred = values - values.mean()
+    sums = np.cumsum(centred)[places - 1]
+    # The squares about one mean, less what two means explain of them.
+    within = np.maximum(0.0, centred @ centred - sums**2 * count / (places * (count - places)))
+    smallest = within.min()
+    if smallest <= 1e-12 * float(centred @ centred):
+        exact = places[within <= 1e-12 * float(centred @ centred)]
+        return int(exact[0]), int(exact[-1])
+    exponent = (count - 2) / 2 * (1 - correlation) / (1 + correlation)
+    logs = -np.log(places * (count - places)) / 2 - exponent * np.log(within / smallest)
+    mass = np.exp(logs - logs.max())
+    order = np.argsort(-mass)
+    enough = int(np.searchsorted(np.cumsum(mass[order]), _MASS * mass.sum())) + 1
+    likeliest = places[order[:enough]]
+    return int(likeliest.min()), int(likeliest.max())
