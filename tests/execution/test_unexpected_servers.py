@@ -99,9 +99,7 @@ def test_a_server_that_falls_silent_ends_a_trial_by_its_limit(
     tmp_path: Path, request: pytest.FixtureRequest, plan: str, word: bytes, phase: str
 ) -> None:
     kind = {REDIS: "redis_server", MYSQL: "mariadb_server", POSTGRES: "postgres_server"}[plan]
-    limits = LIMITS.replace("up: 2s", "up: 30s")
-    if phase != "prepare":
-        limits = limits.replace("prepare: 2s", "prepare: 30s")
+    limits = LIMITS if phase == "prepare" else LIMITS.replace("prepare: 2s", "prepare: 30s")
     with Proxy(("127.0.0.1", request.getfixturevalue(kind).port), silent_after(word)) as proxy:
         trial, after_s = ended(tmp_path, plan, proxy.port, limits)
     assert trial.status == "timed-out", trial.reason
