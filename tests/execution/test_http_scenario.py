@@ -58,10 +58,11 @@ def run(
     home: Path, shop: Shop, workload: dict[str, Any], load: dict[str, Any], **more: Any
 ) -> list[dict[str, Any]]:
     """A run of a plan; the records of its trials."""
+    duration = "60s" if "requests" in load else "1s"
     plan = {
         "target": {"http": {"url": shop.url}},
         "workload": {"http": workload},
-        "load": {"clients": 4, "warmup": "0s", "duration": "1s", "interval": "200ms", **load},
+        "load": {"clients": 4, "warmup": "0s", "duration": duration, "interval": "200ms", **load},
         "repeats": 1,
         "monitors": [],
         **more,
