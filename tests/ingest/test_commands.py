@@ -80,3 +80,26 @@ def test_a_text_whose_executions_do_not_fit_its_commands_has_no_levels_of_them(t
     half = len(WRK) // 2
     text = f"{WRK[:half]}$ wrk -R 1 http://h/\n{WRK[half:]}$ wrk -R 2 http://h/\n{WRK}"
     assert levels(tmp_path, text) == ([{}], 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("redis-benchmark -a {secret} -n 100", REDIS.format(rate=1000)),
+        ("redis-benchmark -u redis://app:{secret}@h:6379 -n 100", REDIS.format(rate=1000)),
+        ("ab -A app:{secret} http://h/", AB),
+        ("ab -P app:{secret} http://h/", AB),
+        ("ab -C session={secret} http://h/", AB),
+        ("wrk -c10 -H 'Authorization: Bearer {secret}' http://h/", WRK),
+        ("wrk -c10 --header='X-Key: {secret}' http://h/", WRK),
+        ("wrk -c10 http://app:{secret}@h/", WRK),
+        ("wrk -c10 http://h/?token={secret}", WRK),
+        ("sysbench --mysql-password={secret} cpu run", SYSBENCH),
+    ],
+)
+def test_values_of_secret_options_are_never_stored(tmp_path: Path, command: str, output: str) -> None:
+    first, second = (f"{command.format(secret=secret)}\n{output}" for secret in ("hunter2", "hunter3"))
+    _, repeats = levels(tmp_path, first + second)
+    assert repeats == 2
+    for file in (tmp_path / "results").rglob("*.json"):
+        assert "hunter" not in file.read_text(encoding="utf-8"), file

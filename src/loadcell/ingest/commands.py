@@ -10,7 +10,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
@@ -18,20 +18,40 @@ from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read
 from loadcell.ingest.text import Output, decoded
 
-#: Names of programs by the reader of their output.
-_PROGRAMS = {
-    "ab": "ab",
-    "dd": "dd",
-    "fio": "fio",
-    "iperf3": "iperf3",
-    "mbw": "mbw",
-    "netperf": "netperf",
-    "pgbench": "pgbench",
-    "redis-benchmark": "(?:redis|valkey)-benchmark",
-    "stress-ng": "stress-ng",
-    "sysbench": "sysbench",
-    "wrk": "wrk2?",
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool's command line: the pattern of its program's name, and names of options without dashes.
+
+    Values of `secret` options are never stored.
+    """
+
+    program: str
+    secret: frozenset[str] = frozenset()
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: By the reader of their output.
+_TOOLS = {
+    "ab": _Tool("ab", secret=_names("A P H C")),
+    "dd": _Tool("dd"),
+    "fio": _Tool("fio", secret=_names("http_s3_key http_swift_auth_token http_pass")),
+    "iperf3": _Tool("iperf3", secret=_names("extra-data")),
+    "mbw": _Tool("mbw"),
+    "netperf": _Tool("netperf", secret=_names("Z")),
+    "pgbench": _Tool("pgbench"),
+    "redis-benchmark": _Tool("(?:redis|valkey)-benchmark", secret=_names("a u pass uri")),
+    "stress-ng": _Tool("stress-ng"),
+    "sysbench": _Tool("sysbench"),
+    "wrk": _Tool("wrk2?", secret=_names("H header")),
 }
+#: Options of any tool, and settings in a value (a DSN), that hold secrets by their names.
+_SECRET_NAME = re.compile(r"passw|pwd|secret|token|authorization", re.IGNORECASE)
+#: The user and the password of a URL.
+_LOGIN = re.compile(r"(?<=://)[^/\s]*@")
 #: Up to a shell's prompt, or a date and time; commands that start another one.
 _BEFORE = r"\s*(?:\S.*?[$#%>❯➜✗λ»]\s+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+)?(?:[$#%>+]+\s+)?"
 _STARTER = r"(?:(?:sudo|time|nohup|exec|numactl|taskset|nice|env)\b(?:\s+(?:-\S+|[\d,-]+|\w+=\S+))*\s+)*"
@@ -48,8 +68,8 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     As many executions as the reader finds behind a command by itself are that command's. Where these are
     not all executions of the text, no command is attached.
     """
-    program = _PROGRAMS.get(tool)
-    parts = _parts(decoded(text).splitlines(keepends=True), program) if program else []
+    declared = _TOOLS.get(tool)
+    parts = _parts(decoded(text).splitlines(keepends=True), declared.program) if declared else []
     if not reading.measured or len(parts) < 2:
         return reading
     commands = [command for command, lines in parts for _ in range(_executions(lines, read))]
@@ -59,9 +79,25 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     return replace(reading, measured=tuple(replace(part, command=command) for part, command in measured))
 
 
+def without_commands(reading: Reading, tool: str) -> Reading:
+    """The reading without the tool's commands among its examples of unread lines; they may hold secrets."""
+    if tool not in _TOOLS or not reading.examples:
+        return reading
+    shape = _shape(_TOOLS[tool].program)
+    # a line that begins with an option continues a command
+    examples = (
+        line for line in reading.examples if not (shape.match(line) or re.match(r"--?[A-Za-z]", line))
+    )
+    return replace(reading, examples=tuple(examples))
+
+
+def _shape(program: str) -> re.Pattern[str]:
+    return re.compile(rf"{_BEFORE}{_STARTER}(?:\S*/)?(?P<command>{program}\s+(?:\S.*)?)$")
+
+
 def _parts(lines: Sequence[str], program: str) -> list[tuple[str, str]]:
     """Each command with the lines behind it; the lines before the first have none."""
-    shape = re.compile(rf"{_BEFORE}{_STARTER}(?:\S*/)?(?P<command>{program}\s+(?:\S.*)?)$")
+    shape = _shape(program)
     parts: list[tuple[str, list[str]]] = [("", [])]
     continued = False
     for line in lines:
@@ -132,7 +168,8 @@ def _options(command: str) -> dict[str, str]:
     """Values of options by their names without dashes, and what else the command names."""
     options: dict[str, str] = {}
     arguments: list[str] = []
-    words = _words(command)[1:]
+    program, *words = _words(command)
+    tool = next(tool for tool in _TOOLS.values() if re.fullmatch(tool.program, program))
     while words:
         word = words.pop(0)
         name, equals, value = word.partition("=")
@@ -145,11 +182,23 @@ def _options(command: str) -> dict[str, str]:
         elif not (word.startswith("-") or re.match(r"\w+=", word)):
             arguments.append(word)
             continue
-        if _NO_LEVELS.match(name) is None and name.strip("-"):
-            options[name.lstrip("-")] = value or "yes"
+        name = name.lstrip("-")
+        if (
+            name
+            and name not in tool.secret
+            and _NO_LEVELS.match(name) is None
+            and not _is_secret(name, value)
+        ):
+            options[name] = _LOGIN.sub("", value) or "yes"
     if arguments:
-        options[_ARGUMENTS] = " ".join(arguments)
+        public = (_LOGIN.sub("", argument) for argument in arguments if not _is_secret("", argument))
+        options[_ARGUMENTS] = " ".join(public)
     return options
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """True if the name of an option, or a setting in its value, is one of a secret."""
+    return _SECRET_NAME.search(name) is not None or _SECRET_NAME.search(value) is not None
 
 
 def _words(command: str) -> list[str]:

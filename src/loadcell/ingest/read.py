@@ -180,6 +180,7 @@ def _by_any(
         else:
             if len(head) < BLOCK_BYTES and len(output.files) == 1:
                 reading = commands.attached(reading, name, head, by)
+            reading = commands.without_commands(reading, name)
             return Source(path, name, reading, tuple(output.files[1:])), refused
     return None, refused
 
