@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcell.ingest import checks, commands, readers
-from loadcell.ingest.base import ImportProblemError, Level, Measured, NotItsOutputError, Source, TreatmentIds
+from loadcell.ingest.base import (
+    OUTPUT_INCOMPLETE,
+    ImportProblemError,
+    Level,
+    Measured,
+    NotItsOutputError,
+    Source,
+    TreatmentIds,
+)
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, without_quotes
@@ -177,6 +185,8 @@ def _by_any(
             refused[name] = error.message
         except UnusableNumberError as error:
             refused[name] = checks.at_line(output, error)
+        except ArithmeticError as error:
+            refused[name] = OUTPUT_INCOMPLETE(tool=name, reason=f"{type(error).__name__}: {error}")
         else:
             if len(head) < BLOCK_BYTES and len(output.files) == 1:
                 reading = commands.attached(reading, name, head, by)
