@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -80,6 +81,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self._on_progress: OnProgress = lambda _read, _total: None
         self._copied_bytes = 0
         self._home: Path | None = None
+        self._numbers: dict[object, int] = {}
         self._named: dict[Path, Path] = {}
         self._shown: dict[Path, str] = {}
 
@@ -115,7 +117,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _printed_by_tool(self, path: Path) -> Path:
         """The lines of tools in the output.log of a trial, as they printed them."""
-        plain = self._directory(path.absolute().parent) / path.name
+        plain = self._location(path, path.name)
         with path.open("rb") as log, plain.open("wb") as copy:
             copy.writelines(
                 line.removeprefix(_WORKER)
@@ -164,7 +166,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _unpacked(self, path: Path, unpack: Callable[[Path], Any]) -> Path:
         name = path.stem if path.suffix in (".gz", ".bz2", ".xz") else path.name
-        plain = self._directory(path.absolute().parent) / name
+        plain = self._location(path, name)
         try:
             with unpack(path) as packed:
                 self._copy(path, _parts(packed), plain)
@@ -202,10 +204,16 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _continuations(self, path: Path) -> Path:
         """A link to a plain log beside unpacked ones: names in one directory show what belongs together."""
-        link = self._directory(path.absolute().parent) / path.name
+        link = self._location(path, path.name)
         link.symlink_to(path.absolute())
         self._named[link] = path
         return link
+
+    def _location(self, path: Path, name: str) -> Path:
+        """Path of a copy: in the directory of its neighbours, in another where the name is taken."""
+        parent = path.absolute().parent
+        locations = (self._directory((parent, number)) / name for number in count())
+        return next(location for location in locations if not os.path.lexists(location))
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
@@ -213,7 +221,7 @@ class Inputs(AbstractContextManager["Inputs"]):
             _sweep(directory)
             self._home = remains.make_directory(_DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
-        directory = self._home / f"{abs(hash(of)):x}"
+        directory = self._home / str(self._numbers.setdefault(of, len(self._numbers)))
         directory.mkdir(exist_ok=True)
         return directory
 
