@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from ingest.made import made
+from loadcell.ingest import commands
+from loadcell.ingest.base import Reading
+from loadcell.ingest.readers import wrk
+from loadcell.ingest.text import Output
+from loadcell.linux import remains
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 DD = "104857600 bytes (105 MB, 100 MiB) copied, {s} s, 105 MB/s\n"
@@ -130,3 +135,20 @@ def test_values_of_secret_options_are_never_stored(tmp_path: Path, command: str,
     assert repeats == 2
     for file in (tmp_path / "results").rglob("*.json"):
         assert "hunter" not in file.read_text(encoding="utf-8"), file
+
+
+def test_parts_are_copied_where_a_later_import_removes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    copies: list[Path] = []
+    parse = wrk.READER.read
+
+    def read(output: Output) -> Reading:
+        copies.extend(output.files)
+        return parse(output)
+
+    reading = parse(Output((OUTPUTS / "wrk.txt",)))
+    commands.attached(reading, "wrk", f"wrk -R 1 http://h/\n{WRK}".encode(), read)
+    assert [copy.parent.parent for copy in copies] == [remains.usual(tmp_path)]
+    assert not copies[0].parent.exists()

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read
-from loadcell.ingest.text import Output, decoded
+from loadcell.ingest.text import Output, copies_directory, decoded
 
 
 @dataclass(frozen=True)
@@ -186,8 +184,8 @@ def _executions(text: str, read: Read) -> int:
     """Count the executions that a reader finds in lines by themselves."""
     if not text.strip():
         return 0
-    with tempfile.TemporaryDirectory(prefix="loadcell-import-") as directory:
-        file = Path(directory) / "output"
+    with copies_directory() as directory:
+        file = directory / "output"
         file.write_text(text, encoding="utf-8", errors="replace")
         try:
             return len(read(Output((file,))).measured)

@@ -29,7 +29,7 @@ from rich import progress
 
 from loadcell.ingest.base import ImportProblemError, Source
 from loadcell.ingest.read import must_be_text
-from loadcell.ingest.text import OnProgress
+from loadcell.ingest.text import DIRECTORY_NAME, OnProgress
 from loadcell.linux import remains
 from loadcell.model import terminal
 from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
@@ -53,8 +53,6 @@ MOST_COPIED_BYTES = 4 * 2**30
 _SPARE_BYTES = 256 * 2**20
 #: Bytes that are copied at once.
 _PART_BYTES = 2**20
-#: How names of directories of imports begin.
-_DIRECTORY_NAME = "loadcell-import"
 #: Stands for standard input.
 STDIN = Path("-")
 #: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
@@ -219,7 +217,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         if self._home is None:
             directory = Path(os.environ.get("TMPDIR") or remains.HOME)
             _sweep(directory)
-            self._home = remains.make_directory(_DIRECTORY_NAME, directory)
+            self._home = remains.make_directory(DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
         directory = self._home / str(self._numbers.setdefault(of, len(self._numbers)))
         directory.mkdir(exist_ok=True)
@@ -229,7 +227,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
     for path in remains.abandoned(directory):
-        if path.name.startswith(_DIRECTORY_NAME):
+        if path.name.startswith(DIRECTORY_NAME):
             remains.remove_directory(path)
 
 

@@ -5,7 +5,6 @@ arranges their executions: treatments, repeats, and the samples of monitors that
 from __future__ import annotations
 
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from loadcell.ingest.base import (
 )
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
-from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, without_quotes
+from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, copies_directory, without_quotes
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 IMPORT_FOLDER = MessageCode("import.folder", path=str)
@@ -197,8 +196,8 @@ def _by_any(
 
 def _read_unquoted(path: Path, tool: str, read: Read | None, text: bytes) -> Source | None:
     """The reading of a text whose marks of quotation were removed, under its own name."""
-    with tempfile.TemporaryDirectory(prefix="loadcell-import-") as directory:
-        copy = Path(directory) / path.name
+    with copies_directory() as directory:
+        copy = directory / path.name
         copy.write_bytes(text)
         source, _ = _by_any(copy, tool, Output((copy,)), read, text)
     return None if source is None else replace(source, path=path)
