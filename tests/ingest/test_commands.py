@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from ingest.made import made
+from loadcell.ingest import commands
+from loadcell.ingest.base import Reading
+from loadcell.ingest.readers import wrk
+from loadcell.ingest.text import Output
+from loadcell.linux import remains
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 DD = "104857600 bytes (105 MB, 100 MiB) copied, {s} s, 105 MB/s\n"
@@ -18,6 +23,7 @@ REDIS = '"GET","{rate}"\n"SET","{rate}"\n'
 
 def levels(tmp_path: Path, text: str, *others: str) -> tuple[list[dict[str, str]], int]:
     files = []
+    tmp_path.mkdir(exist_ok=True)
     for number, content in enumerate((text, *others)):
         files.append(tmp_path / f"out-{number}.txt")
         files[-1].write_text(content, encoding="utf-8")
@@ -36,8 +42,31 @@ def test_an_option_that_the_tool_does_not_print_is_a_level(tmp_path: Path) -> No
 
 def test_another_file_that_is_read_is_a_level(tmp_path: Path) -> None:
     copies = [("/dev/urandom", 4), ("/dev/zero", 1)]
-    text = "\n".join(f"[root@h d]# dd if={file} of=a{s} bs=1M\n{DD.format(s=s)}" for file, s in copies)
+    text = "\n".join(f"[root@h d]# dd if={file} of=a bs=1M\n{DD.format(s=s)}" for file, s in copies)
     assert levels(tmp_path, text) == ([{"if": "/dev/urandom"}, {"if": "/dev/zero"}], 1)
+
+
+def test_another_disk_that_is_written_is_a_level(tmp_path: Path) -> None:
+    text = "".join(
+        f"$ dd if=/dev/zero of={disk} bs=1M\n{DD.format(s=1)}" for disk in ("/dev/sda", "/dev/sdb")
+    )
+    assert levels(tmp_path, text) == ([{"of": "/dev/sda"}, {"of": "/dev/sdb"}], 1)
+
+
+@pytest.mark.parametrize("option", ["--log-level", "--oltp-user-count"])
+def test_options_are_compared_by_their_exact_names(option: str, tmp_path: Path) -> None:
+    text = "".join(f"$ sysbench {option}={value} cpu run\n{SYSBENCH}" for value in (71, 72))
+    name = option.strip("-")
+    assert levels(tmp_path, text) == ([{name: "71"}, {name: "72"}], 1)
+
+
+def test_an_option_without_a_value_does_not_take_the_url(tmp_path: Path) -> None:
+    text = f"$ ab -n 10 -k http://h/a\n{AB}$ ab -n 10 http://h/a\n{AB}"
+    assert levels(tmp_path, text) == ([{"k": "yes"}, {"k": "no"}], 1)
+    text = f"$ wrk --latency http://h/a\n{WRK}$ wrk --latency http://h/b\n{WRK}"
+    assert levels(tmp_path / "wrk", text) == ([{"arguments": "http://h/a"}, {"arguments": "http://h/b"}], 1)
+    text = f"$ ab -kc 71 http://h/a\n{AB}$ ab -kc72 http://h/a\n{AB}"
+    assert levels(tmp_path / "ab", text) == ([{"c": "71"}, {"c": "72"}], 1)
 
 
 def test_all_tests_of_a_command_have_its_levels(tmp_path: Path) -> None:
@@ -80,3 +109,46 @@ def test_a_text_whose_executions_do_not_fit_its_commands_has_no_levels_of_them(t
     half = len(WRK) // 2
     text = f"{WRK[:half]}$ wrk -R 1 http://h/\n{WRK[half:]}$ wrk -R 2 http://h/\n{WRK}"
     assert levels(tmp_path, text) == ([{}], 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("redis-benchmark -a {secret} -n 100", REDIS.format(rate=1000)),
+        ("redis-benchmark -u redis://app:{secret}@h:6379 -n 100", REDIS.format(rate=1000)),
+        ("ab -A app:{secret} http://h/", AB),
+        ("ab -kA app:{secret} http://h/", AB),
+        ("redis-benchmark -a -{secret} -n 100", REDIS.format(rate=1000)),
+        ("sysbench --mysql-password {secret} cpu run", SYSBENCH),
+        ("ab -P app:{secret} http://h/", AB),
+        ("ab -C session={secret} http://h/", AB),
+        ("wrk -c10 -H 'Authorization: Bearer {secret}' http://h/", WRK),
+        ("wrk -c10 --header='X-Key: {secret}' http://h/", WRK),
+        ("wrk -c10 http://app:{secret}@h/", WRK),
+        ("wrk -c10 http://h/?token={secret}", WRK),
+        ("sysbench --mysql-password={secret} cpu run", SYSBENCH),
+    ],
+)
+def test_values_of_secret_options_are_never_stored(tmp_path: Path, command: str, output: str) -> None:
+    first, second = (f"{command.format(secret=secret)}\n{output}" for secret in ("hunter2", "hunter3"))
+    _, repeats = levels(tmp_path, first + second)
+    assert repeats == 2
+    for file in (tmp_path / "results").rglob("*.json"):
+        assert "hunter" not in file.read_text(encoding="utf-8"), file
+
+
+def test_parts_are_copied_where_a_later_import_removes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    copies: list[Path] = []
+    parse = wrk.READER.read
+
+    def read(output: Output) -> Reading:
+        copies.extend(output.files)
+        return parse(output)
+
+    reading = parse(Output((OUTPUTS / "wrk.txt",)))
+    commands.attached(reading, "wrk", f"wrk -R 1 http://h/\n{WRK}".encode(), read)
+    assert [copy.parent.parent for copy in copies] == [remains.usual(tmp_path)]
+    assert not copies[0].parent.exists()

@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -342,3 +343,26 @@ def test_a_directory_is_no_table(tmp_path: Path) -> None:
     assert "is a directory. Name the files in it." in refused(
         tmp_path, "csv", tmp_path, "--column", "throughput=tps"
     )
+
+
+def test_copies_of_one_name_stay_apart(tmp_path: Path) -> None:
+    for name, pack, rate in (("a.log.gz", gzip.compress, b"71.50"), ("a.log.xz", lzma.compress, b"72.50")):
+        line = b"events per second:" + rate
+        text = re.sub(rb"events per second:\s+[\d.]+", line, SYSBENCH)
+        (tmp_path / name).write_bytes(pack(text))
+    with inputs.Inputs() as unpacked:
+        first, second = unpacked.plain([tmp_path / "a.log.gz", tmp_path / "a.log.xz"])
+        assert (b"71.50" in first.read_bytes(), b"72.50" in second.read_bytes()) == (True, True)
+    run = imported(tmp_path, "auto", tmp_path / "a.log.gz", tmp_path / "a.log.xz")
+    assert len(run.trials) == 2
+
+
+def test_an_unpacked_log_and_a_plain_one_of_its_name_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "x.1").write_bytes(b"plain\n")
+    (tmp_path / "x.1.gz").write_bytes(gzip.compress(b"packed\n"))
+    for names in (("x.1.gz", "x.1"), ("x.1", "x.1.gz")):
+        with inputs.Inputs() as unpacked:
+            copies = unpacked.plain([tmp_path / name for name in names])
+            assert [copy.read_bytes().strip() for copy in copies] == [
+                {"x.1": b"plain", "x.1.gz": b"packed"}[name] for name in names
+            ]

@@ -8,35 +8,113 @@ from __future__ import annotations
 
 import re
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read
-from loadcell.ingest.text import Output, decoded
+from loadcell.ingest.text import Output, copies_directory, decoded
 
-#: Names of programs by the reader of their output.
-_PROGRAMS = {
-    "ab": "ab",
-    "dd": "dd",
-    "fio": "fio",
-    "iperf3": "iperf3",
-    "mbw": "mbw",
-    "netperf": "netperf",
-    "pgbench": "pgbench",
-    "redis-benchmark": "(?:redis|valkey)-benchmark",
-    "stress-ng": "stress-ng",
-    "sysbench": "sysbench",
-    "wrk": "wrk2?",
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool's command line: the pattern of its program's name, and names of options without dashes.
+
+    Values of `secret` options are never stored. Repeats may differ in `no_levels`: where results are written,
+    where random numbers begin, who logs in. An option takes the next word as its value if it is one of
+    `valued`; of a tool with too many of these, unless it is one of `flags`.
+    """
+
+    program: str
+    secret: frozenset[str] = frozenset()
+    no_levels: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    flags: frozenset[str] | None = None
+
+    def takes_value(self, name: str) -> bool:
+        """True if the option's value may be the next word."""
+        return name in self.valued if self.flags is None else name not in self.flags
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: By the reader of their output.
+_TOOLS = {
+    "ab": _Tool(
+        "ab",
+        secret=_names("A P H C"),
+        no_levels=_names("g e"),
+        valued=_names("n c t s b B p u T v x y z C H A P X g e m Z f E"),
+    ),
+    "dd": _Tool("dd"),
+    "fio": _Tool(
+        "fio",
+        secret=_names("http_s3_key http_swift_auth_token http_pass"),
+        no_levels=_names(
+            "output write_bw_log write_lat_log write_iops_log write_hist_log aux-path randseed http_user "
+            "http_swift_auth_user"
+        ),
+        flags=_names(
+            "group_reporting time_based thread stonewall new_group minimal append-terse readonly debug "
+            "parse-only bandwidth-log terse-version latency-log"
+        ),
+    ),
+    "iperf3": _Tool(
+        "iperf3",
+        secret=_names("extra-data"),
+        no_levels=_names("logfile T title I pidfile username"),
+        flags=_names(
+            "s R u J D V Z N 4 6 1 d bidir json json-stream udp reverse zerocopy no-delay one-off verbose "
+            "sctp get-server-output server forceflush timestamps version4 version6 udp-counters-64bit debug"
+        ),
+    ),
+    "mbw": _Tool("mbw", valued=_names("n t b")),
+    "netperf": _Tool("netperf", secret=_names("Z"), no_levels=_names("o O k"), flags=frozenset()),
+    "pgbench": _Tool(
+        "pgbench",
+        no_levels=_names("l log log-prefix random-seed U username"),
+        valued=_names(
+            "c j t T f b D M P R L s F h p U I client jobs time transactions file builtin define protocol "
+            "progress rate latency-limit scale fillfactor host port username dbname log-prefix random-seed "
+            "sampling-rate aggregate-interval partitions partition-method tablespace index-tablespace "
+            "max-tries init-steps"
+        ),
+    ),
+    "redis-benchmark": _Tool(
+        "(?:redis|valkey)-benchmark",
+        secret=_names("a u pass uri"),
+        no_levels=_names("user seed"),
+        valued=_names(
+            "h p s a u c n d r P t k user pass uri dbnum threads precision seed sni cacert cacertdir cert "
+            "key tls-ciphers tls-ciphersuites rps num-functions num-keys-in-fcall"
+        ),
+    ),
+    "stress-ng": _Tool(
+        "stress-ng",
+        no_levels=_names("log-file yaml Y seed"),
+        flags=_names(
+            "M n q v k metrics metrics-brief verify aggressive times tz perf no-rand-seed maximize minimize "
+            "verbose quiet dry-run keep-name ignite-cpu log-brief syslog skip-silent stdout pathological "
+            "page-in oom-avoid oomable abort timestamp"
+        ),
+    ),
+    "sysbench": _Tool("sysbench", no_levels=_names("rand-seed mysql-user pgsql-user")),
+    "wrk": _Tool(
+        "wrk2?",
+        secret=_names("H header"),
+        valued=_names("c d t R s H T connections duration threads rate script header timeout"),
+    ),
 }
+#: Options of any tool, and settings in a value (a DSN), that hold secrets by their names.
+_SECRET_NAME = re.compile(r"passw|pwd|secret|token|authorization", re.IGNORECASE)
+#: The user and the password of a URL.
+_LOGIN = re.compile(r"(?<=://)[^/\s]*@")
 #: Up to a shell's prompt, or a date and time; commands that start another one.
 _BEFORE = r"\s*(?:\S.*?[$#%>❯➜✗λ»]\s+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+)?(?:[$#%>+]+\s+)?"
 _STARTER = r"(?:(?:sudo|time|nohup|exec|numactl|taskset|nice|env)\b(?:\s+(?:-\S+|[\d,-]+|\w+=\S+))*\s+)*"
-#: Options in which repeats differ: where results are written, where random numbers begin, who logs in.
-_NO_LEVELS = re.compile(r"-*\S*(output|log|out-?file|seed|passw|secret|user)\S*$|-?(of|o|g|e)$")
 #: What is no part of the command: a pipe, another command, a redirection.
 _END = re.compile(r"\d?>|[|;&<]|\s#\s")
 _ARGUMENTS = "arguments"
@@ -48,8 +126,8 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     As many executions as the reader finds behind a command by itself are that command's. Where these are
     not all executions of the text, no command is attached.
     """
-    program = _PROGRAMS.get(tool)
-    parts = _parts(decoded(text).splitlines(keepends=True), program) if program else []
+    declared = _TOOLS.get(tool)
+    parts = _parts(decoded(text).splitlines(keepends=True), declared.program) if declared else []
     if not reading.measured or len(parts) < 2:
         return reading
     commands = [command for command, lines in parts for _ in range(_executions(lines, read))]
@@ -59,9 +137,25 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     return replace(reading, measured=tuple(replace(part, command=command) for part, command in measured))
 
 
+def without_commands(reading: Reading, tool: str) -> Reading:
+    """The reading without the tool's commands among its examples of unread lines; they may hold secrets."""
+    if tool not in _TOOLS or not reading.examples:
+        return reading
+    shape = _shape(_TOOLS[tool].program)
+    # a line that begins with an option continues a command
+    examples = (
+        line for line in reading.examples if not (shape.match(line) or re.match(r"--?[A-Za-z]", line))
+    )
+    return replace(reading, examples=tuple(examples))
+
+
+def _shape(program: str) -> re.Pattern[str]:
+    return re.compile(rf"{_BEFORE}{_STARTER}(?:\S*/)?(?P<command>{program}\s+(?:\S.*)?)$")
+
+
 def _parts(lines: Sequence[str], program: str) -> list[tuple[str, str]]:
     """Each command with the lines behind it; the lines before the first have none."""
-    shape = re.compile(rf"{_BEFORE}{_STARTER}(?:\S*/)?(?P<command>{program}\s+(?:\S.*)?)$")
+    shape = _shape(program)
     parts: list[tuple[str, list[str]]] = [("", [])]
     continued = False
     for line in lines:
@@ -90,8 +184,8 @@ def _executions(text: str, read: Read) -> int:
     """Count the executions that a reader finds in lines by themselves."""
     if not text.strip():
         return 0
-    with tempfile.TemporaryDirectory(prefix="loadcell-import-") as directory:
-        file = Path(directory) / "output"
+    with copies_directory() as directory:
+        file = directory / "output"
         file.write_text(text, encoding="utf-8", errors="replace")
         try:
             return len(read(Output((file,))).measured)
@@ -130,26 +224,41 @@ def _is_printed(measured: Measured, name: str, value: str) -> bool:
 
 def _options(command: str) -> dict[str, str]:
     """Values of options by their names without dashes, and what else the command names."""
+    named: dict[str, str] = {}
     options: dict[str, str] = {}
     arguments: list[str] = []
-    words = _words(command)[1:]
+    program, *words = _words(command)
+    tool = next(tool for tool in _TOOLS.values() if re.fullmatch(tool.program, program))
     while words:
         word = words.pop(0)
-        name, equals, value = word.partition("=")
-        if word.startswith("--") and not equals and words and not words[0].startswith("-"):
-            value = words.pop(0)
-        elif re.match(r"-\w", word) and not equals:
-            name, value = word[:2], word[2:]
-            if not value and words and not words[0].startswith("-"):
-                value = words.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if re.match(r"-\w", word) and not (equals and len(name) > 1):
+            letters, name = word[1:], ""
+            while letters:
+                name, letters = letters[0], letters[1:]
+                if tool.takes_value(name) or not letters[:1].isalpha():
+                    break
+                named[name] = "yes"
+            value = letters
         elif not (word.startswith("-") or re.match(r"\w+=", word)):
             arguments.append(word)
             continue
-        if _NO_LEVELS.match(name) is None and name.strip("-"):
-            options[name.lstrip("-")] = value or "yes"
+        secret = name in tool.secret or _is_secret(name, "")
+        if not value and not equals and words and (secret or tool.takes_value(name)):
+            value = words.pop(0) if secret or not words[0].startswith("-") else ""
+        named[name] = value
+    for name, value in named.items():
+        if name and name not in tool.secret | tool.no_levels and not _is_secret(name, value):
+            options[name] = _LOGIN.sub("", value) or "yes"
     if arguments:
-        options[_ARGUMENTS] = " ".join(arguments)
+        public = (_LOGIN.sub("", argument) for argument in arguments if not _is_secret("", argument))
+        options[_ARGUMENTS] = " ".join(public)
     return options
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """True if the name of an option, or a setting in its value, is one of a secret."""
+    return _SECRET_NAME.search(name) is not None or _SECRET_NAME.search(value) is not None
 
 
 def _words(command: str) -> list[str]:

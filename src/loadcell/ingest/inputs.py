@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -28,7 +29,7 @@ from rich import progress
 
 from loadcell.ingest.base import ImportProblemError, Source
 from loadcell.ingest.read import must_be_text
-from loadcell.ingest.text import OnProgress
+from loadcell.ingest.text import DIRECTORY_NAME, OnProgress
 from loadcell.linux import remains
 from loadcell.model import terminal
 from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
@@ -52,8 +53,6 @@ MOST_COPIED_BYTES = 4 * 2**30
 _SPARE_BYTES = 256 * 2**20
 #: Bytes that are copied at once.
 _PART_BYTES = 2**20
-#: How names of directories of imports begin.
-_DIRECTORY_NAME = "loadcell-import"
 #: Stands for standard input.
 STDIN = Path("-")
 #: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
@@ -80,6 +79,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self._on_progress: OnProgress = lambda _read, _total: None
         self._copied_bytes = 0
         self._home: Path | None = None
+        self._numbers: dict[object, int] = {}
         self._named: dict[Path, Path] = {}
         self._shown: dict[Path, str] = {}
 
@@ -115,7 +115,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _printed_by_tool(self, path: Path) -> Path:
         """The lines of tools in the output.log of a trial, as they printed them."""
-        plain = self._directory(path.absolute().parent) / path.name
+        plain = self._location(path, path.name)
         with path.open("rb") as log, plain.open("wb") as copy:
             copy.writelines(
                 line.removeprefix(_WORKER)
@@ -164,7 +164,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _unpacked(self, path: Path, unpack: Callable[[Path], Any]) -> Path:
         name = path.stem if path.suffix in (".gz", ".bz2", ".xz") else path.name
-        plain = self._directory(path.absolute().parent) / name
+        plain = self._location(path, name)
         try:
             with unpack(path) as packed:
                 self._copy(path, _parts(packed), plain)
@@ -202,18 +202,24 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _continuations(self, path: Path) -> Path:
         """A link to a plain log beside unpacked ones: names in one directory show what belongs together."""
-        link = self._directory(path.absolute().parent) / path.name
+        link = self._location(path, path.name)
         link.symlink_to(path.absolute())
         self._named[link] = path
         return link
+
+    def _location(self, path: Path, name: str) -> Path:
+        """Path of a copy: in the directory of its neighbours, in another where the name is taken."""
+        parent = path.absolute().parent
+        locations = (self._directory((parent, number)) / name for number in count())
+        return next(location for location in locations if not os.path.lexists(location))
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
             directory = Path(os.environ.get("TMPDIR") or remains.HOME)
             _sweep(directory)
-            self._home = remains.make_directory(_DIRECTORY_NAME, directory)
+            self._home = remains.make_directory(DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
-        directory = self._home / f"{abs(hash(of)):x}"
+        directory = self._home / str(self._numbers.setdefault(of, len(self._numbers)))
         directory.mkdir(exist_ok=True)
         return directory
 
@@ -221,7 +227,7 @@ class Inputs(AbstractContextManager["Inputs"]):
 def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
     for path in remains.abandoned(directory):
-        if path.name.startswith(_DIRECTORY_NAME):
+        if path.name.startswith(DIRECTORY_NAME):
             remains.remove_directory(path)
 
 

@@ -5,17 +5,24 @@ arranges their executions: treatments, repeats, and the samples of monitors that
 from __future__ import annotations
 
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcell.ingest import checks, commands, readers
-from loadcell.ingest.base import ImportProblemError, Level, Measured, NotItsOutputError, Source, TreatmentIds
+from loadcell.ingest.base import (
+    OUTPUT_INCOMPLETE,
+    ImportProblemError,
+    Level,
+    Measured,
+    NotItsOutputError,
+    Source,
+    TreatmentIds,
+)
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read, Reader, all_readers, names, reader
-from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, without_quotes
+from loadcell.ingest.text import BLOCK_BYTES, OnProgress, Output, copies_directory, without_quotes
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 IMPORT_FOLDER = MessageCode("import.folder", path=str)
@@ -177,17 +184,20 @@ def _by_any(
             refused[name] = error.message
         except UnusableNumberError as error:
             refused[name] = checks.at_line(output, error)
+        except ArithmeticError as error:
+            refused[name] = OUTPUT_INCOMPLETE(tool=name, reason=f"{type(error).__name__}: {error}")
         else:
             if len(head) < BLOCK_BYTES and len(output.files) == 1:
                 reading = commands.attached(reading, name, head, by)
+            reading = commands.without_commands(reading, name)
             return Source(path, name, reading, tuple(output.files[1:])), refused
     return None, refused
 
 
 def _read_unquoted(path: Path, tool: str, read: Read | None, text: bytes) -> Source | None:
     """The reading of a text whose marks of quotation were removed, under its own name."""
-    with tempfile.TemporaryDirectory(prefix="loadcell-import-") as directory:
-        copy = Path(directory) / path.name
+    with copies_directory() as directory:
+        copy = directory / path.name
         copy.write_bytes(text)
         source, _ = _by_any(copy, tool, Output((copy,)), read, text)
     return None if source is None else replace(source, path=path)

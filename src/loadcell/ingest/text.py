@@ -6,8 +6,10 @@ showed in Markdown is read without the marks at the start of its lines.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from loadcell import _engine
 from loadcell.ingest import columns
 from loadcell.ingest.base import NotItsOutputError, Unread
 from loadcell.ingest.printed_numbers import MOST, UnusableNumberError, integer, real, refused
+from loadcell.linux import remains
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 if TYPE_CHECKING:
@@ -83,6 +86,21 @@ class Output:
         if self.on_progress is not None:
             progress = json.loads(event)
             self.on_progress(progress["read_bytes"], progress["total_bytes"])
+
+
+#: How names of directories of imports begin; a later import removes those of a killed one.
+DIRECTORY_NAME = "loadcell-import"
+
+
+@contextlib.contextmanager
+def copies_directory() -> Iterator[Path]:
+    """A directory of this process for copies, below TMPDIR or /var/tmp."""
+    directory = remains.make_directory(DIRECTORY_NAME, Path(os.environ.get("TMPDIR") or remains.HOME))
+    try:
+        directory.chmod(0o700)
+        yield directory
+    finally:
+        remains.remove_directory(directory)
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -51,8 +51,18 @@ _IN_WORDS = re.compile(
 SHORTEST = 4
 #: A word or a number. It may be part of another one by chance, as no other secret of this length is.
 _COMMON = re.compile(r"[^\W\d_]+|[\d.,:+-]+|.{1,7}", re.DOTALL)
-#: What continues a number or an instant on either side: `2026` in `2026-11-22` or `1.2026` is no secret.
-_IN_NUMBER = r"(?<!\d[.,:+-])", r"(?![.,:+-]\d)"
+_NUMBER = re.compile(r"(?=.*[0-9])[0-9.,:+-]+")
+#: What continues a number or an instant on either side: `2026` in `2026-11-22` or `1.2026` is no secret. A
+#: name that ends in a digit (`app1:`) is no number.
+_NUMBER_BEFORE = re.compile(r"(?<![A-Za-z0-9_])[0-9](?:[A-Za-z0-9_]*[0-9])?[.,:+-]$")
+_NUMBER_AFTER = re.compile(r"[.,:+-][0-9]")
+#: What shows directly before or after a number that it is a secret.
+_SECRET_BEFORE = re.compile(
+    r"://[^/@:\s]*:$|(?:password|passwd|pwd|passphrase|secret|token)['\"]?\s{0,9}[=:]\s{0,9}['\"]?$",
+    re.IGNORECASE,
+)
+#: Characters; texts of all languages are written without spaces around ASCII words.
+_WORD = "[A-Za-z0-9_]"
 
 
 class MissingSecretError(MessageError, ValueError):
@@ -96,7 +106,7 @@ class Secrets:
             reference = self._values[secret]
             for form in _forms(secret):
                 if form in text:
-                    text = reference.join(_occurrences(form).split(text))
+                    text = _occurrences(form).sub(partial(_replaced, reference), text)
         return text
 
 
@@ -119,14 +129,25 @@ def _occurrences(secret: str) -> re.Pattern[str]:
     if not _COMMON.fullmatch(secret):
         return re.compile(pattern)
     before, after = (_apart(end) for end in (secret[0], secret[-1]))
-    alone = rf"(?<!{before})" if not secret[0].isalnum() else r"(?:(?<!\w)|(?<=\s-\w)|(?<=^-\w))"
-    digits = _IN_NUMBER if any(character.isdigit() for character in secret) else ("", "")
-    return re.compile(f"{alone}{digits[0]}{pattern}{digits[1]}(?!{after})")
+    alone = rf"(?:(?<!{_WORD})|(?<=\s-{_WORD})|(?<=^-{_WORD}))" if secret[0].isalnum() else rf"(?<!{before})"
+    return re.compile(f"{alone}{pattern}(?!{after})")
 
 
 def _apart(end: str) -> str:
     """Pattern of characters that must not be next to a secret that begins or ends so."""
-    return r"\w" if end.isalnum() or end == "_" else re.escape(end)
+    return _WORD if end.isalnum() or end == "_" else re.escape(end)
+
+
+def _replaced(reference: str, match: re.Match[str]) -> str:
+    """The reference to a secret that was matched, or the text itself where it is part of a number."""
+    if not _NUMBER.fullmatch(match[0]):
+        return reference
+    text, begin, end = match.string, match.start(), match.end()
+    before = text[max(0, begin - _MOST_OF_SECRET) : begin]
+    if text.startswith("@", end) or _SECRET_BEFORE.search(before):
+        return reference
+    in_number = _NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(text, end)
+    return match[0] if in_number else reference
 
 
 def revealed(value: Any, reveal: Callable[[str], str]) -> Any:

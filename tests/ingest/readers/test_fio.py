@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ingest.made import made
 from loadcell.ingest import checks
-from loadcell.ingest.base import Measured
+from loadcell.ingest.base import ImportProblemError, Measured
 from loadcell.ingest.readers import fio
 
 Job = dict[str, Any]
@@ -69,6 +71,31 @@ def test_buckets_of_json_plus_give_the_percentiles_of_all() -> None:
     assert total.response["p50_ms"] == 0.002
     assert total.response["p95_ms"] == 0.006
     assert total.response["p99_ms"] == 0.008
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_direction_without_a_runtime_has_the_printed_rates_and_no_totals(
+    processes: int, tmp_path: Path
+) -> None:
+    jobs = [job(1, 2000.0, numjobs=processes) for _ in range(processes)]
+    for process in jobs:
+        process["write"] = {**process["read"], "runtime": 0, "iops": 0.0, "bw_bytes": 0}
+    reads, writes = measured(*jobs)
+    assert (writes.throughput_per_s, writes.duration_s, writes.succeeded) == (0, 0, processes)
+    assert (writes.printed, writes.figures["mib_per_s"]) == ((), 0)
+    assert reads.printed
+    file = tmp_path / "fio.json"
+    file.write_text(json.dumps({"fio version": "fio-3.33", "jobs": jobs}), encoding="utf-8")
+    assert len(made(tmp_path / "results", "auto", file).trials) == 2
+
+
+def test_counts_that_cannot_be_divided_by_are_no_output(tmp_path: Path) -> None:
+    file = tmp_path / "fio.json"
+    jobs = [job(2000, 2000.0, numjobs=2), job(2000, 2000.0, numjobs=2)]
+    jobs[1]["read"]["clat_ns"]["N"] = -2000
+    file.write_text(json.dumps({"fio version": "fio-3.33", "jobs": jobs}), encoding="utf-8")
+    with pytest.raises(ImportProblemError, match="ZeroDivisionError"):
+        made(tmp_path / "results", "fio", file)
 
 
 @pytest.mark.parametrize("numjobs", [1, 2, 4])

@@ -161,9 +161,14 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
             continue
         runtime_ms = max(part["runtime"] for part in counted)
         count = sum(part["total_ios"] for part in counted)
-        rate = counted[0]["iops"] if len(counted) == 1 else count / runtime_ms * 1e3
-        bandwidth = sum(part["io_bytes"] for part in counted) / runtime_ms * 1e3
-        figures = {"mib_per_s": bandwidth / 2**20 if len(counted) > 1 else counted[0]["bw_bytes"] / 2**20}
+        # of less than a millisecond there are only the rates that fio prints
+        if len(counted) > 1 and runtime_ms:
+            rate = count / runtime_ms * 1e3
+            bandwidth = sum(part["io_bytes"] for part in counted) / runtime_ms * 1e3
+        else:
+            rate = sum(part["iops"] for part in counted)
+            bandwidth = sum(part["bw_bytes"] for part in counted)
+        figures = {"mib_per_s": bandwidth / 2**20}
         syncs = [(process.get("sync") or {}).get("lat_ns") or {} for process in processes]
         if direction == "write" and any(sync.get("N") for sync in syncs):
             figures |= {f"sync_{key}": value for key, value in _times(merged(syncs)).items()}
@@ -190,8 +195,10 @@ def _parts(processes: Sequence[JsonObject], document: JsonObject, turn: int) -> 
 
 def _printed(parts: Sequence[JsonObject]) -> tuple[PrintedTotal, ...]:
     """The rates that fio prints of each process, added up; of a single one, whose rates are stored, those
-    that follow from its counts.
+    that follow from its counts; none without a runtime.
     """
+    if not any(part["runtime"] for part in parts):
+        return ()
     if len(parts) > 1:
         return (
             PrintedTotal("iops", sum(part["iops"] for part in parts), "throughput_per_s"),
