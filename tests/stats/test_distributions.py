@@ -93,12 +93,12 @@ def test_twice_as_many_nodes_change_nothing(
 def test_dunnetts_quantile_is_the_least_of_those_at_lower_correlations(
     correlation: float, quantile: float
 ) -> None:
-    shared, each = np.sqrt(correlation), np.sqrt(1 - correlation)
+    shared, apart = np.sqrt(correlation), np.sqrt(1 - correlation)
 
     def share_within(c: float) -> float:
         """Probability that 8 normal variables with this correlation lie within c."""
         z = np.linspace(-9, 9, 20_001)
-        inner = ndtr((c - shared * z) / each) - ndtr((-c - shared * z) / each)
+        inner = ndtr((c - shared * z) / apart) - ndtr((-c - shared * z) / apart)
         return float(np.trapezoid(norm.pdf(z) * inner**8, z))
 
     assert share_within(quantile) == pytest.approx(0.95, abs=1e-4)
