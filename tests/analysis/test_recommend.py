@@ -100,12 +100,12 @@ def test_without_any_significant_difference_nothing_is_recommended() -> None:
         (
             {"10": [100, 112], "40": [103, 114]},
             "does not differ significantly from that of 1 other treatment (",
-            "与另外 1 种处理没有显著差异",
+            "与另外 1 个参数组合没有显著差异",
         ),
         (
             {"10": [100, 112], "20": [105, 110], "40": [103, 114]},
             "does not differ significantly from that of 2 other treatments (",
-            "与另外 2 种处理没有显著差异",
+            "与另外 2 个参数组合没有显著差异",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from random import Random
 
@@ -51,7 +52,50 @@ def test_a_batch_is_resumed(
     monkeypatch.setattr(sys, "argv", ["driver", "--state", str(state)])
     assert driver.main_() == 1
     assert len(cases) == 3
-    assert json.loads(state.read_text())["made"] == {"next": 3, "failures": {"1": "case 2 in loadcell-"}}
+    failures = {"1": "case 2 in loadcell-"}
+    assert json.loads(state.read_text())["made"] == {"next": 3, "failures": failures, "running": None}
     assert driver.main_() == 1
     assert len(cases) == 3, "none is repeated"
     assert "made: 3 cases, 1 failures" in capsys.readouterr().out
+
+
+def test_a_case_that_hangs_fails_and_the_next_one_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def case(_: Random, home: Path) -> None:
+        numbers = json.loads(state.read_text())["made"]
+        assert numbers["running"] == numbers["next"], "it is saved before the case"
+        if numbers["next"] == 1:
+            time.sleep(60)
+
+    state = tmp_path / "state.json"
+    monkeypatch.setattr(driver, "CASE_S", 0.5)
+    monkeypatch.setattr(driver, "all_campaigns", lambda: iter([driver.Campaign("made", 3, case)]))
+    monkeypatch.setattr(sys, "argv", ["driver", "--state", str(state)])
+    began = time.monotonic()
+    assert driver.main_() == 1
+    assert time.monotonic() - began < 30
+    made = json.loads(state.read_text())["made"]
+    assert (made["next"], [*made["failures"]]) == (3, ["1"])
+    assert "time.sleep(60)" in made["failures"]["1"]
+
+
+def test_a_command_that_hangs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "LONGEST_S", 0.5)
+    monkeypatch.setattr(driver.main, "main", lambda *_, **__: time.sleep(60))
+    with pytest.raises(AssertionError, match=r"loadcell check: not ended after 0\.5 s"):
+        driver.call("check")
+
+
+def test_the_case_that_ended_a_batch_is_a_failure_of_the_next_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: list[Path] = []
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"made": {"next": 1, "failures": {}, "running": 1}}))
+    campaign = driver.Campaign("made", 3, lambda _, home: cases.append(home))
+    monkeypatch.setattr(driver, "all_campaigns", lambda: iter([campaign]))
+    monkeypatch.setattr(sys, "argv", ["driver", "--state", str(state)])
+    assert driver.main_() == 1
+    assert len(cases) == 1, "only the one after it"
+    assert [*json.loads(state.read_text())["made"]["failures"]] == ["1"]

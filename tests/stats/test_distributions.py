@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import studentized_range
+from scipy.special import ndtr
+from scipy.stats import norm, studentized_range
 
 from loadcell.stats import distributions
 from loadcell.stats.distributions import dunnett_quantile, f_tail, range_quantile, t_quantile
@@ -86,6 +87,24 @@ def test_twice_as_many_nodes_change_nothing(
     monkeypatch.setattr(distributions, "_nodes", lambda *of: 2 * nodes(*of))
     again = quantile.__wrapped__(0.95, count, freedom)  # type: ignore[attr-defined]  # past the cache
     assert again == pytest.approx(before, rel=1e-6)
+
+
+@pytest.mark.parametrize(("correlation", "quantile"), [(0.5, 2.652), (0.25, 2.711), (0.0, 2.727)])
+def test_dunnetts_quantile_is_the_least_of_those_at_lower_correlations(
+    correlation: float, quantile: float
+) -> None:
+    shared, apart = np.sqrt(correlation), np.sqrt(1 - correlation)
+
+    def share_within(c: float) -> float:
+        """Probability that 8 normal variables with this correlation lie within c."""
+        z = np.linspace(-9, 9, 20_001)
+        inner = ndtr((c - shared * z) / apart) - ndtr((-c - shared * z) / apart)
+        return float(np.trapezoid(norm.pdf(z) * inner**8, z))
+
+    assert share_within(quantile) == pytest.approx(0.95, abs=1e-4)
+    ours = dunnett_quantile(0.95, 8, 1_000_000)
+    assert ours == pytest.approx(2.652, abs=5e-4)
+    assert correlation == 0.5 or share_within(ours) < 0.945, "fewer lie within it at a lower correlation"
 
 
 def test_dunnetts_quantile_for_one_is_students_and_no_more_than_bonferronis() -> None:

@@ -134,3 +134,10 @@ def test_an_allowed_hit_needs_a_reason_and_agrees_in_all_that_it_states(script: 
     assert not rules.is_allowed(finding)
     [finding] = script.python_findings("src/a/b.py", "found_files = 1\n", rules)
     assert not rules.is_allowed(finding)
+
+
+def test_terms_in_chinese_texts_of_toml_have_one_translation(script: ModuleType, rules: Any) -> None:
+    text = '[code]\nen = "a"\nzh = "{count} 种处理，处理器，更多轮次"\nadvice.zh = "各处理器"\n'
+    assert [(hit.line, hit.text) for hit in script.toml_findings("a.toml", text, rules)] == [
+        (3, "种处理"), (3, "轮次")
+    ]  # fmt: skip

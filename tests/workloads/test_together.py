@@ -134,3 +134,11 @@ def test_prefixes_of_keys_are_those_of_all_groups_once(tmp_path: Path) -> None:
     )
     assert composite.key_prefixes() == ("a:", "user", "_indices")
     assert composite_of(tmp_path, a="sysbench: {}").key_prefixes() == ()
+
+
+def test_names_of_tables_are_those_of_all_groups_once(tmp_path: Path) -> None:
+    several = composite_of(tmp_path, a="sysbench: {tables: 2}", b="sysbench: {tables: 2}", c="tpcc: {}")
+    names = several.table_names()
+    assert names[:2] == ("sbtest1", "sbtest2")
+    assert {name[:6] for name in names[2:]} == {"bmsql_"}
+    assert len(names) == 2 + 10

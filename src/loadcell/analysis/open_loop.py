@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
+from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.latency import MOST_LATE
 from loadcell.model.message import Count, Microseconds, Milliseconds, Rate
 from loadcell.model.trial_record import Schedule
@@ -47,9 +48,6 @@ def from_schedule(schedule: Schedule | None) -> OpenLoop | None:
     )
 
 
-#: The share of the offered load that must have been completed for the target to have kept up: what is under
-#: way at the window's ends, and the chance in Poisson arrivals, are the rest.
-SUSTAINED_SHARE = 0.98
 #: Response time above service time by less than this factor is not worth a sentence.
 NOTABLE_WAIT = 1.2
 

@@ -132,17 +132,17 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     treatments differ in the
     work that was asked for: which of these is the fastest is no choice of anybody's."""
     measured = [item for item in treatments if item.measured]
-    if len(measured) < 2 or not any(_speed(item) for item in measured):
+    if len(measured) < 2 or not any(_throughput(item) for item in measured):
         return None
     # The name of a factor of several settings does not tell what it sets.
     if any(asked(key) or key == RATE for item in measured for key in (*item.levels, *item.values)):
         return None
     sound = [item for item in measured if _sound(item)] or measured
-    best = max(sound, key=_speed)
-    near = [item for item in sound if _speed(item) >= NEARLY * _speed(best)]
+    best = max(sound, key=_throughput)
+    near = [item for item in sound if _throughput(item) >= NEARLY * _throughput(best)]
     tail = next((key for key in TAILS if all(item.latency_ms(key) is not None for item in near)), None)
-    choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
-    lowest = min(measured, key=_speed)
+    choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_throughput(item)))
+    lowest = min(measured, key=_throughput)
     above = _above(choice, treatments, layout)
     speeds = tukey.of(measured, speed_of)
     tails = None if tail is None else tukey.of(measured, partial(_positive, tail))
@@ -156,8 +156,8 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         best=best,
         lowest=lowest,
         tail=tail,
-        gain_times=_speed(choice) / _speed(lowest) if _speed(lowest) else float("inf"),
-        lost_share=1 - _speed(choice) / _speed(best),
+        gain_times=_throughput(choice) / _throughput(lowest) if _throughput(lowest) else float("inf"),
+        lost_share=1 - _throughput(choice) / _throughput(best),
         alike=tuple(item for item in sound if item is not here and _alike(item, here, speeds)),
         founded=founded,
         next_broke=above if above is not None and not _ended_well(above) else None,
@@ -170,7 +170,7 @@ def _beaten(
     other: Treatment, choice: Treatment, tail: str | None, speeds: TreatmentTest, tails: TreatmentTest | None
 ) -> bool:
     """True if repeats tell that the choice is faster, or its tail shorter."""
-    if _speed(other) < _speed(choice) and not _alike(other, choice, speeds):
+    if _throughput(other) < _throughput(choice) and not _alike(other, choice, speeds):
         return True
     if tail is None or tails is None:
         return False
@@ -184,10 +184,6 @@ def _positive(key: str, trial: Trial) -> float | None:
     """A counting trial's response time (ms, above 0)."""
     value = (trial.response or {}).get(key)
     return value if trial.counts and value is not None and math.isfinite(value) and value > 0 else None
-
-
-def _speed(treatment: Treatment) -> float:
-    return treatment.throughput.median or 0.0
 
 
 def _ended_well(treatment: Treatment) -> bool:

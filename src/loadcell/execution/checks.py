@@ -257,7 +257,7 @@ def neighbour(seen: Sequence[int]) -> Check:
 
 
 def server_lock(intruder: str) -> Check:
-    """Another run had the lock of the server that this run had taken."""
+    """Another run had, or could have had, the lock of the server that this run had taken."""
     return Check("server-lock", "noticed", {"run": intruder})
 
 

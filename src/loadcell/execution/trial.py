@@ -154,7 +154,9 @@ class TrialRun:
             return rows
 
         return target.prepare(
-            DataSpec(data, workload.key_prefixes()), load, will_change=workload.changes_data
+            DataSpec(data, workload.key_prefixes(), workload.table_names()),
+            load,
+            will_change=workload.changes_data,
         )
 
     def _load(self, target: Target[Any]) -> LoadResult:

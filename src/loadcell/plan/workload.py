@@ -160,6 +160,10 @@ class Workload(ABC, Generic[Opts]):
         """Prefixes of the keys of its data set, for targets that keep data sets as keys."""
         return ()
 
+    def table_names(self) -> tuple[str, ...]:
+        """Names of all tables that loading its data set creates in MySQL; none if nobody can tell them."""
+        return ()
+
     @property
     @abstractmethod
     def changes_data(self) -> bool:

@@ -80,8 +80,10 @@ def dunnett_quantile(share: float, count: int, freedom: int) -> float:
     a difference.
 
     Dunnett (1955), for as many values of the baseline as of each other treatment (correlation 1/2), where the
-    differences lie within c with the probability ∫ phi(z) (Phi(z + c √2) - Phi(z - c √2))^count dz. A
-    baseline with more values makes this too careful.
+    differences lie within c with the probability ∫ phi(z) (Phi(z + c √2) - Phi(z - c √2))^count dz.
+    More values of the baseline lower the correlation and raise the true quantile, so that this one is
+    slightly too liberal: 2.652 for 8 comparisons and many degrees of freedom, instead of 2.711 at correlation
+    1/4 and 2.727 at 0.
     """
 
     nodes = _nodes(count, freedom)

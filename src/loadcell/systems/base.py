@@ -124,11 +124,13 @@ class TargetFacts:
 class DataSpec:
     """Description of a data set: its options by kind (`sysbench`, `kv` ...).
 
-    `key_prefixes` are those of its keys, where it is kept as keys.
+    `key_prefixes` are those of its keys, where it is kept as keys; `tables` are the names of all tables that
+    its load creates, none if they are not declared.
     """
 
     sections: JsonObject
     key_prefixes: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:

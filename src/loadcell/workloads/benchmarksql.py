@@ -124,6 +124,9 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def data(self) -> JsonObject:
         return self._tpcc.data()
 
+    def table_names(self) -> tuple[str, ...]:
+        return self._tpcc.table_names()
+
     @property
     def changes_data(self) -> bool:
         return self._tpcc.changes_data

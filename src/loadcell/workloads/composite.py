@@ -47,6 +47,13 @@ class CompositeWorkload:
         prefixes = (prefix for _, workload in self.members for prefix in workload.key_prefixes())
         return tuple(dict.fromkeys(prefixes))
 
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables of all data sets, without repetition; none if one declares none."""
+        if any(workload.data() and not workload.table_names() for _, workload in self.members):
+            return ()
+        names = (name for _, workload in self.members for name in workload.table_names())
+        return tuple(dict.fromkeys(names))
+
     @property
     def changes_data(self) -> bool:
         """True if any of them does."""

@@ -167,6 +167,9 @@ class Sysbench(Workload[SysbenchOptions]):
     def data(self) -> JsonObject:
         return {"sysbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
 
+    def table_names(self) -> tuple[str, ...]:
+        return tuple(f"sbtest{number}" for number in range(1, self.options.tables + 1))
+
     @property
     def changes_data(self) -> bool:
         script = self.options.script

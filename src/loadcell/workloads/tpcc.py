@@ -40,6 +40,11 @@ _NOTE = Labels(
 )
 #: Terminals of a warehouse: one for each of its districts (TPC-C clause 4.2.2).
 TERMINALS_PER_WAREHOUSE = 10
+#: All tables that the engine creates (engine/workloads/src/tpcc/schema.rs).
+_TABLES = (
+    "bmsql_stock", "bmsql_order_line", "bmsql_customer", "bmsql_oorder", "bmsql_history", "bmsql_item",
+    "bmsql_new_order", "bmsql_district", "bmsql_warehouse", "bmsql_config",
+)  # fmt: skip
 #: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7,
 #: weighted).
 _CYCLE_S = 21
@@ -120,6 +125,9 @@ class Tpcc(Workload[TpccOptions]):
 
     def data(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses}}
+
+    def table_names(self) -> tuple[str, ...]:
+        return _TABLES
 
     @property
     def changes_data(self) -> bool:

@@ -177,6 +177,9 @@ class Ycsb(Workload[YcsbOptions]):
     def key_prefixes(self) -> tuple[str, ...]:
         return _KEY_PREFIXES
 
+    def table_names(self) -> tuple[str, ...]:
+        return (self.options.section()["table"],)
+
     @property
     def changes_data(self) -> bool:
         writing = ("update", "insert", "readmodifywrite")

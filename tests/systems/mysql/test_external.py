@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from loadcell.model.json import document
-from loadcell.systems.base import ServerEndpoint, TargetError
+from loadcell.systems.base import DataSpec, ServerEndpoint, TargetError
+from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.target import Mysql
 from mariadb import MariadbServer
 from systems.bench import Bench
@@ -107,6 +109,60 @@ def test_a_load_that_was_aborted_is_begun_again(bench: Bench[Mysql], mariadb_ser
         target.prepare(DATA, broken, will_change=False)
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+
+class Killed(BaseException):
+    """The end of a load by which nothing more is written, as of a process that was killed."""
+
+
+def _kill_a_load(target: Mysql, data: DataSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    def partial(endpoint: ServerEndpoint) -> int:
+        ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
+        dead.setattr(Databases, "_contents", Mock(side_effect=TargetError("killed")))
+        raise Killed
+
+    with monkeypatch.context() as dead, pytest.raises(Killed):
+        target.prepare(data, partial, will_change=False)
+
+
+def test_of_a_killed_load_in_a_named_database_only_its_tables_are_dropped(
+    bench: Bench[Mysql], mariadb_server: MariadbServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mariadb_server.sql("CREATE DATABASE killed")
+    declared = DataSpec(DATA.sections, tables=("sbtest1", "sbtest2"))
+    target = _target(bench, mariadb_server, "killed")
+    _kill_a_load(target, declared, monkeypatch)
+    [(mark,)] = mariadb_server.sql("SELECT mark FROM loadcell_mark", database="killed")
+    assert '"loading"' in mark
+    mariadb_server.sql("CREATE TABLE precious (id INTEGER)", database="killed")
+    with pytest.raises(TargetError, match="did not make: precious"):
+        target.prepare(declared, load, will_change=False)
+    target.destroy()
+    assert ("precious",) in mariadb_server.sql("SHOW TABLES", database="killed")
+    mariadb_server.sql("DROP TABLE precious", database="killed")
+    again = _target(bench, mariadb_server, "killed")
+    assert again.prepare(declared, load, will_change=False).how == "loaded"
+    again.destroy()
+    assert mariadb_server.sql("SHOW TABLES", database="killed") == []
+
+
+def test_of_undeclared_tables_those_of_a_failed_load_are_replaced_and_those_of_a_killed_one_stay(
+    bench: Bench[Mysql], mariadb_server: MariadbServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(endpoint: ServerEndpoint) -> int:
+        ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
+        raise RuntimeError("no such column")
+
+    mariadb_server.sql("CREATE DATABASE undeclared")
+    target = _target(bench, mariadb_server, "undeclared")
+    with pytest.raises(RuntimeError):
+        target.prepare(DATA, broken, will_change=False)
+    assert target.prepare(DATA, load, will_change=False).how == "loaded"
+    _kill_a_load(target, OTHER, monkeypatch)
+    with pytest.raises(TargetError, match="did not make: sbtest1"):
+        target.prepare(OTHER, load, will_change=False)
+    target.destroy()
+    assert ("sbtest1",) in mariadb_server.sql("SHOW TABLES", database="undeclared")
 
 
 def test_a_user_without_rights_learns_what_is_missing(

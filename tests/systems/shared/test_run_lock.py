@@ -206,6 +206,36 @@ def test_a_session_that_ended_is_replaced(
     second.destroy()
 
 
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_a_lock_lost_between_two_trials_is_reported_once(
+    kind: str,
+    work: Path,
+    postgres_server: PostgresServer,
+    mariadb_server: MariadbServer,
+    redis_server: RedisServer,
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
+    target = make("first")
+    target.up()
+    target.prepare(data, load, will_change=False)
+    target.prepare(data, load, will_change=False)
+    assert target.intruder() is None
+    if kind.startswith("postgres"):
+        postgres_server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name LIKE 'loadcell lock%'"
+        )
+    else:
+        name = "loadcell" if kind == "mysql, databases" else f"loadcell.{Owner.digest('locked')}"
+        [(session,)] = mariadb_server.sql(f"SELECT IS_USED_LOCK('{name}')")
+        mariadb_server.sql(f"KILL {session}")
+    target.prepare(data, load, will_change=False)
+    assert "session with the lock had ended" in (target.intruder() or "")
+    target.prepare(data, load, will_change=False)
+    assert target.intruder() is None
+    target.destroy()
+
+
 def test_a_run_that_died_on_this_machine_holds_no_key(
     work: Path, postgres_server: PostgresServer, mariadb_server: MariadbServer, redis_server: RedisServer
 ) -> None:

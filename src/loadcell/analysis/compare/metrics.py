@@ -178,8 +178,8 @@ def judge(
 
     `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen
     to differ by; `lack` what the design lacks for any verdict. *Same* needs the whole interval within the
-    least effect; *faster* and *slower* an interval without 1 that outlives the correction, and an estimate
-    beyond both.
+    least effect; *faster* and *slower* an interval that excludes 1, a difference that remains significant
+    after the correction for multiple comparisons, and an estimate beyond both.
     """
     if effect is None:
         return Verdict("ambiguous", "scarce" if scarce else "no-figure")

@@ -251,9 +251,9 @@ def document(answer: Answer, labels: Sequence[str]) -> JsonObject:
     }
 
 
-#: The share of the offered load that must be completed for a rate to be sustained: what is under way at the
-#: window's ends, and the chance in Poisson arrivals, are the rest. The report judges by the same share
-#: (analysis/keeping_up.py).
+#: The share of the offered load that must be completed for a rate to be sustained, in a search and in the
+#: findings on an open loop: what is under way at the window's ends, and the chance in Poisson arrivals, are
+#: the rest.
 SUSTAINED_SHARE = 0.98
 #: The `reason_code` of a trial in which ever more was due than the target took: an answer, and no accident.
 _OVERLOADED = "overloaded"

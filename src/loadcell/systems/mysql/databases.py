@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loadcell.model.message import Message, MessageCode
-from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
 from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.connection import Address, not_done, rows
 from loadcell.systems.shared.data_sets import (
@@ -151,6 +151,24 @@ class Databases(DataSets["Connection"]):
             raise self._foreign(name, foreign)
         return tables == set(mark.tables)
 
+    def _load(self, name: str, mark: Mark | None, spec: DataSpec, load: Loader) -> int | None:
+        """Load as elsewhere; of a data set with undeclared tables, a failed load records what it has made."""
+
+        def recording(endpoint: Endpoint) -> int | None:
+            try:
+                return load(endpoint)
+            except BaseException:
+                with suppress(TargetError), self._session(DOING_MARK_THE_DATA_SET()) as session:
+                    made = self._contents(session, name, spec)
+                    self._set_mark(session, name, replace(self._new_mark(session, name, spec), tables=made))
+                raise
+
+        return super()._load(name, mark, spec, recording if self.named and not spec.tables else load)
+
+    def _new_mark(self, session: Connection, name: str, spec: DataSpec) -> Mark:
+        """A mark with the names of the tables to be made: none that others create meanwhile is among them."""
+        return replace(super()._new_mark(session, name, spec), tables=spec.tables)
+
     def _finish(self, name: str, spec: DataSpec, data_set: DataSet, *, will_change: bool) -> Prepared:
         with self._session(DOING_MARK_THE_DATA_SET()) as session:
             self._mark_use(session, name, spec, will_change=will_change)
@@ -204,10 +222,11 @@ class Databases(DataSets["Connection"]):
             rows(session, f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET {charset}")
 
     def _drop(self, session: Connection, name: str, mark: Mark) -> None:
-        """Drop the database, or, where it was there before, the tables in it."""
+        """Drop the database, or, where it was there before, the tables of the mark."""
         tables = _tables(session, name)
-        ours = set(mark.tables)
-        if self.server is None and mark.state != "loading" and (foreign := sorted(tables - ours)):
+        # Of an interrupted load in a database of loadcell's, the tables may be on no list.
+        listed = self.named or mark.state != "loading" or mark.tables
+        if self.server is None and listed and (foreign := sorted(tables - set(mark.tables))):
             raise self._foreign(name, foreign)
         if not self.named:
             rows(session, f"DROP DATABASE IF EXISTS `{name}`")
@@ -217,7 +236,8 @@ class Databases(DataSets["Connection"]):
             session, "SELECT table_name FROM information_schema.views WHERE table_schema = %s", [name]
         )
         for (view,) in views:
-            rows(session, f"DROP VIEW IF EXISTS `{name}`.`{view}`")
+            if view in tables:
+                rows(session, f"DROP VIEW IF EXISTS `{name}`.`{view}`")
         for table in [*sorted(tables), MARK]:
             rows(session, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
 

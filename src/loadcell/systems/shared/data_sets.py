@@ -40,7 +40,7 @@ class RunLock(ABC):
         """Take the lock, unless this run has it. Raises TargetError with the owner if another run has it."""
 
     def intruder(self) -> str | None:
-        """The run that was found to have the lock since the last time, although this one had taken it."""
+        """The run that has or may have had the lock since the last call, although this one had taken it."""
         return None
 
     @abstractmethod
@@ -58,16 +58,21 @@ LockedT = TypeVar("LockedT", bound=Session)
 
 
 class SessionLock(RunLock, Generic[LockedT]):
-    """Lock that belongs to a session of its server, which releases it at the session's end."""
+    """Lock that belongs to a session of its server, which releases it at the session's end.
+
+    When the session has ended between two calls of `hold`, anybody may have had the lock in the meantime.
+    """
 
     def __init__(self) -> None:
         self._session: LockedT | None = None
+        self._lost = False
 
     def hold(self) -> None:
         if self._session is not None:
             if self._lives(self._session):
                 return
             self.release()  # the server has restarted, or ended the session
+            self._lost = True
         session = self._connect()
         try:
             if self._take(session):
@@ -75,6 +80,10 @@ class SessionLock(RunLock, Generic[LockedT]):
         finally:
             if self._session is None:
                 session.close()
+
+    def intruder(self) -> str | None:
+        lost, self._lost = self._lost, False
+        return "? (the session with the lock had ended)" if lost else None
 
     def release(self) -> None:
         if self._session is not None:
