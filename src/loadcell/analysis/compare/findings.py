@@ -106,6 +106,10 @@ EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode]] = {
 TRIALS = FindingCode("compare.trials", Subject.TRIALS, "problem", count=Count, of=Count, side=str)
 ERRORS = FindingCode("compare.errors", Subject.ERRORS, "problem", count=Count, failed_share=Share, side=str)
 UNUSABLE = FindingCode("compare.unusable", Subject.FIGURES, "problem", count=Count, side=str)
+NO_VALUE = FindingCode("compare.no-value", Subject.FIGURES, "problem", count=Count, places=list)
+ABSENT = FindingCode("compare.absent", Subject.FIGURES, "info", count=Count, metrics=list)
+PLACE_WITHOUT = MessageCode("compare.place.without", context=str, metric=Message, side=str)
+PLACE_WITHOUT_BARE = MessageCode("compare.place.without.bare", metric=Message, side=str)
 LOST_PAIRS = FindingCode("compare.lost-pairs", Subject.TRIALS, "caution", count=Count)
 ARMS = FindingCode("compare.arms", Subject.NOISE, "info", metric=Message, noise_share=Share)
 ARMS_DIFFER = FindingCode("compare.arms-differ", Subject.NOISE, "problem", count=Count)
@@ -247,8 +251,24 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         )
         if unusable:
             yield UNUSABLE.finding(side=name(comparison.sides, side), count=unusable)
+    without = comparison.one_sided
+    if without:
+        places = tuple(_place_without(comparison.sides, row) for row in without[:MOST_NAMED])
+        yield NO_VALUE.finding(tuple(row.context for row in without), count=len(without), places=places)
+    if comparison.absent:
+        names = tuple(metric_name(metric) for metric in comparison.absent)
+        yield ABSENT.finding(count=len(names), metrics=names)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
+
+
+def _place_without(sides: Sides, row: Row) -> Message:
+    """A metric with the side that has no value of it."""
+    side = name(sides, sides.sides[0 if row.medians[0] is None else row.side])
+    metric, context = metric_name(row.metric), context_name(sides, row.context)
+    if context:
+        return PLACE_WITHOUT(metric=metric, side=side, context=context)
+    return PLACE_WITHOUT_BARE(metric=metric, side=side)
 
 
 def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
