@@ -150,6 +150,20 @@ def test_one_repeat_describes_itself() -> None:
     assert {"compare.few", "compare.descriptive"} <= keys(comparison)
 
 
+def test_where_the_run_is_the_unit_advice_speaks_of_runs() -> None:
+    once = compare(runs_of(list(A)[:3], list(B)[:3]))
+    assert "compare.descriptive.runs" in keys(once)
+    assert not {"compare.descriptive", "compare.noise.unknown"} & keys(once)
+    of_side = [run_of({"x": [value] * 2}) for value in (100.0, 103.0, 98.0)]
+    labels = [", ".join(f"{side}-{number}" for number in (1, 2, 3)) for side in ("old", "new")]
+    several = compare(sides.run_groups([sides.RunGroup(label, of_side) for label in labels]))
+    (finding,) = (
+        item for item in findings.find(several, None) if item.message.code == "compare.ambiguous.wide.runs"
+    )
+    assert finding.message.text.startswith("Whether new-1, new-2, new-3 differ from old-1, old-2, old-3 is")
+    assert finding.message.text.endswith("More runs a side would narrow it.")
+
+
 def test_a_side_without_a_single_good_trial() -> None:
     for make in (levels_of, runs_of):
         comparison = compare(make(list(A), [None] * 10))

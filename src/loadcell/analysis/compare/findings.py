@@ -76,6 +76,13 @@ AMBIGUOUS: dict[Reason, FindingCode] = {
     "small": _verdict("ambiguous.small", "caution", least_share=Share, **_EFFECT),
     "noise": _verdict("ambiguous.noise", "caution", noise_share=Share, **_EFFECT),
 }
+#: The same where the run is the unit, so that a side is several.
+AMBIGUOUS_RUNS: dict[Reason, FindingCode] = {
+    "wide": _verdict("ambiguous.wide.runs", "caution", least_share=Share, **_EFFECT),
+    "chance": _verdict("ambiguous.chance.runs", "caution", count=Count, **_EFFECT),
+    "small": _verdict("ambiguous.small.runs", "caution", least_share=Share, **_EFFECT),
+    "noise": _verdict("ambiguous.noise.runs", "caution", noise_share=Share, **_EFFECT),
+}
 FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
 _LACKING = {**_EFFECT, "values": Message}
 INSUFFICIENT: dict[Lack, FindingCode] = {
@@ -118,6 +125,9 @@ NOISE_UNKNOWN = FindingCode("compare.noise.unknown", Subject.NOISE, "info")
 UNSURE = FindingCode("compare.unsure", Subject.TRUST, "caution", count=Count, places=list)
 CONSTANT = FindingCode("compare.constant", Subject.TRUST, "caution", count=Count)
 DESCRIPTIVE = FindingCode("compare.descriptive", Subject.TRUST, "caution", count=Count, needed=Count)
+DESCRIPTIVE_RUNS = FindingCode(
+    "compare.descriptive.runs", Subject.TRUST, "caution", count=Count, needed=Count
+)
 PARTLY_DESCRIPTIVE = FindingCode(
     "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
 )
@@ -182,7 +192,8 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
         elif row.verdict.reason == "estimate":
             code = ESTIMATED[row.verdict.word]
         elif row.verdict.word == "ambiguous":
-            code = AMBIGUOUS[row.verdict.reason]
+            codes = AMBIGUOUS_RUNS if comparison.sides.unit == "run" else AMBIGUOUS
+            code = codes[row.verdict.reason]
         else:
             code = VERDICTS[row.verdict.word]
         yield code.finding(
@@ -305,7 +316,9 @@ def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     if measured_floors and noise_from:
         metric = metric_name(comparison.metrics[0])
         yield NOISE.finding(noise_share=max(measured_floors), run=noise_from, metric=metric)
-    else:
+    elif comparison.sides.kind != "runs" or any(
+        comparison.sides.lack(row.side) is None for row in comparison.headline
+    ):
         yield NOISE_UNKNOWN.finding()
 
 
@@ -341,7 +354,10 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
     few = [effect for effect in effects if effect.descriptive_only]
     blocks = int(median(effect.n for effect in effects))
     if len(few) == len(effects):
-        yield DESCRIPTIVE.finding(count=min(effect.n for effect in effects), needed=FEWEST_FOR_INTERVAL)
+        of_runs = comparison.sides.kind == "runs"
+        yield (DESCRIPTIVE_RUNS if of_runs else DESCRIPTIVE).finding(
+            count=min(effect.n for effect in effects), needed=FEWEST_RUNS if of_runs else FEWEST_FOR_INTERVAL
+        )
         return
     if few:
         yield PARTLY_DESCRIPTIVE.finding(count=len(few), of=len(effects), needed=FEWEST_FOR_INTERVAL)
