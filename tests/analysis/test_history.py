@@ -127,6 +127,11 @@ def test_too_few_runs_say_so_and_nothing_else(levels: list[float | None]) -> Non
     assert sentences_of(timeline)[0] == "history.too-few"
 
 
+def test_one_run_is_spoken_of_in_the_singular() -> None:
+    (finding, *_) = find(history(runs([100.0]), METRICS["throughput"]))
+    assert finding.message.text.startswith("There is 1 run with")
+
+
 def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
     old, new = runs([100.0] * 8), runs([100.0] * 3, treatments=2)
     timeline = history([*old, *new], METRICS["throughput"])

@@ -12,13 +12,19 @@ from loadcell.analysis import validity
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.open_loop import OpenLoop, open_loop_result
 from loadcell.analysis.trials import Trial
+from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import Backlog, Schedule, Status, TrialRecord
 from records import latency, with_field, with_times
 
 
-def open_loops(
+def open_loops(achieved: dict[str, list[float | None]], **shape: float) -> Analysis:
+    """The same as `open_loop_records`, analysed."""
+    return analyse(*open_loop_records(achieved, **shape))
+
+
+def open_loop_records(
     achieved: dict[str, list[float | None]], *, service_p99_ms: float = 5.0, pacing_ms: float = 0.004
-) -> Analysis:
+) -> tuple[RunRecord, list[TrialRecord]]:
     """A run whose treatments are rates: what each trial achieved of it, None where it was
     overloaded at 60 %.
     """
@@ -41,7 +47,7 @@ def open_loops(
         )  # fmt: skip
         return replace(record, schedule=schedule)
 
-    return analyse(run, [scheduled(record) for record in records])
+    return run, [scheduled(record) for record in records]
 
 
 def test_the_highest_rate_that_was_kept_up_with_is_named() -> None:
@@ -105,6 +111,14 @@ def test_waiting_is_not_put_on_the_target_where_the_client_was_late() -> None:
     assert "found.waiting" not in messages
     assert messages["found.waiting.late"]["late_p99_ms"] == pytest.approx(3.0)
     assert "pacing" in [doubt.name for doubt in validity.doubts(analysis.trials[0])]
+
+
+@pytest.mark.parametrize(("pacing_ms", "code"), [(0.004, "waiting.only"), (0.3, "waiting.late.only")])
+def test_the_only_treatment_of_a_plan_without_factors_has_no_name(pacing_ms: float, code: str) -> None:
+    run, records = open_loop_records({"1000": [1000, 999]}, pacing_ms=pacing_ms)
+    plain = replace(run, factors=(), treatments=(replace(run.treatments[0], levels={}, values={}),))
+    messages = findings_by_code(analyse(plain, [replace(record, levels={}) for record in records]))
+    assert "treatment" not in messages[f"found.{code}"]
 
 
 def test_punctuality_is_reported_in_microseconds() -> None:

@@ -70,6 +70,27 @@ def test_what_failed_is_not_recommended_while_something_sound_is_there() -> None
     assert "found.recommend.next-broke" in risks(analysis)
 
 
+def test_what_was_faster_and_failed_is_named_as_left_out() -> None:
+    run, records = run_of({"2": [100, 112], "10": [105, 114], "18": [361, 362]})
+    records = [
+        with_field(record, "totals.transactions.failed", 7) if record.treatment == "18" else record
+        for record in records
+    ]
+    analysis = analyse(run, records)
+    texts = [Texts("en").message(item.message) for item in analysis.findings]
+    assert any(
+        "of the treatments without failures, clients = 10 had the highest median" in text for text in texts
+    )
+    assert (
+        "clients = 18 was left out of the recommendation: its median throughput was higher than that of "
+        "clients = 10, but 14 of its transactions failed."
+    ) in texts
+    broke = with_tails({"10": [100, 101], "20": [190, None]}, {"10": 5, "20": 6})
+    assert "found.recommend.left-out.broke" in findings_by_code(broke)
+    sound = with_tails({"10": [100, 101], "20": [190, 191]}, {"10": 5, "20": 6})
+    assert not any("left-out" in code for code in findings_by_code(sound))
+
+
 def test_where_nothing_is_sound_that_is_a_risk() -> None:
     assert "found.recommend.unsound" in risks(
         with_tails({"10": [100, None], "20": [190, None]}, {"10": 5, "20": 6})

@@ -156,6 +156,18 @@ def test_nothing_is_claimed_where_no_trial_was_an_overload(lang: str) -> None:
     assert {"en": "met in 3 of 5 trials", "zh": "5 次试验中 3 次满足"}[lang] in sentence
 
 
+def test_a_value_of_one_trial_is_no_median() -> None:
+    def answer(*tried: Tried, lang: str) -> str:
+        analysis = searched(*tried)
+        code = next(item for item in analysis.findings if item.message.code.startswith("found.search.bound"))
+        return Texts(lang, "request").message(code.message)
+
+    assert "requests/s (1 trial)" in answer(*STEPS[:4], lang="en")
+    assert "单次试验的吞吐量为" in answer(*STEPS[:4], lang="zh")
+    assert "requests/s (median)" in answer(*STEPS, lang="en")
+    assert "吞吐量中位数为" in answer(*STEPS, lang="zh")
+
+
 def test_one_overload_of_two_is_too_few_for_a_claim() -> None:
     assert claims(findings(NO_OVERLOAD, after(7800, 88.9), OVERLOAD, after(2000, 900))) == ["undecided"]
 

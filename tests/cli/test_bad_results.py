@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat of each treatment says",),
         unsaid=("Set repeats: to 2 or more",),  # which descriptive only says, too
-        two="Descriptive only: with 1 block", levels="Descriptive only: with 1 block",
+        two="Descriptive only: with 1 value", levels="Descriptive only: with 1 block",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),

@@ -124,6 +124,7 @@ def test_json_is_plain_and_whole(get: Get, name: str) -> None:
         "slower",
         "ambiguous",
         "insufficient",
+        "no-value",
     }
     assert len(parsed["rows"]) == len(get(name).comparison.rows)
 
@@ -141,6 +142,12 @@ def test_what_else_differs_stands_first_everywhere(get: Get) -> None:
 def test_within_one_run_nothing_else_differs(get: Get) -> None:
     assert get("levels").all_differences == []
     assert "differences" not in {section.id for section in build(get("levels")).sections}
+
+
+def test_a_terminal_says_why_there_is_no_verdict(get: Get) -> None:
+    assert "insufficient (too few blocks): " in " ".join(printed(get("once")).split())
+    assert "no value (no figure): " in " ".join(printed(get("nothing measured")).split())
+    assert "insufficient" not in printed(get("levels"))
 
 
 def test_levels_are_paired_and_clear(get: Get) -> None:

@@ -477,7 +477,11 @@ def find(
         *saturation.summary(lines),
         *open_loop.findings(treatments),
         *effects_findings.summary(effects),
-        *([recommend.choice(recommendation)] if recommendation is not None else []),
+        *(
+            [recommend.choice(recommendation), *recommend.left_out(recommendation)]
+            if recommendation is not None
+            else []
+        ),
         *spread(treatments),
         *trials(all_trials),
         *unusable(all_trials),

@@ -85,6 +85,15 @@ WAITING_LATE = FindingCode(
     "found.waiting.late", Subject.OPEN_LOOP, "caution", (Concern.TRUST, 15), late_p99_ms=Milliseconds,
     p99_ms=Milliseconds, service_p99_ms=Milliseconds, treatment=str,
 ).marked(evidence=Evidence.WAITING)  # fmt: skip
+#: The same of a plan without factors, whose treatment has no levels to name it by.
+WAITING_ONLY = FindingCode(
+    "found.waiting.only", Subject.OPEN_LOOP, "info", (Concern.COST, 0), p99_ms=Milliseconds,
+    service_p99_ms=Milliseconds,
+).marked(evidence=Evidence.WAITING)  # fmt: skip
+WAITING_LATE_ONLY = FindingCode(
+    "found.waiting.late.only", Subject.OPEN_LOOP, "caution", (Concern.TRUST, 15), late_p99_ms=Milliseconds,
+    p99_ms=Milliseconds, service_p99_ms=Milliseconds,
+).marked(evidence=Evidence.WAITING)  # fmt: skip
 PACING = FindingCode(
     "found.pacing", Subject.OPEN_LOOP, "info", (Concern.COST, 20), p50_us=Microseconds, p99_us=Microseconds
 )
@@ -232,7 +241,10 @@ def _waiting(loops: Sequence[OpenLoopResult]) -> Iterator[Finding]:
     factor, most, response, service = max(waits, key=lambda item: item[0])
     if factor >= NOTABLE_WAIT:
         late_ms = most.pacing["p99_ms"].median or 0.0
-        yield (WAITING_LATE if late_ms > MOST_LATE * response else WAITING).finding(
+        late, waiting = (
+            (WAITING_LATE, WAITING) if most.treatment.levels else (WAITING_LATE_ONLY, WAITING_ONLY)
+        )
+        yield (late if late_ms > MOST_LATE * response else waiting).finding(
             (most.treatment.id,),
             treatment=most.treatment.label,
             p99_ms=response,

@@ -105,7 +105,8 @@ class Recommendation:
 
     Risks: `lost_share` is the loss against the highest throughput. `alike` are the treatments whose
     throughput does not differ significantly from that of `choice`. `founded` is true if some treatment is
-    significantly slower or has a significantly longer `tail`; otherwise `alike` are all others. `next_broke`
+    significantly slower or has a significantly longer `tail`; otherwise `alike` are all others.
+    `left_out` had a higher throughput than `best`, but trials or units that failed. `next_broke`
     is the next higher level, if trials failed there. `unsound` is true if trials of `choice` failed or had
     errors, `at_edge` if no higher level of a numeric factor was tried.
     """
@@ -121,6 +122,7 @@ class Recommendation:
     next_broke: Treatment | None
     unsound: bool
     at_edge: bool
+    left_out: Treatment | None = None
 
     def tail_ms(self, treatment: Treatment) -> float | None:
         """The response time that configurations were compared by."""
@@ -142,7 +144,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     near = [item for item in sound if _throughput(item) >= NEARLY * _throughput(best)]
     tail = next((key for key in TAILS if all(item.latency_ms(key) is not None for item in near)), None)
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_throughput(item)))
-    lowest = min(measured, key=_throughput)
+    lowest, highest = min(measured, key=_speed), max(measured, key=_speed)
     above = _above(choice, treatments, layout)
     speeds = tukey.of(measured, speed_of)
     tails = None if tail is None else tukey.of(measured, partial(_positive, tail))
@@ -163,6 +165,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         next_broke=above if above is not None and not _ended_well(above) else None,
         unsound=not _sound(choice),
         at_edge=layout.x is not None and layout.x.numeric and len(layout.x.levels) > 2 and above is None,
+        left_out=highest if _throughput(highest) > _throughput(best) else None,
     )
 
 
@@ -225,6 +228,10 @@ TRADE = _code(
     ".trade", "good", best=str, best_tail_ms=Milliseconds, lost_share=Share, **_CHOICE, **_TAIL
 ).marked(states=Statement.TRADE_OFF)
 NONE = _code(".none", "caution", count=Count, treatment=str).marked(states=Statement.NO_CHOICE)
+#: The same where what had a higher throughput was left out.
+NONE_SOUND = _code(".none.sound", "caution", count=Count, treatment=str).marked(states=Statement.NO_CHOICE)
+LEFT_OUT_FAILED = _code(".left-out.failed", "caution", best=str, failed_count=Count, treatment=str)
+LEFT_OUT_BROKE = _code(".left-out.broke", "caution", best=str, treatment=str)
 BUYS = _code(".buys", "good", gain_times=Factor, lowest=str)
 ALIKE = _code(".alike", "caution", count=Count, treatments=list)
 ALIKE_MANY = _code(".alike.many", "caution", count=Count, treatments=list)
@@ -241,7 +248,8 @@ def choice(recommendation: Recommendation) -> Finding:
     chosen, best = recommendation.choice, recommendation.best
     if not recommendation.founded:
         evidence = (best.id, *(item.id for item in recommendation.alike))
-        return NONE.finding(evidence, treatment=best.label, count=len(recommendation.alike))
+        code = NONE if recommendation.left_out is None else NONE_SOUND
+        return code.finding(evidence, treatment=best.label, count=len(recommendation.alike))
     arguments = {"treatment": chosen.label, "throughput_per_s": chosen.throughput.median or 0.0}
     here, there = recommendation.tail_ms(chosen), recommendation.tail_ms(best)
     if recommendation.tail is None or here is None or there is None:
@@ -254,6 +262,20 @@ def choice(recommendation: Recommendation) -> Finding:
         best=best.label,
         best_tail_ms=there,
         lost_share=recommendation.lost_share,
+    )
+
+
+def left_out(recommendation: Recommendation) -> Iterator[Finding]:
+    """The treatment with the highest throughput, and why it was not considered; nothing if it was."""
+    treatment = recommendation.left_out
+    if treatment is None:
+        return
+    code = LEFT_OUT_FAILED if _ended_well(treatment) else LEFT_OUT_BROKE
+    yield code.finding(
+        (treatment.id,),
+        treatment=treatment.label,
+        failed_count=treatment.failed,
+        best=recommendation.best.label,
     )
 
 

@@ -45,11 +45,11 @@ MAXIMUM = _answer_code("maximum", 0, **_RANGE)
 MAXIMUM_WITHIN = _answer_code("maximum.within", 0, bounds=list, **_RANGE)
 MAXIMUM_OF = _answer_code("maximum.of", 0, metric=str, **_RANGE)
 MAXIMUM_OF_WITHIN = _answer_code("maximum.of.within", 0, bounds=list, metric=str, **_RANGE)
-BOUND = _answer_code("bound", 10, bounds=list, met=Count, tried=Count)
-BOUND_SUSTAINED = _answer_code("bound.kept-up", 10, met=Count, tried=Count)
+BOUND = _answer_code("bound", 10, bounds=list, count=Count, met=Count, tried=Count)
+BOUND_SUSTAINED = _answer_code("bound.kept-up", 10, count=Count, met=Count, tried=Count)
 #: The same where trials at a level above the answer met the bounds, too.
 _ABOVE: dict[str, type] = {
-    "above": str, "count_above": Count, "met": Count, "tried": Count, "tried_above": Count,
+    "above": str, "count": Count, "count_above": Count, "met": Count, "tried": Count, "tried_above": Count,
 }  # fmt: skip
 BOUND_ABOVE = _answer_code("bound.above", 10, "caution", bounds=list, **_ABOVE)
 BOUND_SUSTAINED_ABOVE = _answer_code("bound.kept-up.above", 10, "caution", **_ABOVE)

@@ -185,8 +185,8 @@ def compare(
 
     RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster,
     slower, same or ambiguous; it is insufficient with fewer than 6 blocks, one or two runs a side, or trials
-    that were not run in shuffled blocks. The exit status is 3 when something has no figure to compare, and
-    with --fail-on also when a verdict is insufficient.
+    that were not run in shuffled blocks. The exit status is 3 when one side has no value where the other has
+    one, or no side has any of the first metric, and with --fail-on also when a verdict is insufficient.
     """
     command = ("loadcell", *sys.argv[1:])
     formats, path = output.of_comparison(formats, out)

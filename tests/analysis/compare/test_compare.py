@@ -150,6 +150,20 @@ def test_one_repeat_describes_itself() -> None:
     assert {"compare.few", "compare.descriptive"} <= keys(comparison)
 
 
+def test_where_the_run_is_the_unit_advice_speaks_of_runs() -> None:
+    once = compare(runs_of(list(A)[:3], list(B)[:3]))
+    assert "compare.descriptive.runs" in keys(once)
+    assert not {"compare.descriptive", "compare.noise.unknown"} & keys(once)
+    of_side = [run_of({"x": [value] * 2}) for value in (100.0, 103.0, 98.0)]
+    labels = [", ".join(f"{side}-{number}" for number in (1, 2, 3)) for side in ("old", "new")]
+    several = compare(sides.run_groups([sides.RunGroup(label, of_side) for label in labels]))
+    (finding,) = (
+        item for item in findings.find(several, None) if item.message.code == "compare.ambiguous.wide.runs"
+    )
+    assert finding.message.text.startswith("Whether new-1, new-2, new-3 differ from old-1, old-2, old-3 is")
+    assert finding.message.text.endswith("More runs a side would narrow it.")
+
+
 def test_a_side_without_a_single_good_trial() -> None:
     for make in (levels_of, runs_of):
         comparison = compare(make(list(A), [None] * 10))
@@ -213,13 +227,25 @@ def test_a_percentile_needs_transactions_beyond_it() -> None:
     run, records = run_of({"off": [100.0] * 6, "on": [100.0] * 6})
     records = [with_field(item, "totals.response.count", 400) for item in records]
     comparison = compare(sides.levels(run, records), named(["p95", "p99", "p99.9"]))
-    assert [item.effect is not None for item in comparison.rows] == [True, False, False]
+    assert [item.effect is not None for item in comparison.rows] == [True]
+    assert [metric.name for metric in comparison.absent] == ["p99", "p99.9"]
+    assert "compare.absent" in keys(comparison)
+    assert "compare.no-value" not in keys(comparison)
     assert not comparison.incomplete, "neither side has them"
     one_side = [
         with_field(item, "totals.response.count", 20_000) if item.treatment == "on" else item
         for item in records
     ]
-    assert compare(sides.levels(run, one_side), named(["p95", "p99"])).incomplete
+    lacking = compare(sides.levels(run, one_side), named(["p95", "p99"]))
+    assert lacking.incomplete
+    assert [(item.verdict.word, item.verdict.reason) for item in lacking.rows if item.effect is None] == [
+        ("no-value", "scarce")
+    ]
+    (finding,) = (item for item in findings.find(lacking, None) if item.message.code == "compare.no-value")
+    assert finding.message.text == (
+        "1 value has no counterpart to compare with: p99 response time of setting = off. "
+        "The exit status is 3 for it."
+    )
 
 
 def test_a_percentile_is_of_all_trials_as_in_the_report_of_the_run() -> None:

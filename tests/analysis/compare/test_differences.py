@@ -90,6 +90,16 @@ def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
     assert varied == ()
 
 
+def test_a_database_of_a_name_that_loadcell_made_is_no_difference() -> None:
+    def named(name: str) -> list[TrialRecord]:
+        return [trial(target={"version": "16.3", "database": {"name": name}})]
+
+    assert targets(named("loadcell_63d0d6037134_1eab67"), named("loadcell_63d0d6037134_6085e9")) == ()
+    assert [str(item) for item in targets(named("shop"), named("archive"))] == [
+        "database.name: shop → archive"
+    ]
+
+
 def test_tools_and_design() -> None:
     assert [str(tool) for tool in tools(RunRecord(python="3.11"), RunRecord(python="3.12"))] == [
         "python: 3.11 → 3.12"

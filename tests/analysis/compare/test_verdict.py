@@ -25,7 +25,7 @@ def effect(ratio: float, low: float | None, high: float | None) -> Effect:
         (effect(1.03, 1.01, 1.05), 0.001, "faster", "estimate"),  # whether it matters rests on the estimate
         (effect(0.97, 0.95, 0.99), 0.001, "slower", "estimate"),
         (effect(1.05, None, None), None, "insufficient", "few"),
-        (None, None, "ambiguous", "no-figure"),
+        (None, None, "no-value", "no-figure"),
     ],
 )
 def test_verdicts_on_throughput(measured: Effect | None, p: float | None, word: str, reason: str) -> None:

@@ -77,13 +77,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything found; `ranking` is empty for two sides, and ranks by the first metric over all contexts."""
+    """Everything found; `ranking` is empty for two sides, and ranks by the first metric over all contexts.
+
+    `absent` are metrics that no side has a value of: there are no rows of them, unless it is the first one.
+    """
 
     sides: Sides
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
     least_effects: LeastEffects
     ranking: tuple[Ranked, ...] = ()
+    absent: tuple[Metric, ...] = ()
 
     @property
     def least_effect(self) -> float:
@@ -102,9 +106,12 @@ class Comparison:
 
         A context that neither side measured does not count.
         """
-        return any(row.effect is None for row in self.headline) or any(
-            (row.medians[0] is None) != (row.medians[1] is None) for row in self.rows
-        )
+        return any(row.effect is None for row in self.headline) or bool(self.one_sided)
+
+    @property
+    def one_sided(self) -> tuple[Row, ...]:
+        """Rows of a context that one side has a value of and the other has not."""
+        return tuple(row for row in self.rows if (row.medians[0] is None) != (row.medians[1] is None))
 
     @property
     def undecided(self) -> bool:
@@ -145,6 +152,9 @@ def compare(
         _row(sides, position, effect, p, gate_p, floors, least_effects.of(position[2]))
         for position, (effect, p), gate_p in zip(compared, judged, gate, strict=True)
     ]
+    valued = {row.metric for row in rows if row.effect is not None or row.medians != (None, None)}
+    absent = tuple(metric for metric in metrics[1:] if metric not in valued)
+    rows = [row for row in rows if row.metric not in absent]
     several = len(sides.sides) > 2
     return Comparison(
         sides,
@@ -152,6 +162,7 @@ def compare(
         tuple(_cross_checked(sides, rows, cross_checks)),
         least_effects,
         figures.rank_sides(sides, metrics[0]) if several else (),
+        absent,
     )
 
 

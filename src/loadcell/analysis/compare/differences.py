@@ -42,6 +42,9 @@ _VOLATILE = (
 )
 #: What a target says of itself that is another in every run.
 _OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started")
+#: Names of databases that loadcell makes: the rest of such a name is of the plan or the run.
+_MADE = "loadcell_"
+_DATABASE = "database.name"
 _TOOLS = ("loadcell_version", "engine_version", "python")
 _DESIGN = ("order", "design", "repeats")
 
@@ -176,7 +179,9 @@ def _steady(records: Sequence[TrialRecord]) -> JsonObject:
     return {
         path: item[0]
         for path, item in values.items()
-        if len(item) == 1 and not any(path.endswith(end) for end in _OF_THE_MOMENT)
+        if len(item) == 1
+        and not any(path.endswith(end) for end in _OF_THE_MOMENT)
+        and not (path == _DATABASE and str(item[0]).startswith(_MADE))
     }
 
 

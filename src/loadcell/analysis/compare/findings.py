@@ -76,6 +76,13 @@ AMBIGUOUS: dict[Reason, FindingCode] = {
     "small": _verdict("ambiguous.small", "caution", least_share=Share, **_EFFECT),
     "noise": _verdict("ambiguous.noise", "caution", noise_share=Share, **_EFFECT),
 }
+#: The same where the run is the unit, so that a side is several.
+AMBIGUOUS_RUNS: dict[Reason, FindingCode] = {
+    "wide": _verdict("ambiguous.wide.runs", "caution", least_share=Share, **_EFFECT),
+    "chance": _verdict("ambiguous.chance.runs", "caution", count=Count, **_EFFECT),
+    "small": _verdict("ambiguous.small.runs", "caution", least_share=Share, **_EFFECT),
+    "noise": _verdict("ambiguous.noise.runs", "caution", noise_share=Share, **_EFFECT),
+}
 FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
 _LACKING = {**_EFFECT, "values": Message}
 INSUFFICIENT: dict[Lack, FindingCode] = {
@@ -106,6 +113,10 @@ EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode]] = {
 TRIALS = FindingCode("compare.trials", Subject.TRIALS, "problem", count=Count, of=Count, side=str)
 ERRORS = FindingCode("compare.errors", Subject.ERRORS, "problem", count=Count, failed_share=Share, side=str)
 UNUSABLE = FindingCode("compare.unusable", Subject.FIGURES, "problem", count=Count, side=str)
+NO_VALUE = FindingCode("compare.no-value", Subject.FIGURES, "problem", count=Count, places=list)
+ABSENT = FindingCode("compare.absent", Subject.FIGURES, "info", count=Count, metrics=list)
+PLACE_WITHOUT = MessageCode("compare.place.without", context=str, metric=Message, side=str)
+PLACE_WITHOUT_BARE = MessageCode("compare.place.without.bare", metric=Message, side=str)
 LOST_PAIRS = FindingCode("compare.lost-pairs", Subject.TRIALS, "caution", count=Count)
 ARMS = FindingCode("compare.arms", Subject.NOISE, "info", metric=Message, noise_share=Share)
 ARMS_DIFFER = FindingCode("compare.arms-differ", Subject.NOISE, "problem", count=Count)
@@ -114,6 +125,9 @@ NOISE_UNKNOWN = FindingCode("compare.noise.unknown", Subject.NOISE, "info")
 UNSURE = FindingCode("compare.unsure", Subject.TRUST, "caution", count=Count, places=list)
 CONSTANT = FindingCode("compare.constant", Subject.TRUST, "caution", count=Count)
 DESCRIPTIVE = FindingCode("compare.descriptive", Subject.TRUST, "caution", count=Count, needed=Count)
+DESCRIPTIVE_RUNS = FindingCode(
+    "compare.descriptive.runs", Subject.TRUST, "caution", count=Count, needed=Count
+)
 PARTLY_DESCRIPTIVE = FindingCode(
     "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
 )
@@ -178,7 +192,8 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
         elif row.verdict.reason == "estimate":
             code = ESTIMATED[row.verdict.word]
         elif row.verdict.word == "ambiguous":
-            code = AMBIGUOUS[row.verdict.reason]
+            codes = AMBIGUOUS_RUNS if comparison.sides.unit == "run" else AMBIGUOUS
+            code = codes[row.verdict.reason]
         else:
             code = VERDICTS[row.verdict.word]
         yield code.finding(
@@ -247,8 +262,24 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         )
         if unusable:
             yield UNUSABLE.finding(side=name(comparison.sides, side), count=unusable)
+    without = comparison.one_sided
+    if without:
+        places = tuple(_place_without(comparison.sides, row) for row in without[:MOST_NAMED])
+        yield NO_VALUE.finding(tuple(row.context for row in without), count=len(without), places=places)
+    if comparison.absent:
+        names = tuple(metric_name(metric) for metric in comparison.absent)
+        yield ABSENT.finding(count=len(names), metrics=names)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
+
+
+def _place_without(sides: Sides, row: Row) -> Message:
+    """A metric with the side that has no value of it."""
+    side = name(sides, sides.sides[0 if row.medians[0] is None else row.side])
+    metric, context = metric_name(row.metric), context_name(sides, row.context)
+    if context:
+        return PLACE_WITHOUT(metric=metric, side=side, context=context)
+    return PLACE_WITHOUT_BARE(metric=metric, side=side)
 
 
 def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
@@ -285,7 +316,9 @@ def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     if measured_floors and noise_from:
         metric = metric_name(comparison.metrics[0])
         yield NOISE.finding(noise_share=max(measured_floors), run=noise_from, metric=metric)
-    else:
+    elif comparison.sides.kind != "runs" or any(
+        comparison.sides.lack(row.side) is None for row in comparison.headline
+    ):
         yield NOISE_UNKNOWN.finding()
 
 
@@ -321,7 +354,10 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
     few = [effect for effect in effects if effect.descriptive_only]
     blocks = int(median(effect.n for effect in effects))
     if len(few) == len(effects):
-        yield DESCRIPTIVE.finding(count=min(effect.n for effect in effects), needed=FEWEST_FOR_INTERVAL)
+        of_runs = comparison.sides.kind == "runs"
+        yield (DESCRIPTIVE_RUNS if of_runs else DESCRIPTIVE).finding(
+            count=min(effect.n for effect in effects), needed=FEWEST_RUNS if of_runs else FEWEST_FOR_INTERVAL
+        )
         return
     if few:
         yield PARTLY_DESCRIPTIVE.finding(count=len(few), of=len(effects), needed=FEWEST_FOR_INTERVAL)

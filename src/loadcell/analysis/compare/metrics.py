@@ -1,5 +1,5 @@
 """Metrics of a trial that are compared, and the verdict on an effect in one: `faster`, `slower`, `same`,
-`ambiguous`, or `insufficient` where the design allows none, with its reason.
+`ambiguous`, `insufficient` where the design allows none, or `no-value`, with its reason.
 """
 
 from __future__ import annotations
@@ -141,15 +141,16 @@ def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
     return Metric(name, figure=name, higher_is_better=fact is None or fact.better != "lower")
 
 
-Word = Literal["same", "faster", "slower", "ambiguous", "insufficient"]
+#: `no-value`: a side has no value to compare, which is no verdict.
+Word = Literal["same", "faster", "slower", "ambiguous", "insufficient", "no-value"]
 #: What the design lacks for a verdict: treatments ran one after the other, not in shuffled blocks; one run on
 #: a side; two runs on a side.
 Lack = Literal["order", "one-run", "few-runs"]
 #: Why a verdict is what it is. For `faster` and `slower`: the whole interval is beyond the least effect, or
-#: only the estimate is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile; the
-#: interval holds "no difference" and more than the least effect that matters; one such interval in n is
-#: expected by chance; the difference is there, but whether it matters is not clear; it is no larger than what
-#: identical arms differ by.
+#: only the estimate is. For `no-value`: nothing to compare; too few transactions beyond a percentile. For
+#: `ambiguous`: the interval holds "no difference" and more than the least effect that matters; one such
+#: interval in n is expected by chance; the difference is there, but whether it matters is not clear; it is no
+#: larger than what identical arms differ by.
 Reason = Literal[
     "clear", "estimate", "alike", "no-figure", "scarce", "few", "order", "one-run", "few-runs", "wide",
     "chance", "small", "noise",
@@ -182,7 +183,7 @@ def judge(
     after the correction for multiple comparisons, and an estimate beyond both.
     """
     if effect is None:
-        return Verdict("ambiguous", "scarce" if scarce else "no-figure")
+        return Verdict("no-value", "scarce" if scarce else "no-figure")
     if lack is not None:
         return Verdict("insufficient", lack)
     if effect.low is None or effect.high is None or adjusted_p is None:

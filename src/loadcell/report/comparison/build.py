@@ -11,7 +11,7 @@ from loadcell import __version__
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.differences import disturbed as disturbed_by_side
-from loadcell.analysis.compare.findings import DIFFERS
+from loadcell.analysis.compare.findings import DIFFERS, MOST_NAMED
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import Status
@@ -63,6 +63,7 @@ TONES: dict[str, Tone] = {
     "same": "",
     "ambiguous": "caution",
     "insufficient": "caution",
+    "no-value": "caution",
 }
 
 
@@ -117,6 +118,7 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
         if of_side:
             against = texts("compare.against", other=words.side(side), first=words.side(0))
             values += [Paragraph(against, quiet=True), figures_table(words, of_side, side)]
+            values += [Paragraph(text, quiet=True) for text in _whys(words, of_side)]
     if any(row.effect is not None for row in rows):
         values.append(Paragraph(texts(_NOTE[comparison.sides.unit]), quiet=True))
     if len(rows) < len(comparison.rows):
@@ -328,6 +330,19 @@ def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = Non
         return Table(f"table-figures-{side}", "", columns, cells)
     note = texts(_NOTE[comparison.sides.unit])
     return Table("table-figures", texts("compare.table.figures"), columns, cells, note)
+
+
+def _whys(words: Words, rows: Sequence[Row]) -> Iterator[str]:
+    """For a terminal, whose table has no column for it: why rows have no verdict, by reason."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.verdict.word in {"ambiguous", "insufficient", "no-value"}:
+            location = " · ".join(filter(None, (words.context(row.context), words.short(row.metric))))
+            groups.setdefault((words.verdict(row), words.reason(row)), []).append(location)
+    for (verdict, reason), locations in groups.items():
+        shown, hidden = words.texts("mark.list").join(locations[:MOST_NAMED]), len(locations) - MOST_NAMED
+        code = "compare.terminal.why" if hidden <= 0 else "compare.terminal.why.many"
+        yield words.texts(code, verdict=verdict, reason=reason, rows=shown, count=hidden)
 
 
 def _short(name: str) -> str:

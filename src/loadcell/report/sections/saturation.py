@@ -173,6 +173,7 @@ def recommendation(context: ReportContext) -> Section | None:
         return None
     findings = [
         recommend.choice(chosen),
+        *recommend.left_out(chosen),
         *recommend.buys(chosen),
         *recommend.risks(chosen),
     ]
