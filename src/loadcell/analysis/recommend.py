@@ -144,7 +144,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     near = [item for item in sound if _throughput(item) >= NEARLY * _throughput(best)]
     tail = next((key for key in TAILS if all(item.latency_ms(key) is not None for item in near)), None)
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_throughput(item)))
-    lowest, highest = min(measured, key=_speed), max(measured, key=_speed)
+    lowest, highest = min(measured, key=_throughput), max(measured, key=_throughput)
     above = _above(choice, treatments, layout)
     speeds = tukey.of(measured, speed_of)
     tails = None if tail is None else tukey.of(measured, partial(_positive, tail))

@@ -267,8 +267,8 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         places = tuple(_place_without(comparison.sides, row) for row in without[:MOST_NAMED])
         yield NO_VALUE.finding(tuple(row.context for row in without), count=len(without), places=places)
     if comparison.absent:
-        names = tuple(metric_name(metric) for metric in comparison.absent)
-        yield ABSENT.finding(count=len(names), metrics=names)
+        metrics = tuple(metric_name(metric) for metric in comparison.absent)
+        yield ABSENT.finding(count=len(metrics), metrics=metrics)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
 
