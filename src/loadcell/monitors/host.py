@@ -85,7 +85,8 @@ class Host(Monitor[HostOptions]):
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """One row; none at the first call."""
-        now, row = Reading(clock_ns=self._clock_offset_ns()), Row()
+        now = Reading(clock_ns=self._clock_offset_ns())
+        row: Row = {}
         self._read_stat(now, row)
         self._read_memory(row)
         self._read_disks(now)

@@ -114,7 +114,7 @@ TRIALS = FindingCode("compare.trials", Subject.TRIALS, "problem", count=Count, o
 ERRORS = FindingCode("compare.errors", Subject.ERRORS, "problem", count=Count, failed_share=Share, side=str)
 UNUSABLE = FindingCode("compare.unusable", Subject.FIGURES, "problem", count=Count, side=str)
 NO_VALUE = FindingCode("compare.no-value", Subject.FIGURES, "problem", count=Count, places=list)
-ABSENT = FindingCode("compare.absent", Subject.FIGURES, "info", count=Count, metrics=list)
+ABSENT = FindingCode("compare.absent", Subject.FIGURES, "info", metrics=list)
 PLACE_WITHOUT = MessageCode("compare.place.without", context=str, metric=Message, side=str)
 PLACE_WITHOUT_BARE = MessageCode("compare.place.without.bare", metric=Message, side=str)
 LOST_PAIRS = FindingCode("compare.lost-pairs", Subject.TRIALS, "caution", count=Count)
@@ -268,7 +268,7 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         yield NO_VALUE.finding(tuple(row.context for row in without), count=len(without), places=places)
     if comparison.absent:
         metrics = tuple(metric_name(metric) for metric in comparison.absent)
-        yield ABSENT.finding(count=len(metrics), metrics=metrics)
+        yield ABSENT.finding(metrics=metrics)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
 
