@@ -82,7 +82,14 @@ _TESTS = Path(__file__).parents[1]
 #: Run the words after it on a dedicated machine; the shell is the first process there, and reaps the others.
 _APART = (
     "mount -t tmpfs tmpfs /dev/shm && mkdir -m 1777 {home}/tmp {home}/var"
-    ' && mount --bind {home}/var /var/tmp && mount --bind {home}/tmp /tmp && "$@"; exit $?'
+    ' && mount --bind {home}/var /var/tmp {visible}&& mount --rbind {home}/tmp /tmp && "$@"; exit $?'
+)
+_CHECKOUT = Path(__file__).resolve().parents[2]
+#: The checkout stays visible where it lies below /tmp itself.
+_VISIBLE = (
+    f"&& mkdir -p {{home}}{_CHECKOUT} && mount --rbind {_CHECKOUT} {{home}}{_CHECKOUT} "
+    if _CHECKOUT.is_relative_to("/tmp")
+    else ""
 )
 
 
@@ -99,7 +106,14 @@ def apart(home: Path, seed: str, kills: int = 3, system: str = "", victim: str =
     environment = {**os.environ, "TMPDIR": str(home)}
     if os.geteuid() == 0:
         namespaces = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        command = [*namespaces, "sh", "-c", _APART.format(home=home), "sh", *command]
+        command = [
+            *namespaces,
+            "sh",
+            "-c",
+            _APART.format(home=home, visible=_VISIBLE.format(home=home)),
+            "sh",
+            *command,
+        ]
         environment["TMPDIR"] = "/tmp"
     ran = subprocess.run(command, cwd=_TESTS, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return ran.stdout
@@ -222,7 +236,7 @@ def places(home: Path) -> Iterable[str]:
     for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
         yield f"segment {line.split()[1]}"
     for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").iterdir(), *Path("/var/tmp").glob("*/*")):
-        if path not in (home, Path("/var/tmp/loadcell-cache")):
+        if path not in (home, Path("/var/tmp/loadcell-cache"), *_CHECKOUT.parents):
             yield f"{path}: {', '.join(sorted(below(path))[:10])}"
 
 
