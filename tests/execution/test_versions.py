@@ -96,7 +96,10 @@ def test_the_monitor_reads_what_each_version_has(run: Made, version: str) -> Non
     assert rows
     for column in ("commits", "blocks_hit", "wal_bytes", "checkpoints_timed", "buffers_allocated"):
         assert all(row[column] != "" for row in rows), column
-    assert sum(int(row["commits"]) for row in rows) >= trial["totals"]["transactions"]["succeeded"] * 0.9
+    # Before version 15 sessions report their counters every half second, and the load takes one.
+    least_share = 0.9 if number >= 15 else 0.4
+    commits = sum(int(row["commits"]) for row in rows)
+    assert commits >= trial["totals"]["transactions"]["succeeded"] * least_share
     for column in ("wal_records", "wal_full_pages", "wal_buffers_full", "wal_writes", "wal_syncs"):
         assert all((row[column] != "") == (number >= 14) for row in rows), column
     assert all((row["backend_buffers"] != "") == (number < 17) for row in rows)
