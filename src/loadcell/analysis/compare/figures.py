@@ -130,8 +130,8 @@ def rank_sides(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
     """The sides by one metric; empty where blocks are no pairs, or repeats tell nothing.
 
     The value is the ratio to the first side, turned so that larger is better. Groups are those of Tukey's
-    honestly significant difference on block-adjusted logarithms, by which a run's report tells treatments
-    apart, too. All are ranked over the same contexts, those of the first side: one that lacks some of them
+    honestly significant difference on block-adjusted logarithms, which a run's report applies to treatments,
+    too. All are ranked over the same contexts, those of the first side: one that lacks some of them
     has no place, as a mean over the remaining ones would rank it by those alone.
     """
     if not sides.paired:
@@ -162,7 +162,7 @@ def rank_sides(sides: Sides, metric: Metric) -> tuple[Ranked, ...]:
     means: list[float | None] = [None] * len(sides.sides)
     for index in measured:
         if fitted.islands[row_of[index]] != fitted.islands[0]:
-            continue  # in other blocks than the first side: nothing tells the two apart from these
+            continue  # in other blocks than the first side: these allow no comparison
         change = float(fitted.rows[row_of[index]] - fitted.rows[0])
         means[index] = math.exp(change if metric.higher_is_better else -change)
 
