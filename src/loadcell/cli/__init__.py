@@ -117,6 +117,9 @@ class LazyGroup(click.Group):
         # Most objects that a command makes at its start stay until its end: repeated searches for cycles
         # among them take a tenth of the time of `check`.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        # The matrices of an analysis are small: a second thread of OpenBLAS only waits in a loop, for a tenth
+        # of a report's CPU time. Programs under test do not get the variable (`plain_environment`).
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         # The language of the command is kept with this context, which outlives that of the command.
