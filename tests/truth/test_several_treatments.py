@@ -11,7 +11,7 @@ import pytest
 from analysis.made import noise
 from loadcell.analysis import saturation, tukey
 from loadcell.analysis import usl as law
-from loadcell.analysis.drift import of_blocks, scatter_widely
+from loadcell.analysis.drift import of_blocks
 from loadcell.analysis.findings import WIDE_SPREAD
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import best_of
@@ -19,7 +19,7 @@ from loadcell.analysis.sweep import speed_of, sweeps
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.tukey import TukeyTest
 from loadcell.stats import additive
-from loadcell.stats.repeats import interval, summarise
+from loadcell.stats.repeats import interval, scatter_widely, summarise
 from stats.simulated import factorial, sweep
 from truth.assertions import at_least, at_most, between
 

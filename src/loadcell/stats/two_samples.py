@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from loadcell.stats import distributions
+from loadcell.stats.autocorrelation import lag_1
 from loadcell.stats.repeats import COVERAGE, FEWEST_FOR_INTERVAL
-from loadcell.stats.steady_state import neighbours_alike
 
 Array = npt.NDArray[np.float64]
 
@@ -201,7 +201,7 @@ class Pairs:
         if outside < 1 - COVERAGE:
             ends = signed_rank(rows, outside)[1:] if least_p(size) <= outside else means.interval(outside)
             low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
-        alike = neighbours_alike(rows[0] - rows[0].mean())
+        alike = lag_1(rows[0] - rows[0].mean()).positive
         return Effect(
             math.exp(middle[0]), math.exp(low[0]), math.exp(high[0]), p, n, True, 1 - outside, alike
         )
