@@ -19,7 +19,7 @@ from loadcell.analysis.sweep import fit, speed_of
 from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Share
 from loadcell.stats import distributions, steady_state
-from loadcell.stats.additive import LEAST_NOISE
+from loadcell.stats.additive import LEAST_NOISE, Additive
 from loadcell.stats.autocorrelation import Array, consecutive_alike
 
 #: Significant differences of blocks are reported from this standard deviation between them (a share).
@@ -48,21 +48,30 @@ class Drift:
 
 
 def of_blocks(treatments: Sequence[Treatment]) -> Drift | None:
-    """The blocks of a run: None with fewer than two, or where trials within blocks tell nothing of noise."""
+    """The blocks of a run: None where no two can be compared, or nothing is known of noise within blocks."""
     measured = [item for item in treatments if any(speed_of(trial) for trial in item.trials)]
     fitted = fit(measured, speed_of) if measured else None
-    if fitted is None or fitted.freedom < 1 or len(fitted.blocks) < 2:
+    if fitted is None:
         return None
-    noise = fitted.variance or LEAST_NOISE**2
-    names = sorted({trial.block for item in measured for trial in item.trials if speed_of(trial)})
-    levels = np.exp(fitted.blocks)
-    freedom, in_block = len(names) - 1, float(fitted.counts.sum()) / len(names)
-    between = in_block * float(np.sum(fitted.blocks**2)) / freedom
+    return of_fit(
+        fitted, sorted({trial.block for item in measured for trial in item.trials if speed_of(trial)})
+    )
+
+
+def of_fit(fitted: Additive, names: Sequence[int]) -> Drift | None:
+    """The same of a fit on logarithms, with the names of its blocks.
+
+    The F test is that of blocks adjusted for treatments: a block without some of them is no slower one.
+    """
+    between = fitted.between_blocks
+    if between is None or fitted.freedom < 1:
+        return None
+    noise, levels = fitted.variance or LEAST_NOISE**2, np.exp(fitted.blocks)
     return Drift(
         blocks=dict(zip(names, levels.tolist(), strict=True)),
         range_share=float(levels.max() - levels.min()),
-        deviation_share=math.sqrt(max(0.0, between - noise) / in_block),
-        p=distributions.f_tail(between / noise, freedom, fitted.freedom),
+        deviation_share=math.sqrt(between.variance(noise)),
+        p=distributions.f_tail(between.squares / between.freedom / noise, between.freedom, fitted.freedom),
     )
 
 
