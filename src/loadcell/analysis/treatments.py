@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
 from loadcell.model import catalogue, tools
@@ -19,10 +19,6 @@ from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.workload import quantities_of
 from loadcell.stats.repeats import Repeats, summarise
-
-if TYPE_CHECKING:
-    from loadcell.analysis.trials import Trial
-
 
 #: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would
 #: be that itself.
