@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
 
 from analysis.runs import findings_by_code, run_of
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.treatments import quantity
+from loadcell.analysis.treatments import quantity_of
+from loadcell.analysis.trials import of_run
+from loadcell.model import extensions
+from loadcell.model.extensions import HOST
+from loadcell.model.run_record import TreatmentRecord
+from loadcell.parts import installed
+from loadcell.plan.parts import Options
+from loadcell.plan.workload import Workload, installed_workload, quantities_of
 
 KV, YCSB = {"workload": {"kv": {"read": 0.9}}}, {"workload": {"ycsb": {"mix": "A"}}}
 
@@ -53,7 +61,7 @@ def groups(**workloads: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_one_thing_under_two_conditions(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert quantity(first, ["operation"]) == quantity(other, ["operation"])
+    assert quantities_of(dict(first)) == quantities_of(dict(other))
 
 
 @pytest.mark.parametrize(
@@ -72,11 +80,61 @@ def test_one_thing_under_two_conditions(first: Mapping[str, Any], other: Mapping
     ],
 )
 def test_two_things(first: Mapping[str, Any], other: Mapping[str, Any]) -> None:
-    assert quantity(first, ["operation"]) != quantity(other, ["operation"])
+    assert quantities_of(dict(first)) != quantities_of(dict(other))
+
+
+class Copies(Workload[Options]):
+    """A workload of an extension: throughput of one of two directions."""
+
+    name = "copies"
+    summary = "copies in a direction"
+    Options = Options
+    needs = frozenset({HOST})
+
+    @staticmethod
+    def quantity(options: Mapping[str, object]) -> tuple[str, ...]:
+        return (str(options["direction"]),)
+
+    def data(self) -> None:
+        return None
+
+    @property
+    def changes_data(self) -> bool:
+        return False
+
+    def engine(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_workload_declares_its_quantities(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("copies", f"{__name__}:Copies", extensions.WORKLOADS)
+    monkeypatch.setattr(extensions, "entries", lambda _: {"copies": entry})
+    installed_workload.cache_clear()
+    up, wide, down = (
+        {"workload": {"copies": {"direction": direction, "width": width}}}
+        for direction, width in (("up", 1), ("up", 2), ("down", 1))
+    )
+    assert quantities_of(up) == quantities_of(wide) == ["copies up"]
+    assert quantities_of(down) == ["copies down"]
+    installed_workload.cache_clear()
+
+
+def test_workloads_of_records_are_found_by_their_names() -> None:
+    installed_workload.cache_clear()
+    for name, part in installed().workloads.items():
+        assert installed_workload(name) is part
+    assert not [name for name in ("gone", "composite", "../probe", "") if installed_workload(name)]
+    assert quantities_of({"workload": {"gone": {"a": 1}}}) == ["gone"]
 
 
 def test_values_in_two_units_are_two_things() -> None:
-    assert quantity(KV, ["MiB"]) != quantity(KV, ["operation"])
+    run, records = run_of({"1": [100.0]})
+    described = TreatmentRecord("1", settings=dict(KV))
+    moved, counted = (
+        quantity_of(described, of_run(run, [replace(record, unit=unit) for record in records]))
+        for unit in ("MiB", "operation")
+    )
+    assert moved != counted
 
 
 def analysed(

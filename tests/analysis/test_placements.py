@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from loadcell.analysis.treatments import placement_findings
+from loadcell.analysis.effects_findings import placement_findings
 from loadcell.model.run_record import FactorRecord, LevelRecord, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts

@@ -6,8 +6,8 @@ import pytest
 
 from analysis.runs import analysis_of
 from loadcell.analysis import drift
-from loadcell.analysis.drift import of_the_first, scatter_widely
-from loadcell.stats.repeats import summarise
+from loadcell.analysis.drift import of_the_first
+from loadcell.stats.repeats import scatter_widely, summarise
 
 #: What a trial of the first block gives for each that one of the last does.
 FALLING = [200.0, 181.0, 160.0, 139.0, 121.0, 100.0]

@@ -259,8 +259,7 @@ def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:
     assert drawn.data["workloads"][0]["times"] == pytest.approx(1.5, rel=0.05)
 
 
-def test_one_run_of_each_machine_gives_intervals_and_no_verdicts(two: Compared) -> None:
-    assert {row.verdict.word for row in two.machines.rows} == {"insufficient"}
+def test_one_run_of_each_machine_gives_intervals(two: Compared) -> None:
     times = {row.score.id: row.times for row in two.machines.rows}
     assert (times["memory-memcpy-1/mib_per_s"].low or 0) > 1
     assert (times["cpu-1/events_per_s"].high or 1) < 1

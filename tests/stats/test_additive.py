@@ -119,6 +119,74 @@ def test_levenes_test_is_scipys_where_rows_share_one_block() -> None:
     assert additive.row_variances(fitted) == pytest.approx(table.var(axis=1, ddof=1))
 
 
+@pytest.mark.parametrize(
+    ("deviations", "missing"),
+    [((1, 1, 5), ()), ((1, 2, 3, 4), ()), ((1, 1, 2, 5), ((0, 0), (1, 3), (2, 3), (3, 7), (0, 7)))],
+)
+def test_variances_of_rows_are_right_on_average(
+    deviations: tuple[float, ...], missing: tuple[tuple[int, int], ...]
+) -> None:
+    """By squares of residuals alone, a quiet one of three rows would seem to have five times its variance."""
+    cells = np.ones((len(deviations), 8), dtype=bool)
+    for cell in missing:
+        cells[cell] = False
+    row, block = np.nonzero(cells)
+    chance, truth = np.random.default_rng(6), np.array(deviations) ** 2.0
+    estimates = np.stack(
+        [
+            additive.row_variances(
+                additive.fit(
+                    chance.normal(0, np.array(deviations)[row]) + chance.normal(0, 9, 8)[block], row, block
+                )
+            )
+            for _ in range(4000)
+        ]
+    )
+    error = estimates.std(axis=0) / np.sqrt(len(estimates))
+    assert (np.abs(estimates.mean(axis=0) - truth) < 3.5 * error).all()
+    assert (error / truth.max() < 0.02).all()
+
+
+def test_variances_of_rows_in_whole_blocks_are_those_of_shukla() -> None:
+    """Shukla (1972), for t rows in n blocks: [t (t - 1) S(i) - sum S] / [(t - 1)(t - 2)(n - 1)]."""
+    table = np.random.default_rng(7).normal(0, [[1.0], [2.0], [3.0], [1.0]], (4, 5))
+    row, block = (places.ravel() for places in np.indices(table.shape))
+    fitted = additive.fit(table.ravel(), row, block)
+    squares = (fitted.residuals.reshape(table.shape) ** 2).sum(axis=1)
+    expected = (4 * 3 * squares - squares.sum()) / (3 * 2 * 4)
+    assert additive.row_variances(fitted) == pytest.approx(expected)
+
+
+def test_of_two_rows_or_one_value_no_variance_is_known() -> None:
+    row, block = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    fitted = additive.fit(np.arange(6.0) ** 2, row, block)
+    assert np.isnan(additive.row_variances(fitted)).all()
+    single = additive.fit(np.arange(10.0) ** 2, np.append(np.repeat([0, 1, 2], 3), 3), np.arange(10) % 3)
+    assert np.isnan(additive.row_variances(single)).tolist() == [False, False, False, True]
+
+
+def test_blocks_explain_besides_rows_what_two_fits_differ_by() -> None:
+    """Sum of squares of rows alone less that of rows and blocks, and its expectation by simulation."""
+    row, block = np.array([0, 0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 2, 2, 3, 0, 1, 3])
+    chance, squares = np.random.default_rng(8), []
+    for _ in range(4000):
+        values = row + chance.normal(0, 1, 8) + chance.normal(0, 2, 4)[block]
+        between = additive.fit(values, row, block).between_blocks
+        assert between is not None
+        squares.append(between.squares)
+    means = np.bincount(row, values) / np.bincount(row)
+    alone = float(np.sum((values - means[row]) ** 2))
+    both = float(np.sum(additive.fit(values, row, block).residuals ** 2))
+    assert between.squares == pytest.approx(alone - both)
+    assert np.mean(squares) == pytest.approx(between.freedom * 1 + between.weight * 4, rel=0.05)
+    assert between.variance(noise=between.squares) == 0
+
+
+def test_blocks_that_no_row_joins_cannot_be_compared() -> None:
+    apart = additive.fit(np.arange(4.0), np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+    assert apart.between_blocks is None
+
+
 @pytest.mark.parametrize(("rows", "blocks", "missing"), [(8, 3, 0), (8, 3, 2), (5, 5, 0)])
 def test_few_values_of_one_scatter_seldom_seem_to_differ_in_it(rows: int, blocks: int, missing: int) -> None:
     """By the F distribution 12 % of tables of eight rows and three blocks would be below 5 %."""

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from loadcell.stats.two_samples import benjamini_hochberg, holm, miss_rate_of_chosen
+from loadcell.stats.multiple_testing import benjamini_hochberg, holm, miss_rate_of_chosen
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -19,7 +19,8 @@ from loadcell.analysis.compare.metrics import judge, named
 from loadcell.analysis.compare.sides import Sides
 from loadcell.design.order import balanced
 from loadcell.stats import two_samples
-from loadcell.stats.two_samples import Array, benjamini_hochberg, of_pairs, signed_rank
+from loadcell.stats.multiple_testing import benjamini_hochberg
+from loadcell.stats.two_samples import Array, of_pairs, signed_rank
 from truth.assertions import at_least, at_most, between
 from truth.loads import FULL_STRENGTH, load
 from truth.reference_server import ReferenceServer

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from loadcell.analysis import effects, findings, groups, plans, recommend, saturation
 from loadcell.analysis.effects import Change, Effects, Ratio
+from loadcell.analysis.effects_findings import placement_findings
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
@@ -16,7 +17,7 @@ from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep, speed_of
-from loadcell.analysis.treatments import Treatment, placement_findings, quantities, treatments
+from loadcell.analysis.treatments import Treatment, quantities, treatments
 from loadcell.analysis.trials import OfType, Trial, of_run
 from loadcell.analysis.usl import Estimate
 from loadcell.model.json import JsonObject

@@ -12,7 +12,6 @@ from loadcell.analysis import (
     effects_findings,
     flames,
     groups,
-    independence,
     open_loop,
     recommend,
     saturation,
@@ -44,7 +43,7 @@ from loadcell.model.message import (
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan.workload import text_of
-from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL, scatter_widely
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.05
@@ -414,7 +413,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         worst, most = max(spreads.items(), key=lambda item: item[1])
         yield (SPREAD if len(spreads) > 1 else SPREAD_ONE).finding(
             (worst.id,),
-            "caution" if drift.scatter_widely([item.throughput for item in spreads], WIDE_SPREAD) else "info",
+            "caution" if scatter_widely([item.throughput for item in spreads], WIDE_SPREAD) else "info",
             spread_share=median(spreads.values()),
             worst_share=most,
             treatment=worst.label,
@@ -444,7 +443,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        yield INTERVALS_BY[independence.judge(treatments)].finding(
+        yield INTERVALS_BY[drift.independence(treatments)].finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 

@@ -74,15 +74,13 @@ class TukeyTest:
     def _explained(self, size: float, row: int, other: int, error: float) -> bool:
         """True if the scatter of two rows alone explains a difference of their means.
 
-        Welch's degrees of freedom. A row of one value tells nothing of its scatter.
+        Welch's degrees of freedom. Rows whose scatter is unknown, or below 0 by chance, explain nothing.
         """
         if self._variances is None:
             return False
         counts = self.fitted.counts[[row, other]]
-        if counts.min() < 2:
-            return False
-        shares = self._variances[[row, other]] / counts
-        if not shares.sum():
+        shares = np.maximum(0.0, self._variances[[row, other]]) / counts
+        if not shares.sum() > 0:
             return False
         freedom = int(shares.sum() ** 2 / np.sum(shares**2 / (counts - 1)))
         quantile = distributions.range_quantile(COVERAGE, len(self.fitted.rows), max(1, freedom))

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import metrics as compared_metrics
-from loadcell.analysis.compare.metrics import LEAST_EFFECT, LeastEffects
+from loadcell.analysis.compare.metrics import LeastEffects
 from loadcell.cli import language, messages, output
 from loadcell.cli.arguments import baselines, language_option, runs
 from loadcell.report.comparison import build as run_comparison
@@ -194,7 +194,10 @@ def compare(
         machines = _machines(named, baseline)
         alone = not (factor or levels or metrics or noise or against)
         if workloads or (alone and _are_machines(machines)):
-            document = _of_machines(machines, workloads, _least_effects(least_effects), anyway, lang, command)
+            for option, values in (("--least-effect", least_effects), ("--fail-on", fail_on)):
+                if values:
+                    raise language.CallError(messages.CALL_MACHINES_NO_VERDICT(option=option))
+            document = _of_machines(machines, workloads, anyway, lang, command)
         else:
             wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
             document = run_comparison.document(gathering.gather(wanted), lang, command)
@@ -211,7 +214,6 @@ def compare(
 def _of_machines(
     named: Sequence[str],
     workloads: Sequence[tuple[str, str]],
-    least_effects: LeastEffects,
     anyway: bool,
     lang: str,
     command: Sequence[str],
@@ -219,19 +221,8 @@ def _of_machines(
     """Two machines, and the runs of workloads that ran on both. Raises StoreError and CannotCompareError."""
     if len(named) != 2:
         raise language.CallError(messages.CALL_TWO_MACHINES(count=len(named)))
-    if least_effects.named:
-        metric, share = next(iter(least_effects.named.items()))
-        raise language.CallError(messages.CALL_MACHINES_LEAST_EFFECT(metric=metric, least_share=share))
     return machine_comparison.document(
-        machine_pair.compared(
-            named[0],
-            named[1],
-            workloads,
-            least_effect=least_effects.everywhere or LEAST_EFFECT,
-            anyway=anyway,
-        ),
-        lang,
-        command,
+        machine_pair.compared(named[0], named[1], workloads, anyway=anyway), lang, command
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import Count, ForeignText, Message, MessageCode, Share
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 PLAN_NOT_READY_MADE = MessageCode("plan.not-ready-made", names=list)
 RUN_NONE_IN = MessageCode("run.none-in", results=str)
@@ -25,7 +25,7 @@ CALL_OUT_FORMATS = MessageCode("call.out-formats", out=str, formats=str)
 CALL_FORMAT_WITHOUT_OUT = MessageCode("call.format-without-out")
 CALL_PERCENTAGE = MessageCode("call.percentage", option=str, text=str, most=str)
 CALL_PERCENTAGE_BETWEEN = MessageCode("call.percentage-between", option=str, text=str)
-CALL_MACHINES_LEAST_EFFECT = MessageCode("call.machines-least-effect", metric=str, least_share=Share)
+CALL_MACHINES_NO_VERDICT = MessageCode("call.machines-no-verdict", option=str)
 CALL_TWO_MACHINES = MessageCode("call.two-machines", count=Count)
 CALL_NO_RUN = MessageCode("call.no-run")
 CALL_NO_PLAN = MessageCode("call.no-plan")

@@ -6,13 +6,16 @@ records: the workload that declared one need not be imported, nor installed.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from loadcell.model import catalogue
+from loadcell.model import catalogue, extensions, tools
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode, MessageError
@@ -145,6 +148,14 @@ class Workload(ABC, Generic[Opts]):
     def __init__(self, options: Opts) -> None:
         self.options = options
 
+    @staticmethod
+    def quantity(options: Mapping[str, object]) -> tuple[str, ...]:  # noqa: ARG004
+        """Words for the quantity that recorded options select, where throughput may measure several.
+
+        Treatments are compared where that is equal. Empty: all options measure the same quantity.
+        """
+        return ()
+
     @abstractmethod
     def data(self) -> JsonObject | None:
         """Description of the data set, as plain JSON values; None if the workload needs no data.
@@ -242,3 +253,52 @@ class Workload(ABC, Generic[Opts]):
         Called after each trial.
         """
         return []
+
+
+#: What a client group has beside its workload.
+_OF_A_GROUP = ("share", "load")
+
+
+def quantities_of(settings: JsonObject) -> list[str]:
+    """Quantities that the workloads in the settings of a treatment measure: their names, and what their
+    options select.
+
+    A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes
+    of them. What counts is what is measured, not under which conditions. Raises ExtensionError.
+    """
+    return sorted({_quantity(section) for section in _sections(settings)})
+
+
+def _sections(settings: JsonObject) -> Iterator[JsonObject]:
+    """The only workload, those of client groups, or the tool whose output was imported."""
+    imported = {tools.WORKLOAD: settings[tools.WORKLOAD]} if tools.WORKLOAD in settings else None
+    groups = settings.get("workloads")
+    of_groups = groups.values() if isinstance(groups, Mapping) else ()
+    for section in (settings.get("workload"), imported, *of_groups):
+        if isinstance(section, dict):
+            yield section
+
+
+def _quantity(section: JsonObject) -> str:
+    name = next((key for key in section if key not in _OF_A_GROUP), "")
+    options, workload = section.get(name), installed_workload(name)
+    selected = workload.quantity(options) if workload is not None and isinstance(options, dict) else ()
+    return " ".join([name, *selected])
+
+
+@cache
+def installed_workload(name: str) -> type[Workload[Any]] | None:
+    """The workload of this name in records, by the module of that name or its entry point; None if it is not
+    installed.
+    """
+    root = Path(__file__).parents[1]
+    modules = (("workloads", name), ("systems", name, "workload"))
+    for parts in modules if name.isidentifier() else ():
+        path = root.joinpath(*parts)
+        if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+            part: type[Workload[Any]] | None = getattr(
+                importlib.import_module(".".join((root.name, *parts))), "PART", None
+            )
+            return part
+    entry = extensions.entries(extensions.WORKLOADS).get(name)
+    return None if entry is None else extensions.load(entry)

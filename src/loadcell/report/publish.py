@@ -89,12 +89,13 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonDocument(Document):
-    """A comparison of runs or machines: `verdicts` are the words of all its rows that a gate may rely on,
+    """A comparison of runs, with the words of all `verdicts` that a gate may rely on; or of machines.
+
     `incomplete` says that something has no value to compare with, `undecided` that the design allows no
     verdict.
     """
 
-    verdicts: frozenset[str]
+    verdicts: frozenset[str] = frozenset()
     incomplete: bool
     undecided: bool = False
 

@@ -32,6 +32,21 @@ _NORMAL = 1.959963984540054
 LEAST_NOISE = 1e-9
 
 
+@dataclass(frozen=True)
+class BetweenBlocks:
+    """Sum of the `squares` that blocks explain besides rows, on average `freedom` times the variance of one
+    value and `weight` times that between blocks (Henderson 1953, method 3).
+    """
+
+    squares: float
+    freedom: int
+    weight: float
+
+    def variance(self, noise: float) -> float:
+        """Variance between blocks, without the noise of their trials; 0 where that explains all."""
+        return max(0.0, self.squares - self.freedom * noise) / self.weight
+
+
 @dataclass(frozen=True, eq=False)
 class Additive:
     """`rows` (R,) and `blocks` (B,) are effects, blocks about 0; `residuals` (n,) is the residual of each
@@ -60,6 +75,21 @@ class Additive:
             return None
         variance = float(np.sum(self.residuals**2)) / self.freedom
         return variance if variance > LEAST_NOISE**2 else None
+
+    @property
+    def between_blocks(self) -> BetweenBlocks | None:
+        """Differences of blocks, rows taken out; None where no two blocks can be compared.
+
+        Two blocks can if a chain of rows joins them. The squares are those that blocks explain besides rows:
+        of blocks that lack trials, plain means would differ by the rows they hold (Yates 1940; Searle 1971).
+        """
+        freedom = len(self.blocks) - int(self.islands.max()) - 1
+        if freedom < 1:
+            return None
+        table = _table(self.row, self.block, len(self.rows), len(self.blocks))
+        within_rows = self.blocks[self.block] - (table @ self.blocks / self.counts)[self.row]
+        weight = float(len(self.row) - np.sum(table**2 / self.counts[:, None]))
+        return BetweenBlocks(float(np.sum(within_rows**2)), freedom, weight)
 
     @property
     def inflation(self) -> float:
@@ -102,20 +132,47 @@ class Additive:
         return float(np.sqrt(max(0.0, variance)))
 
 
+#: Singular values below this share of the largest are 0.
+_ROUNDING = 1e-9
 #: Values of a row from which the F distribution describes Levene's statistic; draws where rows have fewer,
 #: and the most values that are drawn.
 _ENOUGH, _DRAWS, _SEED, _LARGE = 8, 499, 1960, 2000
 
 
 def row_variances(fitted: Additive) -> Floats:
-    """Variance of one value of each row (R,), from its residuals alone; NaN for a row of one value.
+    """Variance of one value of each row (R,), right on average where rows scatter differently.
 
-    The degrees of freedom are shared out by the number of values of each row.
+    The residuals of a row also hold noise of the others, through the means of blocks. With M the matrix that
+    makes residuals of values, the squares of row i add up to the sum over rows k of t(i, k) var(k) on
+    average, with t(i, k) the squares of M's elements from values of k to residuals of i. That is solved for
+    the variances (Rao 1970). Where every row is in every block, these are the estimates of Grubbs (1948) and
+    Shukla (1972).
+
+    An estimate may be negative. NaN where residuals do not tell it: of one value, and of two rows in blocks
+    of their own, whose residuals are the same.
     """
-    spare = fitted.counts - 1
     squares = np.bincount(fitted.row, fitted.residuals**2, len(fitted.counts))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(spare > 0, squares / (fitted.freedom * spare / spare.sum()), np.nan))
+    shares = _shares_of_noise(fitted)
+    inverse = np.linalg.pinv(shares, rcond=_ROUNDING)
+    estimable = np.isclose(np.diagonal(inverse @ shares), 1)
+    return np.asarray(np.where(estimable, inverse @ squares, np.nan))
+
+
+def _shares_of_noise(fitted: Additive) -> Floats:
+    """t(i, k): squares of the elements of the residual matrix, summed over two rows' values (R, R)."""
+    rows, blocks = len(fitted.counts), len(fitted.blocks)
+    table = _table(fitted.row, fitted.block, rows, blocks)
+    normal = np.block([[np.diag(table.sum(axis=1)), table], [table.T, np.diag(table.sum(axis=0))]])
+    inverse = np.linalg.pinv(normal, rcond=_ROUNDING)
+    # what each value takes from each row's and each block's effect
+    of_values = inverse[:, fitted.row] + inverse[:, rows + fitted.block]
+    shares = np.empty((rows, rows))
+    for row in range(rows):
+        places = np.flatnonzero(fitted.row == row)
+        elements = -(of_values[row] + of_values[rows + fitted.block[places]])
+        elements[np.arange(len(places)), places] += 1
+        shares[row] = np.bincount(fitted.row, (elements**2).sum(axis=0), rows)
+    return shares
 
 
 def scatter_p(fitted: Additive) -> float:

@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from loadcell.stats import distributions
+from loadcell.stats import autocorrelation, distributions
 from loadcell.stats.energy import Array, Split, best_halves, best_split, highest
 
 #: Chance of seeing a change in a series without one.
@@ -146,24 +146,17 @@ def student(before: Array, after: Array, correlation: float = 0.0) -> float:
 
 
 def correlation(series: Array, changes: Sequence[int]) -> float:
-    """Correlation of neighbouring values about the means of their stretches, 0 to 0.9; 0 if maybe chance.
-
-    The estimate is too low by about (1 + 3r) / n for each mean that is estimated (Marriott and Pope 1954).
-    """
+    """Correlation of neighbouring values about the means of their stretches, 0 to 0.9; 0 if maybe chance."""
     return _correlation(series, changes, _NOTABLE_CORRELATION / math.sqrt(series.size))
 
 
 def _correlation(series: Array, changes: Sequence[int], least: float) -> float:
-    """The same, but 0 only if the biased estimate is below `least`, or the other is negative."""
+    """The same, but 0 only if the estimate is below `least` before its bias is removed, or negative after
+    that.
+    """
     residuals = [part.values - part.values.mean() for part in _parts(series, changes)]
-    squares = sum(float(values @ values) for values in residuals)
-    if squares == 0:
-        return 0.0
-    measured = sum(float(values[1:] @ values[:-1]) for values in residuals) / squares
-    if measured < least:
-        return 0.0
-    unbiased = measured + (1 + 3 * measured) * len(residuals) / series.size
-    return min(_HIGHEST_CORRELATION, max(0.0, unbiased))
+    estimate = autocorrelation.of_stretches(residuals)
+    return 0.0 if estimate.measured < least else min(_HIGHEST_CORRELATION, estimate.positive)
 
 
 def by_windows(

@@ -1,6 +1,5 @@
-"""Permutation tests of a series: a difference of two parts, and the correlation of consecutive repeats.
+"""The energy statistic of Székely and Rizzo (2004): how unlike two neighbouring stretches of a series are.
 
-The difference of two parts is judged by the energy statistic of Székely and Rizzo (2004), for every split.
 For stretches X (n values) and Y (m values),
 
     Q(X, Y) = mn/(m+n) [2 E|X-Y| - E|X-X'| - E|Y-Y'|]
@@ -8,11 +7,6 @@ For stretches X (n values) and Y (m values),
 with means over all pairs. It is large when the distributions differ, in level or in shape (Matteson and James
 2014, *A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data*, with their alpha =
 1).
-
-The interval of a median presumes independent repeats. What all treatments of a block have in common may
-differ from block to block, but must not be alike in neighbouring ones. The lag-1 products of whole blocks are
-compared with those of the same blocks in other orders: a permutation test, exact whatever the trials of a
-block share (Wald and Wolfowitz 1943). Of 6 to 10 blocks it finds a correlation of 0.5 in 16 to 36 % only.
 """
 
 from __future__ import annotations
@@ -116,26 +110,3 @@ def highest(series: Array, least: int = 1) -> Array:
     """The statistic of the best split of each of many series (one a row)."""
     maxima: Array = statistics(series)[:, least : series.shape[-1] - least + 1].max(axis=(-2, -1))
     return maxima
-
-
-#: Orders that are tried, from a fixed seed: p is known to 0.01 at 0.05.
-ORDERS, SEED = 1999, 1943
-#: Blocks without which no order is rare enough.
-FEWEST_BLOCKS = 5
-
-
-def consecutive_alike(residuals: Array) -> float | None:
-    """Probability that chance makes consecutive blocks as alike as these; None with too few.
-
-    `residuals` has a row a block, in the order they ran, and a column a treatment: deviations from the
-    treatment's level, 0 where there is no trial.
-    """
-    blocks = residuals.shape[0]
-    products = residuals @ residuals.T
-    if blocks < FEWEST_BLOCKS or not products.any():
-        return None
-    orders = np.random.default_rng(SEED).permuted(np.tile(np.arange(blocks), (ORDERS, 1)), axis=1)
-    sums = products[orders[:, 1:], orders[:, :-1]].sum(axis=1)
-    as_measured = products[np.arange(1, blocks), np.arange(blocks - 1)].sum()
-    least = as_measured - 1e-9 * abs(products).sum()
-    return float((1 + (sums >= least).sum()) / (1 + ORDERS))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import fmean, median
 
+from loadcell.stats import distributions
+
 #: Coverage an interval must reach to be shown.
 COVERAGE = 0.95
 #: The fewest repeats whose extremes enclose the median with `COVERAGE`: 1 - 2 / 2**6 = 0.969, while 5 reach
@@ -134,3 +136,23 @@ def summarise(values: Sequence[float | None]) -> Repeats:
     if not present:
         return Repeats((), None, None, None, None)
     return Repeats(present, median(present), min(present), max(present), interval(present))
+
+
+#: Significance level of the scatter of one treatment, over all treatments (Bonferroni).
+SCATTER_LEVEL = 0.05
+
+
+def scatter_widely(treatments: Sequence[Repeats], share: float) -> bool:
+    """True if repeats scatter by more than `share` on the whole, or significantly more in some treatment.
+
+    The largest of many coefficients of variation grows with their number: of 16 treatments that scatter by
+    3 %, one exceeds 5 % in two of three runs of three repeats.
+    """
+    squares = [
+        (repeats.spread**2, len(repeats.values) - 1) for repeats in treatments if repeats.spread is not None
+    ]
+    freedom = sum(values for _, values in squares)
+    return sum(square * values for square, values in squares) > share**2 * freedom or any(
+        distributions.chi_squared_tail(values * square / share**2, values) * len(squares) < SCATTER_LEVEL
+        for square, values in squares
+    )

@@ -34,6 +34,7 @@ import numpy as np
 
 from loadcell.stats import dips as dip_search
 from loadcell.stats import distributions
+from loadcell.stats.autocorrelation import LINE, effective_count, lag_1
 from loadcell.stats.dips import Dips
 from loadcell.stats.energy import Array
 
@@ -66,19 +67,6 @@ def batch_means(values: Array, size: int) -> Array:
     return batches
 
 
-def neighbours_alike(residuals: Array) -> float:
-    """The correlation of neighbouring values, 0 to 0.99.
-
-    Deviations from a mean or a line that were fitted to them look less alike than they are, to first order by
-    `(1 + 4r)/n` (Kendall 1954): that is added.
-    """
-    total = float((residuals**2).sum())
-    if total == 0:
-        return 0.0
-    r = max(0.0, float((residuals[1:] * residuals[:-1]).sum()) / total)
-    return min(0.99, r + (1 + 4 * r) / residuals.size)
-
-
 def mean_of(values: Array) -> Within | None:
     """The mean and how sure it is; None with fewer than `FEWEST_FOR_SCATTER` values.
 
@@ -92,14 +80,14 @@ def mean_of(values: Array) -> Within | None:
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance <= (1e-12 * mean) ** 2:
         return Within(mean, 0.0, float(values.size), values.size)
-    r = neighbours_alike(values - mean)
+    r = lag_1(values - mean).positive
     between = float(
         batches.var(ddof=1)
     )  # none where values come round within each batch: a load of a constant rate
     effective = min(
         float(values.size),
         variance / (size * between / values.size) if between else float(values.size),
-        values.size * (1 - r) / (1 + r) if r > 2 / math.sqrt(values.size) else float(values.size),
+        effective_count(values.size, r) if r > 2 / math.sqrt(values.size) else float(values.size),
     )
     quantile = float(distributions.stdtrit(max(1.0, min(batches.size, effective) - 1), (1 + CONFIDENCE) / 2))
     return Within(mean, quantile * math.sqrt(variance / effective), effective, values.size)
@@ -213,8 +201,7 @@ def find(series: Array) -> Trend | None:
     change = slope * (n - 1) / mean
     if left_over <= (1e-12 * mean) ** 2 * n:
         return Trend(change, 0.0 if abs(change) > 1e-9 else 1.0)
-    r = neighbours_alike(residuals)
-    effective = n * (1 - r) / (1 + r)
+    effective = effective_count(n, lag_1(residuals, LINE).positive)
     if effective <= 3:
         return Trend(change, 1.0)
     error = math.sqrt(left_over / (effective - 2) / float((x**2).sum()))

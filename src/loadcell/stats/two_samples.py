@@ -3,16 +3,15 @@
 Everything is done on logarithms, so that a difference is a ratio and `B/A` and `A/B` say the same. Pairs are
 judged by ranks (Hodges and Lehmann), samples by trimmed means (Student, Welch, Yuen): from 10 values on, a
 fifth is trimmed at either end, so that disturbed trials do not decide; of fewer, each is needed. Functions
-take many samples at once (a row each), because simulations need thousands of them. The p-values of many
-comparisons are corrected together, and a difference is checked by other methods, so that no single one has
-to be believed: a bootstrap of the ratio of medians over blocks, the ratio of means after Kalibera and Jones,
-and the overlap after Cliff. MATH.md says why these and not others.
+take many samples at once (a row each), because simulations need thousands of them. A difference is checked
+by other methods, so that no single one has to be believed: a bootstrap of the ratio of medians over blocks,
+the ratio of means after Kalibera and Jones, and the overlap after Cliff. MATH.md says why these and not
+others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -21,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from loadcell.stats import distributions
+from loadcell.stats.autocorrelation import lag_1
+from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
 from loadcell.stats.repeats import COVERAGE, FEWEST_FOR_INTERVAL
-from loadcell.stats.steady_state import neighbours_alike
 
 Array = npt.NDArray[np.float64]
 
@@ -84,56 +84,6 @@ def _trimmed(values: Array) -> tuple[Array, Array, int]:
     squares = ((winsorised - winsorised.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     remaining = n - 2 * cut
     return inner.mean(axis=1), squares / (remaining * (remaining - 1)), remaining
-
-
-#: The accepted share of false discoveries among those made; of a gate, the probability of any false alarm.
-FALSE_DISCOVERIES = 0.05
-
-
-def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values, in the same order: those up to q hold a share of false ones of at most q.
-
-    Benjamini and Hochberg (1995). Valid for independent tests and for those that vary together, as throughput
-    and the percentiles of one trial do (Benjamini and Yekutieli 2001). What has no p-value is not counted.
-    """
-    ranked = _ranked(p_values)
-    adjusted: list[float | None] = [None] * len(p_values)
-    least = 1.0
-    for rank in range(len(ranked), 0, -1):
-        p, index = ranked[rank - 1]
-        least = min(least, p * len(ranked) / rank)
-        adjusted[index] = least
-    return adjusted
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values, in the same order: with those up to q, the probability of any false one is at
-    most q, whatever the tests have in common.
-
-    Holm (1979). What has no p-value is not counted.
-    """
-    ranked = _ranked(p_values)
-    adjusted: list[float | None] = [None] * len(p_values)
-    most = 0.0
-    for rank, (p, index) in enumerate(ranked):
-        most = max(most, min(1.0, p * (len(ranked) - rank)))
-        adjusted[index] = most
-    return adjusted
-
-
-def miss_rate_of_chosen(adjusted: Sequence[float | None], q: float = FALSE_DISCOVERIES) -> float:
-    """Probability outside an interval shown because its row was chosen: R q / m for R of m tests that outlive
-    the correction, so that of the intervals chosen at most a share q misses the truth.
-
-    The false coverage-statement rate of Benjamini and Yekutieli (2005). `q` where none or all are chosen.
-    """
-    counted = [p for p in adjusted if p is not None]
-    chosen = sum(p <= q for p in counted)
-    return q * chosen / len(counted) if chosen else q
-
-
-def _ranked(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
-    return sorted((p, index) for index, p in enumerate(p_values) if p is not None)
 
 
 #: Above this size the exact distribution of ranks is as good as normal (the error of coverage is below
@@ -201,7 +151,7 @@ class Pairs:
         if outside < 1 - COVERAGE:
             ends = signed_rank(rows, outside)[1:] if least_p(size) <= outside else means.interval(outside)
             low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
-        alike = neighbours_alike(rows[0] - rows[0].mean())
+        alike = lag_1(rows[0] - rows[0].mean()).positive
         return Effect(
             math.exp(middle[0]), math.exp(low[0]), math.exp(high[0]), p, n, True, 1 - outside, alike
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, Field, model_validator
 
+from loadcell.model import probes
 from loadcell.model.extensions import HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
@@ -81,6 +82,7 @@ class Probe(Workload[ProbeOptions]):
     summary = "what this machine can do: cpu, memory, latency, disk, network"
     Options = ProbeOptions
     needs = frozenset({HOST})
+    quantity = staticmethod(probes.quantity)
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # each probe counts its own

@@ -10,16 +10,9 @@ import pytest
 
 import machines
 from analysis.hosts.test_machines import held, machine
-from loadcell.analysis.hosts.compare import (
-    Hypothesis,
-    Machine,
-    Times,
-    Workload,
-    compare,
-    hypothesis,
-    workload,
-)
+from loadcell.analysis.hosts.compare import Machine, Times, compare
 from loadcell.analysis.hosts.findings import of_hypothesis
+from loadcell.analysis.hosts.hypothesis import Hypothesis, Workload, hypothesis, workload
 from loadcell.report.texts import Texts
 from loadcell.stats.two_samples import Effect
 

@@ -68,11 +68,10 @@ def test_a_ratio_says_how_many_times_as_fast_whatever_its_figure_counts() -> Non
     assert [row.score.section for row in verdicts.rows] == ["latency", "cpu"]  # the greatest difference first
 
 
-def test_few_repeats_give_a_range_and_no_verdict() -> None:
+def test_few_repeats_give_a_range() -> None:
     (row,) = held({"latency-4KiB/access_ns": ([2.0, 2.2, 2.1], [1.0, 1.1, 1.2])}).rows
     assert (row.times.low, row.times.high) == (pytest.approx(2.0 / 1.2), pytest.approx(2.2))
     assert not row.times.sure
-    assert (row.verdict.word, row.verdict.reason) == ("insufficient", "few")
 
 
 def test_single_values_have_no_range() -> None:
@@ -80,11 +79,10 @@ def test_single_values_have_no_range() -> None:
     assert (row.times.low, row.times.high) == (None, None)
 
 
-def test_six_repeats_of_one_run_give_an_interval_and_no_verdict() -> None:
+def test_six_repeats_give_an_interval() -> None:
     slow, quick = [100.0 + n for n in range(6)], [150.0 + n for n in range(6)]
     result = held({"cpu-1/events_per_s": (slow, quick), "latency-4KiB/access_ns": (slow, quick)})
-    verdicts = {row.score.section: (row.verdict.word, row.verdict.reason) for row in result.rows}
-    assert verdicts == dict.fromkeys(("cpu", "latency"), ("insufficient", "one-run"))
+    assert {row.score.section for row in result.rows} == {"cpu", "latency"}
     for row in result.rows:
         assert row.times.sure
         assert row.times.low is not None

@@ -20,18 +20,20 @@ from loadcell.analysis.compare.metrics import (
     judge,
 )
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides
+from loadcell.stats.multiple_testing import (
+    FALSE_DISCOVERIES,
+    benjamini_hochberg,
+    holm,
+    miss_rate_of_chosen,
+)
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 from loadcell.stats.two_samples import (
-    FALSE_DISCOVERIES,
     CrossCheck,
     Effect,
     Pairs,
     Ratio,
     Samples,
-    benjamini_hochberg,
     cross_check,
-    holm,
-    miss_rate_of_chosen,
 )
 
 #: The context that stands for all of them together.

@@ -13,7 +13,8 @@ from loadcell.analysis.trials import LEAST_BEYOND_TO_COMPARE, QUANTILES, Trial, 
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.metrics import MetricFacts
 from loadcell.plan.problems import Writer, in_english
-from loadcell.stats.two_samples import FALSE_DISCOVERIES, Effect
+from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
+from loadcell.stats.two_samples import Effect
 
 REFUSED = MessageCode("compare.refused", finding=Message, remedy=Message)
 REFUSED_DIFFERENCES = MessageCode(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.finding import Finding, FindingCode, Subject
-from loadcell.analysis.hosts.compare import Candidate, Hypothesis, Machine, Machines, Row, Standing, Times
+from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
 from loadcell.analysis.hosts.facts import FACTS
+from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import probes
 from loadcell.model.message import Argument, Bytes, Count, Factor, Message, MessageCode, Share
@@ -184,7 +185,7 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
         )
     few = [row for row in machines.rows if not row.times.sure]
     if few:
-        least = min(row.effect.n for row in few)
+        least = min(row.repeats for row in few)
         yield FEW.finding(count=least, least=FEWEST_FOR_INTERVAL)
     for machine in machines.machines:
         yield from _restless(machine)

@@ -3,8 +3,8 @@
 The noise of a search's trials, from its repeats, and which levels it leaves indistinguishable.
 
 The scatter of repeats is pooled over levels on the log scale. Two levels differ when their medians do by more
-than the tolerance and by more than Student's t allows, one-sided at `LEVEL` divided by the number of levels
-that are compared (Bonferroni).
+than the tolerance, and the means of their logarithms by more than Student's t allows, one-sided at `LEVEL`
+divided by the number of levels that are compared (Bonferroni).
 """
 
 from __future__ import annotations
@@ -80,15 +80,19 @@ def unbiased(question: Question, seen: Sequence[Seen]) -> Table:
 
 
 def distinguishable(table: Table, low: int, high: int) -> bool:
-    """True if `high` exceeds `low` by more than the noise of repeats; where that is unknown, too."""
-    here, there = table.value(low), table.value(high)
+    """True if `high` exceeds `low` by more than the noise of repeats; where that is unknown, too.
+
+    Means are compared: the error of a median of few values is no sqrt(1 / n), and depends on the shape of
+    their distribution.
+    """
+    here, there = table.values(low), table.values(high)
     noise = noise_of(table.seen)
-    if noise is None or here is None or there is None or not 0 < here < there:
+    if noise is None or not here or not there or min(*here, *there) <= 0:
         return True
     compared = max(1, len(table.levels) - 1)
     deviations = noise.deviation * float(distributions.stdtrit(noise.freedom, 1 - LEVEL / compared))
-    standard_error = math.sqrt(sum(1 / len(table.values(level)) for level in (low, high)))
-    return math.log(there / here) > deviations * standard_error
+    standard_error = math.sqrt(1 / len(here) + 1 / len(there))
+    return mean(map(math.log, there)) - mean(map(math.log, here)) > deviations * standard_error
 
 
 def indistinguishable(table: Table, level: int) -> tuple[int, int]:

@@ -112,6 +112,27 @@ def verdict_marks(
     shapes = alt.Scale(domain=list(used), range=[VERDICT_SHAPES[word] for word in used.values()])
     colour = alt.Color("verdict:N", scale=colours, legend=legend)
     shape = alt.Shape("verdict:N", scale=shapes, legend=legend)
+    tips = (
+        alt.Tooltip("verdict:N", title=texts("column.verdict")),
+        alt.Tooltip("why:N", title=texts("compare.column.why")),
+    )
+    return interval_marks(points, x, name, value, texts, colour=colour, shape=shape, more=tips)
+
+
+def interval_marks(
+    points: Sequence[DataRow],
+    x: Callable[[str], alt.X],
+    name: str,
+    value: ForestValue,
+    texts: Texts,
+    *,
+    colour: alt.Color | alt.ColorValue,
+    shape: alt.Shape | alt.ShapeValue,
+    more: Sequence[alt.Tooltip] = (),
+) -> list[alt.Chart]:
+    """The same of values without a verdict, in these colours and shapes; `more` are further lines of
+    tooltips.
+    """
     axis = alt.Axis(grid=True, labelOverlap=False, labelLimit=320)
     y = alt.Y("row:N", title=None, sort=[point["row"] for point in points], axis=axis)
     tips = [
@@ -119,16 +140,16 @@ def verdict_marks(
         value.tip(),
         alt.Tooltip("low:Q", title=texts("axis.low"), format=value.format),
         alt.Tooltip("high:Q", title=texts("axis.high"), format=value.format),
-        alt.Tooltip("verdict:N", title=texts("column.verdict")),
-        alt.Tooltip("why:N", title=texts("compare.column.why")),
+        *more,
     ]
     base = alt.Chart(style.data("points"))
     line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
         x=x("low"), x2="high:Q", y=y, color=colour, tooltip=tips
     )  # fmt: skip
     point = base.mark_point(size=70, filled=True, opacity=1).encode(
-        x=x(value.field), y=y, color=colour, shape=shape, tooltip=tips
-    )
+        x=x(value.field), y=y, color=colour, shape=shape,
+        tooltip=tips,
+    )  # fmt: skip
     return [*([line] if _has_ends(points) else []), point]
 
 

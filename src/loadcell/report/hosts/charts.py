@@ -16,8 +16,7 @@ from loadcell.model.probes import LATENCY
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.comparison import words
-from loadcell.report.comparison.charts import ForestValue, verdict_marks
-from loadcell.report.comparison.words import REASON, VERDICT
+from loadcell.report.comparison.charts import ForestValue, interval_marks
 from loadcell.report.hosts.gather import Compared
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
@@ -146,12 +145,9 @@ def forest(compared: Compared, texts: Texts) -> Chart:
         [words.both_text(row, texts) for row in rows], [row.score.id.partition("/")[0] for row in rows]
     )
     points: list[DataRow] = [
-        {
-            "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
-            "verdict": texts(VERDICT(row.verdict.word)), "why": texts(REASON(row.verdict.reason)),
-        }
+        {"row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high}
         for row, name in zip(rows, names, strict=True)
-    ]  # fmt: skip
+    ]
     ran = [workload.hypothesis.workload for workload in compared.workloads]
     works: list[DataRow] = [{"times": workload.times.value, "name": workload.name} for workload in ran]
     ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
@@ -173,17 +169,27 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     marks = alt.Chart(style.data("workloads")).mark_rule(color="var(--accent)", strokeWidth=2).encode(
         x=x("times"), tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), value.tip()]
     )  # fmt: skip
-    verdicts = verdict_marks(points, x, texts("hosts.column.score"), value, texts)
+    ratios = interval_marks(
+        points,
+        x,
+        texts("hosts.column.score"),
+        value,
+        texts,
+        colour=alt.ColorValue(SERIES[0]),
+        shape=alt.ShapeValue("circle"),
+    )
     captions = [texts("hosts.caption.forest", first=first, second=second)]
     if works:
         captions.append(
             texts("hosts.caption.forest.workload", workloads=[str(rule["name"]) for rule in works])
         )
-    layers = [rule, *([marks] if works else []), *verdicts]
+    layers = [rule, *([marks] if works else []), *ratios]
     data: dict[str, list[DataRow]] = {
         "points": points,
         "one": [{"times": 1.0}],
         **({"workloads": works} if works else {}),
     }
     chart = style.layered(*layers, height=style.ROW * len(rows))
-    return Chart("chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions)
+    return Chart(
+        "chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions, legend=False
+    )

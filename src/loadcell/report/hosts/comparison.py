@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
 from loadcell.analysis.hosts import findings as saying
-from loadcell.analysis.hosts.compare import STANDINGS, Candidate, Hypothesis, Row, Times
+from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.findings import candidate_name
+from loadcell.analysis.hosts.hypothesis import STANDINGS, Candidate, Hypothesis
 from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import (
@@ -28,8 +29,6 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.comparison import words
-from loadcell.report.comparison.build import TONES
-from loadcell.report.comparison.words import REASON, VERDICT
 from loadcell.report.hosts import charts
 from loadcell.report.hosts.gather import Compared
 from loadcell.report.publish import ComparisonDocument
@@ -103,9 +102,7 @@ def document(compared: Compared, lang: str, command: Sequence[str] = ()) -> Comp
         lambda page: brief(compared, lang, page),
         lambda: data(compared),
         Texts(lang),
-        verdicts=frozenset(row.verdict.word for row in compared.machines.rows),
         incomplete=compared.incomplete,
-        undecided=any(row.verdict.word == "insufficient" for row in compared.machines.rows),
     )
 
 
@@ -224,8 +221,6 @@ def ratios(compared: Compared, texts: Texts, most: int | None = None) -> Table:
         Column(texts("hosts.column.times"), figure=True),
         Column(texts("hosts.column.ends"), figure=True, detail=True),
         Column(texts("hosts.column.repeats"), figure=True, detail=True),
-        Column(texts("column.verdict"), keep=True),
-        Column(texts("compare.column.why"), keep=True, detail=True),
     ]
     rows = [
         [
@@ -234,9 +229,7 @@ def ratios(compared: Compared, texts: Texts, most: int | None = None) -> Table:
             Cell(words.unit(row.score, texts)),
             Cell(words.times(row.times.value), sort=abs(math.log(row.times.value))),
             Cell(words.ends(row.times, texts)),
-            Cell(_repeats(row), sort=row.effect.n),
-            Cell(texts(VERDICT(row.verdict.word)), tone=TONES[row.verdict.word]),
-            Cell(texts(REASON(row.verdict.reason))),
+            Cell(_repeats(row), sort=row.repeats),
         ]
         for row in compared.machines.rows[:most]
     ]
@@ -275,8 +268,7 @@ def _method(compared: Compared, texts: Texts, command: Sequence[str]) -> Section
     entries = [
         (texts("hosts.method.ratio"), texts("hosts.method.ratio.value")),
         (texts("compare.method.interval"), texts("compare.method.interval.unpaired")),
-        (texts("compare.method.correction"), texts("compare.method.correction.value")),
-        (texts("compare.method.least"), numbers.share(compared.machines.least_effect)),
+        (texts("column.verdict"), texts("hosts.method.verdict")),
         *((source.machine.label, str(shown(source.path))) for source in compared.sources),
     ]
     blocks: list[Block] = [Definitions(entries)]
@@ -292,7 +284,6 @@ def data(compared: Compared) -> Mapping[str, object]:
         "machines": [
             {"label": source.machine.label, "path": source.path} for source in compared.sources
         ],
-        "least_effect": compared.machines.least_effect,
         "facts": [
             {"key": fact.key, "values": fact.values, "differs": fact.differs, "ratio": fact.times}
             for fact in compared.machines.facts
@@ -303,8 +294,7 @@ def data(compared: Compared) -> Mapping[str, object]:
                 "higher_is_better": row.score.higher_is_better,
                 "medians": [score.median for score in row.scores],
                 "values": [score.values for score in row.scores],
-                **_times(row.times), "p": row.effect.p, "adjusted_p": row.adjusted_p,
-                "verdict": row.verdict.word, "reason": row.verdict.reason,
+                **_times(row.times),
             }
             for row in compared.machines.rows
         ],

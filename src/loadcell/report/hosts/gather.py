@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.analysis.compare.findings import differing
-from loadcell.analysis.compare.metrics import LEAST_EFFECT, LeastEffects
 from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts import findings, scores
-from loadcell.analysis.hosts.compare import Hypothesis, Machine, Machines, compare, hypothesis, workload
+from loadcell.analysis.hosts.compare import Machine, Machines, compare
+from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
 from loadcell.model import json as json_records
 from loadcell.model import probes
 from loadcell.model.json import JsonObject
@@ -169,7 +169,6 @@ def compared(
     second: str,
     ran: Sequence[Ran] = (),
     *,
-    least_effect: float = LEAST_EFFECT,
     anyway: bool = False,
 ) -> Compared:
     """Read two machines and the runs of workloads that ran on both.
@@ -177,14 +176,14 @@ def compared(
     Raises StoreError and CannotCompareError.
     """
     sources = pair(first, second)
-    machines = compare(sources[0].machine, sources[1].machine, least_effect=least_effect)
+    machines = compare(sources[0].machine, sources[1].machine)
     workloads = []
     for one_name, other in ran:
         runs: list[tuple[Path, str | None]] = [
             (find_run(name), source.machine.label)
             for name, source in zip((one_name, other), sources, strict=True)
         ]
-        gathered = gather(Wanted(runs, least_effects=LeastEffects(least_effect), anyway=anyway))
+        gathered = gather(Wanted(runs, anyway=anyway))
         workloads.append(Followed(gathered, _follows(machines, gathered, one_name, other)))
     return Compared(sources, machines, tuple(workloads))
 

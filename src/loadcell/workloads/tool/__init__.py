@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from loadcell.model import tools
 from loadcell.model.extensions import DATABASES, HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
@@ -57,6 +58,7 @@ class Tool(Workload[ToolOptions]):
     Options = ToolOptions
     made_by: ClassVar[str] = "loadcell.workloads.tool_runner"
     needs = _PROTOCOLS
+    quantity = staticmethod(tools.quantity)
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
