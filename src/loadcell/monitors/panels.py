@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Bytes, Count, MessageCode
 from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, Panel, declare
 
 declare(
@@ -29,11 +29,11 @@ declare(
         Aggregate("cpu_busy_percent", "max", "column.sampled.cpu-max"),
         Aggregate("cpu_iowait_percent", "mean", "column.sampled.iowait"),
         Aggregate("cpu_steal_percent", "mean", "column.sampled.steal"),
-        Aggregate("disk_read_bytes_per_s", "mean", "column.sampled.disk-read"),
-        Aggregate("disk_write_bytes_per_s", "mean", "column.sampled.disk-write"),
+        Aggregate("disk_read_bytes_per_s", "mean", "column.sampled.disk-read", Bytes),
+        Aggregate("disk_write_bytes_per_s", "mean", "column.sampled.disk-write", Bytes),
         Aggregate("disk_util_max_percent", "max", "column.sampled.disk-busy"),
-        Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received"),
-        Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent"),
+        Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received", Bytes),
+        Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent", Bytes),
     ), position=50),
     DipCause("host", "disk_write_bytes_per_s", "disk-writes", MessageCode("with.disk-writes")),
     DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
@@ -53,14 +53,14 @@ declare(
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
     ), position=61, least=10, legend=True, colour=1),
     AggregateTable("jvm", "table.sampled.jvm", (
-        Aggregate("young_gcs", "sum", "column.sampled.young-gcs"),
+        Aggregate("young_gcs", "sum", "column.sampled.young-gcs", Count),
         Aggregate("young_gc_ms", "sum", "column.sampled.young-gc-ms"),
-        Aggregate("full_gcs", "sum", "column.sampled.full-gcs"),
+        Aggregate("full_gcs", "sum", "column.sampled.full-gcs", Count),
         Aggregate("full_gc_ms", "sum", "column.sampled.full-gc-ms"),
-        Aggregate("concurrent_gcs", "sum", "column.sampled.concurrent-gcs"),
+        Aggregate("concurrent_gcs", "sum", "column.sampled.concurrent-gcs", Count),
         Aggregate("concurrent_gc_ms", "sum", "column.sampled.concurrent-gc-ms"),
         Aggregate("old_percent", "max", "column.sampled.old"),
         Aggregate("metaspace_percent", "max", "column.sampled.metaspace"),
-        Aggregate("heap_used_bytes", "max", "column.sampled.heap"),
+        Aggregate("heap_used_bytes", "max", "column.sampled.heap", Bytes),
     ), position=60),
 )  # fmt: skip
