@@ -195,10 +195,17 @@ class FactLabels:
         Labels(_FACT, self.paths)
 
 
+@dataclass(frozen=True)
+class MachineTarget:
+    """A target that is the machine itself, which it shares with no server: `server` in its facts."""
+
+    server: str
+
+
 _FACT: Final = "fact"
 
 Declaration: TypeAlias = (
-    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels
+    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels | MachineTarget
 )
 
 _declared: list[Declaration] = []
@@ -246,6 +253,12 @@ def fact_labels() -> Mapping[str, str]:
     """Codes of the labels of facts by their paths. Raises ExtensionError."""
     paths = (path for item in _all() if isinstance(item, FactLabels) for path in item.paths)
     return {path: f"{_FACT}.{path}" for path in paths}
+
+
+@cache
+def machine_targets() -> frozenset[str]:
+    """`server` in the facts of targets that are the machine itself. Raises ExtensionError."""
+    return frozenset(item.server for item in _all() if isinstance(item, MachineTarget))
 
 
 @cache

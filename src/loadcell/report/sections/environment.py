@@ -13,11 +13,10 @@ from statistics import median
 from typing import Any
 
 from loadcell.analysis.systems import System
-from loadcell.model.extensions import MACHINE
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
-from loadcell.model.panels import fact_units
+from loadcell.model.panels import fact_units, machine_targets
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.host import in_words, part_rows, unavailable
@@ -80,7 +79,7 @@ def _system(system: System, number: int, texts: Texts) -> list[Block]:
 def _measured(context: ReportContext) -> bool:
     """True if the machine itself is what was measured: there is no target beside it, and nothing to share."""
     targets = [record.target for record in context.stored.trials if record.target is not None]
-    return bool(targets) and all(target.get("server") == MACHINE for target in targets)
+    return bool(targets) and all(target.get("server") in machine_targets() for target in targets)
 
 
 def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:
