@@ -75,7 +75,7 @@ _ONCE = ("content-type", "host", "user-agent")
     "--socket", metavar="PATH", type=click.Path(),
     help="Connect to this Unix socket; the host of URL is then only named in requests.",
 )  # fmt: skip
-@line_options
+@line_options("http", "http")
 def http(
     url: str,
     method: str | None,

@@ -61,7 +61,7 @@ TESTS = ("get", "set", "mget", "mset")
     help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each "
          "--command is one more.",
 )  # fmt: skip
-@line_options
+@line_options("redis", "kv")
 def redis(
     server: str,
     reads: str | None,

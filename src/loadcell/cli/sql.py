@@ -91,7 +91,7 @@ def _variants_of(*targets: str) -> list[str]:
     "--script", type=click.Path(path_type=Path), metavar="FILE",
     help="Run a pgbench script instead, on the data that are there (PostgreSQL).",
 )  # fmt: skip
-@line_options
+@line_options()
 def sql(
     dsn: str,
     workload: str | None,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -74,8 +74,7 @@ def typed(name: str, words: Sequence[str], secrets: Sequence[Hidden]) -> tuple[s
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-#: Target and workload of the commands that have one; that of `sql` depends on what is still to be typed.
-_PARTS = {"http": ("http", "http"), "redis": ("redis", "kv")}
+Decorate: TypeAlias = Callable[[Callable[..., int]], Callable[..., int]]
 
 
 def words(*names: str) -> Complete:
@@ -102,11 +101,14 @@ def several(*names: str) -> Complete:
     return complete
 
 
-def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Completes `--set`: paths of settings, those of the command's own target and workload."""
-    target, workload = _PARTS.get(ctx.info_name or "", (None, None))
-    paths = plan_paths.settings(parts.installed(), target, workload)
-    return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]
+def settings(target: str | None, workload: str | None) -> Complete:
+    """Completes `--set`: paths of settings, those of one target and workload where they are named."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        paths = plan_paths.settings(parts.installed(), target, workload)
+        return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]
+
+    return complete
 
 
 #: How long is measured where neither a time nor a number of requests is given.
@@ -172,80 +174,94 @@ class Several(click.ParamType[tuple[Any, ...]]):
 
 
 _COUNT = Integer(min=1)
-_OPTIONS = (
-    click.option(
-        "--clients", "-c", type=Several(Integer(1, 100_000), "numbers"), default=CLIENTS,
-        show_default=True, metavar="N[,N...]",
-        help="Connections at work at once. Several numbers are measured one after the other.",
-    ),
-    click.option(
-        "--requests", "-n", type=_COUNT, metavar="N",
-        help="End after N requests in all, failed ones included. -d is then the limit (default: 1h).",
-    ),
-    click.option(
-        "--requests-per-client", type=_COUNT, metavar="N",
-        help="The same for each client by itself: end when it has made N."
-    ),
-    click.option(
-        "--duration", "-d", type=Quantity("duration"), metavar="TIME",
-        help=f"How long to measure, such as 30s or 5min. Default: {DURATION}.",
-    ),
-    click.option(
-        "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
-        help="Open loop: requests fall due at this rate, such as 2000/s, answered or not; -c connections "
-             "carry them.",
-    ),
-    click.option(
-        "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
-        help="Load before the measurement, which is not counted. 0s: none.",
-    ),
-    click.option(
-        "--timeout", type=Quantity("duration"), metavar="TIME",
-        help="A request that takes longer has failed, and its connection is made again. Default: 5s for "
-             "http, none for the others.",
-    ),
-    click.option(
-        "--threads", type=Integer(1, 1024), metavar="N",
-        help="Threads that make the load. Default: fits the machine.",
-    ),
-    click.option(
-        "--repeats", type=Integer(1, 1000), default=1, show_default=True, metavar="N",
-        help="Measure N times. Six or more give intervals.",
-    ),
-    click.option(
-        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=paths,
-        help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
-    ),
-    click.option(
-        "--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."
-    ),
-    click.option(
-        "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-        help="Write the plan file that this command line stands for, and run nothing. -: to standard output.",
-    ),
-    click.option(
-        "--out", type=click.Path(path_type=Path), metavar="DIR",
-        help="The run's directory. Default: results/<command>/<time>-<id>.",
-    ),
-    click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
-    language_option("results and report"),
-    click.option(
-        "--report/--no-report", "write_report", default=True, show_default=True,
-        help="Write report.html and report.md, or not.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead, as `loadcell run` does."),
-)  # fmt: skip
 
 
-def line_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command all of them; it gets them together, as `options`."""
+def _options(complete_settings: Complete) -> tuple[Decorate, ...]:
+    return (
+        click.option(
+            "--clients", "-c", type=Several(Integer(1, 100_000), "numbers"), default=CLIENTS,
+            show_default=True, metavar="N[,N...]",
+            help="Connections at work at once. Several numbers are measured one after the other.",
+        ),
+        click.option(
+            "--requests", "-n", type=_COUNT, metavar="N",
+            help="End after N requests in all, failed ones included. -d is then the limit (default: 1h).",
+        ),
+        click.option(
+            "--requests-per-client", type=_COUNT, metavar="N",
+            help="The same for each client by itself: end when it has made N."
+        ),
+        click.option(
+            "--duration", "-d", type=Quantity("duration"), metavar="TIME",
+            help=f"How long to measure, such as 30s or 5min. Default: {DURATION}.",
+        ),
+        click.option(
+            "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
+            help="Open loop: requests fall due at this rate, such as 2000/s, answered or not; -c connections "
+                 "carry them.",
+        ),
+        click.option(
+            "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
+            help="Load before the measurement, which is not counted. 0s: none.",
+        ),
+        click.option(
+            "--timeout", type=Quantity("duration"), metavar="TIME",
+            help="A request that takes longer has failed, and its connection is made again. Default: 5s for "
+                 "http, none for the others.",
+        ),
+        click.option(
+            "--threads", type=Integer(1, 1024), metavar="N",
+            help="Threads that make the load. Default: fits the machine.",
+        ),
+        click.option(
+            "--repeats", type=Integer(1, 1000), default=1, show_default=True, metavar="N",
+            help="Measure N times. Six or more give intervals.",
+        ),
+        click.option(
+            "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete_settings,
+            help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
+        ),
+        click.option(
+            "--seed", type=Seed(), metavar="N",
+            help="Fix what is drawn at random. Default: drawn, and recorded."
+        ),
+        click.option(
+            "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+            help="Write the plan file that this command line stands for, and run nothing. "
+                 "-: to standard output.",
+        ),
+        click.option(
+            "--out", type=click.Path(path_type=Path), metavar="DIR",
+            help="The run's directory. Default: results/<command>/<time>-<id>.",
+        ),
+        click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
+        language_option("results and report"),
+        click.option(
+            "--report/--no-report", "write_report", default=True, show_default=True,
+            help="Write report.html and report.md, or not.",
+        ),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print plain JSON instead, as `loadcell run` does."
+        ),
+    )  # fmt: skip
+
+
+def line_options(target: str | None = None, workload: str | None = None) -> Decorate:
+    """Give a command all of them; it gets them together, as `options`.
+
+    `target` and `workload` are those of the command, if it always has the same.
+    """
     names = [field.name for field in fields(LineOptions)]
 
-    @wraps(command)
-    def called(**values: Any) -> int:
-        options = LineOptions(**{name: values.pop(name) for name in names})
-        return command(options=options, **values)
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        @wraps(command)
+        def called(**values: Any) -> int:
+            options = LineOptions(**{name: values.pop(name) for name in names})
+            return command(options=options, **values)
 
-    for option in reversed(_OPTIONS):
-        called = option(called)
-    return called
+        decorated: Callable[..., int] = called
+        for option in reversed(_options(settings(target, workload))):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
