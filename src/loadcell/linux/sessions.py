@@ -1,13 +1,9 @@
-"""Remains of programs: sessions (setsid(2)) of those that loadcell has started, and directories of a process
-below /var/tmp.
+"""Sessions (setsid(2)) of programs that loadcell has started, to end all processes of one.
 
 A kernel reuses the number of a session only after its last process. While the first process lives, its start
 identifies the session. After its end the scheduling group does (autogroup, sched(7)): the kernel makes one
 for each session, numbers them without reuse, and lets no process choose another. Where a kernel has none,
 nothing identifies the processes that outlive their first, and they are left alone.
-
-Directories of a process below /var/tmp, each with a note of its owner: what a killed owner leaves can be
-recognised, and removed later.
 """
 
 from __future__ import annotations
@@ -15,17 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
-import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loadcell.linux import procfs
-from loadcell.model.json import JsonObject
 
 _FILE = "session.json"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -102,99 +93,3 @@ def end_recorded(directory: Path) -> None:
         return
     if boot == procfs.text(_BOOT_ID):
         end_session(session)
-
-
-HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
-_OWNER = "owner.json"
-#: Longest name of a work directory, in bytes: a Unix socket below it has a path of at most 107.
-_NAME_BYTES = 40
-#: In a base that has been made because the usual one was not ours: nothing else tells it from somebody's
-#: directory whose name begins alike.
-_BASE = ".loadcell"
-#: Names of directories that are being made, with their maker, and that are being removed.
-_NEW, _OLD = re.compile(r"\.new-(\d+)-(\d+)-\w+"), re.compile(r"\.old-\d+-\d+")
-
-
-def make_directory(run_id: str, home: Path = HOME) -> Path:
-    """A new directory for this process's run, readable by others (a server run by root has another user)."""
-    base = _base(home)
-    run_name = os.fsencode(run_id)[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
-    pid, started = os.getpid(), procfs.started(os.getpid())
-    new = Path(tempfile.mkdtemp(prefix=f".new-{pid}-{started}-", dir=base))
-    new.chmod(0o755)
-    owner = {"pid": pid, "pid_start_time": started, "run": run_id}
-    (new / _OWNER).write_text(json.dumps(owner))
-    for attempt in range(1, 100):
-        path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
-        with contextlib.suppress(OSError):  # a directory of that name that is not empty
-            return new.rename(path)
-    return new
-
-
-def _base(home: Path) -> Path:
-    """`loadcell-<uid>`, if it is a directory of ours; else one that nobody could have made before us."""
-    base = usual(home)
-    with contextlib.suppress(FileExistsError):
-        base.mkdir(mode=0o755)
-    if _is_ours(base):
-        return base
-    made = Path(tempfile.mkdtemp(prefix=f"loadcell-{os.getuid()}-", dir=home))
-    made.chmod(0o755)
-    (made / _BASE).touch()
-    return made
-
-
-def remove_directory(path: Path) -> None:
-    """Remove a directory and all in it, its owner last: whatever remains can still be recognised."""
-    # The name is free at once, and whoever is killed during the removal leaves what is known as a remainder.
-    old = path.with_name(f".old-{os.getpid()}-{time.monotonic_ns()}")
-    with contextlib.suppress(OSError):  # somebody else sweeps it, or the file system cannot be written
-        path.rename(old)
-        path = old
-    with contextlib.suppress(OSError):
-        for item in path.iterdir():
-            if item.is_dir() and not item.is_symlink():
-                shutil.rmtree(item, ignore_errors=True)
-            elif item.name != _OWNER:
-                item.unlink(missing_ok=True)
-        if not [item for item in path.iterdir() if item.name != _OWNER]:
-            shutil.rmtree(path, ignore_errors=True)
-    base = path.parent
-    with contextlib.suppress(OSError):
-        if [item.name for item in base.iterdir()] == [_BASE]:
-            shutil.rmtree(base)
-
-
-def usual(home: Path = HOME) -> Path:
-    """The place of this user's directories."""
-    return home / f"loadcell-{os.getuid()}"
-
-
-def _is_ours(path: Path) -> bool:
-    return not path.is_symlink() and path.is_dir() and path.lstat().st_uid == os.getuid()
-
-
-def abandoned(home: Path = HOME) -> list[Path]:
-    """Directories of this user's dead processes."""
-    return [path for path in _places(home) if is_abandoned(path)]
-
-
-def _places(home: Path) -> Iterator[Path]:
-    """Directories in the places where those of this user's processes lie."""
-    made = (base for base in home.glob(f"{usual(home).name}-*") if (base / _BASE).is_file())
-    for base in filter(_is_ours, (usual(home), *made)):
-        with contextlib.suppress(OSError):
-            yield from (path for path in base.iterdir() if path.is_dir() and not path.is_symlink())
-
-
-def is_abandoned(path: Path) -> bool:
-    """True if a directory has an owner, who is dead. What bears no mark of this module is somebody else's."""
-    if _OLD.fullmatch(path.name):
-        return True
-    if making := _NEW.fullmatch(path.name):
-        return procfs.started(int(making[1])) != int(making[2])
-    try:
-        owner: JsonObject = json.loads((path / _OWNER).read_text())
-        return "run" in owner and procfs.started(int(owner["pid"])) != owner["pid_start_time"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
