@@ -1,4 +1,4 @@
-"""PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or standing already."""
+"""PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or an existing server."""
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import POSTGRES
