@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadcell.design.estimate import estimate
-from loadcell.design.search.decide import question
+from loadcell.design.search import question
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.problems import PlanError, Problem
 from plan import fake_parts

@@ -10,8 +10,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from loadcell.design.search import Answer, Question, Seen, answer, decide
-from loadcell.design.search.decide import halving
+from loadcell.design.search import Answer, Question, Seen, answer, decide, halving
 from truth.assertions import at_least, at_most, between
 
 CLIENTS = tuple(float(n) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Rank, Subject
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial
-from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
-from loadcell.design.search.decide import question
+from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, question, standing
 from loadcell.design.search.model import document
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode, Rate, Severity, Share

@@ -15,7 +15,7 @@ from loadcell.cli.arguments import Seed, change_options, language_option, load, 
 from loadcell.cli.streams import echo_json
 from loadcell.design.estimate import NEEDS_CONSENT, estimate
 from loadcell.design.order import trials
-from loadcell.design.search.decide import question
+from loadcell.design.search import question
 from loadcell.design.search.searches import count
 from loadcell.model.json import JsonObject, document
 from loadcell.plan import problems as plan_problems

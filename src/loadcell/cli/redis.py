@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from loadcell.cli import language, messages
+from loadcell.cli.adhoc import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.options import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.arguments import Integer
 from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
-    from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.cli.adhoc import LineOptions
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Message
 

@@ -8,8 +8,7 @@ from statistics import mean
 import pytest
 
 from design.search.curves import question, search, steps, visited
-from loadcell.design.search import Seen
-from loadcell.design.search.decide import halving, most, usual
+from loadcell.design.search import Seen, halving, most, usual
 
 RATES = steps(100, 50_000, 1.02)
 

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
-from loadcell.design.search import decide, model, standing
-from loadcell.design.search.decide import most, question, usual
+from loadcell.design.search import decide, model, most, question, standing, usual
 from loadcell.design.search.model import Probe, Seen, Standing
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.search import Search
