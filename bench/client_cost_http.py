@@ -70,10 +70,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def nginx(core: int, listen: str = "") -> Iterator[int]:
+def nginx(core: int, listen: str = "", body: str = BODY) -> Iterator[int]:
     """A server on one core; its port. `listen` has more words for the line of that name."""
     work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), free_port()
-    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, listen=listen, body=BODY))
+    quoted = body.replace("\\", "\\\\").replace('"', '\\"')
+    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, listen=listen, body=quoted))
     command = ["nginx", "-e", "stderr", "-p", str(work), "-c", str(work / "nginx.conf")]
     process = subprocess.Popen(["taskset", "-c", str(core), *command])
     try:
@@ -89,26 +90,32 @@ def _here(core: int, command: list[str], send: str = "") -> tuple[float, str]:
     return run_process(["taskset", "-c", str(core), *command], send=send)
 
 
-def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
-    """The worker process of a trial, with one engine thread; all it did counts, warm-up and drain too."""
-    spec = {
+def specification(port: int, requests: dict[str, Any], **load: Any) -> dict[str, Any]:
+    """Specification of a load by one engine thread; `requests` is the section of the workload."""
+    return {
         "version": 1,
         "seed": 1,
         "target": {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"},
-        "workload": {"http": {"version": version, "requests": [{"path": "/"}]}},
-        "load": {
-            "clients": CLIENTS,
-            "threads": 1,
-            "warmup_ns": 0,
-            "duration_ns": seconds * 10**9,
-            "timeout_ns": 5 * 10**9,
-        },
+        "workload": {"http": requests},
+        "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, **load},
     }
+
+
+def worker_cost(core: int, spec: dict[str, Any], per_transaction: int = 1) -> Cost:
+    """The worker process of a trial, with all it did: warm-up and drain, too."""
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
     with on_processors(core):
         cpu_s, result = run_worker(spec)
     assert not result["errors"], result["errors"]
-    return Cost(cpu_s, result["lifetime"]["transactions"], result["window"]["duration_ns"] / 1e9)
+    requests = result["lifetime"]["transactions"] * per_transaction
+    return Cost(cpu_s, requests, result["window"]["duration_ns"] / 1e9)
+
+
+def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
+    """Single requests, with a time limit."""
+    requests = {"version": version, "requests": [{"path": "/"}]}
+    load = {"duration_ns": seconds * 10**9, "timeout_ns": 5 * 10**9}
+    return worker_cost(core, specification(port, requests, **load))
 
 
 def wrk(port: int, core: int, seconds: int) -> Cost:

@@ -18,17 +18,15 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.client_cost_http import CLIENTS, CONFIGURATION, free_port, version_of
+from bench.client_cost_http import CLIENTS, nginx, specification, version_of, worker_cost
 from bench.paired import (
     Cost,
     in_turn,
@@ -37,7 +35,6 @@ from bench.paired import (
     on_processors,
     ratios,
     run_process,
-    run_worker,
     spread,
     worker_order,
 )
@@ -80,42 +77,10 @@ LOADS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@contextmanager
-def nginx(core: int) -> Iterator[int]:
-    """A server on one core; its port."""
-    work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), free_port()
-    body = BODY.replace("\\", "\\\\").replace('"', '\\"')
-    text = CONFIGURATION.format(work=work, port=port, listen="", body=body)
-    (work / "nginx.conf").write_text(text)
-    command = ["nginx", "-e", "stderr", "-p", str(work), "-c", str(work / "nginx.conf")]
-    process = subprocess.Popen(["taskset", "-c", str(core), *command])
-    try:
-        time.sleep(0.5)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def specification(name: str, port: int, **load: Any) -> dict[str, Any]:
-    """Specification of a load."""
-    return {
-        "version": 1,
-        "seed": 1,
-        "target": {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"},
-        "workload": {"http": LOADS[name][0]},
-        "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, **load},
-    }
-
-
 def loadcell(name: str, port: int, core: int, seconds: int) -> Cost:
     """The worker process of a trial."""
-    with on_processors(core):
-        cpu_s, result = run_worker(specification(name, port, duration_ns=seconds * 10**9))
-    assert not result["errors"], result["errors"]
-    requests = result["lifetime"]["transactions"] * LOADS[name][1]
-    return Cost(cpu_s, requests, result["window"]["duration_ns"] / 1e9)
+    requests, steps = LOADS[name]
+    return worker_cost(core, specification(port, requests, duration_ns=seconds * 10**9), steps)
 
 
 def instructions(name: str, port: int, requests: int) -> int:
@@ -123,7 +88,7 @@ def instructions(name: str, port: int, requests: int) -> int:
     with tempfile.TemporaryDirectory(prefix="loadcell-bench-") as home:
         valgrind = f"valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file={home}/%p -q"
         load = {"requests": requests, "duration_ns": 300 * 10**9, "interval_ns": 10 * 10**9}
-        order = worker_order(specification(name, port, **load))
+        order = worker_order(specification(port, LOADS[name][0], **load))
         run_process([*valgrind.split(), sys.executable, "-m", "loadcell.execution.worker"], send=order)
         threads = [path.read_text() for path in Path(home).iterdir() if not path.name.endswith("-01")]
     totals = [re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE) for text in threads]
@@ -188,7 +153,7 @@ def main() -> None:
     parser.add_argument("--peers", metavar="FOLDER", help="where hey, vegeta and oha are, if not in PATH")
     args = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
-    with nginx(cores[0]) as port:
+    with nginx(cores[0], body=BODY) as port:
         counted = instructions_per_request(port, cores[-1], args.counts)
         contenders: dict[str, Callable[[], Cost]] = {
             name: lambda name=name: loadcell(name, port, cores[-1], args.seconds)  # type: ignore[misc]

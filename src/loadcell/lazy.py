@@ -31,7 +31,6 @@ LAZY = frozenset(
         "loadcell.analysis.series",
         "loadcell.cli.adhoc.plan",
         "loadcell.cli.check_report",
-        "loadcell.cli.crash",
         "loadcell.cli.language",
         "loadcell.cli.messages",
         "loadcell.cli.output",

@@ -26,7 +26,7 @@ from click.testing import CliRunner, Result
 
 import campaigns
 from in_time import TookTooLong, in_time
-from loadcell.cli import crash, main
+from loadcell.cli import language, main
 from loadcell.model.message import Message, as_written
 
 #: Exit status of a batch after which cases remain.
@@ -100,7 +100,7 @@ def call(*arguments: str | Path) -> Result:
     began_cpu = time.process_time()
     called = f"loadcell {' '.join(words)}"
     try:
-        with patch.object(crash, "saved", remember), in_time(LONGEST_S):
+        with patch.object(language, "unexpected", remember), in_time(LONGEST_S):
             result = CliRunner().invoke(main, words)
     except TookTooLong as error:
         raise AssertionError(f"{called}: {error}\n{traceback.format_exc(limit=-4)}") from error

@@ -71,12 +71,12 @@ class Case:
     status: int = 0
 
 
-CANNOT = "bbbb cannot be held against aaaa: there is no throughput of both."
+CANNOT = "bbbb cannot be compared with aaaa: one of them has no throughput."
 CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat of each treatment says",),
         unsaid=("Set repeats: to 2 or more",),  # which descriptive only says, too
-        two="Descriptive only: with 1 value", levels="Descriptive only: with 1 block",
+        two="Descriptive only: 1 value per side", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),
@@ -92,7 +92,7 @@ CASES: dict[str, Case] = {
         run=("No trial ended well, so there is no figure to report.",
              "0 of 14 trials ended well; 14 failed."),
         unsaid=("median throughput",), two=CANNOT,
-        levels="clients = 2 cannot be held against clients = 1", status=3,
+        levels="clients = 2 cannot be compared with clients = 1", status=3,
     ),
     "NaN": Case(
         shape(3), throughput(math.nan), run=("21 trials ended well without a usable throughput",),

@@ -18,7 +18,7 @@ import pytest
 
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
-from loadcell.linux import procfs, remains
+from loadcell.linux import procfs, sessions
 from loadcell.linux.process import SupervisedProcess
 from servers import PostgresServer
 
@@ -257,7 +257,7 @@ def test_processes_that_a_program_left_in_a_dead_run_are_ended_with_it(tmp_path:
 def test_a_record_of_another_boot_ends_nothing(tmp_path: Path) -> None:
     work = dead_run(tmp_path, "dead") / "command"
     work.mkdir()
-    facts = {**asdict(remains.Session.of(os.getsid(0))), "boot": "another"}
+    facts = {**asdict(sessions.Session.of(os.getsid(0))), "boot": "another"}
     (work / "session.json").write_text(json.dumps(facts))
     assert workdir.sweep(tmp_path) == ["dead"]
 

@@ -11,7 +11,7 @@ from loadcell.ingest import commands
 from loadcell.ingest.base import Reading
 from loadcell.ingest.readers import wrk
 from loadcell.ingest.text import Output
-from loadcell.linux import remains
+from loadcell.linux import process_directories
 
 OUTPUTS = Path(__file__).parent / "readers" / "outputs"
 DD = "104857600 bytes (105 MB, 100 MiB) copied, {s} s, 105 MB/s\n"
@@ -150,5 +150,5 @@ def test_parts_are_copied_where_a_later_import_removes_them(
 
     reading = parse(Output((OUTPUTS / "wrk.txt",)))
     commands.attached(reading, "wrk", f"wrk -R 1 http://h/\n{WRK}".encode(), read)
-    assert [copy.parent.parent for copy in copies] == [remains.usual(tmp_path)]
+    assert [copy.parent.parent for copy in copies] == [process_directories.usual(tmp_path)]
     assert not copies[0].parent.exists()

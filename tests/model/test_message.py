@@ -14,7 +14,7 @@ from loadcell.systems.mysql.server import MYSQL_MISSING
 from loadcell.systems.redis.connection import REDIS_MAXMEMORY, SERVER_CANNOT, WHERE_SERVER
 from loadcell.systems.shared.data_sets import DOING_DROP_DATA_SETS
 from loadcell.systems.shared.disk_image import IMAGE_NO_ROOM
-from loadcell.workloads.tool_runner.sequence import TOOL_NO_FIGURE
+from loadcell.workloads.tool_runner import TOOL_NO_FIGURE
 
 
 def remedy_code(protocol: str, code: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fake_runs import two_treatments, write_run
+from loadcell.model.panels import fact_units
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.trouble import evidence
 from loadcell.report.texts import Texts
@@ -35,6 +36,11 @@ from loadcell.store.read import read_run
         ),
         ({"get": {"server": 5, "client": 4}}, "get: server 5, client 4", "get：服务器 5、客户端 4"),
         ({"limit": None}, "–", "–"),
+        (
+            {"wrong": [{"operation": "get", "figures": {"p99_ms": 12.3}}], "settle_s": 2.0},
+            "wrong: operation get, figures p99_ms 12.3 ms, settle_s: 2",
+            "不符：操作 get、figures p99_ms 12.3 ms、settle_s：2",
+        ),
     ],
 )
 def test_values_are_named_in_the_readers_language_and_fractions_are_percent(
@@ -54,8 +60,9 @@ def test_values_are_named_in_the_readers_language_and_fractions_are_percent(
         ("database.keys", 1_234_567, "1,234,567"),
         ("persistence.rdb_changes_since_last_save", 22_626, "22,626"),
         ("other.keys", 1_234_567, "1234567"),
-        ("window_s", 2.5, "2.5 s"),
+        ("database.size_bytes", 3 * 2**20, "3 MiB"),
+        ("other.size_bytes", 1024, "1024"),
     ],
 )
-def test_a_value_of_a_record_has_its_unit(key: str, value: float, text: str) -> None:
-    assert plain(key, value, Texts("en")) == text
+def test_a_fact_has_the_unit_that_its_system_declares(key: str, value: float, text: str) -> None:
+    assert plain(key, value, fact_units(), Texts("en")) == text

@@ -75,7 +75,7 @@ def test_one_percentile_is_no_curve_but_what_times_there_are_stand_in_a_table(ru
 
 def test_parts_that_a_tool_reports_apart_are_not_ranked(tmp_path: Path) -> None:
     text = markdown.render(build(made(tmp_path, "fio", OUTPUTS / "fio.json"), "en"))
-    assert "measure 2 unlike things" in text
+    assert "measure 2 different quantities" in text
     assert "the highest median throughput" not in text
     assert "Recommended" not in text
 

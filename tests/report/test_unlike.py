@@ -54,8 +54,8 @@ def test_the_page_shows_every_figure_and_ranks_none(probes: StoredRun) -> None:
 @pytest.mark.parametrize(
     ("lang", "sentence", "absent"),
     [
-        ("en", "The treatments measure 3 unlike things", "highest median"),
-        ("zh", "各参数组合测量的是 3 种不同的东西", "中位数最高"),
+        ("en", "The treatments measure 3 different quantities", "highest median"),
+        ("zh", "各参数组合测量的是 3 种不同的指标", "中位数最高"),
     ],
 )
 def test_the_terminal_says_so_too(probes: StoredRun, lang: str, sentence: str, absent: str) -> None:

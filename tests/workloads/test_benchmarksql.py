@@ -202,7 +202,7 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
             "runTxnsPerTerminal=9",
             "one of `runMins` and `runTxnsPerTerminal` must be 0",
         ),
-        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on postgres, mysql"),
+        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on mariadb, mysql, postgres"),
         ("jdbc:postgresql:", "jdbc:mysql:", "`conn` leads to mysql, and `db` says postgres"),
         ("db=postgres", "db=mysql", "`conn` leads to postgresql, and `db` says mysql"),
         ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),

@@ -19,7 +19,7 @@ import click
 from click import shell_completion
 
 from loadcell import __version__
-from loadcell.cli import crash, language, messages
+from loadcell.cli import language, messages
 from loadcell.cli.streams import echo, show_error
 from loadcell.plan import problems
 
@@ -157,7 +157,7 @@ def _status_of(error: BaseException) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    echo(language.written(crash.saved(error)), err=True)
+    echo(language.written(language.unexpected(error)), err=True)
     return EXIT_INCOMPLETE
 
 

@@ -12,13 +12,13 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from loadcell.cli import language, messages
+from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.options import Hidden, hide, line_options, typed, words
 from loadcell.cli.arguments import Integer
 from loadcell.plan import secrets as plan_secrets
 
 if TYPE_CHECKING:
-    from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.cli.adhoc import LineOptions
     from loadcell.model.json import JsonObject
 
 #: holds the value of the field Authorization
@@ -75,7 +75,7 @@ _ONCE = ("content-type", "host", "user-agent")
     "--socket", metavar="PATH", type=click.Path(),
     help="Connect to this Unix socket; the host of URL is then only named in requests.",
 )  # fmt: skip
-@line_options
+@line_options("http", "http")
 def http(
     url: str,
     method: str | None,

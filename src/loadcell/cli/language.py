@@ -1,13 +1,17 @@
-"""The language of a command's messages: what its option --lang names, English without one."""
+"""Messages and errors of a command in the language that its option --lang names, English without one."""
 
 from __future__ import annotations
 
 import errno
+import sys
+import tempfile
+import traceback
 from collections.abc import Iterable
 from functools import reduce
 
 import click
 
+from loadcell import __version__
 from loadcell.cli import messages, streams
 from loadcell.model import message
 from loadcell.plan import problems
@@ -79,3 +83,18 @@ def _of_message(error: message.Message) -> click.ClickException:
     return click.ClickException(
         written(messages.ERROR_WITH_REMEDY(error=error, remedy=remedy) if remedy else error)
     )
+
+
+def unexpected(error: BaseException) -> message.Message:
+    """Save the error with its trace in a temporary file; return the line that tells a user of both."""
+    story = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="loadcell-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(f"loadcell {__version__}, Python {sys.version}\n\n{story}")
+        trace = messages.TRACE_SAVED(path=file.name)
+    except OSError:
+        trace = messages.TRACE_LOST()
+    text = " ".join(str(error).split())[:200]
+    return messages.LOADCELL_FAULT(kind=type(error).__name__, text=text, trace=trace)

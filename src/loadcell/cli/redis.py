@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from loadcell.cli import language, messages
+from loadcell.cli.adhoc import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.options import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.arguments import Integer
 from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
-    from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.cli.adhoc import LineOptions
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Message
 
@@ -61,7 +61,7 @@ TESTS = ("get", "set", "mget", "mset")
     help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each "
          "--command is one more.",
 )  # fmt: skip
-@line_options
+@line_options("redis", "kv")
 def redis(
     server: str,
     reads: str | None,

@@ -15,15 +15,15 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
+from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
-from loadcell.cli.adhoc.options import Hidden, hide, line_options, typed, words
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import secrets as plan_secrets
 from loadcell.workloads.sql import parameters as sql_parameters
 from loadcell.workloads.sql import text as sql_text
 
 if TYPE_CHECKING:
-    from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.cli.adhoc import LineOptions
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Message
     from loadcell.plan.workload import Variants
@@ -91,7 +91,7 @@ def _variants_of(*targets: str) -> list[str]:
     "--script", type=click.Path(path_type=Path), metavar="FILE",
     help="Run a pgbench script instead, on the data that are there (PostgreSQL).",
 )  # fmt: skip
-@line_options
+@line_options()
 def sql(
     dsn: str,
     workload: str | None,

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from loadcell.linux import remains
+from loadcell.linux import sessions
 from loadcell.linux.process import LineReader, plain_environment
 from loadcell.model.json import JsonObject
 from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
@@ -302,7 +302,7 @@ class WorkerExecutor:
             env=plain_environment(),
             start_new_session=True,
         )
-        session = remains.Session.of(process.pid)
+        session = sessions.Session.of(process.pid)
         lines: list[tuple[int, str]] = []
         try:
             output = LineReader(process, lambda stream, line: lines.append((stream, line)))
@@ -348,14 +348,14 @@ class WorkerExecutor:
                 raise LoadError(reason.message)
         raise _died(code)
 
-    def _end(self, process: subprocess.Popen[bytes], session: remains.Session) -> None:
+    def _end(self, process: subprocess.Popen[bytes], session: sessions.Session) -> None:
         """Leave no worker behind, whatever happened."""
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait()
         if process.returncode < 0:
-            remains.end_session(session)  # programs that a killed worker had started
+            sessions.end_session(session)  # programs that a killed worker had started
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import SubprocessError
 
-from loadcell.linux import procfs, remains
+from loadcell.linux import process_directories, procfs, sessions
 from loadcell.linux.process import plain_environment
-from loadcell.linux.remains import HOME as HOME
-from loadcell.linux.remains import abandoned, is_abandoned
-from loadcell.linux.remains import make_directory as make_directory
+from loadcell.linux.process_directories import HOME as HOME
+from loadcell.linux.process_directories import abandoned, is_abandoned
+from loadcell.linux.process_directories import make_directory as make_directory
 from loadcell.systems.shared.disk_image import undo_below
 
 #: Frees what a run holds outside its directory.
@@ -40,7 +40,7 @@ def remove(path: Path, release: Release = _nothing, log: Log = _nothing) -> bool
     try:
         release(path)
         if undo_below(path):
-            remains.remove_directory(path)
+            process_directories.remove_directory(path)
             return True
     except (OSError, SubprocessError) as error:
         log(f"left {path} to a later run: {error}")
@@ -59,7 +59,7 @@ def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -
         return swept
     for path in paths:
         for target in path.glob("*/"):
-            remains.end_recorded(target)
+            sessions.end_recorded(target)
     busy = _working_directories()
     for path in paths:
         used = any(directory == path or path in directory.parents for directory in busy)
@@ -119,6 +119,6 @@ def guarded(home: Path) -> Iterator[None]:
 def sweep_after_kill(home: Path, release: Callable[[Path], None]) -> None:
     """Sweep what dead runs left, as soon as their servers have ended."""
     deadline = time.monotonic() + _LIMIT_S
-    while remains.abandoned(home) and time.monotonic() < deadline:
+    while process_directories.abandoned(home) and time.monotonic() < deadline:
         sweep(home, release)
         time.sleep(_POLL_S)

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from loadcell.ingest import text as texts_of_tools
 from loadcell.ingest.printed_numbers import integer
 from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.model.tools import JdbcServer, by_jdbc_kind, jdbc_servers
 from loadcell.plan.problems import SettingError, nearest
 
 PROPERTIES_TOO_LONG = MessageCode("properties.too-long", path=str, length=Count)
@@ -75,11 +76,6 @@ KEYS = (
     *WITHOUT_MEANING,
 )
 _LONGEST = 1_000_000
-#: Values of `db` (BenchmarkSQL 6 has `mariadb`, descendants of 5 have `mysql`), and their targets.
-TARGETS = {"postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
-#: The same by what JDBC URLs begin with.
-_TARGETS_BY_KIND = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
-_PORTS = {"postgres": 5432, "mysql": 3306}
 
 
 @dataclass(frozen=True)
@@ -92,14 +88,16 @@ class Connection:
     database: str | None
 
     @property
-    def target(self) -> str | None:
-        """Name of the target for such a server; None where there is none."""
-        return _TARGETS_BY_KIND.get(self.kind)
+    def server(self) -> JdbcServer | None:
+        """Servers of that kind; None where loadcell has no target for them."""
+        programs = by_jdbc_kind(self.kind)
+        return programs.jdbc if programs is not None else None
 
     @property
     def address(self) -> tuple[str, int | None]:
         """Host and port, by default those of the kind of server."""
-        return self.host or "localhost", self.port or _PORTS.get(self.target or "")
+        server = self.server
+        return self.host or "localhost", self.port or (server.port if server is not None else None)
 
     @property
     def where(self) -> str:
@@ -169,9 +167,10 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
             mistakes.append(PROPERTIES_NO_NUMBER(key=key, value=repr(value)))
     database = properties.get("db", "").strip().lower()
     connection, unread = _connection(properties.get("conn", "").strip())
-    if database and database not in TARGETS:
-        mistakes.append(PROPERTIES_DATABASE(database=repr(database), databases=list(TARGETS)))
-    elif database and connection is not None and connection.target != TARGETS[database]:
+    servers = {product: server for server in jdbc_servers() for product in server.products}
+    if database and database not in servers:
+        mistakes.append(PROPERTIES_DATABASE(database=repr(database), databases=sorted(servers)))
+    elif database and connection is not None and connection.server != servers[database]:
         mistakes.append(PROPERTIES_CONNECTION(kind=connection.kind, database=database))
     weights = [numbers[key] for key in _OPTIONS if key.endswith("Weight") and key in numbers]
     if len(weights) == 5 and sum(weights) != 100:

@@ -30,7 +30,7 @@ from rich import progress
 from loadcell.ingest.base import ImportProblemError, Source
 from loadcell.ingest.read import must_be_text
 from loadcell.ingest.text import DIRECTORY_NAME, OnProgress
-from loadcell.linux import remains
+from loadcell.linux import process_directories
 from loadcell.model import terminal
 from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
 from loadcell.model.printable import printable
@@ -90,7 +90,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._home is not None:
-            remains.remove_directory(self._home)
+            process_directories.remove_directory(self._home)
 
     def plain(self, files: Sequence[Path], on_progress: OnProgress | None = None) -> list[Path]:
         """The files as readers can take them, in their order.
@@ -215,9 +215,9 @@ class Inputs(AbstractContextManager["Inputs"]):
 
     def _directory(self, of: object) -> Path:
         if self._home is None:
-            directory = Path(os.environ.get("TMPDIR") or remains.HOME)
+            directory = Path(os.environ.get("TMPDIR") or process_directories.HOME)
             _sweep(directory)
-            self._home = remains.make_directory(DIRECTORY_NAME, directory)
+            self._home = process_directories.make_directory(DIRECTORY_NAME, directory)
             self._home.chmod(0o700)
         directory = self._home / str(self._numbers.setdefault(of, len(self._numbers)))
         directory.mkdir(exist_ok=True)
@@ -226,9 +226,9 @@ class Inputs(AbstractContextManager["Inputs"]):
 
 def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
-    for path in remains.abandoned(directory):
+    for path in process_directories.abandoned(directory):
         if path.name.startswith(DIRECTORY_NAME):
-            remains.remove_directory(path)
+            process_directories.remove_directory(path)
 
 
 def _parts(source: Any) -> Generator[bytes, None, None]:

@@ -21,7 +21,7 @@ from loadcell import _engine
 from loadcell.ingest import columns
 from loadcell.ingest.base import NotItsOutputError, Unread
 from loadcell.ingest.printed_numbers import MOST, UnusableNumberError, integer, real, refused
-from loadcell.linux import remains
+from loadcell.linux import process_directories
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 if TYPE_CHECKING:
@@ -95,12 +95,14 @@ DIRECTORY_NAME = "loadcell-import"
 @contextlib.contextmanager
 def copies_directory() -> Iterator[Path]:
     """A directory of this process for copies, below TMPDIR or /var/tmp."""
-    directory = remains.make_directory(DIRECTORY_NAME, Path(os.environ.get("TMPDIR") or remains.HOME))
+    directory = process_directories.make_directory(
+        DIRECTORY_NAME, Path(os.environ.get("TMPDIR") or process_directories.HOME)
+    )
     try:
         directory.chmod(0o700)
         yield directory
     finally:
-        remains.remove_directory(directory)
+        process_directories.remove_directory(directory)
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ import platform
 import re
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,14 @@ from loadcell.linux import cpu, disks, system
 from loadcell.linux.procfs import line, read_number, text
 from loadcell.linux.time_limits import LIMIT_S, NO_FILE, NO_NAMES, NO_SPEED, ONLY_ROOT, UnavailableError, ask
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import (
+    Bytes,
+    Labels,
+    MegabitsPerSecond,
+    Megahertz,
+    MegatransfersPerSecond,
+    Unit,
+)
 
 _SIOCETHTOOL = 0x8946
 #: Offloads by the ethtool command that asks for them (linux/ethtool.h).
@@ -185,6 +192,20 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
 
 
 _LABEL = Labels("env", (*questions(), "unavailable"))
+#: Units of the numbers in answers, by their paths; others are counts and ratios.
+UNITS: Mapping[str, Unit] = {
+    **dict.fromkeys(
+        (
+            "memory_bytes", "swap_bytes", "swap_used_bytes", "caches.size_bytes", "container.memory_bytes",
+            "dimms.size_bytes", "disks.size_bytes", "filesystems.free_bytes", "filesystems.size_bytes",
+            "numa.memory_bytes",
+        ),
+        Bytes,
+    ),
+    **dict.fromkeys(("max_mhz", "cpu.mhz", "cpu.max_mhz", "cpu.min_mhz"), Megahertz),
+    **dict.fromkeys(("dimms.configured_mts", "dimms.speed_mts"), MegatransfersPerSecond),
+    "network.speed_mbits": MegabitsPerSecond,
+}  # fmt: skip
 #: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container,
 #: another root).
 READ_FROM = {

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from loadcell.linux import launcher, remains
+from loadcell.linux import launcher, sessions
 from loadcell.model.message import MessageCode
 
 ENDED_STATUS = MessageCode("ended.status", status=str)
@@ -160,7 +160,7 @@ class SupervisedProcess:
         self._environment = environment
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
-        self._session: remains.Session | None = None
+        self._session: sessions.Session | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -219,9 +219,9 @@ class SupervisedProcess:
         assert process.stdout is not None
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _OUTPUT_PIPE_BYTES)
-        self._session = remains.Session.of(process.pid)
+        self._session = sessions.Session.of(process.pid)
         if self._work is not None:
-            remains.record_session(self._work, self._session)
+            sessions.record_session(self._work, self._session)
         self._process = process
         started.put(process)
         with process.stdout as output:
@@ -258,7 +258,7 @@ class SupervisedProcess:
                     self.log(f"{self.name} did not end within {limit_s:.0f} s of a {kind} shutdown")
             killed = process.returncode == -signal.SIGKILL
         if process is not None and self._session is not None:
-            remains.end_session(self._session)
+            sessions.end_session(self._session)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
         self._process = self._thread = None

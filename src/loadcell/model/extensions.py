@@ -28,8 +28,6 @@ class Capability:
 POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, HOST = map(
     Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "host")
 )
-#: `server` in the facts of a target that is the machine itself, beside which there is no client's machine.
-MACHINE: Final = "host"
 #: The target makes a database for the data of a workload, and removes it.
 DATABASES = Capability("databases")
 

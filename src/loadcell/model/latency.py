@@ -33,6 +33,11 @@ def _percentile(key: str) -> str | None:
     return match[1] if match is not None else None
 
 
+def is_time(key: str) -> bool:
+    """True if a key in JSON is that of a time of a distribution, in milliseconds."""
+    return key in _MOMENTS or _percentile(key) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Latency:
     """Times of `count` requests, in milliseconds; None where the source does not report a value.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 from loadcell.model import catalogue, numbers
 
@@ -61,15 +61,29 @@ class Factor(float):
     """A ratio of two values."""
 
 
+class Megahertz(float):
+    """A clock frequency in MHz."""
+
+
+class MegatransfersPerSecond(float):
+    """Speed of a memory module, in MT/s."""
+
+
+class MegabitsPerSecond(float):
+    """Speed of a network link, in Mbit/s."""
+
+
 class ForeignText(str):
     """Text from outside (a server's error, a program's output); renderers escape it for their medium."""
 
     __slots__ = ()
 
 
+#: The type of a number, which stands for its unit.
+Unit: TypeAlias = type[float] | type[int]
 #: The suffix of an argument's name -> its unit; the first that fits. Records are formatted by it long after
 #: they were written.
-UNITS: Mapping[str, type[float] | type[int]] = {
+UNITS: Mapping[str, Unit] = {
     "_per_s": Rate,
     "_ms": Milliseconds,
     "_us": Microseconds,
@@ -79,7 +93,9 @@ UNITS: Mapping[str, type[float] | type[int]] = {
     "_times": Factor,
     "_s": Seconds,
 }
-_WRITERS = {
+_WRITERS: Mapping[Unit, numbers.Write] = {
+    Count: numbers.whole,
+    Number: numbers.significant,
     Rate: numbers.rate,
     Milliseconds: numbers.milliseconds,
     Microseconds: numbers.microseconds,
@@ -88,6 +104,9 @@ _WRITERS = {
     Bytes: numbers.size,
     Factor: numbers.significant,
     Seconds: numbers.seconds,
+    Megahertz: lambda value: f"{numbers.whole(value)} MHz",
+    MegatransfersPerSecond: lambda value: f"{numbers.whole(value)} MT/s",
+    MegabitsPerSecond: lambda value: f"{numbers.whole(value)} Mbit/s",
 }
 
 _declared: dict[str, MessageCode] = {}
@@ -104,15 +123,20 @@ def labelled() -> frozenset[str]:
     return frozenset(labels(name) for labels in _labels for name in labels.names)
 
 
-def unit_of(name: str) -> type[float] | type[int] | None:
+def unit_of(name: str) -> Unit | None:
     """The unit that an argument's name states."""
     return next((unit for suffix, unit in UNITS.items() if name.endswith(suffix)), None)
+
+
+def with_unit(unit: Unit, value: float) -> str:
+    """A number with its unit."""
+    return _WRITERS[unit](value)
 
 
 def format_number(name: str, value: float) -> str:
     """A numeric argument with its unit."""
     if (unit := unit_of(name)) is not None:
-        return _WRITERS[unit](value)
+        return with_unit(unit, value)
     return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
 
 
@@ -199,7 +223,7 @@ class MessageCode:
         if code in _declared:
             raise ValueError(f"message code {code!r} is declared twice")
         for name, kind in arguments.items():
-            if kind in _WRITERS and unit_of(name) is not kind:
+            if kind in UNITS.values() and unit_of(name) is not kind:
                 raise ValueError(
                     f"{code}: the name of argument {name!r} does not end in the suffix of its unit"
                 )

@@ -17,17 +17,11 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from loadcell.model import extensions
-from loadcell.model.message import Labels, MessageCode
+from loadcell.model.message import Labels, MessageCode, Number, Unit
 
 #: A value of a CSV file; None is an empty field.
 Cell: TypeAlias = str | float | None
 Row: TypeAlias = dict[str, Cell]
-
-#: Suffix of a column's name -> symbol of its unit; the longest suffix that fits counts.
-UNITS: Final[Mapping[str, str]] = {
-    "_percent": "%", "_bytes": "B", "_bytes_per_s": "B/s", "_per_s": "1/s",
-    "_ns": "ns", "_ms": "ms", "_s": "s",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,16 +44,6 @@ class SampleTable:
     def file(self) -> str:
         """Name of the file in the trial's directory."""
         return f"{self.name}.csv"
-
-    def unit(self, column: str) -> str | None:
-        """Symbol of a column's unit; None for text, counts and ratios."""
-        return None if column in self.text else unit_of_column(column)
-
-
-def unit_of_column(column: str) -> str | None:
-    """Symbol of the unit that the name of a column of numbers states; None for counts and ratios."""
-    suffixes = [suffix for suffix in UNITS if column.endswith(suffix)]
-    return UNITS[max(suffixes, key=len)] if suffixes else None
 
 
 #: How neighbouring values become one point.
@@ -119,11 +103,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A column of a sample table as one number a trial; `heading` is the code of its heading."""
+    """A column of a sample table as one number a trial; `heading` is the code of its heading.
+
+    A value is shown as a `Count`, as `Bytes`, or as a `Number` whose unit is in the heading.
+    """
 
     column: str
     how: Reduction
     heading: str
+    unit: Unit = Number
 
 
 @dataclass(frozen=True)
@@ -187,9 +175,9 @@ class KeyValueTable:
 
 @dataclass(frozen=True)
 class FactUnit:
-    """Facts of a target whose names do not state their unit, by their paths in the record."""
+    """Unit of facts of a target, by their paths in the record."""
 
-    unit: Literal["bytes", "count"]
+    unit: Unit
     paths: tuple[str, ...]
 
 
@@ -207,10 +195,17 @@ class FactLabels:
         Labels(_FACT, self.paths)
 
 
+@dataclass(frozen=True)
+class MachineTarget:
+    """A target that is the machine itself, which it shares with no server: `server` in its facts."""
+
+    server: str
+
+
 _FACT: Final = "fact"
 
 Declaration: TypeAlias = (
-    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels
+    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels | MachineTarget
 )
 
 _declared: list[Declaration] = []
@@ -248,8 +243,8 @@ def key_value_tables() -> tuple[KeyValueTable, ...]:
 
 
 @cache
-def fact_units() -> Mapping[str, Literal["bytes", "count"]]:
-    """Units of facts by their paths. Raises ExtensionError."""
+def fact_units() -> Mapping[str, Unit]:
+    """Units of facts of targets by their paths. Raises ExtensionError."""
     return {path: item.unit for item in _all() if isinstance(item, FactUnit) for path in item.paths}
 
 
@@ -258,6 +253,12 @@ def fact_labels() -> Mapping[str, str]:
     """Codes of the labels of facts by their paths. Raises ExtensionError."""
     paths = (path for item in _all() if isinstance(item, FactLabels) for path in item.paths)
     return {path: f"{_FACT}.{path}" for path in paths}
+
+
+@cache
+def machine_targets() -> frozenset[str]:
+    """`server` in the facts of targets that are the machine itself. Raises ExtensionError."""
+    return frozenset(item.server for item in _all() if isinstance(item, MachineTarget))
 
 
 @cache

@@ -25,13 +25,28 @@ OF_DATABASES: Final = ("host", "port", "socket", "user", "database", "url")
 
 
 @dataclass(frozen=True)
+class JdbcServer:
+    """Servers as Java programs name them, and the target for them.
+
+    `kinds` stand in the URLs of JDBC (`jdbc:KIND:`), `products` are values of BenchmarkSQL's property `db`,
+    `port` is the default. `target` reaches an existing server by the URL in its option `option`.
+    """
+
+    kinds: tuple[str, ...]
+    products: tuple[str, ...]
+    port: int
+    target: str
+    option: str
+
+
+@dataclass(frozen=True)
 class ClientPrograms:
     """Client programs of a protocol.
 
     `placeholders` are those that command lines may name. `scheme` is that of URLs, `tls_scheme` with TLS if
     it is another. `variables` maps environment variables to the placeholder or the field of the endpoint
     that each holds; `password_variable` holds the password, which never stands on a command line. With
-    `socket_as_host` a socket's directory takes the place of the host.
+    `socket_as_host` a socket's directory takes the place of the host. `jdbc` is for servers of SQL.
     """
 
     protocol: Capability
@@ -41,6 +56,7 @@ class ClientPrograms:
     variables: Mapping[str, str] = field(default_factory=dict)
     password_variable: str | None = None
     socket_as_host: bool = False
+    jdbc: JdbcServer | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for a declaration that would put the password on a command line."""
@@ -79,6 +95,17 @@ def by_protocol() -> Mapping[str, ClientPrograms]:
 def of_protocol(name: str) -> ClientPrograms:
     """The client programs of a protocol; of an unknown one, without any placeholder."""
     return by_protocol().get(name) or ClientPrograms(Capability(name))
+
+
+def by_jdbc_kind(kind: str) -> ClientPrograms | None:
+    """The client programs of the servers to which URLs `jdbc:KIND:` lead. Raises ExtensionError."""
+    programs = by_protocol().values()
+    return next((item for item in programs if item.jdbc is not None and kind in item.jdbc.kinds), None)
+
+
+def jdbc_servers() -> tuple[JdbcServer, ...]:
+    """All servers that Java programs reach by JDBC. Raises ExtensionError."""
+    return tuple(programs.jdbc for programs in by_protocol().values() if programs.jdbc is not None)
 
 
 #: The workload whose options are a tool's arguments; imported outputs have the same section.

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from loadcell.model.json import OMITTED, JsonObject
 from loadcell.model.latency import Latency
+from loadcell.model.message import Bytes, Change, Milliseconds, Seconds, Share, Unit
 from loadcell.model.metrics import MetricFacts
 
 #: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent
@@ -226,9 +227,25 @@ class GroupRecord:
     client: ClientUsage | None = None
 
 
+#: Units of the evidence of checks by the names of values; others are counts, ratios, or times of a
+#: distribution (`latency.is_time`).
+EVIDENCE_UNITS: Mapping[str, Unit] = {
+    **dict.fromkeys(
+        (
+            "covered_s", "largest_s", "limit_s", "longest_s", "overdue_s", "paused_s", "total_s", "window_s",
+        ),
+        Seconds,
+    ),
+    **dict.fromkeys(("busiest", "of_its_cores", "quota_share", "share", "tolerance"), Share),
+    "difference": Change,
+    "late_ms": Milliseconds,
+    "swapped_bytes": Bytes,
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Outcome of one check of a trial; `detail` is the evidence, with units in its keys.
+    """Outcome of one check of a trial; `detail` is the evidence (`EVIDENCE_UNITS`).
 
     `verdict` is ok, noticed (shown beside the trial), broken (makes it invalid) or unknown.
     """

@@ -1,11 +1,44 @@
-"""Panels of the host, of the target's processes and of a JVM sampled by jstat."""
+"""Panels of the load, of the host, of the target's processes and of a JVM sampled by jstat."""
 
 from __future__ import annotations
 
-from loadcell.model.message import MessageCode
+from typing import Final
+
+from loadcell.model.message import Bytes, Count, MessageCode
 from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, Panel, declare
 
+#: Columns of open loops only: the offered load per second (there the requests started), and the service time,
+#: which hardly differs from the response time without a schedule.
+OFFERED, SERVICE_P99 = "due_per_s", "sent_p99_ms"
+#: Failures per second; records count them per interval, whatever its length.
+FAILED = "failed_per_s"
+
+TRANSACTIONS: Final = Panel("load", "axis.transactions", (
+    Line("throughput_per_s", "series.throughput", envelope=True),
+    Line(FAILED, "series.failed", "max", hidden_at_zero=True), Line(OFFERED, "series.due"),
+), position=10, checkpoints=True)  # fmt: skip
+RESPONSE_TIMES: Final = Panel("load", "axis.response", (
+    Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
+    Line(SERVICE_P99, "series.sent-p99", "max"),
+), position=11, legend=True, checkpoints=True,
+    alternative=(
+        Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max"),
+    ))  # fmt: skip
+#: Place of the panels by client group, and of the backlog below them.
+GROUPS_PLACE: Final = 15
+BACKLOG: Final = Panel(
+    "load",
+    "axis.backlog",
+    (Line("backlog", "series.waiting", "max"),),
+    position=20,
+    least=10,
+    checkpoints=True,
+)
+
 declare(
+    TRANSACTIONS,
+    RESPONSE_TIMES,
+    BACKLOG,
     Panel("host", "axis.host-cpu", (
         Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
         Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
@@ -29,11 +62,11 @@ declare(
         Aggregate("cpu_busy_percent", "max", "column.sampled.cpu-max"),
         Aggregate("cpu_iowait_percent", "mean", "column.sampled.iowait"),
         Aggregate("cpu_steal_percent", "mean", "column.sampled.steal"),
-        Aggregate("disk_read_bytes_per_s", "mean", "column.sampled.disk-read"),
-        Aggregate("disk_write_bytes_per_s", "mean", "column.sampled.disk-write"),
+        Aggregate("disk_read_bytes_per_s", "mean", "column.sampled.disk-read", Bytes),
+        Aggregate("disk_write_bytes_per_s", "mean", "column.sampled.disk-write", Bytes),
         Aggregate("disk_util_max_percent", "max", "column.sampled.disk-busy"),
-        Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received"),
-        Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent"),
+        Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received", Bytes),
+        Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent", Bytes),
     ), position=50),
     DipCause("host", "disk_write_bytes_per_s", "disk-writes", MessageCode("with.disk-writes")),
     DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
@@ -53,14 +86,14 @@ declare(
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
     ), position=61, least=10, legend=True, colour=1),
     AggregateTable("jvm", "table.sampled.jvm", (
-        Aggregate("young_gcs", "sum", "column.sampled.young-gcs"),
+        Aggregate("young_gcs", "sum", "column.sampled.young-gcs", Count),
         Aggregate("young_gc_ms", "sum", "column.sampled.young-gc-ms"),
-        Aggregate("full_gcs", "sum", "column.sampled.full-gcs"),
+        Aggregate("full_gcs", "sum", "column.sampled.full-gcs", Count),
         Aggregate("full_gc_ms", "sum", "column.sampled.full-gc-ms"),
-        Aggregate("concurrent_gcs", "sum", "column.sampled.concurrent-gcs"),
+        Aggregate("concurrent_gcs", "sum", "column.sampled.concurrent-gcs", Count),
         Aggregate("concurrent_gc_ms", "sum", "column.sampled.concurrent-gc-ms"),
         Aggregate("old_percent", "max", "column.sampled.old"),
         Aggregate("metaspace_percent", "max", "column.sampled.metaspace"),
-        Aggregate("heap_used_bytes", "max", "column.sampled.heap"),
+        Aggregate("heap_used_bytes", "max", "column.sampled.heap", Bytes),
     ), position=60),
 )  # fmt: skip

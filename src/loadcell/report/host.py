@@ -8,7 +8,9 @@ from typing import Any
 
 from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.hosts.facts import Host, cache_sizes, clock_mhz, memory_mts
+from loadcell.linux import inventory
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.report.blocks import Definitions, Report, Section, Sentences
 from loadcell.report.texts import Texts
@@ -89,11 +91,16 @@ def unavailable(host: Host, texts: Texts) -> Iterator[Row]:
         yield _name(key, texts), texts.recorded(message)
 
 
-def in_words(key: str, value: Any, texts: Texts) -> str:
-    """A value of the inventory for people: words of the kernel's own are said in theirs."""
-    if value in DESCRIBED.get(key, ()):
-        return texts(_DESCRIBED(f"{key}.{str(value).partition(' ')[0]}"))
-    return plain(key, value, texts)
+def in_words(path: str, value: Any, texts: Texts) -> str:
+    """The value at a path of the inventory for people: terms of the kernel in the reader's words."""
+    if value in DESCRIBED.get(path, ()):
+        return texts(_DESCRIBED(f"{path}.{str(value).partition(' ')[0]}"))
+    return plain(path, value, inventory.UNITS, texts)
+
+
+def part_rows(key: str, parts: JsonObject, texts: Texts) -> Iterator[Row]:
+    """Parts of a fact, each with its name."""
+    return ((name(part, texts), in_words(f"{key}.{part}", item, texts)) for part, item in parts.items())
 
 
 def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
@@ -102,10 +109,9 @@ def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
         if value in _NOTHING:
             continue
         if key == "container" and isinstance(value, dict):
-            limits = [f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()]
-            yield _name(key, texts), texts("mark.list").join(limits)
+            yield _name(key, texts), in_words(key, value, texts)
         elif isinstance(value, dict):
-            yield from ((name(part, texts), plain(part, item, texts)) for part, item in value.items())
+            yield from part_rows(key, value, texts)
         else:
             yield _name(key, texts), in_words(key, value, texts)
 
@@ -118,7 +124,7 @@ def _cpu(host: Host, texts: Texts) -> Iterator[Row]:
     yield _name("cpu", texts), texts("mark.list").join(model)
     for key, value in cpu.items():
         if key not in ("model", "cores", "threads", "sockets", "architecture") and value not in _NOTHING:
-            yield name(key, texts), plain(key, value, texts)
+            yield name(key, texts), in_words(f"cpu.{key}", value, texts)
     for cache in host.get("caches") or ():
         kind = {"data": "d", "instruction": "i"}.get(cache["type"], "")
         yield f"L{cache['level']}{kind}", texts("host-page.cache", **cache)
@@ -160,7 +166,10 @@ def _disks(host: Host, texts: Texts) -> Iterator[Row]:
             if key not in ("name", "size_bytes") and value not in _NOTHING
         }
         size = numbers.size(disk["size_bytes"])
-        yield disk["name"], texts("mark.list").join([size, *([plain("", others, texts)] if others else [])])
+        yield (
+            disk["name"],
+            texts("mark.list").join([size, *([in_words("disks", others, texts)] if others else [])]),
+        )
 
 
 def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:
@@ -190,7 +199,7 @@ def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:
 def _network(host: Host, texts: Texts) -> Iterator[Row]:
     for interface in host.get("network") or ():
         others = {key: value for key, value in interface.items() if key != "name" and value not in _NOTHING}
-        yield interface["name"], plain("", others, texts)
+        yield interface["name"], in_words("network", others, texts)
 
 
 def _time(host: Host, texts: Texts) -> Iterator[Row]:

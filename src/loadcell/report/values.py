@@ -1,17 +1,16 @@
-"""Values of a record, of whatever shape, as people read them; a number's unit is the end of its name.
+"""Values of a record, of whatever shape, as people read them, each number with its declared unit.
 Metrics of a workload, tool or monitor: names and formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.error_codes import figure_name
 from loadcell.model import numbers
-from loadcell.model.message import Labels
-from loadcell.model.numbers import milliseconds, seconds, size, whole
-from loadcell.model.panels import fact_labels, fact_units
+from loadcell.model.message import Labels, Unit, with_unit
+from loadcell.model.panels import fact_labels
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
     from loadcell.report.texts import Texts
 
 
-_UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_bytes", size),
-    ("_ms", milliseconds),
-    ("_s", seconds),
-    ("mhz", lambda value: f"{whole(value)} MHz"),
-    ("_mts", lambda value: f"{whole(value)} MT/s"),
-    ("_mbits", lambda value: f"{whole(value)} Mbit/s"),
-)
 #: Names within records of machines that are said in the reader's language; all others stay as they are
 #: recorded.
 FIELD = Labels("field", (
@@ -56,25 +47,26 @@ def name(key: str, texts: Texts) -> str:
     return texts(FIELD(key)) if key in FIELD else key
 
 
-def plain(key: str, value: Any, texts: Texts) -> str:
-    """A value as text; what is nested is put in one line."""
+def plain(path: str, value: Any, units: Mapping[str, Unit], texts: Texts) -> str:
+    """The value at a path of a record as text; what is nested is put in one line.
+
+    `units` are those of numbers by their paths; numbers without one are counts and ratios.
+    """
     if isinstance(value, bool):
         return texts("mark.yes" if value else "mark.no")
     if value is None or value == "":
         return texts("mark.none")
     if isinstance(value, int | float):
-        unit = fact_units().get(key)
+        unit = units.get(path)
         if unit is not None and value >= 0:
-            return size(value) if unit == "bytes" else whole(value)
-        for suffix, write in _UNITS:
-            if f"_{key}".endswith(suffix) and value >= 0:
-                return write(value)
+            return with_unit(unit, value)
         return str(value) if isinstance(value, int) else f"{value:,.4g}"
     if isinstance(value, list | tuple):
-        return texts("mark.list").join(plain(key, item, texts) for item in value)
+        return texts("mark.list").join(plain(path, item, units, texts) for item in value)
     if isinstance(value, dict):
         return texts("mark.list").join(
-            f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()
+            f"{name(part, texts)} {plain(f'{path}.{part}', item, units, texts)}"
+            for part, item in value.items()
         )
     return str(value)
 

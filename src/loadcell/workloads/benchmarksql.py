@@ -15,6 +15,7 @@ from loadcell.ingest.benchmarksql_properties import PROPERTIES_WRONG, Properties
 from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.tools import by_jdbc_kind, jdbc_servers
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Verification, Workload
@@ -197,49 +198,36 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         return remarks
 
     def _target_remarks(self, settings: Resolved) -> list[Advice]:
-        """True if the server that is measured is the one that `conn` names."""
+        """A remark if the server that is measured is not the one that `conn` names."""
         named = self.options.read().connection
-        if named is None or named.target is None:
+        programs = by_jdbc_kind(named.kind) if named is not None else None
+        if named is None or programs is None or programs.jdbc is None:
             return []
         user = self.options.read().user or "USER"
-        location = _LOCATIONS[named.target]
-        url = f"{_SCHEMES[named.target]}://{user}@{named.where}"
-        keys = f'server: external, {location}: "{url}", password: "${{env:NAME}}"'
-        remedy = f"target: {{{named.target}: {{{keys}}}}}"
+        server = programs.jdbc
+        url = f"{programs.scheme}://{user}@{named.where}"
+        keys = f'server: external, {server.option}: "{url}", password: "${{env:NAME}}"'
+        remedy = f"target: {{{server.target}: {{{keys}}}}}"
         measured_target = settings.target_name
         if not settings.target.external:
-            server = getattr(settings.target, "server", None)
-            message = BENCHMARKSQL_OTHER_SERVER(where=named.where, server=server, remedy=remedy)
+            how = getattr(settings.target, "server", None)
+            message = BENCHMARKSQL_OTHER_SERVER(where=named.where, server=how, remedy=remedy)
             return [Advice(f"target.{measured_target}.server", message)]
-        location = _LOCATIONS.get(measured_target, location)
-        there = _place(str(getattr(settings.target, location, "")))
-        if there is None or there == (measured_target, *named.address):
+        measured = next((item for item in jdbc_servers() if item.target == measured_target), None)
+        address = _address(getattr(settings.target, measured.option), measured.port) if measured else None
+        if measured is None or address is None or (measured, address) == (server, named.address):
             return []
         message = BENCHMARKSQL_OTHER_ADDRESS(
-            where=named.where, measured=f"{there[1]}:{there[2]}", remedy=remedy
+            where=named.where, measured=f"{address[0]}:{address[1]}", remedy=remedy
         )
-        return [Advice(f"target.{measured_target}.{location}", message)]
+        return [Advice(f"target.{measured_target}.{measured.option}", message)]
 
 
-#: URLs of servers by their target, and the key of the target that holds one.
-_SCHEMES = {"postgres": "postgresql", "mysql": "mysql"}
-_LOCATIONS = {"postgres": "dsn", "mysql": "url"}
-_TARGETS = {
-    "postgresql": ("postgres", 5432),
-    "postgres": ("postgres", 5432),
-    "mysql": ("mysql", 3306),
-    "mariadb": ("mysql", 3306),
-}
-
-
-def _place(url: str) -> tuple[str, str, int] | None:
-    """Target, host and port of a URL; None of a DSN of another form."""
+def _address(url: str | None, port: int) -> tuple[str, int] | None:
+    """Host and port of a URL, by default `port`; None of a DSN of another form."""
     try:
-        parts = urlsplit(url)
-        if parts.scheme not in _TARGETS:
-            return None
-        target, port = _TARGETS[parts.scheme]
-        return target, parts.hostname or "localhost", parts.port or port
+        parts = urlsplit(url or "")
+        return (parts.hostname or "localhost", parts.port or port) if parts.scheme else None
     except ValueError:
         return None
 

@@ -6,7 +6,7 @@ import pytest
 
 from loadcell.ingest.base import Part, Reading
 from loadcell.ingest.readers import pgbench
-from loadcell.workloads.tool_runner import progress
+from loadcell.workloads.tool_runner import result
 
 PROGRESS = """progress: {0} s, 40.0 tps, lat 20.5 ms stddev 3.1, 0 failed
 progress: {1} s, 60.0 tps, lat 19.5 ms stddev 2.9, 2 failed
@@ -76,11 +76,11 @@ def test_a_single_time_since_1970_is_an_interval_as_long_as_the_run() -> None:
 
 
 def test_a_running_tool_gives_no_live_intervals_of_times_since_1970() -> None:
-    follow = progress.PGBENCH.follow()
+    follow = result.PGBENCH.follow()
     assert [follow(line) for line in PROGRESS.format("1700000005.250", "1700000010.250").splitlines()] == [
         None, None,
     ]  # fmt: skip
-    follow = progress.PGBENCH.follow()
+    follow = result.PGBENCH.follow()
     (first, second) = (follow(line) for line in PROGRESS.format("5.0", "10.0").splitlines())
     assert first is not None
     assert second is not None

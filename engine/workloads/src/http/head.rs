@@ -20,15 +20,15 @@ pub enum AuthOptions {
     Bearer(String),
 }
 
-/// A request's head as written in a plan.
-pub struct HeadOptions<'o> {
-    pub method: &'o str,
+/// A request's head as written in a plan; its fields stand among those of the request, which refuses others.
+#[derive(Clone, Debug, Deserialize)]
+pub struct HeadOptions {
+    pub name: String,
+    pub method: String,
     /// Path and query.
-    pub path: &'o str,
-    pub headers: &'o BTreeMap<String, String>,
-    pub auth: Option<&'o AuthOptions>,
-    /// Content type of the body, where no header says another.
-    pub content_type: Option<&'o str>,
+    pub path: String,
+    pub headers: BTreeMap<String, String>,
+    pub auth: Option<AuthOptions>,
 }
 
 /// The connection that requests are sent over.
@@ -85,14 +85,16 @@ const RESERVED: [&str; 4] = ["connection", "content-length", "transfer-encoding"
 const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
 
 impl Head {
-    /// Compile a head. `template` reads a text with placeholders; `in_path` encodes values in the path.
+    /// Compile a head. `content_type` is that of the body, where no header says another. `template` reads a
+    /// text with placeholders; `in_path` encodes values in the path.
     pub fn read(
-        options: &HeadOptions<'_>,
+        options: &HeadOptions,
+        content_type: Option<&str>,
         channel: Channel<'_>,
         in_path: Encoding,
         template: impl Fn(&str, Encoding) -> Result<Template, SpecError>,
     ) -> Result<Self, SpecError> {
-        let HeadOptions { method, path, headers, auth, content_type } = *options;
+        let HeadOptions { method, path, headers, auth, .. } = options;
         let token = |text: &str| !text.is_empty() && text.bytes().all(is_token);
         if !token(method) {
             return Err(refused("engine.spec.method", json!({"method": method})));
@@ -142,7 +144,7 @@ impl Head {
         }
         let scheme = if channel.target.sslmode == SslMode::Disable { "http" } else { "https" };
         Ok(Self {
-            method: method.into(),
+            method: method.clone(),
             target: template(path, in_path)?,
             fields: Fields::new(channel.version, scheme, &authority, list, !channel.keep_alive),
             changing,
@@ -223,17 +225,15 @@ mod tests {
         let target = loadcell_testing::read("target", r#"{"protocol":"http","host":"a"}"#).unwrap();
         let channel = Channel { version: Version::One, keep_alive: true, target: &target };
         let head = |auth: &str| {
-            let auth: AuthOptions = serde_json::from_str(auth).unwrap();
-            let headers = BTreeMap::new();
             let options = HeadOptions {
-                method: "GET",
-                path: "/",
-                headers: &headers,
-                auth: Some(&auth),
-                content_type: None,
+                name: "request".into(),
+                method: "GET".into(),
+                path: "/".into(),
+                headers: BTreeMap::new(),
+                auth: Some(serde_json::from_str(auth).unwrap()),
             };
             let number = |name: &str| (name == "user").then_some(0);
-            Head::read(&options, channel, Encoding::Url, |text, encoding| {
+            Head::read(&options, None, channel, Encoding::Url, |text, encoding| {
                 Ok(Template::encoded(text, encoding, number).unwrap())
             })
         };

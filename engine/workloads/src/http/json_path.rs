@@ -147,75 +147,64 @@ impl<'b> Scanner<'b> {
             return Ok(Some(&self.text[start..self.at]));
         };
         match (step, self.byte()?) {
-            (PathStep::Name(_) | PathStep::Any, b'{') => self.member(step, remaining),
-            (PathStep::Index(_) | PathStep::Any, b'[') => self.element(step, remaining),
+            (PathStep::Name(_) | PathStep::Any, b'{') => self.child(step, remaining, b'}'),
+            (PathStep::Index(_) | PathStep::Any, b'[') => self.child(step, remaining, b']'),
             _ => Ok(None),
         }
     }
 
-    /// In an object: the value under the first member that `step` means.
-    fn member(&mut self, step: &PathStep, remaining: &[PathStep]) -> Result<Option<&'b [u8]>, NoJson> {
+    /// In the object or array that `end` closes: the value under the first member or element that `step`
+    /// means.
+    fn child(
+        &mut self,
+        step: &PathStep,
+        remaining: &[PathStep],
+        end: u8,
+    ) -> Result<Option<&'b [u8]>, NoJson> {
         self.at += 1;
         self.blank();
-        if self.byte()? == b'}' {
+        if self.byte()? == end {
             return Ok(None);
         }
+        let mut number = 0;
         loop {
-            let start = self.at;
-            if self.byte()? != b'"' {
-                return Err(NoJson(self.at));
-            }
-            self.string()?;
-            let name = &self.text[start + 1..self.at - 1];
-            self.blank();
-            if self.byte()? != b':' {
-                return Err(NoJson(self.at));
-            }
-            self.at += 1;
-            self.blank();
-            match step {
-                PathStep::Name(wanted) if !is_name(name, wanted) => {}
-                PathStep::Name(_) => return self.find(remaining),
-                _ => {
-                    let value = self.at;
-                    if let Some(matched) = self.find(remaining)? {
-                        return Ok(Some(matched));
-                    }
-                    self.at = value;
+            let name = if end == b'}' { self.member_name()? } else { &[] };
+            let matches = match step {
+                PathStep::Name(wanted) => is_name(name, wanted),
+                PathStep::Index(wanted) => *wanted == number,
+                PathStep::Any => true,
+            };
+            if matches {
+                let value = self.at;
+                let matched = self.find(remaining)?;
+                if matched.is_some() || *step != PathStep::Any {
+                    return Ok(matched);
                 }
+                self.at = value;
             }
             self.skip()?;
-            if !self.next_of(b'}')? {
+            if !self.next_of(end)? {
                 return Ok(None);
             }
+            number += 1;
         }
     }
 
-    /// In an array: the value under the first element that `step` means.
-    fn element(&mut self, step: &PathStep, remaining: &[PathStep]) -> Result<Option<&'b [u8]>, NoJson> {
+    /// The name of a member as it is written between its quotes; the value begins behind it.
+    fn member_name(&mut self) -> Result<&'b [u8], NoJson> {
+        let start = self.at;
+        if self.byte()? != b'"' {
+            return Err(NoJson(self.at));
+        }
+        self.string()?;
+        let name = &self.text[start + 1..self.at - 1];
+        self.blank();
+        if self.byte()? != b':' {
+            return Err(NoJson(self.at));
+        }
         self.at += 1;
         self.blank();
-        if self.byte()? == b']' {
-            return Ok(None);
-        }
-        for number in 0.. {
-            match step {
-                PathStep::Index(wanted) if *wanted != number => {}
-                PathStep::Index(_) => return self.find(remaining),
-                _ => {
-                    let value = self.at;
-                    if let Some(matched) = self.find(remaining)? {
-                        return Ok(Some(matched));
-                    }
-                    self.at = value;
-                }
-            }
-            self.skip()?;
-            if !self.next_of(b']')? {
-                break;
-            }
-        }
-        Ok(None)
+        Ok(name)
     }
 
     /// After a member or element: true if another follows, false if `end` does.

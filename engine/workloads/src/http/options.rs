@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check::{self, Check, Statuses};
-use super::head::{AuthOptions, Channel, FieldValue, Head, HeadOptions};
+use super::head::{Channel, FieldValue, Head, HeadOptions};
 use super::parameter::{self, Parameter};
 use super::scenario;
 use super::template::{Encoding, Template};
@@ -36,12 +36,8 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestOptions {
-    pub name: String,
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    pub headers: BTreeMap<String, String>,
-    pub auth: Option<AuthOptions>,
+    #[serde(flatten)]
+    pub head: HeadOptions,
     pub body: Option<BodyOptions>,
     pub share: f64,
     pub check: Option<check::Options>,
@@ -178,14 +174,13 @@ impl Kind {
         target: &Target,
         all: &Options,
     ) -> Result<Self, SpecError> {
-        let RequestOptions { name, method, path, headers, auth, body, check, .. } = options;
+        let RequestOptions { head, body, check, .. } = options;
         let template = |text: &str| {
             Template::read(text, |wanted| names.iter().position(|name| *name == wanted))
                 .map_err(|missing| refused("engine.spec.no-parameter", json!({"parameter": missing})))
         };
-        let head = HeadOptions { method, path, headers, auth: auth.as_ref(), content_type: None };
         let channel = Channel { version: all.version, keep_alive: all.keep_alive, target };
-        let head = Head::read(&head, channel, Encoding::Raw, |text, _| template(text))?;
+        let head = Head::read(head, None, channel, Encoding::Raw, |text, _| template(text))?;
         let body = body.as_ref().map(|body| match body {
             BodyOptions::Text(text) => template(text),
             BodyOptions::Bytes { base64 } => decoded(base64).map(Template::fixed),
@@ -197,7 +192,7 @@ impl Kind {
         parameters.dedup();
         let Head { method, target, fields, changing } = head;
         Ok(Self {
-            name: name.clone(),
+            name: options.head.name.clone(),
             method,
             target,
             fields,
@@ -311,6 +306,7 @@ mod tests {
         assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("spec.header "));
         assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("spec.header-own"));
         assert!(request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("spec.pattern "));
+        assert!(request(r#"{"path":"/","verb":"GET"}"#).contains("unknown field `verb`"));
         assert!(request(r#"{"path":"/","share":-1}"#).contains("spec.shares"));
         assert!(finding(&json!({"requests": []})).contains("spec.shares"));
         assert!(

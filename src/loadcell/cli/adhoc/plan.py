@@ -20,7 +20,7 @@ from ruamel.yaml.error import YAMLError
 from loadcell import __version__, parts
 from loadcell.cli import language, messages
 from loadcell.cli import run as run_command
-from loadcell.cli.adhoc.options import DURATION, LineOptions
+from loadcell.cli.adhoc import DURATION, LineOptions
 from loadcell.cli.arguments import beginning
 from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import runner as execution

@@ -17,9 +17,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel, Reduction, all_panels
 from loadcell.model.trial_record import TrialRecord
-from loadcell.report.blocks import Chart, DataRow, TrialSamples
-from loadcell.report.charts import chart, style, timeline, treatments
-from loadcell.report.charts.panels import (
+from loadcell.monitors.panels import (
     FAILED,
     GROUPS_PLACE,
     OFFERED,
@@ -27,6 +25,8 @@ from loadcell.report.charts.panels import (
     SERVICE_P99,
     TRANSACTIONS,
 )
+from loadcell.report.blocks import Chart, DataRow, TrialSamples
+from loadcell.report.charts import chart, style, timeline, treatments
 from loadcell.report.charts.style import Channels
 from loadcell.report.charts.timeline import FEWEST_ROWS, Clock, clock_of
 from loadcell.report.context import STATUS, ReportContext

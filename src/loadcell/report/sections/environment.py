@@ -13,16 +13,15 @@ from statistics import median
 from typing import Any
 
 from loadcell.analysis.systems import System
-from loadcell.model.extensions import MACHINE
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
+from loadcell.model.panels import fact_units, machine_targets
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.host import in_words, unavailable
+from loadcell.report.host import in_words, part_rows, unavailable
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
-from loadcell.report.values import name as called
 from loadcell.store.layout import quoted, resume_command
 
 #: More settings than this are folded away.
@@ -80,7 +79,7 @@ def _system(system: System, number: int, texts: Texts) -> list[Block]:
 def _measured(context: ReportContext) -> bool:
     """True if the machine itself is what was measured: there is no target beside it, and nothing to share."""
     targets = [record.target for record in context.stored.trials if record.target is not None]
-    return bool(targets) and all(target.get("server") == MACHINE for target in targets)
+    return bool(targets) and all(target.get("server") in machine_targets() for target in targets)
 
 
 def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:
@@ -99,9 +98,11 @@ def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[B
         if key == "unavailable":
             more += unavailable(host, texts)
         elif isinstance(value, dict) and key != "cpu":
-            more += [(called(part, texts), plain(part, item, texts)) for part, item in value.items()]
+            more += part_rows(key, value, texts)
         elif key in _MANY:
-            more += [(f"{name} {number}", plain("", member, texts)) for number, member in enumerate(value, 1)]
+            more += [
+                (f"{name} {number}", in_words(key, member, texts)) for number, member in enumerate(value, 1)
+            ]
         elif key == "kernel_command_line":
             more.append((name, value))
         else:
@@ -136,9 +137,11 @@ def _disk(disk: Any, texts: Texts) -> str:
     if not isinstance(disk, dict):
         return str(disk)
     first = ("name", "model", "size_bytes")
-    head = " ".join(plain(key, disk[key], texts) for key in first if disk.get(key) not in _NOTHING)
+    head = " ".join(
+        in_words(f"disks.{key}", disk[key], texts) for key in first if disk.get(key) not in _NOTHING
+    )
     others = {key: value for key, value in disk.items() if key not in first and value not in _NOTHING}
-    return f"{head} ({plain('', others, texts)})" if others else head
+    return f"{head} ({in_words('disks', others, texts)})" if others else head
 
 
 def facts(documents: Iterable[JsonObject]) -> dict[str, list[Any]]:
@@ -160,13 +163,17 @@ def _flat(prefix: str, document: JsonObject) -> Iterable[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def summarised(key: str, values: list[Any], texts: Texts) -> str:
-    """One value; the range of numbers that differ between trials; or some of several values."""
+def summarised(path: str, values: list[Any], texts: Texts) -> str:
+    """One value; the range of numbers that differ between trials; or some of several values.
+
+    `path` is that of a fact of the target; empty for a setting.
+    """
+    units = fact_units()
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
-        return _range(values, lambda end: plain(key, end, texts))
-    lines = [plain(key, value, texts) for value in values]
+        return _range(values, lambda end: plain(path, end, units, texts))
+    lines = [plain(path, value, units, texts) for value in values]
     if len(lines) == 1:
         return lines[0]
     if len(lines) > MOST_VALUES:

@@ -12,8 +12,8 @@ from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.analysis.trials import lack
 from loadcell.model import numbers
-from loadcell.model.message import Labels
-from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables, unit_of_column
+from loadcell.model.message import Labels, Unit, with_unit
+from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, without_empty
 from loadcell.report.context import ReportContext
@@ -258,20 +258,12 @@ def samples(
         *(Column(texts(column.heading), figure=True) for column in shown),
     ]
     rows = [
-        [Cell(trial), *(_value_cell(row.get(column), _writer(column), context) for column in shown)]
+        [Cell(trial), *(_value_cell(row.get(column), column.unit, context) for column in shown)]
         for trial, row in values.items()
     ]
     note = texts(f"{aggregates.title}.note")
     return Table(f"table-sampled-{aggregates.source}", texts(aggregates.title), columns, rows, note)
 
 
-def _writer(aggregate: Aggregate) -> numbers.Write:
-    """The format of a value by the unit of its column; counts have none."""
-    unit = unit_of_column(aggregate.column)
-    if unit is None:
-        return lambda value: numbers.whole(round(value))
-    return numbers.size if unit.startswith("B") else numbers.significant
-
-
-def _value_cell(value: float | None, write: numbers.Write, context: ReportContext) -> Cell:
-    return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
+def _value_cell(value: float | None, unit: Unit, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if value is None else Cell(with_unit(unit, value), sort=value)

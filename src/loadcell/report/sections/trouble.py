@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping
 from typing import Any
 
 from loadcell.analysis import validity
-from loadcell.model import numbers
+from loadcell.model import latency, numbers
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, Milliseconds, Share, Unit, with_unit
+from loadcell.model.trial_record import EVIDENCE_UNITS
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections.results import names
@@ -25,10 +26,6 @@ EVIDENCE = Labels("evidence", (
     "share", "side", "stale", "stored", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads",
     "tolerance", "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
 ))  # fmt: skip
-#: Endings of names that say a unit.
-_WITH_UNIT = ("_s", "_ms", "_bytes")
-#: Those of them that are fractions; a limit beside one of them is one, too.
-_SHARES = frozenset({"share", "quota_share", "busiest", "of_its_cores", "tolerance"})
 
 
 def trials(context: ReportContext) -> Section:
@@ -120,9 +117,11 @@ def _noticed(context: ReportContext) -> dict[str, dict[str, JsonObject]]:
 def evidence(detail: JsonObject, context: ReportContext) -> str:
     """A check's detail in one line."""
     texts = context.texts
-    shares = _SHARES | ({"limit"} if _SHARES & detail.keys() else set())
+    # A limit next to a share is one, too.
+    shares = any(EVIDENCE_UNITS.get(key) is Share for key in detail)
+    units = {**EVIDENCE_UNITS, "limit": Share} if shares else EVIDENCE_UNITS
     sentences = [
-        f"{_called(key, texts)}{texts('mark.colon')}{_value(key, value, shares, texts)}"
+        f"{_called(key, texts)}{texts('mark.colon')}{_value(key, value, units, texts)}"
         for key, value in detail.items()
         if value is not None
     ]
@@ -134,17 +133,16 @@ def _called(key: str, texts: Texts) -> str:
     return texts(EVIDENCE(key)) if key in EVIDENCE else key
 
 
-def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:
+def _value(key: str, value: Any, units: Mapping[str, Unit], texts: Texts) -> str:
     if isinstance(value, dict):
-        parts = (
-            f"{_called(part, texts)} {_value(part, item, shares, texts)}" for part, item in value.items()
-        )
+        parts = (f"{_called(part, texts)} {_value(part, item, units, texts)}" for part, item in value.items())
         return texts("mark.list").join(parts)
+    if isinstance(value, list | tuple):
+        return texts("mark.list").join(_value(key, item, units, texts) for item in value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if key in shares:
-            return numbers.share(value)
-        if key == "difference":
-            return numbers.change(value)
-        if isinstance(value, float) and not key.endswith(_WITH_UNIT):
+        unit = Milliseconds if latency.is_time(key) else units.get(key)
+        if unit is not None:
+            return with_unit(unit, value)
+        if isinstance(value, float):
             return numbers.short(value)
-    return plain(key, value, texts)
+    return plain(key, value, units, texts)

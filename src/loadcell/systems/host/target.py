@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.linux import disks
 from loadcell.linux.time_limits import ask
-from loadcell.model.extensions import HOST, MACHINE
+from loadcell.model.extensions import HOST
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
@@ -149,7 +149,7 @@ class Host(Target[HostOptions]):
 
     def describe(self) -> HostFacts:
         data = disks.file_system(self._made())
-        return HostFacts(server=MACHINE, peer=self.options.peer, data=data)
+        return HostFacts(server=HOST.name, peer=self.options.peer, data=data)
 
     def alive(self) -> bool:
         return True

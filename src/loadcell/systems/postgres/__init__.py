@@ -1,9 +1,9 @@
-"""PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or standing already."""
+"""PostgreSQL as a target: run by loadcell from its own or the machine's binaries, or an existing server."""
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import POSTGRES
 from loadcell.model.panels import MIB, DatabaseTables, FactLabels, Line, Panel
-from loadcell.model.tools import OF_DATABASES, ClientPrograms
+from loadcell.model.tools import OF_DATABASES, ClientPrograms, JdbcServer
 
 # Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host.
 tools.declare(
@@ -17,6 +17,7 @@ tools.declare(
         },
         password_variable="PGPASSWORD",  # noqa: S106 - a name
         socket_as_host=True,
+        jdbc=JdbcServer(("postgresql",), ("postgres",), 5432, target="postgres", option="dsn"),
     )
 )  # fmt: skip
 

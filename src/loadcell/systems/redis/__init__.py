@@ -4,6 +4,7 @@ one.
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import RESP
+from loadcell.model.message import Bytes, Count
 from loadcell.model.panels import FactLabels, FactUnit, KeyValueTable
 from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
@@ -22,6 +23,6 @@ panels.declare(
         eviction_settings=("maxmemory-policy", "maxmemory-samples", "maxmemory-eviction-tenacity"),
     ),
     FactLabels(("compatible_with", "mode", "role", "threads", "memory", "persistence", "database.keys")),
-    FactUnit("bytes", tuple(f"memory.{name}" for name in _SIZES)),
-    FactUnit("count", ("database.keys", "persistence.rdb_changes_since_last_save")),
+    FactUnit(Bytes, tuple(f"memory.{name}" for name in _SIZES)),
+    FactUnit(Count, ("database.keys", "persistence.rdb_changes_since_last_save")),
 )

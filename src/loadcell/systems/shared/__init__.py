@@ -1,7 +1,8 @@
-"""Shared parts of targets, and the labels of the facts that several of them report."""
+"""Shared parts of targets, and labels and units of the facts that several of them report."""
 
 from loadcell.model import panels
-from loadcell.model.panels import FactLabels
+from loadcell.model.message import Bytes
+from loadcell.model.panels import FactLabels, FactUnit
 
 panels.declare(
     FactLabels(
@@ -33,5 +34,16 @@ panels.declare(
             "database.ctype",
             "database.size_bytes",
         )
-    )
+    ),
+    FactUnit(
+        Bytes,
+        (
+            "size_bytes",
+            "data.size_bytes",
+            "data.free_bytes",
+            "data.image.size_bytes",
+            "data.image.free_bytes",
+            "database.size_bytes",
+        ),
+    ),
 )

@@ -30,8 +30,8 @@ from loadcell.model.tools import (
     kind_of,
     of_protocol,
 )
-from loadcell.workloads.tool_runner import progress
-from loadcell.workloads.tool_runner.progress import Progress
+from loadcell.workloads.tool_runner import result
+from loadcell.workloads.tool_runner.result import Progress
 
 TOOL_MISSING = MessageCode("tool.missing", program=str)
 TOOL_BACKGROUND = MessageCode("tool.beside", program=str)
@@ -289,7 +289,7 @@ TOOLS: Mapping[str, Tool] = {
     for tool in (
         Tool(
             SYSBENCH, "sysbench", load=_sysbench, connect=_sysbench_database,
-            is_file=lambda word: word.endswith(".lua"), progress=progress.SYSBENCH,
+            is_file=lambda word: word.endswith(".lua"), progress=result.SYSBENCH,
         ),
         Tool(
             FIO, "fio", load=_fio, is_file=lambda _: True, inline=("--name",),
@@ -297,7 +297,7 @@ TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             PGBENCH, "postgresql-15", load=_pgbench, file_options=("-f", "--file"), weighted_files=True,
-            progress=progress.PGBENCH,
+            progress=result.PGBENCH,
         ),
         Tool(AB, "apache2-utils", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
         Tool(WRK, "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::super::check;
-use super::super::head::AuthOptions;
+use super::super::head::HeadOptions;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,11 +21,8 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepOptions {
-    pub name: String,
-    pub method: String,
-    pub path: String,
-    pub headers: BTreeMap<String, String>,
-    pub auth: Option<AuthOptions>,
+    #[serde(flatten)]
+    pub head: HeadOptions,
     pub body: Option<BodyOptions>,
     pub check: CheckOptions,
     pub extract: Vec<ExtractOptions>,
@@ -140,4 +137,22 @@ pub enum CookieScope {
 pub enum AfterFailure {
     Stop,
     Continue,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn unknown_fields_of_a_step_are_refused() {
+        let read = |step| {
+            let section = loadcell_testing::section("http.scenario.steps.*", &step);
+            serde_json::from_value::<StepOptions>(section)
+        };
+        assert_eq!(read(json!({"name": "cart", "path": "/cart"})).unwrap().head.name, "cart");
+        let error = read(json!({"name": "cart", "path": "/cart", "verb": "GET"})).unwrap_err();
+        assert_eq!(error.to_string(), "unknown field `verb`");
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::check::Statuses;
-use super::super::head::{Channel, Head, HeadOptions};
+use super::super::head::{Channel, Head};
 use super::super::options::{self, refused};
 use super::super::parameter::Parameter;
 use super::super::template::{Encoding, Template};
@@ -185,7 +185,7 @@ fn columns(all: &options::Options, options: &Options, steps: &[Step]) -> Vec<(us
 fn used_early(step: &Step, slot: usize, options: &Options, names: &[String]) -> SpecError {
     let variable = &names[slot];
     let extracts = |step: &&StepOptions| step.extract.iter().any(|extract| extract.variable == *variable);
-    let later = options.steps.iter().find(extracts).map(|step| step.name.as_str());
+    let later = options.steps.iter().find(extracts).map(|step| step.head.name.as_str());
     let arguments = json!({"step": step.name, "variable": variable, "later": later});
     refused("engine.spec.variable-early", arguments)
 }
@@ -216,7 +216,7 @@ impl Step {
         let slot = |wanted: &str| names.iter().position(|name| name == wanted);
         let template = |text: &str, encoding: Encoding| {
             Template::encoded(text, encoding, slot)
-                .map_err(|missing| unknown(&options.name, &missing, scenario, names))
+                .map_err(|missing| unknown(&options.head.name, &missing, scenario, names))
         };
         let mut watch = |name: &str| {
             let name = name.to_ascii_lowercase();
@@ -227,13 +227,8 @@ impl Step {
         };
         let body = options.body.as_ref().map(|body| Body::read(body, template)).transpose()?;
         let mut head = Head::read(
-            &HeadOptions {
-                method: &options.method,
-                path: &options.path,
-                headers: &options.headers,
-                auth: options.auth.as_ref(),
-                content_type: body.as_ref().and_then(|body| body.content_type.as_deref()),
-            },
+            &options.head,
+            body.as_ref().and_then(|body| body.content_type.as_deref()),
             channel,
             Encoding::Url,
             template,
@@ -254,7 +249,7 @@ impl Step {
         let reads_body = check.reads_body() || extracts.iter().any(Extract::reads_body);
         let reads_fields = check.reads_fields() || extracts.iter().any(|extract| !extract.reads_body());
         Ok(Self {
-            name: options.name.clone(),
+            name: options.head.name.clone(),
             uses,
             in_fields,
             in_path,
@@ -262,7 +257,7 @@ impl Step {
             reads_body,
             reads_fields,
             judges: reads_body || reads_fields || check.body.is_some(),
-            takes_cookies: !options.headers.keys().any(|name| name.eq_ignore_ascii_case("cookie")),
+            takes_cookies: !options.head.headers.keys().any(|name| name.eq_ignore_ascii_case("cookie")),
             check,
             extracts,
             think_ns: options.think_ns,
