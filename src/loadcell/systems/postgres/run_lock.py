@@ -15,7 +15,8 @@ from loadcell.systems.postgres.connection import (
     Address,
     not_done,
 )
-from loadcell.systems.shared.data_sets import DOING_LOCK_THE_SERVER, Owner, SessionLock, describe, locked
+from loadcell.systems.shared.owner import DOING_LOCK_THE_SERVER, Owner, describe, locked
+from loadcell.systems.shared.run_locks import SessionLock
 from loadcell.systems.shared.server_errors import CONNECTION_NO_DATABASE
 
 if TYPE_CHECKING:
