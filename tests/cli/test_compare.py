@@ -116,6 +116,23 @@ def test_a_gate_on_too_few_runs_is_not_passed(six: list[str], runs: int) -> None
     assert call(*arguments, "--fail-on", "insufficient").exit_code == 1
 
 
+def test_a_baseline_of_several_runs_decides_a_gate(six: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(six[0]).parents[2])
+    listed = call("baseline", "set", "main", *six[:3]).output
+    assert listed.splitlines() == [f"main: results/plan/{Path(run).name}" for run in six[:3]]
+    assert call("baseline", "list").output == listed
+    gate = call("compare", *six[3:], "--baseline", "main", "--fail-on", "slower", "--json")
+    assert gate.exit_code == 0, gate.output
+    document = json.loads(gate.stdout)
+    assert document["sides"] == ["main", "r13, r14, r15"]
+    assert {row["values"] for row in document["rows"]} == {3}
+    assert "insufficient" not in {row["verdict"] for row in document["rows"]}
+    both = json.loads(call("compare", six[5], "--baseline", "main", "--against", six[3], "--json").stdout)
+    assert both["sides"][1] == "r15"
+    assert both["sides"][0].startswith("r10")
+    call("baseline", "remove", "main")
+
+
 def test_the_least_effect_may_be_one_for_each_metric(home: Path) -> None:
     def least(*arguments: str) -> dict[str, float]:
         rows = json.loads(call("compare", "cccc", "--json", *arguments).stdout)["rows"]

@@ -33,6 +33,7 @@ http {{
   uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
   server {{
     listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /missing {{ return 404; }}
+    location /locked {{ return 401; }}
   }}
 }}
 """
@@ -218,6 +219,14 @@ def test_a_status_is_reported_once_and_in_the_readers_language(
     result = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
     assert result.returncode == 3, result.stderr
     assert line in [row.rstrip() for row in result.stdout.splitlines()], result.stdout
+
+
+def test_without_a_login_the_variable_is_named(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    words = ("-c", "1", "-n", "50", "--warmup", "0s", "--no-report", "-q")
+    result = command(tmp_path, "http", f"{nginx[0]}/locked", *words)
+    assert result.returncode == 3
+    shown = " ".join(result.stdout.split())
+    assert "set the environment variable LOADCELL_AUTHORIZATION for loadcell http" in shown
 
 
 def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path]) -> None:

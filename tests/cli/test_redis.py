@@ -245,6 +245,13 @@ def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
     assert "wr0ngone" not in result.stdout + result.stderr
 
 
+def test_without_a_password_the_variable_is_named(tmp_path: Path, server: RedisServer) -> None:
+    result = command(tmp_path, "redis", f"{server.host}:{server.port}", "--no-report", "-q")
+    assert result.returncode == 3
+    shown = " ".join(result.stdout.split())
+    assert "set the environment variable REDISCLI_AUTH for loadcell redis" in shown
+
+
 def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:
     """It says that it is a Redis, too; record and report have what it is."""
     server = valkey_server

@@ -333,6 +333,11 @@ class TestPassword:
         assert result.returncode == 0, result.stderr
         assert "Warning" not in result.stderr
 
+    def test_without_one_the_variable_is_named(self, tmp_path: Path, locked: PostgresServer) -> None:
+        result = command(tmp_path, "sql", self.dsn(locked), "--query", "SELECT 1", "--no-report", "-q")
+        assert result.returncode == 3
+        assert "set the environment variable PGPASSWORD for loadcell sql" in " ".join(result.stdout.split())
+
     def test_a_wrong_one_is_reported_without_being_shown(
         self, tmp_path: Path, locked: PostgresServer
     ) -> None:
@@ -377,6 +382,16 @@ def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     assert "吞吐量" in result.stdout
     assert re.search(r"成功 +200\b", result.stdout)
+
+
+def test_without_a_password_the_variable_of_mariadb_is_named(
+    home: Path, mariadb_server: MariadbServer
+) -> None:
+    server = mariadb_server
+    dsn = f"mysql://{server.user}@{server.host}:{server.port}"
+    result = command(home, "sql", dsn, "--query", "SELECT 1", "--no-report", "-q", "--out", "unnamed")
+    assert result.returncode == 3
+    assert "set the environment variable MYSQL_PWD for loadcell sql" in " ".join(result.stdout.split())
 
 
 def test_a_query_with_parameters_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:

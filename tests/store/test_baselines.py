@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -21,33 +22,50 @@ def results(tmp_path: Path) -> Path:
 
 def test_a_name_is_kept_changed_and_forgotten(results: Path) -> None:
     assert find.baselines(results) == {}
-    find.keep_baseline("main", results / "plan" / "one", results)
-    assert find.find_baseline("main", results) == results / "plan" / "one"
-    find.keep_baseline("main", results / "plan" / "two", results)
-    find.keep_baseline("old", results / "plan" / "one", results)
+    find.keep_baseline("main", [results / "plan" / "one"], results)
+    assert find.find_baseline("main", results) == (results / "plan" / "one",)
+    find.keep_baseline("main", [results / "plan" / "two"], results)
+    find.keep_baseline("old", [results / "plan" / "one"], results)
     assert find.baselines(results) == {
-        "main": results / "plan" / "two",
-        "old": results / "plan" / "one",
+        "main": (results / "plan" / "two",),
+        "old": (results / "plan" / "one",),
     }
     find.remove_baseline("main", results)
     assert list(find.baselines(results)) == ["old"]
 
 
 def test_names_move_with_the_results(results: Path) -> None:
-    find.keep_baseline("main", results / "plan" / "one", results)
+    find.keep_baseline("main", [results / "plan" / "one"], results)
     moved = results.rename(results.parent / "elsewhere")
-    assert find.find_baseline("main", moved) == moved / "plan" / "one"
+    assert find.find_baseline("main", moved) == (moved / "plan" / "one",)
 
 
 def test_a_run_elsewhere_is_kept_by_its_whole_path(results: Path, tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "away" / RUN).write_text("{}")
-    find.keep_baseline("main", tmp_path / "away", results)
-    assert find.find_baseline("main", results) == tmp_path / "away"
+    find.keep_baseline("main", [tmp_path / "away"], results)
+    assert find.find_baseline("main", results) == (tmp_path / "away",)
+
+
+def test_a_name_may_stand_for_several_runs(results: Path) -> None:
+    first, second = (results / "plan" / name for name in ("one", "two"))
+    find.keep_baseline("main", [second, first, second], results)
+    find.keep_baseline("old", [first], results)
+    assert find.baselines(results) == {"main": (second, first), "old": (first,)}
+    stored = json.loads((results / find.BASELINES).read_text())
+    assert stored == {"main": ["plan/two", "plan/one"], "old": "plan/one"}
+    shutil.rmtree(first)
+    with pytest.raises(StoreError, match=r"there is no run in .*one any more"):
+        find.find_baseline("main", results)
+
+
+def test_a_file_of_an_earlier_version_is_read(results: Path) -> None:
+    (results / find.BASELINES).write_text('{"main": "plan/one"}')
+    assert find.find_baseline("main", results) == (results / "plan" / "one",)
 
 
 def test_a_run_that_is_gone(results: Path) -> None:
-    find.keep_baseline("main", results / "plan" / "one", results)
+    find.keep_baseline("main", [results / "plan" / "one"], results)
     shutil.rmtree(results / "plan" / "one")
     with pytest.raises(StoreError, match="baseline 'main' is gone") as error:
         find.find_baseline("main", results)
@@ -58,7 +76,7 @@ def test_a_name_that_is_not_there(results: Path) -> None:
     for act in (find.find_baseline, find.remove_baseline):
         with pytest.raises(StoreError, match="no baseline 'main'"):
             act("main", results)
-    find.keep_baseline("old", results / "plan" / "one", results)
+    find.keep_baseline("old", [results / "plan" / "one"], results)
     with pytest.raises(StoreError) as error:
         find.find_baseline("main", results)
     assert "There are: old." in error.value.advice
@@ -67,10 +85,10 @@ def test_a_name_that_is_not_there(results: Path) -> None:
 @pytest.mark.parametrize("name", ["", "-x", "a b", "../x", "x" * 65, "名"])
 def test_a_name_that_would_be_trouble_on_a_command_line(results: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be a baseline's name"):
-        find.keep_baseline(name, results / "plan" / "one", results)
+        find.keep_baseline(name, [results / "plan" / "one"], results)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"main": 3}', "{"])
+@pytest.mark.parametrize("text", ["", "[]", '{"main": 3}', '{"main": []}', '{"main": ["one", 3]}', "{"])
 def test_a_file_that_is_none(results: Path, text: str) -> None:
     (results / find.BASELINES).write_text(text)
     with pytest.raises(StoreError, match="is no list of baselines"):

@@ -27,7 +27,8 @@ from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
-from loadcell.store.write import RunWriter, TrialWriter, redacted_record
+from loadcell.store.redaction import redacted_event
+from loadcell.store.write import RunWriter, TrialWriter
 
 NAMES = ("001-clients=2-r1", "002-clients=4-r1")
 RUN = RunRecord(
@@ -274,12 +275,12 @@ class TestSecrets:
             assert "hunter" not in text, file
             assert "${env:PW}" in text, file
 
-    @pytest.mark.parametrize("key", ["levels", "settings", "files", "kind", "tables"])
+    @pytest.mark.parametrize("key", ["levels", "event", "files", "kind", "tables"])
     def test_a_mapping_is_redacted_whatever_its_key(self, key: str) -> None:
         secrets = Secrets({"PW": "s3cretpw"})
         secrets.reveal("${env:PW}")
         statement = "SELECT 's3cretpw'"
-        stored = redacted_record({key: {"q": statement, statement: {"name": statement}}}, secrets.redact)
+        stored = redacted_event({key: {"q": statement, statement: {"name": statement}}}, secrets.redact)
         assert "s3cretpw" not in json.dumps(stored)
         assert stored[key]["q"] == "SELECT '${env:PW}'"
 

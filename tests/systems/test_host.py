@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from loadcell.plan.model import Load
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.host.target import Host, HostOptions
-from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.owner import Owner
 
 Make = Callable[..., Host]
 
@@ -66,7 +66,7 @@ def test_what_killed_runs_left_is_swept_and_what_others_made_is_not(tmp_path: Pa
         (disk / name).mkdir(parents=True)
         (disk / name / "loadcell.json").write_text(json.dumps(mark))
     (disk / "loadcell-host-strange").mkdir()
-    elsewhere = asdict(replace(owner, host="another", started=1))
+    elsewhere = asdict(replace(owner, host="another", boot="another", machine="another", started=1))
     (disk / "loadcell-host-elsewhere").mkdir()
     (disk / "loadcell-host-elsewhere" / "loadcell.json").write_text(json.dumps(elsewhere))
     host = make(directory=str(disk))

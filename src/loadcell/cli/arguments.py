@@ -172,8 +172,8 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     """Completes the names of baselines."""
     try:
         return [
-            CompletionItem(name, help=str(path))
-            for name, path in run_finder.baselines().items()
+            CompletionItem(name, help=", ".join(map(str, paths)))
+            for name, paths in run_finder.baselines().items()
             if name.startswith(incomplete)
         ]
     except layout.StoreError:

@@ -84,7 +84,8 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     "--baseline",
     metavar="NAME",
     shell_complete=baselines,
-    help="Hold the runs against this one: `loadcell baseline`.",
+    help="Compare the runs with those of this name (`loadcell baseline`): several are one side, all RUNs the "
+    "other.",
 )
 @click.option(
     "--against",
@@ -168,7 +169,9 @@ def compare(
     loadcell compare A B                   two runs of one plan
     loadcell compare A B C                 several: a ranking, by groups without
                                            significant differences
-    loadcell compare --baseline main last  a run against a named one
+    loadcell compare --baseline main last  a run against a named one; with
+                                           several runs of that name, all
+                                           runs against these
     loadcell compare A B C --against D E F
                                            several runs a side, whose spread
                                            counts: what a gate needs
@@ -228,7 +231,7 @@ def _of_machines(
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
     """Everything that is named, a named baseline first."""
-    return named if baseline is None else (str(run_finder.find_baseline(baseline)), *named)
+    return named if baseline is None else (*map(str, run_finder.find_baseline(baseline)), *named)
 
 
 def _are_machines(named: Sequence[str]) -> bool:
@@ -250,16 +253,16 @@ def _wanted(
     anyway: bool,
 ) -> gathering.Wanted:
 
-    first: list[tuple[Path, str | None]] = (
-        [] if baseline is None else [(run_finder.find_baseline(baseline), baseline)]
-    )
+    base = () if baseline is None else run_finder.find_baseline(baseline)
+    first: list[tuple[Path, str | None]] = [(path, baseline if len(base) == 1 else None) for path in base]
     first += [(run_finder.find_run(name), None) for name in against]
     chosen: list[tuple[Path, str | None]] = [(run_finder.find_run(name), None) for name in named]
     if not named:
         raise language.CallError(messages.CALL_NO_RUN())
     return gathering.Wanted(
-        runs=chosen if against else [*first, *chosen],
-        against=first if against else (),
+        runs=chosen if against or len(base) > 1 else [*first, *chosen],
+        against=first if against or len(base) > 1 else (),
+        against_label=None if against else baseline,
         factor=factor,
         levels=tuple(part.strip() for part in levels.split(",")) if levels else (),
         metrics=metrics,

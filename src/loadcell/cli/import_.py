@@ -23,6 +23,7 @@ from loadcell.store import find as run_finder
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Source
+    from loadcell.model.message import Message
     from loadcell.report.context import ReportContext
 
 TOOLS = ("auto", *reader_names(), "csv")
@@ -140,13 +141,14 @@ def import_(
             except base.ImportProblemError as error:
                 raise inputs.naming(error) from None
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
+        notes: list[Message] = []
         path = write_run.write(
             arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,
             title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-            command=["loadcell", *sys.argv[1:]], date_s=date_s,
+            command=["loadcell", *sys.argv[1:]], date_s=date_s, note=notes.append,
         )  # fmt: skip
         context = page.publish(path, lang)
-    _tell(path, context, sources, as_json=as_json)
+    _tell(path, context, sources, notes, as_json=as_json)
 
 
 def _is_one_directory(name: str) -> bool:
@@ -155,20 +157,22 @@ def _is_one_directory(name: str) -> bool:
     return bool(name.strip()) and plain and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
 
 
-def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_json: bool) -> None:
+def _tell(
+    path: Path, context: ReportContext, sources: Sequence[Source], notes: Sequence[Message], *, as_json: bool
+) -> None:
     if as_json:
         echo_json(json.render({"run": path, "imported": context.stored.run.imported}))
         return
 
     terminal.render(brief.build(context))
-    for source in sources:
+    for source, stored in zip(sources, context.stored.run.imported or (), strict=True):
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:
             interval = f"{reading.samples.assumed_interval_s:g} s"
             remark = base.IMPORT_ASSUMED_INTERVAL(source=source.name, tool=source.tool, interval=interval)
             echo(language.written(remark), err=True)
         if reading.unread:
-            shown = "; ".join(repr(example) for example in reading.examples[:3])
+            shown = "; ".join(repr(example) for example in stored.examples[:3])
             code = base.IMPORT_UNREAD_LINES if reading.unread > 1 else base.IMPORT_UNREAD_LINE
             lines = base.IMPORT_UNREAD(count=reading.unread)
             remark = code.pick(source=source.name, lines=lines, example=shown, examples=shown)
@@ -185,6 +189,8 @@ def _tell(path: Path, context: ReportContext, sources: Sequence[Source], *, as_j
             echo(language.written(base.IMPORT_UNUSED(source=source.name, columns=columns)), err=True)
         for remark in checks.remarks(source.name, reading.measured, reading.samples):
             echo(language.written(remark), err=True)
+    for note in notes:
+        echo(language.written(note), err=True)
     _say_dates(path, context)
     echo(language.written(cli_messages.RUN_PATH(path=path)), err=True)
 

@@ -17,7 +17,7 @@ from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, RunVerdict
 from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
-from loadcell.systems.shared.data_sets import SERVER_LOCKED
+from loadcell.systems.shared.owner import SERVER_LOCK_UNKNOWN, SERVER_LOCKED
 
 RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
 DIED = MessageCode("died", phase=Message, why=Message)
@@ -79,7 +79,7 @@ def should_abort(records: Sequence[TrialRecord]) -> Message | None:
 
     Another run has the server, or the target has never come up, always for the same reason.
     """
-    if records and records[-1].reason_code == SERVER_LOCKED.code:
+    if records and records[-1].reason_code in (SERVER_LOCKED.code, SERVER_LOCK_UNKNOWN.code):
         return _why(records[-1])
     if len(records) < AFTER:
         return None

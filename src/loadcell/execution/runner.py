@@ -44,7 +44,8 @@ from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
 from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
-from loadcell.store.write import RunWriter, is_free, redacted
+from loadcell.store.redaction import redacted
+from loadcell.store.write import RunWriter, is_free
 
 RUN_INTERRUPTED = MessageCode("run.interrupted")
 RUN_NO_TRIAL = MessageCode("run.no-trial", "info", resume=str)

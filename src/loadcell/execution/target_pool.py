@@ -23,6 +23,7 @@ from loadcell.plan.treatment import Treatment
 from loadcell.plan.workload import Run
 from loadcell.systems.base import Execute, Target, TargetContext, TargetError
 from loadcell.systems.shared.packages import Package
+from loadcell.systems.shared.run_locks import RunLocks
 from loadcell.workloads.composite import CompositeWorkload
 
 TARGET_RESTARTED = MessageCode("target.restarted", "info")
@@ -80,6 +81,7 @@ class TargetPool:
         self._log = log
         self._secret = secret
         self._note = note
+        self._locks = RunLocks()
         self._targets: dict[str, Target[Any]] = {}
         self._up: Target[Any] | None = None
         self._came_up: set[int] = set()
@@ -134,7 +136,7 @@ class TargetPool:
         if target is None:
             work = self._work / resolved.target_name
             work.mkdir(mode=0o755, exist_ok=True)
-            context = TargetContext(work, self._log, self._secret, pin, self._note)
+            context = TargetContext(work, self._log, self._secret, pin, self._note, self._locks)
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)
         return target

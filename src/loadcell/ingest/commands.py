@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
@@ -149,6 +149,11 @@ def without_commands(reading: Reading, tool: str) -> Reading:
     return replace(reading, examples=tuple(examples))
 
 
+def secret_names() -> list[str]:
+    """Names of options that hold secrets, as job files and results of tools have them."""
+    return sorted(name for tool in _TOOLS.values() for name in tool.secret if "_" in name)
+
+
 def _shape(program: str) -> re.Pattern[str]:
     return re.compile(rf"{_BEFORE}{_STARTER}(?:\S*/)?(?P<command>{program}\s+(?:\S.*)?)$")
 
@@ -223,12 +228,59 @@ def _is_printed(measured: Measured, name: str, value: str) -> bool:
 
 
 def _options(command: str) -> dict[str, str]:
-    """Values of options by their names without dashes, and what else the command names."""
-    named: dict[str, str] = {}
-    options: dict[str, str] = {}
-    arguments: list[str] = []
+    """Values of options by their names without dashes, and what else the command names; without secrets."""
     program, *words = _words(command)
-    tool = next(tool for tool in _TOOLS.values() if re.fullmatch(tool.program, program))
+    tool = _tool(program)
+    named, arguments = _parsed(tool, words)
+    options = {
+        name: _LOGIN.sub("", value) or "yes"
+        for name, value in dict(named).items()
+        if name and name not in tool.secret | tool.no_levels and not _is_secret(name, value)
+    }
+    if arguments:
+        public = (_LOGIN.sub("", argument) for argument in arguments if not _is_secret("", argument))
+        options[_ARGUMENTS] = " ".join(public)
+    return options
+
+
+#: Characters of a command before and behind its program's name, and lines of one that is continued.
+_MOST_OF_COMMAND = 4000
+_MOST_LINES = 50
+
+
+def secrets_in(text: str, tool: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Begin and end of each command of a tool that has secrets in its options, and these secrets."""
+    declared = _TOOLS.get(tool)
+    if declared is None or re.findall("[a-z]+", declared.program)[-1] not in text:
+        return
+    shape = _shape(declared.program)
+    for match in re.finditer(rf"\b{declared.program}\s", text):
+        begin = text.rfind("\n", max(0, match.start() - _MOST_OF_COMMAND), match.start()) + 1
+        end, lines = match.start(), [""]
+        while len(lines) <= _MOST_LINES and (len(lines) == 1 or lines[-1].endswith("\\")):
+            start = end + 1 if len(lines) > 1 else begin
+            end = text.find("\n", start, start + _MOST_OF_COMMAND)
+            end = min(len(text), start + _MOST_OF_COMMAND) if end < 0 else end
+            lines.append(text[start:end].strip())
+        command = shape.match(" ".join(line.removesuffix("\\") for line in lines).strip())
+        if command is None or not _is_command(command["command"]):
+            continue
+        _, *words = _words(command["command"])
+        options, _ = _parsed(declared, words)
+        secret = [value for name, value in options if value and _is_secret_option(declared, name)]
+        if secret:
+            yield begin, end, secret
+
+
+def _tool(program: str) -> _Tool:
+    return next(tool for tool in _TOOLS.values() if re.fullmatch(tool.program, program))
+
+
+def _parsed(tool: _Tool, words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Options by their names without dashes with their values, and arguments."""
+    words = list(words)
+    named: list[tuple[str, str]] = []
+    arguments: list[str] = []
     while words:
         word = words.pop(0)
         name, equals, value = word.lstrip("-").partition("=")
@@ -238,22 +290,20 @@ def _options(command: str) -> dict[str, str]:
                 name, letters = letters[0], letters[1:]
                 if tool.takes_value(name) or not letters[:1].isalpha():
                     break
-                named[name] = "yes"
+                named.append((name, "yes"))
             value = letters
         elif not (word.startswith("-") or re.match(r"\w+=", word)):
             arguments.append(word)
             continue
-        secret = name in tool.secret or _is_secret(name, "")
+        secret = _is_secret_option(tool, name)
         if not value and not equals and words and (secret or tool.takes_value(name)):
             value = words.pop(0) if secret or not words[0].startswith("-") else ""
-        named[name] = value
-    for name, value in named.items():
-        if name and name not in tool.secret | tool.no_levels and not _is_secret(name, value):
-            options[name] = _LOGIN.sub("", value) or "yes"
-    if arguments:
-        public = (_LOGIN.sub("", argument) for argument in arguments if not _is_secret("", argument))
-        options[_ARGUMENTS] = " ".join(public)
-    return options
+        named.append((name, value))
+    return named, arguments
+
+
+def _is_secret_option(tool: _Tool, name: str) -> bool:
+    return name in tool.secret or _is_secret(name, "")
 
 
 def _is_secret(name: str, value: str) -> bool:

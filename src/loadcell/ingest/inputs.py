@@ -98,12 +98,12 @@ class Inputs(AbstractContextManager["Inputs"]):
         `on_progress` is called with the size of copies so far, and None as total. Raises ImportProblemError.
         """
         self._on_progress = on_progress or self._on_progress
-        packed = any(_unpacker(path) is not None for path in files)
+        packed = any(unpacker(path) is not None for path in files)
         plain = []
         for number, path in enumerate(files):
             if path == STDIN or _is_pipe(path) or _is_of_kernel(path):
                 plain.append(self._stored_copy(path, number))
-            elif (unpack := _unpacker(path)) is not None:
+            elif (unpack := unpacker(path)) is not None:
                 plain.append(self._unpacked(path, unpack))
             elif _is_trial_log(path):
                 plain.append(self._printed_by_tool(path))
@@ -154,7 +154,7 @@ class Inputs(AbstractContextManager["Inputs"]):
                 IMPORT_INPUT_UNREADABLE(path=path, reason=error.strerror or error)
             ) from None
         self._shown[copy] = str(path)
-        unpack = _unpacker(copy)
+        unpack = unpacker(copy)
         if unpack is None:
             return copy
         unpacked = self._unpacked(copy, unpack)
@@ -299,7 +299,8 @@ def _is_trial_log(path: Path) -> bool:
         return False  # its reader says why
 
 
-def _unpacker(path: Path) -> Callable[[Path], Any] | None:
+def unpacker(path: Path) -> Callable[[Path], Any] | None:
+    """Opener of a compressed file; None of any other."""
     try:
         if not path.is_file() or _is_of_kernel(path):
             return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from loadcell import __version__
 from loadcell.analysis.error_codes import meaning
 from loadcell.ingest import checks as printed_totals
-from loadcell.ingest import dating
+from loadcell.ingest import dating, redaction
 from loadcell.ingest.base import (
     IMPORT_UNREAD,
     OTHER_COLUMNS,
@@ -56,6 +57,7 @@ from loadcell.model.trial_record import (
     TrialRecord,
     Window,
 )
+from loadcell.plan.secrets import replaced
 from loadcell.store.layout import (
     INTERVAL_COLUMNS,
     INTERVALS,
@@ -69,12 +71,15 @@ from loadcell.store.write import RunWriter, TrialWriter, is_free, sync_directory
 
 IMPORT_NOTHING_MEASURED = MessageCode("import.nothing-measured", sources=list, lines=Message)
 IMPORT_OUT_EXISTS = MessageCode("import.out-exists", path=str)
+IMPORT_REDACTED = MessageCode("import.redacted", "info", files=list, placeholder=str)
 
 #: Digits behind the point in all files of a trial.
 _DIGITS = 6
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
 MOST_STORED_BYTES = 64 * 2**20
+#: Of a compressed file, the text may be larger than this only if the file is not kept.
+MOST_TEXT_BYTES = 256 * 2**20
 
 
 def write(
@@ -87,9 +92,11 @@ def write(
     command: Sequence[str],
     out: Path | None = None,
     date_s: float | None = None,
+    note: Callable[[Message], None] = lambda _: None,
 ) -> Path:
     """A new run directory under `results`, or `out`; it is dated by `date_s`, by the texts, or by the files.
 
+    `note` takes what the user is to know of it.
     Raises ImportProblemError when nothing was measured, and StoreError.
     """
     if not arranged.executions:
@@ -110,6 +117,10 @@ def write(
     joined = _joined(arranged)
     reaching = max(joined) > 1
     try:
+        redacted, hidden = _keep(path, sources)
+        writer.redact = partial(replaced, values=hidden)
+        if redacted:
+            note(IMPORT_REDACTED(files=redacted, placeholder=redaction.REDACTED))
         writer.write_run(replace(record, ended_utc=None, state="running"))
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
@@ -121,7 +132,6 @@ def write(
                 trial.text(INTERVALS, _interval_table(intervals.columns(), began_s, reaching=reaching))
             monitors = _write_samples(trial, execution)
             trial.finish(_trial(number, execution, date, monitors, joined[number - 1]))
-        _keep(path, sources)
         writer.write_run(record)
     finally:
         writer.close()
@@ -139,18 +149,32 @@ def _joined(arranged: Arranged) -> list[int]:
     return [getattr(planned.measured.intervals, "joined", 1) for planned in arranged.executions]
 
 
-def _keep(path: Path, sources: Sequence[Source]) -> None:
+def _keep(path: Path, sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
+    """Keep copies of the files without their secrets.
+
+    Returns the names of those that had any, and the secrets with what replaces them.
+    """
     home = path / SOURCES
     home.mkdir(exist_ok=True)
     files = [
-        file
+        (source.tool, file)
         for source in sources
         for file in (*(source.stored if source.path.is_dir() else (source.path,)), *source.also)
     ]
-    for number, file in enumerate(files, 1):
-        if file.stat().st_size <= MOST_STORED_BYTES:
-            shutil.copyfile(file, home / f"{number:02d}-{file.name}")
+    redacted: list[str] = []
+    hidden: dict[str, str] = {}
+    for number, (tool, file) in enumerate(files, 1):
+        if file.stat().st_size > MOST_STORED_BYTES:
+            continue
+        copy = redaction.copy_of(file, tool, f"{number:02d}-", MOST_TEXT_BYTES)
+        if copy is not None and copy.content is None:
+            shutil.copyfile(file, home / copy.name)
+        elif copy is not None and copy.content is not None:
+            (home / copy.name).write_bytes(copy.content)
+            redacted.append(f"{SOURCES}/{copy.name}")
+            hidden.update(dict.fromkeys(copy.secrets, redaction.REDACTED))
     sync_directory(home)
+    return redacted, hidden
 
 
 def _executions(source: Source) -> int:

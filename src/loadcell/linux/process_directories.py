@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loadcell.linux import procfs
+from loadcell.linux.process_identity import ProcessIdentity
 from loadcell.model.json import JsonObject
 
 HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
@@ -32,10 +33,11 @@ def make_directory(run_id: str, home: Path = HOME) -> Path:
     """A new directory for this process's run, readable by others (a server run by root has another user)."""
     base = _base(home)
     run_name = os.fsencode(run_id)[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
-    pid, started = os.getpid(), procfs.started(os.getpid())
-    new = Path(tempfile.mkdtemp(prefix=f".new-{pid}-{started}-", dir=base))
+    me = ProcessIdentity.of_this_process()
+    new = Path(tempfile.mkdtemp(prefix=f".new-{me.pid}-{me.started}-", dir=base))
     new.chmod(0o755)
-    owner = {"pid": pid, "pid_start_time": started, "run": run_id}
+    where = {"boot": me.boot, "namespace": me.namespace}
+    owner = {"pid": me.pid, "pid_start_time": me.started, **where, "run": run_id}
     (new / _OWNER).write_text(json.dumps(owner))
     for attempt in range(1, 100):
         path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
@@ -104,10 +106,10 @@ def is_abandoned(path: Path) -> bool:
     """True if a directory has an owner, who is dead. What bears no mark of this module is somebody else's."""
     if _OLD.fullmatch(path.name):
         return True
-    if making := _NEW.fullmatch(path.name):
-        return procfs.started(int(making[1])) != int(making[2])
-    try:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         owner: JsonObject = json.loads((path / _OWNER).read_text())
-        return "run" in owner and procfs.started(int(owner["pid"])) != owner["pid_start_time"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        where = str(owner.get("boot", "")), str(owner.get("namespace", ""))
+        process = ProcessIdentity(int(owner["pid"]), owner["pid_start_time"], *where)
+        return "run" in owner and process.has_ended(local=True) is True
+    making = _NEW.fullmatch(path.name)
+    return making is not None and procfs.started(int(making[1])) != int(making[2])

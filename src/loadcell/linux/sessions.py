@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loadcell.linux import procfs
+from loadcell.linux.process_identity import boot_id
 
 _FILE = "session.json"
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 #: How long killed processes may take to end.
 _LIMIT_S = 5.0
 _POLL_S = 0.02
@@ -78,7 +78,7 @@ def end_session(session: Session) -> None:
 
 def record_session(directory: Path, session: Session) -> None:
     """Write down in a run's work directory which session a program of the run has."""
-    facts = {**asdict(session), "boot": procfs.text(_BOOT_ID)}
+    facts = {**asdict(session), "boot": boot_id()}
     with contextlib.suppress(OSError):  # it serves only a run that is killed
         (directory / _FILE).write_text(json.dumps(facts))
 
@@ -91,5 +91,5 @@ def end_recorded(directory: Path) -> None:
         boot = facts["boot"]
     except (OSError, ValueError, KeyError, TypeError):
         return
-    if boot == procfs.text(_BOOT_ID):
+    if str(boot).strip() == boot_id():
         end_session(session)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -36,6 +36,19 @@ class _Omitted:
 
 
 OMITTED = _Omitted()
+
+
+class _Words:
+    """Marker of a field that holds words, names and instants of loadcell, and never a secret."""
+
+
+class _OfPlan:
+    """Marker of a field with settings and labels as the plan has them, in which secrets are references."""
+
+
+WORDS, OF_PLAN = _Words(), _OfPlan()
+#: A word, a name or an instant of loadcell.
+Word: TypeAlias = Annotated[str, WORDS]
 
 
 @dataclasses.dataclass(frozen=True)

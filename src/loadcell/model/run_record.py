@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
-from loadcell.model.json import OMITTED, JsonObject, JsonValue
+from loadcell.model.json import OF_PLAN, OMITTED, JsonObject, JsonValue, Word
 from loadcell.model.message import Message, MessageCode
 
 VALUE_NOT_SET = MessageCode("value.not-set")
@@ -32,17 +32,17 @@ class FactorRecord:
     """A factor; `key` is the dotted path of a setting, or the name of a factor that sets several."""
 
     key: str
-    levels: tuple[LevelRecord, ...] = ()
+    levels: Annotated[tuple[LevelRecord, ...], OF_PLAN] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TreatmentRecord:
     """A treatment: labels and values of its levels, and all settings of the plan with defaults filled in."""
 
-    id: str
-    levels: Mapping[str, str] = field(default_factory=dict)
-    values: JsonObject = field(default_factory=dict)
-    settings: JsonObject = field(default_factory=dict)
+    id: Word
+    levels: Annotated[Mapping[str, str], OF_PLAN] = field(default_factory=dict)
+    values: Annotated[JsonObject, OF_PLAN] = field(default_factory=dict)
+    settings: Annotated[JsonObject, OF_PLAN] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,15 @@ class PlannedTrial:
     """A trial of the run, in order. Of a search also the group, stage and reason by which it was chosen."""
 
     number: int
-    name: str
-    treatment: str
+    name: Word
+    treatment: Word
     repeat: int
     block: int | None = None
-    arm: Annotated[str | None, OMITTED] = None
-    role: Annotated[str | None, OMITTED] = None
+    arm: Annotated[Word | None, OMITTED] = None
+    role: Annotated[Word | None, OMITTED] = None
     group: Annotated[int | None, OMITTED] = None
-    stage: Annotated[str | None, OMITTED] = None
-    why: Annotated[str | None, OMITTED] = None
+    stage: Annotated[Word | None, OMITTED] = None
+    why: Annotated[Word | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SearchRecord:
     objective: str
     metric: str
     subject_to: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ()
+    levels: Annotated[tuple[str, ...], OF_PLAN] = ()
     values: tuple[float, ...] = ()
     trials: int | None = None
     tolerance: float | None = None
@@ -84,9 +84,9 @@ class Execution:
     """
 
     pid: int | None = None
-    started_utc: str | None = None
-    ended_utc: str | None = None
-    how: str | None = None
+    started_utc: Word | None = None
+    ended_utc: Word | None = None
+    how: Word | None = None
     trials: int | None = None
     reused: Annotated[int | None, OMITTED] = None
     loadcell_version: Annotated[str | None, OMITTED] = None
@@ -99,11 +99,11 @@ class RunVerdict:
     """
 
     expression: str
-    verdict: str
+    verdict: Word
     met: int = 0
     missed: int = 0
     unknown: int = 0
-    missed_in: tuple[str, ...] = ()
+    missed_in: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class ImportedFile:
     """
 
     file: str
-    tool: str
+    tool: Word
     also: tuple[str, ...] = ()
     measured: int = 0
     samples: int = 0
@@ -126,8 +126,8 @@ class ImportedFile:
     examples: tuple[str, ...] = ()
     missing: Annotated[int | None, OMITTED] = None
     unused: Annotated[tuple[str, ...] | None, OMITTED] = None
-    dated: Annotated[str | None, OMITTED] = None
-    measured_utc: Annotated[str | None, OMITTED] = None
+    dated: Annotated[Word | None, OMITTED] = None
+    measured_utc: Annotated[Word | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,13 @@ class RunRecord:
     """
 
     schema: int = 1
-    plan_name: str = ""
+    plan_name: Word = ""
     plan_directory: str | None = None
     title: str | None = None
     question: str | None = None
     seed: int | None = None
-    order: str | None = None
-    design: str | None = None
+    order: Word | None = None
+    design: Word | None = None
     repeats: int | None = None
     aa: bool = False
     factors: tuple[FactorRecord, ...] = ()
@@ -156,19 +156,19 @@ class RunRecord:
     expect: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    loadcell_version: str | None = None
-    engine_version: str | None = None
-    python: str | None = None
-    started_utc: str | None = None
-    ended_utc: str | None = None
-    state: str = "unknown"
+    loadcell_version: Word | None = None
+    engine_version: Word | None = None
+    python: Word | None = None
+    started_utc: Word | None = None
+    ended_utc: Word | None = None
+    state: Word = "unknown"
     reason: str | None = None
-    reason_code: str | None = None
+    reason_code: Word | None = None
     reason_args: JsonObject | None = field(default_factory=dict)
     verdicts: Annotated[tuple[RunVerdict, ...] | None, OMITTED] = None
     executions: tuple[Execution, ...] = ()
     command: tuple[str, ...] = ()
-    resumed_by: str = RUN_COMMAND
+    resumed_by: Word = RUN_COMMAND
     anonymous: Annotated[bool | None, OMITTED] = None
     imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None
 

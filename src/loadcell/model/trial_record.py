@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from loadcell.model.json import OMITTED, JsonObject
+from loadcell.model.json import OF_PLAN, OMITTED, WORDS, JsonObject, Word
 from loadcell.model.latency import Latency
 from loadcell.model.message import Bytes, Change, Milliseconds, Seconds, Share, Unit
 from loadcell.model.metrics import MetricFacts
@@ -39,11 +39,11 @@ class Status(StrEnum):
 class PhaseRecord:
     """One phase of a trial's life; `status` is None while it lasts."""
 
-    name: str = ""
+    name: Word = ""
     started_mono_ns: int | None = None
-    started_utc: str | None = None
+    started_utc: Word | None = None
     duration_s: float | None = None
-    status: Annotated[str | None, OMITTED] = None
+    status: Annotated[Word | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Window:
 
     duration_s: float
     started_mono_ns: int | None = None
-    started_utc: str | None = None
+    started_utc: Word | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class OperationStats:
     `service` from the actual one, both of successes; `failed_response` is of failures.
     """
 
-    kind: str = ""
+    kind: Word = ""
     attempted: int | None = 0
     carried_in: int | None = 0
     succeeded: int | None = 0
@@ -127,13 +127,13 @@ class ErrorRecord:
     `advice` is a remedy in English and `advice_code` its message code.
     """
 
-    code: str
+    code: Word
     count: int
-    operation: str = TRANSACTION
+    operation: Word = TRANSACTION
     message: str | None = None
     meaning: str | None = None
     advice: Annotated[str | None, OMITTED] = None
-    advice_code: Annotated[str | None, OMITTED] = None
+    advice_code: Annotated[Word | None, OMITTED] = None
     group: Annotated[str | None, OMITTED] = None
     examples: Annotated[tuple[str, ...], OMITTED] = ()
 
@@ -155,7 +155,7 @@ class Schedule:
     answered.
     """
 
-    arrivals: str = ""
+    arrivals: Word = ""
     offered: int | None = None
     offered_per_s: float | None = None
     achieved_per_s: float | None = None
@@ -250,8 +250,8 @@ class Check:
     `verdict` is ok, noticed (shown beside the trial), broken (makes it invalid) or unknown.
     """
 
-    name: str
-    verdict: str
+    name: Word
+    verdict: Word
     detail: JsonObject = field(default_factory=dict)
 
 
@@ -263,7 +263,7 @@ class ExpectationResult:
     """
 
     expression: str
-    verdict: str
+    verdict: Word
     value: float | None = None
     count: Annotated[int | None, OMITTED] = None
     needed: Annotated[int | None, OMITTED] = None
@@ -273,10 +273,10 @@ class ExpectationResult:
 class ToolRecord:
     """The external tool that made the load, or whose output was imported."""
 
-    name: str
+    name: Word
     version: Annotated[str | None, OMITTED] = None
     command: Annotated[tuple[str, ...] | None, OMITTED] = None
-    settings: Annotated[JsonObject | None, OMITTED] = None
+    settings: Annotated[JsonObject | None, OMITTED, OF_PLAN] = None
     parts: Annotated[tuple[str, ...] | None, OMITTED] = None
     unread: Annotated[int | None, OMITTED] = None
     unread_examples: Annotated[tuple[str, ...] | None, OMITTED] = None
@@ -286,7 +286,7 @@ class ToolRecord:
 class ImportedFrom:
     """Source of an imported trial; `joined` printed intervals make one of its intervals."""
 
-    tool: str
+    tool: Word
     file: str
     title: str | None = None
     joined: Annotated[int | None, OMITTED] = None
@@ -304,7 +304,7 @@ class LostMemory:
 class LossRecord:
     """A call stack that lost memory; `stack` from the innermost function."""
 
-    kind: str
+    kind: Word
     bytes: int = 0
     blocks: int = 0
     stack: tuple[str, ...] = ()
@@ -324,9 +324,9 @@ class MemoryRecord:
 class ProfileRecord:
     """A CPU profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz."""
 
-    kind: str
+    kind: Word
     tool: str
-    event: str
+    event: Word
     samples: int = 0
     processes: int | None = None
     frequency: int | None = None
@@ -346,12 +346,12 @@ class MonitorRecord:
     """
 
     samples: int = 0
-    file: Annotated[str | None, OMITTED] = None
+    file: Annotated[Word | None, OMITTED] = None
     cpu_s: Annotated[float | None, OMITTED] = None
     late_max_ms: Annotated[float | None, OMITTED] = None
     missed: Annotated[int | None, OMITTED] = None
-    tables: Annotated[Mapping[str, str] | None, OMITTED] = None
-    text_columns: Annotated[Mapping[str, tuple[str, ...]] | None, OMITTED] = None
+    tables: Annotated[Mapping[str, str] | None, OMITTED, WORDS] = None
+    text_columns: Annotated[Mapping[str, tuple[str, ...]] | None, OMITTED, WORDS] = None
     trouble: Annotated[str | None, OMITTED] = None
     imported: Annotated[str | None, OMITTED] = None
     assumed_interval_s: Annotated[float | None, OMITTED] = None
@@ -403,26 +403,26 @@ class TrialRecord:
     """
 
     number: int
-    name: str
-    treatment: str
+    name: Word
+    treatment: Word
     repeat: int
     status: Status
     schema: int = 1
-    levels: Mapping[str, str] = field(default_factory=dict)
-    values: JsonObject = field(default_factory=dict)
+    levels: Annotated[Mapping[str, str], OF_PLAN] = field(default_factory=dict)
+    values: Annotated[JsonObject, OF_PLAN] = field(default_factory=dict)
     block: int | None = None
-    arm: Annotated[str | None, OMITTED] = None
-    role: Annotated[str | None, OMITTED] = None
+    arm: Annotated[Word | None, OMITTED] = None
+    role: Annotated[Word | None, OMITTED] = None
     reason: str | None = None
-    reason_code: str | None = None
+    reason_code: Word | None = None
     reason_args: JsonObject | None = field(default_factory=dict)
     advice: str | None = None
-    died_during: Annotated[str | None, OMITTED] = None
-    started_utc: str | None = None
-    ended_utc: str | None = None
+    died_during: Annotated[Word | None, OMITTED] = None
+    started_utc: Word | None = None
+    ended_utc: Word | None = None
     phases: tuple[PhaseRecord, ...] = ()
-    settings: JsonObject = field(default_factory=dict)
-    unit: str | None = None
+    settings: Annotated[JsonObject, OF_PLAN] = field(default_factory=dict)
+    unit: Word | None = None
     notes: tuple[str, ...] = ()
     measure: Window | None = None
     totals: Totals | None = None

@@ -102,12 +102,21 @@ class Secrets:
         A secret that is a word or a number, or is short, is replaced where it stands by itself, not where it
         is part of a longer word, number or instant, or of a line of separators.
         """
-        for secret in sorted(self._values, key=len, reverse=True):
-            reference = self._values[secret]
-            for form in _forms(secret):
-                if form in text:
-                    text = _occurrences(form).sub(partial(_replaced, reference), text)
-        return text
+        return replaced(text, self._values)
+
+
+def replaced(text: str, values: Mapping[str, str]) -> str:
+    """A text with every secret in `values` replaced by what it stands for there, the longest first."""
+    for secret in sorted(values, key=len, reverse=True):
+        for form in _forms(secret):
+            if form in text:
+                text = _occurrences(form).sub(partial(_replaced, values[secret]), text)
+    return text
+
+
+def is_number(secret: str) -> bool:
+    """True if a secret looks like a number or an instant."""
+    return _NUMBER.fullmatch(secret) is not None
 
 
 def is_short(secret: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -124,8 +124,8 @@ BASELINES = "baselines.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
-    """Every baseline with its run's directory. Raises StoreError when the file is not what it should be."""
+def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, tuple[Path, ...]]:
+    """Every baseline with its runs' directories. Raises StoreError when the file is not what it should be."""
     file = results / BASELINES
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -135,26 +135,33 @@ def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
         raise StoreError(BASELINES_UNREADABLE(path=file, said=error.strerror)) from None
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
+    if not isinstance(document, dict):
         raise StoreError(BASELINES_NOT_A_LIST(path=file))
-    return {name: results / path for name, path in document.items()}
+    runs = {name: (value,) if isinstance(value, str) else value for name, value in document.items()}
+    if not all(isinstance(value, tuple | list) and value for value in runs.values()):
+        raise StoreError(BASELINES_NOT_A_LIST(path=file))
+    if not all(isinstance(path, str) for value in runs.values() for path in value):
+        raise StoreError(BASELINES_NOT_A_LIST(path=file))
+    return {name: tuple(results / path for path in value) for name, value in runs.items()}
 
 
-def find_baseline(name: str, results: Path = DEFAULT_RESULTS) -> Path:
-    """The run of a baseline. Raises StoreError when there is no such name, or its run is gone."""
+def find_baseline(name: str, results: Path = DEFAULT_RESULTS) -> tuple[Path, ...]:
+    """The runs of a baseline. Raises StoreError when there is no such name, or one of its runs is gone."""
     runs = baselines(results)
     if name not in runs:
         raise StoreError(BASELINE_MISSING(quoted=repr(name), registered=_registered(runs), name=name))
-    if not is_run(runs[name]):
-        raise StoreError(BASELINE_GONE(quoted=repr(name), path=runs[name], name=name))
+    gone = next((path for path in runs[name] if not is_run(path)), None)
+    if gone is not None:
+        raise StoreError(BASELINE_GONE(quoted=repr(name), path=gone, name=name))
     return runs[name]
 
 
-def keep_baseline(name: str, run: Path, results: Path = DEFAULT_RESULTS) -> None:
-    """Give a run a name, or the name another run. Raises StoreError."""
+def keep_baseline(name: str, runs: Sequence[Path], results: Path = DEFAULT_RESULTS) -> None:
+    """Give runs a name, in place of the runs that had it. Raises StoreError."""
     if not _NAME.fullmatch(name):
         raise StoreError(BASELINE_BAD_NAME(name=repr(name)))
-    _write({**baselines(results), name: run}, results)
+    distinct = dict.fromkeys(run.resolve() for run in runs)
+    _write({**baselines(results), name: tuple(distinct)}, results)
 
 
 def remove_baseline(name: str, results: Path = DEFAULT_RESULTS) -> None:
@@ -166,17 +173,21 @@ def remove_baseline(name: str, results: Path = DEFAULT_RESULTS) -> None:
     _write(runs, results)
 
 
-def _registered(runs: Mapping[str, Path]) -> Message:
+def _registered(runs: Mapping[str, object]) -> Message:
     return BASELINES_LIST(names=list(runs)) if runs else BASELINES_NONE()
 
 
-def _write(runs: Mapping[str, Path], results: Path) -> None:
-    """By rename; runs under the results directory by their path in it, so that it can be moved as a whole."""
+def _write(baselines: Mapping[str, Sequence[Path]], results: Path) -> None:
+    """By rename; runs under the results directory by their path in it, so that it can be moved as a whole.
+
+    The value is a path, or a list of several.
+    """
     home = results.resolve()
-    document = {}
-    for name, run in sorted(runs.items()):
-        path = run.resolve()
-        document[name] = str(path.relative_to(home) if path.is_relative_to(home) else path)
+    document: dict[str, str | list[str]] = {}
+    for name, runs in sorted(baselines.items()):
+        resolved = [run.resolve() for run in runs]
+        paths = [str(path.relative_to(home) if path.is_relative_to(home) else path) for path in resolved]
+        document[name] = paths[0] if len(paths) == 1 else paths
     try:
         results.mkdir(parents=True, exist_ok=True)
         write_text(results / BASELINES, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

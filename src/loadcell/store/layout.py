@@ -49,6 +49,10 @@ INTERVAL_COLUMNS: Final = (
     "service_mean_ms", "service_p50_ms", "service_p99_ms", "service_max_ms",
 )  # fmt: skip
 
+#: Columns of these, and of every monitor's samples, that hold words and instants of loadcell.
+INTERVAL_WORDS: Final = frozenset({"utc", "phase", "operation", "kind"})
+SAMPLE_WORDS: Final = frozenset({"utc"})
+
 #: Beside them where printed intervals were joined: the lowest and the highest of their throughputs.
 REACH_COLUMNS: Final = ("throughput_per_s_lowest", "throughput_per_s_highest")
 
@@ -111,10 +115,9 @@ EVENT_COLUMNS: Final[Mapping[str, ColumnType]] = {
 }  # fmt: skip
 
 _INTEGERS = frozenset({"mono_ns", "pid", "started", "succeeded", "failed", "retried", "in_flight"})
-_SAMPLER_TEXT = frozenset({"utc"})
 #: Text columns of intervals, and of samples of runs that recorded no `text_columns`.
-UNDECLARED_TEXT = frozenset({
-    "utc", "phase", "operation", "kind", "name", "role", "device", "interface", "wait_event_type",
+UNDECLARED_TEXT = INTERVAL_WORDS | frozenset({
+    "name", "role", "device", "interface", "wait_event_type",
     "wait_event",
     "backend_type", "object", "context", "query_id", "query",
 })  # fmt: skip
@@ -126,7 +129,7 @@ def text_columns(trial: TrialRecord, file: str) -> frozenset[str]:
     for monitor in trial.monitors.values():
         declared = monitor.text_columns or {}
         if file in declared:
-            return _SAMPLER_TEXT | frozenset(declared[file])
+            return SAMPLE_WORDS | frozenset(declared[file])
     return UNDECLARED_TEXT
 
 

@@ -12,99 +12,22 @@ import fcntl
 import io
 import json
 import os
-import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from loadcell.model.json import JsonObject, document
+from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
 from loadcell.model.panels import Cell
 from loadcell.model.run_record import RUN_COMMAND, RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.layout import StoreError, cannot_write
+from loadcell.store.redaction import Redact, redacted, redacted_event, redacted_plan, redacted_record
 
 RUN_BEING_WRITTEN = MessageCode("run.being-written", path=str)
-
-#: Takes the secrets out of one value.
-Redact = Callable[[str], str]
-
-#: Keys and columns that hold words, names and instants of loadcell.
-_WORDS = frozenset({
-    "arm", "arrivals", "block", "code", "design", "event", "file", "files", "id", "kind", "name", "operation",
-    "order", "phase", "plan_name", "reason_code", "advice_code", "resumed_by", "role", "stage", "state",
-    "status", "tables", "text_columns", "treatment", "unit", "utc", "verdict",
-})  # fmt: skip
-#: Keys with values from outside, whatever they are called.
-_FOREIGN = frozenset({"args", "command", "detail", "reason_args", "target", "data_set", "settings", "values"})
-#: Columns of samples of which a monitor decides what they hold.
-_SAMPLED = frozenset({"file", "id", "name", "role", "code"})
-#: Keys with settings and labels as the plan has them: secrets are references there.
-_PLAN = frozenset({"levels", "settings", "values"})
-_WORD = re.compile(r"[^\W\d][\w.%-]*")
-_QUANTITY = re.compile(r"[+-]?\d[\d.]*[a-zA-Z/%]{0,8}")
-#: A value in a plan's YAML: what stands between the signs of its structure.
-_PLAN_VALUE = re.compile(r"[^\s,\[\]{}][^,\[\]{}\n]*")
-_PLAN_KEY = re.compile(r"(?:- +)*[\"']?[\w.%-]+[\"']?\s*:(?:\s+|$)")
-
-
-def is_vocabulary(column: str) -> bool:
-    """True if cells of this column are written by loadcell and hold no text from outside."""
-    return column in _WORDS - _SAMPLED or column.endswith("_utc")
-
-
-def redacted(value: Any, redact: Redact) -> Any:
-    """The same plain JSON value with every text in it passed through `redact`; of keys, those that are no
-    names.
-    """
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {_key(str(key), redact): redacted(item, redact) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [redacted(item, redact) for item in value]
-    return value
-
-
-def redacted_record(value: Any, redact: Redact) -> Any:
-    """The document of a record with its texts passed through `redact`, except loadcell's own words."""
-    if isinstance(value, Mapping):
-        return {_key(str(key), redact): _value(str(key), item, redact) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [redacted_record(item, redact) for item in value]
-    return redact(value) if isinstance(value, str) else value
-
-
-def redacted_plan(text: str, redact: Redact) -> str:
-    """A plan with its values passed through `redact`; keys and single words stay."""
-
-    def value(match: re.Match[str]) -> str:
-        key = _PLAN_KEY.match(match[0])
-        written = match[0][key.end() if key else 0 :]
-        return (key[0] if key else "") + _of_plan(written, redact)
-
-    return _PLAN_VALUE.sub(value, text)
-
-
-def _value(key: str, item: Any, redact: Redact) -> Any:
-    is_word = key in _WORDS or key.endswith("_utc")
-    if is_word and isinstance(item, str):
-        return item
-    if key in _PLAN or (is_word and isinstance(item, Mapping)):
-        return redacted(item, lambda text: _of_plan(text, redact))
-    return redacted(item, redact) if key in _FOREIGN else redacted_record(item, redact)
-
-
-def _of_plan(text: str, redact: Redact) -> str:
-    return text if _WORD.fullmatch(text) or _QUANTITY.fullmatch(text) else redact(text)
-
-
-def _key(key: str, redact: Redact) -> str:
-    return key if _WORD.fullmatch(key) else redact(key)
-
 
 #: A file by which a writer finds out that it may write.
 _PROBE = ".writable"
@@ -202,7 +125,7 @@ class RunWriter:
 
     def write_run(self, run: RunRecord) -> None:
         """Replace run.json."""
-        self._replace(layout.RUN, json_text(redacted_record(document(run), self.redact)))
+        self._replace(layout.RUN, json_text(redacted_record(run, self.redact)))
 
     def write_environment(self, document: JsonObject) -> None:
         """Replace environment.json."""
@@ -287,17 +210,18 @@ class TrialWriter:
 
     def rows(self, file: str, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> None:
         """Append rows to a CSV file with these columns; a missing value or None is an empty field."""
+        words = layout.INTERVAL_WORDS if file == layout.INTERVALS else layout.SAMPLE_WORDS
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         if file not in self._files:
             table.writerow(columns)
         for row in rows:
-            table.writerow([self._field(column, row.get(column)) for column in columns])
+            table.writerow([self._field(row.get(column), words=column in words) for column in columns])
         self._append(file, text.getvalue())
 
     def event(self, event: JsonObject) -> None:
         """Append one event."""
-        line = json.dumps(redacted_record(event, self._run.redact), ensure_ascii=False, allow_nan=False)
+        line = json.dumps(redacted_event(event, self._run.redact), ensure_ascii=False, allow_nan=False)
         self._append(layout.EVENTS, line + "\n")
 
     def output(self, line: str) -> None:
@@ -340,7 +264,7 @@ class TrialWriter:
                 file.close()
                 sizes[name] = (self.path / name).stat().st_size
             self._files.clear()
-            record_document = {**redacted_record(document(record), self._run.redact), "files": sizes}
+            record_document = {**redacted_record(record, self._run.redact), "files": sizes}
             write_text(self.path / layout.TRIAL, json_text(record_document))
             self._run._publish(self.path, self.name)
         except OSError as error:
@@ -356,12 +280,12 @@ class TrialWriter:
                 continue
         self._files.clear()
 
-    def _field(self, column: str, value: Any) -> Any:
-        """At most six digits after the point, so that files stay readable; no secrets."""
+    def _field(self, value: Any, *, words: bool) -> Any:
+        """At most six digits after the point, so that files stay readable; no secrets in foreign text."""
         if isinstance(value, float):
             return f"{value:.6f}".rstrip("0").rstrip(".")
         if isinstance(value, str):
-            return value if is_vocabulary(column) else self._run.redact(value)
+            return value if words else self._run.redact(value)
         return "" if value is None else value
 
     def _append(self, name: str, text: str) -> None:

@@ -20,6 +20,7 @@ from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.systems.shared.run_locks import RunLocks
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -171,6 +172,7 @@ class TargetContext:
     `log` takes one line at a time for the trial's output.log; secrets are removed by the receiver.
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
     `pin` is where the processes run that the target starts. `note` tells the user something at once.
+    `locks` are those of the run on external servers.
     """
 
     work: Path
@@ -178,6 +180,7 @@ class TargetContext:
     secret: Callable[[str], str]
     pin: Pin = ANYWHERE
     note: Callable[[Message], None] = _ignore
+    locks: RunLocks = field(default_factory=RunLocks)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ from loadcell.systems.base import (
     TargetError,
 )
 from loadcell.systems.shared.account import Account
-from loadcell.systems.shared.data_sets import DataSets, Mark, Owner, Prepared, State
+from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, State
 from loadcell.systems.shared.disk_image import DataLocation, Image, check_retained
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
+from loadcell.systems.shared.owner import Owner
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load

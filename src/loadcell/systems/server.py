@@ -32,10 +32,11 @@ from loadcell.systems.base import (
 )
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, VersionedOptions
 from loadcell.systems.shared.account import SocketDirectory, environment, free_port
-from loadcell.systems.shared.data_sets import DataSets, Prepared, RunLock
+from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
 from loadcell.systems.shared.packages import Package, Repository
+from loadcell.systems.shared.run_locks import RunLock
 from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
 
 if TYPE_CHECKING:
@@ -375,7 +376,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             self.down()
         finally:
             if self._lock is not None:
-                self._lock.release()
+                self.context.locks.drop(self._lock)
+                self._lock = None
 
     def _sweep(self) -> None:
         for message in self._data_sets().sweep():
@@ -386,7 +388,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
         data_sets = self._data_sets()
         if self._lock is None:
-            self._lock = data_sets.lock()
+            lock = data_sets.lock()
+            self._lock = None if lock is None else self.context.locks.add(lock)
         if self._lock is not None:
             self._lock.hold()
         self._touched = True

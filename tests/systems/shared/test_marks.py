@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loadcell.systems.base import DataSpec
-from loadcell.systems.shared.data_sets import Mark, Owner, parse
+from loadcell.systems.shared.data_sets import Mark, parse
+from loadcell.systems.shared.owner import Owner
 
 
 def fingerprint(sections: dict[str, Any]) -> str:
@@ -48,8 +50,16 @@ def test_only_an_owner_that_surely_ended_is_dead() -> None:
     assert not me.surely_dead()
     with subprocess.Popen(["true"]) as child:
         child.wait()
-    assert Owner(me.host, child.pid, 1, "/x").surely_dead()
-    assert Owner(me.host, os.getpid(), me.started - 1, "/x").surely_dead(), (
-        "the number was given to another process"
-    )
-    assert not Owner("another-host", child.pid, 1, "/x").surely_dead()
+    dead = replace(me, pid=child.pid, started=1)
+    assert dead.surely_dead()
+    assert replace(me, started=me.started - 1).surely_dead(), "the number was given to another process"
+    assert not replace(dead, namespace="pid:[1]").surely_dead(), "another container of this host name"
+    assert not replace(dead, boot="other", machine="other").surely_dead(), "another machine of this host name"
+
+
+def test_marks_of_earlier_versions_are_read() -> None:
+    owner = {"host": "h", "pid": 1, "started": 2, "run": "/x"}
+    text = json.dumps({"state": "ready", "fingerprint": "abc", "owner": owner, "tables": ["t"]})
+    mark = parse(f"loadcell {text}")
+    assert mark == Mark("ready", "abc", Owner("h", 1, 2, "/x"), tables=("t",))
+    assert not mark.owner.surely_dead(), "nothing tells whether that was in this container"

@@ -28,7 +28,12 @@ from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.keys import LOCK, KeyLock
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
-from loadcell.systems.shared.data_sets import DOING_LOCK_THE_SERVER, SERVER_LOCKED, Owner
+from loadcell.systems.shared.owner import (
+    DOING_LOCK_THE_SERVER,
+    SERVER_LOCK_UNKNOWN,
+    SERVER_LOCKED,
+    Owner,
+)
 from loadcell.systems.shared.server_errors import CONNECTION_NONE_LEFT
 from mariadb import MariadbServer
 from records import trial
@@ -241,12 +246,19 @@ def test_a_run_that_died_on_this_machine_holds_no_key(
 ) -> None:
     make, data, load = targets(work, postgres_server, mariadb_server, redis_server)["redis"]
     dead = replace(Owner.of(work), started=1, run="dead")
-    elsewhere = replace(dead, host="elsewhere")
     target = make("first")
     target.up()
-    redis_server.ask("SET", LOCK, json.dumps(asdict(elsewhere)))
-    with pytest.raises(TargetError, match=re.escape("on elsewhere)")):
-        target.prepare(data, load, will_change=False)
+    elsewhere = replace(dead, host="elsewhere", boot="other", machine="other")
+    container = replace(dead, namespace="pid:[1]")
+    earlier = {name: getattr(dead, name) for name in ("host", "pid", "started", "run")}
+    for owner in (asdict(elsewhere), asdict(container), earlier):
+        redis_server.ask("SET", LOCK, json.dumps(owner))
+        with pytest.raises(TargetError, match=re.escape(f"on {owner['host']})")) as refused:
+            target.prepare(data, load, will_change=False)
+        assert refused.value.message.code == SERVER_LOCK_UNKNOWN.code
+        where = f"redis-cli -h {redis_server.host} -p {redis_server.port} -n 0"
+        assert "after 1 min: wait" in refused.value.advice
+        assert f"`{where} DEL loadcell:lock`" in refused.value.advice
     redis_server.ask("SET", LOCK, json.dumps(asdict(dead)))
     assert target.prepare(data, load, will_change=False).how == "loaded"
     assert 0 < int(redis_server.ask("TTL", LOCK)) <= 60
@@ -307,6 +319,30 @@ def test_a_release_removes_no_key_of_another_run(work: Path, redis_server: Redis
         assert redis_server.ask("GET", LOCK) == "other"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_target_of_a_run_does_not_free_the_lock_that_another_needs(
+    kind: str,
+    work: Path,
+    postgres_server: PostgresServer,
+    mariadb_server: MariadbServer,
+    redis_server: RedisServer,
+) -> None:
+    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
+    first, of_same_run, second = make("first"), make("first"), make("second")
+    of_same_run.context = first.context
+    for target in (first, of_same_run, second):
+        target.up()
+    first.prepare(data, load, will_change=False)
+    of_same_run.prepare(data, load, will_change=False)
+    first.destroy()
+    with pytest.raises(TargetError) as refused:
+        second.prepare(data, load, will_change=False)
+    assert refused.value.message.code == SERVER_LOCKED.code
+    of_same_run.destroy()
+    assert second.prepare(data, load, will_change=False).how == "loaded"
+    second.destroy()
+
+
 @contextmanager
 def key_lock(owner: Owner, server: RedisServer) -> Iterator[tuple[KeyLock, Any]]:
     address = Address(server.host, server.port, password=Secret(server.password))
@@ -316,6 +352,7 @@ def key_lock(owner: Owner, server: RedisServer) -> Iterator[tuple[KeyLock, Any]]
 
 
 def test_a_refused_run_ends_at_once() -> None:
-    refused = trial(status=Status.FAILED, reason="in use", reason_code=SERVER_LOCKED.code)
-    assert should_abort([trial(), refused]) is not None
+    for code in (SERVER_LOCKED.code, SERVER_LOCK_UNKNOWN.code):
+        refused = trial(status=Status.FAILED, reason="in use", reason_code=code)
+        assert should_abort([trial(), refused]) is not None
     assert should_abort([trial(status=Status.FAILED, reason="other", reason_code="other")]) is None

@@ -56,11 +56,12 @@ _TIMED = re.compile(r"^\d{8}T\d{6}Z-(?P<short>.+)$")
 class Wanted:
     """The request for a comparison. `runs` are directories with their labels (None: their names).
 
-    With `against` they are one side, compared with the runs there as the other.
+    With `against` they are one side, compared with the runs there as the other, which `against_label` names.
     """
 
     runs: Sequence[tuple[Path, str | None]]
     against: Sequence[tuple[Path, str | None]] = ()
+    against_label: str | None = None
     factor: str | None = None
     levels: Sequence[str] = ()
     metrics: Sequence[str] = ()
@@ -147,7 +148,9 @@ def gather(wanted: Wanted) -> Gathered:
         if wanted.factor is not None or wanted.levels:
             raise CannotCompareError(REFUSED_SEVERAL_RUNS())
         by_label = _held_against_the_first(stored, labels, wanted.anyway)
-        chosen = sides.run_groups(_groups(labels, stored, first_runs), anyway=wanted.anyway)
+        chosen = sides.run_groups(
+            _groups(labels, stored, first_runs, wanted.against_label), anyway=wanted.anyway
+        )
     metrics = named(wanted.metrics, _trials(chosen)) or _usual(chosen)
     named(tuple(wanted.least_effects.named), _trials(chosen))
     noise, source = _noise(chosen, stored, metrics, wanted)
@@ -155,14 +158,15 @@ def gather(wanted: Wanted) -> Gathered:
     return Gathered(stored, comparison, by_label, source, first_runs)
 
 
-def _groups(labels: Sequence[str], stored: Sequence[StoredRun], first_runs: int | None) -> list[RunGroup]:
+def _groups(
+    labels: Sequence[str], stored: Sequence[StoredRun], first_runs: int | None, first_label: str | None
+) -> list[RunGroup]:
     """The runs by side: each its own, or the first ones against the others."""
     if first_runs is None:
         return [RunGroup(label, [(run.run, run.trials)]) for label, run in zip(labels, stored, strict=True)]
-    return [
-        RunGroup(_joined(labels[part]), [(run.run, run.trials) for run in stored[part]])
-        for part in (slice(0, first_runs), slice(first_runs, None))
-    ]
+    first, other = slice(0, first_runs), slice(first_runs, None)
+    parts = [(first_label or _joined(labels[first]), first), (_joined(labels[other]), other)]
+    return [RunGroup(label, [(run.run, run.trials) for run in stored[part]]) for label, part in parts]
 
 
 def _joined(labels: Sequence[str]) -> str:

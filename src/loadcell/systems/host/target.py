@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 from loadcell.linux import disks
 from loadcell.linux.time_limits import ask
 from loadcell.model.extensions import HOST
+from loadcell.model.json import read
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
@@ -30,7 +31,7 @@ from loadcell.systems.base import (
     TargetFacts,
     missing_directory,
 )
-from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.owner import Owner
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -180,7 +181,7 @@ def _sweep(parent: Path) -> None:
     for leftover in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError, ValueError, TypeError):
             mark = leftover / _MARKER
-            owner = Owner(**json.loads(mark.read_text()))
+            owner = read(Owner, mark.read_text())
             if mark.stat().st_uid == os.geteuid() and owner.surely_dead():
                 shutil.rmtree(leftover, ignore_errors=True)
 

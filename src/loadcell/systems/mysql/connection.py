@@ -48,6 +48,9 @@ MYSQL_NO_RIGHTS = MessageCode("mysql.no-rights", said=ForeignText, user=str)
 MYSQL_REFUSED_PASSWORD = MessageCode(
     "mysql.refused-password", said=ForeignText, user=str, variable=str, where=str
 )
+MYSQL_WANTS_PASSWORD = MessageCode(
+    "mysql.wants-password", said=ForeignText, user=str, variable=str, where=str
+)
 MYSQL_BLOCKED_HOST = MessageCode("mysql.blocked-host", said=ForeignText, where=str)
 MYSQL_UNKNOWN_HOST = MessageCode("mysql.unknown-host", said=ForeignText, where=str)
 MYSQL_NONE_LEFT_FOR_USER = MessageCode("mysql.none-left-for-user", said=ForeignText, user=str, where=str)
@@ -297,6 +300,8 @@ REFUSALS = {
     1698: MYSQL_REFUSED_USER,
     3159: MYSQL_WANTS_TLS,
 }
+#: End of the words of a server that was given no password.
+_WITHOUT = "(using password: NO)"
 #: What stands in the words of one that has no number -> our code.
 SIGNS = {
     account.NO_PORT_MESSAGE: account.NO_PORT,
@@ -322,7 +327,8 @@ def not_connected(error: BaseException, where: str, user: str, during: str = "up
     number = _number(error)
     arguments: dict[str, Any] = {"where": where, "user": USER_NAMED(name=user), "said": text}
     if number in REFUSALS:
-        return TargetError(REFUSALS[number].pick(variable="${env:NAME}", **arguments), during=during)
+        code = MYSQL_WANTS_PASSWORD if _WITHOUT in text else REFUSALS[number]
+        return TargetError(code.pick(variable="${env:NAME}", **arguments), during=during)
     if "CERTIFICATE" in text or "SSL" in text or "certificate" in text:
         return TargetError(MYSQL_TLS(where=where, said=text), during=during)
     code = next((code for sign, code in SIGNS.items() if sign in text), CONNECTION_FAILED)

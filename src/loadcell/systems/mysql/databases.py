@@ -14,20 +14,10 @@ from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
 from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.connection import Address, not_done, rows
-from loadcell.systems.shared.data_sets import (
-    DOING_LOCK_THE_SERVER,
-    DOING_MARK_THE_DATA_SET,
-    DataSets,
-    Mark,
-    Owner,
-    Prepared,
-    RunLock,
-    SessionLock,
-    describe,
-    locked,
-    parse,
-)
+from loadcell.systems.shared.data_sets import DOING_MARK_THE_DATA_SET, DataSets, Mark, Prepared, parse
 from loadcell.systems.shared.owned_directory import OwnedDirectory
+from loadcell.systems.shared.owner import DOING_LOCK_THE_SERVER, Owner, describe, locked
+from loadcell.systems.shared.run_locks import RunLock, SessionLock
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection

@@ -20,7 +20,7 @@ from loadcell.systems.mysql.server import PACKAGES, USER, DataDirectory, Server,
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
-from loadcell.systems.shared.data_sets import Owner
+from loadcell.systems.shared.owner import Owner
 from loadcell.systems.shared.server_errors import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,

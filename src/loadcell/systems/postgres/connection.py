@@ -40,6 +40,9 @@ POSTGRES_ROOTS_UNREADABLE = MessageCode("postgres.roots-unreadable", said=Foreig
 POSTGRES_CERTIFICATE_OF_OTHER = MessageCode("postgres.certificate-of-other", said=ForeignText, where=str)
 POSTGRES_TLS = MessageCode("postgres.tls", said=ForeignText, where=str)
 POSTGRES_PG_HBA = MessageCode("postgres.pg-hba", said=ForeignText, user=str, where=str)
+POSTGRES_WANTS_PASSWORD = MessageCode(
+    "postgres.wants-password", said=ForeignText, user=str, variable=str, where=str
+)
 POSTGRES_REFUSED_PASSWORD = MessageCode(
     "postgres.refused-password", said=ForeignText, user=str, variable=str, where=str
 )
@@ -208,8 +211,8 @@ REFUSALS = {
     "server certificate for|does not match host name": POSTGRES_CERTIFICATE_OF_OTHER,
     "no pg_hba.conf entry|pg_hba.conf rejects": POSTGRES_PG_HBA,
     "SSL|TLS": POSTGRES_TLS,
-    "password authentication failed|no password supplied"
-    "|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
+    "no password supplied": POSTGRES_WANTS_PASSWORD,
+    "password authentication failed|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
     "too many clients|remaining connection slots|too many connections": CONNECTION_NONE_LEFT,
     'database "[^"]*" does not exist|no such database': CONNECTION_NO_DATABASE,
     'role "[^"]*" does not exist': POSTGRES_NO_USER,

@@ -22,9 +22,9 @@ from loadcell.systems.shared.data_sets import (
     DataSets,
     Mark,
     Prepared,
-    RunLock,
     parse,
 )
+from loadcell.systems.shared.run_locks import RunLock
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -12,10 +12,12 @@ from loadcell.systems.postgres.connection import (
     LOCK_APPLICATION,
     POSTGRES_PG_HBA,
     POSTGRES_REFUSED_PASSWORD,
+    POSTGRES_WANTS_PASSWORD,
     Address,
     not_done,
 )
-from loadcell.systems.shared.data_sets import DOING_LOCK_THE_SERVER, Owner, SessionLock, describe, locked
+from loadcell.systems.shared.owner import DOING_LOCK_THE_SERVER, Owner, describe, locked
+from loadcell.systems.shared.run_locks import SessionLock
 from loadcell.systems.shared.server_errors import CONNECTION_NO_DATABASE
 
 if TYPE_CHECKING:
@@ -30,7 +32,10 @@ _NAME_BYTES = 63
 _LOCK_NAME = re.compile(rf"{LOCK_APPLICATION} [0-9a-f]{{12}} (.*)", re.DOTALL)
 
 #: Refusals that a server or a pool in front of it repeats until somebody changes its settings.
-_REFUSED = (CONNECTION_NO_DATABASE.code, POSTGRES_PG_HBA.code, POSTGRES_REFUSED_PASSWORD.code)
+_REFUSED = (
+    CONNECTION_NO_DATABASE.code, POSTGRES_PG_HBA.code, POSTGRES_REFUSED_PASSWORD.code,
+    POSTGRES_WANTS_PASSWORD.code,
+)  # fmt: skip
 _MAY_CONNECT = """
     SELECT EXISTS (SELECT FROM pg_database
                    WHERE datname = %s AND datallowconn AND has_database_privilege(oid, 'CONNECT'))

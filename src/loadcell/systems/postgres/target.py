@@ -44,7 +44,8 @@ from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import account
-from loadcell.systems.shared.data_sets import DataSets, Owner
+from loadcell.systems.shared.data_sets import DataSets
+from loadcell.systems.shared.owner import Owner
 from loadcell.systems.shared.server_errors import (
     DOING_ASK_THE_VERSION,
     DOING_CHECK_THE_DATA,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import ssl
 from collections.abc import Iterator
@@ -152,6 +153,12 @@ class Address(ServerAddress):
     tls_ca: str | None = None
     tls_verify: bool = True
     resp: int | None = None
+
+    @property
+    def client(self) -> str:
+        """Command line of redis-cli for this database, without credentials."""
+        location = f"-s {shlex.quote(self.socket)}" if self.socket else f"-h {self.host} -p {self.port}"
+        return f"redis-cli {location}{' --tls' if self.tls else ''} -n {self.database}"
 
     def endpoint(self) -> ServerEndpoint:
         """The endpoint of a load."""

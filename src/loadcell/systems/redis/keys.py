@@ -14,21 +14,19 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+from loadcell.model.json import MismatchError, read
 from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, TargetError
 from loadcell.systems.redis.connection import Address, NotRedisError, RefusedError
-from loadcell.systems.shared.data_sets import (
+from loadcell.systems.shared.data_sets import DOING_MARK_THE_DATA_SET, DataSets, Mark, Prepared, parse
+from loadcell.systems.shared.owner import (
     DOING_LOCK_THE_SERVER,
-    DOING_MARK_THE_DATA_SET,
-    DataSets,
-    Mark,
+    SERVER_LOCK_UNKNOWN,
     Owner,
-    Prepared,
-    RunLock,
     describe,
     locked,
-    parse,
 )
+from loadcell.systems.shared.run_locks import RunLock
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
@@ -57,10 +55,22 @@ class KeyLock(RunLock):
             if holder is None:
                 holder = self._take(session)  # it expired between two commands
         if holder != self._value:
-            raise locked(self._address.where, _described(holder))
+            raise self._refusal(holder)
         if self._thread is None:
             self._thread = threading.Thread(target=self._renew, name="redis-lock", daemon=True)
             self._thread.start()
+
+    def _refusal(self, holder: str | None) -> TargetError:
+        owner = _owner(holder)
+        if owner is not None and owner.process.has_ended() is False:
+            return locked(self._address.where, describe(owner))
+        message = SERVER_LOCK_UNKNOWN(
+            where=self._address.where,
+            owner=_described(holder),
+            limit_s=_EXPIRES_S,
+            command=f"{self._address.client} DEL {LOCK}",
+        )
+        return TargetError(message, during="prepare")
 
     def _take(self, session: Client) -> str | None:
         """The value of the lock after an attempt to take it."""
@@ -137,8 +147,8 @@ def _read(session: Client) -> str | None:
 
 def _owner(value: str | None) -> Owner | None:
     try:
-        return Owner(**json.loads(value or ""))
-    except (ValueError, TypeError):
+        return read(Owner, value or "")
+    except MismatchError:
         return None
 
 

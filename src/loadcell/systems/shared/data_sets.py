@@ -1,123 +1,25 @@
 """Data sets of loadcell on a system: marked as loadcell's, reused while unchanged, restored, loaded, dropped.
 
 A mark is a text beside the data by which loadcell knows, later and from elsewhere, what it made.
-
-A run locks an external server: a second run would replace its data and disturb its measurement.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from loadcell import __version__
-from loadcell.linux import procfs
+from loadcell.model.json import MismatchError, read
 from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import DataSet, DataSpec, Endpoint, Loader, TargetError
 from loadcell.systems.shared.owned_directory import OwnedDirectory
-
-SERVER_LOCKED = MessageCode("server.locked", owner=str, where=str)
-DOING_LOCK_THE_SERVER = MessageCode("doing.lock-the-server")
-
-
-class RunLock(ABC):
-    """Held from a run's first data set to its end; the server releases it when the run dies.
-
-    Targets of one run share it: the lock of an equal owner is no obstacle.
-    """
-
-    @abstractmethod
-    def hold(self) -> None:
-        """Take the lock, unless this run has it. Raises TargetError with the owner if another run has it."""
-
-    def intruder(self) -> str | None:
-        """The run that has or may have had the lock since the last call, although this one had taken it."""
-        return None
-
-    @abstractmethod
-    def release(self) -> None:
-        """Release the lock, if this object took it. Never raises."""
-
-
-class Session(Protocol):
-    """Connection to a server."""
-
-    def close(self) -> object: ...
-
-
-LockedT = TypeVar("LockedT", bound=Session)
-
-
-class SessionLock(RunLock, Generic[LockedT]):
-    """Lock that belongs to a session of its server, which releases it at the session's end.
-
-    When the session has ended between two calls of `hold`, anybody may have had the lock in the meantime.
-    """
-
-    def __init__(self) -> None:
-        self._session: LockedT | None = None
-        self._lost = False
-
-    def hold(self) -> None:
-        if self._session is not None:
-            if self._lives(self._session):
-                return
-            self.release()  # the server has restarted, or ended the session
-            self._lost = True
-        session = self._connect()
-        try:
-            if self._take(session):
-                self._session = session
-        finally:
-            if self._session is None:
-                session.close()
-
-    def intruder(self) -> str | None:
-        lost, self._lost = self._lost, False
-        return "? (the session with the lock had ended)" if lost else None
-
-    def release(self) -> None:
-        if self._session is not None:
-            with suppress(Exception):  # the server has ended the session
-                self._session.close()
-            self._session = None
-
-    @abstractmethod
-    def _connect(self) -> LockedT:
-        """A new session. Raises TargetError."""
-
-    @abstractmethod
-    def _lives(self, session: LockedT) -> bool:
-        """True if the server still answers in the session."""
-
-    @abstractmethod
-    def _take(self, session: LockedT) -> bool:
-        """True if the session has the lock now, False if this run has it by another session.
-
-        Raises TargetError.
-        """
-
-
-def describe(owner: Owner, length: int | None = None) -> str:
-    """Run, process and host of an owner, for the message of a refusal; a long run's name is cut first."""
-    run = PurePosixPath(owner.run).parent.name  # in the run's work directory, one for each kind of target
-    process = f" (process {owner.pid} on {owner.host})"
-    return (run if length is None else run[: max(length - len(process), 0)]) + process
-
-
-def locked(where: str, owner: str) -> TargetError:
-    """The refusal of a server that another run uses."""
-    return TargetError(SERVER_LOCKED(where=where, owner=owner), during="prepare")
-
+from loadcell.systems.shared.owner import Owner
+from loadcell.systems.shared.run_locks import RunLock
 
 DATA_NOT_DROPPED = MessageCode("data.not-dropped", "caution", name=str, why=Message)
 DOING_LOOK_FOR_THE_DATA_SET = MessageCode("doing.look-for-the-data-set")
@@ -130,42 +32,6 @@ _HEAD = "loadcell "
 #: `loading`: being made, or interrupted while it was; `ready`: as loaded; `changed`: a load has run on it.
 State = Literal["loading", "ready", "changed"]
 SessionT = TypeVar("SessionT")
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The run that made or last used something: its host, its process, and its work directory as its name."""
-
-    host: str
-    pid: int
-    started: int
-    run: str
-
-    @staticmethod
-    def of(work: Path) -> Owner:
-        return Owner(socket.gethostname(), os.getpid(), procfs.started(os.getpid()) or 0, str(work))
-
-    @property
-    def tag(self) -> str:
-        """Six hex digits that keep apart what several runs make at the same time."""
-        return self.digest(f"{self.host}:{self.run}")
-
-    @property
-    def lock_tag(self) -> str:
-        """Twelve hex digits that stand for this process of the run, however long its name is."""
-        return self.digest(json.dumps(asdict(self), sort_keys=True), 12)
-
-    @staticmethod
-    def digest(text: str, digits: int = 6) -> str:
-        """Hex digits that stand for a text."""
-        return hashlib.sha256(text.encode()).hexdigest()[:digits]
-
-    def same_run(self, other: Owner) -> bool:
-        return (self.host, self.run) == (other.host, other.run)
-
-    def surely_dead(self) -> bool:
-        """True if it ran on this host and its process is gone. Of other hosts nothing is known."""
-        return self.host == socket.gethostname() and procfs.started(self.pid) != self.started
 
 
 @dataclass(frozen=True)
@@ -195,11 +61,8 @@ def parse(comment: str | None) -> Mark | None:
     if comment is None or not comment.startswith(_HEAD):
         return None
     try:
-        words = json.loads(comment[len(_HEAD) :])
-        words["owner"] = Owner(**words["owner"])
-        words["tables"] = tuple(words["tables"])
-        return Mark(**words)
-    except (ValueError, TypeError, KeyError):
+        return read(Mark, comment[len(_HEAD) :])
+    except MismatchError:
         return None
 
 
