@@ -56,6 +56,7 @@ from loadcell.model.trial_record import (
     TrialRecord,
     Window,
 )
+from loadcell.store.copies import MOST_COPIED_BYTES
 from loadcell.store.layout import (
     INTERVAL_COLUMNS,
     INTERVALS,
@@ -74,7 +75,6 @@ IMPORT_OUT_EXISTS = MessageCode("import.out-exists", path=str)
 _DIGITS = 6
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
-MOST_STORED_BYTES = 64 * 2**20
 
 
 def write(
@@ -87,6 +87,7 @@ def write(
     command: Sequence[str],
     out: Path | None = None,
     date_s: float | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Path:
     """A new run directory under `results`, or `out`; it is dated by `date_s`, by the texts, or by the files.
 
@@ -105,7 +106,7 @@ def write(
     path = out or new_run_directory(results, name, began, secrets.token_hex(3))
     if out is not None and not is_free(out):
         raise StoreError(IMPORT_OUT_EXISTS(path=out))
-    record = _run(arranged, sources, dated, name, title, command)
+    record = replace(_run(arranged, sources, dated, name, title, command), labels=labels or None)
     writer = RunWriter(path)
     joined = _joined(arranged)
     reaching = max(joined) > 1
@@ -148,7 +149,7 @@ def _keep(path: Path, sources: Sequence[Source]) -> None:
         for file in (*(source.stored if source.path.is_dir() else (source.path,)), *source.also)
     ]
     for number, file in enumerate(files, 1):
-        if file.stat().st_size <= MOST_STORED_BYTES:
+        if file.stat().st_size <= MOST_COPIED_BYTES:
             shutil.copyfile(file, home / f"{number:02d}-{file.name}")
     sync_directory(home)
 

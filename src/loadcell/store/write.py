@@ -39,7 +39,20 @@ _WORDS = frozenset({
     "status", "tables", "text_columns", "treatment", "unit", "utc", "verdict",
 })  # fmt: skip
 #: Keys with values from outside, whatever they are called.
-_FOREIGN = frozenset({"args", "command", "detail", "reason_args", "target", "data_set", "settings", "values"})
+_FOREIGN = frozenset(
+    {
+        "args",
+        "command",
+        "detail",
+        "reason_args",
+        "target",
+        "data_set",
+        "settings",
+        "values",
+        "labels",
+        "about",
+    }
+)
 #: Columns of samples of which a monitor decides what they hold.
 _SAMPLED = frozenset({"file", "id", "name", "role", "code"})
 #: Keys with settings and labels as the plan has them: secrets are references there.
@@ -144,7 +157,7 @@ def is_free(path: Path) -> bool:
     """True if a run can begin in this directory: it does not exist, is empty, or holds the beginning of a run
     that was killed before it had a record.
     """
-    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, _PROBE}
+    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, layout.FILES, _PROBE}
     begun |= {f".{name}.new" for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN)}
     try:
         names = {file.name for file in path.iterdir()}
@@ -170,7 +183,7 @@ class RunWriter:
         try:
             (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-            _lock(self._lock)
+            take_lock(self._lock)
             probe = path / _PROBE
             probe.touch()
             probe.unlink()
@@ -189,6 +202,7 @@ class RunWriter:
 
     def discard(self) -> None:
         """Remove what was written of a run that never began, and the directories that were made for it."""
+        shutil.rmtree(self.path / layout.FILES, ignore_errors=True)
         for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN):
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.new").unlink(missing_ok=True)
@@ -254,8 +268,11 @@ class RunWriter:
         sync_directory(part.parent)
 
 
-def _lock(descriptor: int) -> None:
-    """Take the directory's lock; a reader that looks whether it is taken holds it for an instant."""
+def take_lock(descriptor: int) -> None:
+    """Take a run directory's lock; a reader that looks whether it is taken holds it for an instant.
+
+    Raises BlockingIOError if a run is writing there.
+    """
     for patience in (0.01, 0.05, 0.2, None):
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
