@@ -5,6 +5,7 @@ what a run needs to be run again is checked.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,11 @@ def test_a_damaged_copy_is_refused(tmp_path: Path, home: Path) -> None:
 def test_a_file_that_is_gone_before_the_copy_is_an_error(tmp_path: Path, home: Path) -> None:
     with pytest.raises(StoreError, match=r"which the plan names as nowhere.csv, cannot be read"):
         copied(tmp_path / "run", home, "nowhere.csv")
+
+
+def test_a_pipe_is_not_read_again(tmp_path: Path, home: Path) -> None:
+    os.mkfifo(home / "pipe")
+    assert copied(tmp_path / "run", home, "pipe").files == ()
 
 
 def test_programs_are_recorded_and_never_copied(tmp_path: Path, home: Path) -> None:

@@ -209,7 +209,7 @@ def _show(rows: Sequence[_Row]) -> None:
     texts = (messages.LIST_ID, messages.LIST_PLAN, messages.LIST_STARTED, messages.LIST_STATE)
     figures = (messages.LIST_OK, messages.LIST_OTHER, messages.LIST_OF, messages.LIST_SIZE)
     cells = [_cells(row) for row in rows]
-    labels = [messages.LIST_LABELS] if any(row.run.labels for row in rows) else []
+    labels = [messages.LIST_LABELS_ALONE] if any(row.run.labels for row in rows) else []
     rows_table = table.Table(box=None, pad_edge=False, header_style="bold")
     for heading in texts:
         title = language.written(heading())
@@ -218,8 +218,9 @@ def _show(rows: Sequence[_Row]) -> None:
         rows_table.add_column(language.written(heading()), justify="right", no_wrap=True)
     for heading in labels:
         rows_table.add_column(language.written(heading()), overflow="fold")
-    for row in cells:
-        rows_table.add_row(*(row[heading.code] for heading in (*texts, *figures, *labels)))
+    for row, line in zip(rows, cells, strict=True):
+        tags = [text.Text("\n".join(provenance.labels(row.stored.run)) if row.stored else "")] * len(labels)
+        rows_table.add_row(*(line[heading.code] for heading in (*texts, *figures)), *tags)
     terminal.Terminal().print(rows_table)
 
 

@@ -41,9 +41,11 @@ def sha256_of(path: Path) -> str:
 def copy_files(run: Path, files: PlanFiles, secrets: Sequence[str] = ()) -> tuple[PlanFile, ...]:
     """Copy the files that a plan has named into a run directory; the record of each.
 
-    A file that holds one of `secrets` is not copied. Raises StoreError.
+    A file that holds one of `secrets` is not copied, and a pipe, which has been read, is left out. Raises
+    StoreError.
     """
-    records = [_copied(run, name, path, secrets) for name, path in files.named.items()]
+    named = ((name, path) for name, path in files.named.items() if path.is_file() or not path.exists())
+    records = [_copied(run, name, path, secrets) for name, path in named]
     records += [_record(name, path, sha256_of(path), None, PROGRAM) for name, path in _present(files)]
     if any(record.copy for record in records):
         sync_directory(run / FILES)

@@ -41,7 +41,7 @@ def blocks(run: RunRecord, texts: Texts) -> list[Block]:
 def _files(files: tuple[PlanFile, ...], texts: Texts) -> Block:
     columns = [
         Column(texts("env.file"), code=True),
-        Column(texts("field.size_bytes"), figure=True),
+        Column(texts("env.data-set.size_bytes"), figure=True),
         Column(texts("field.modified_utc"), keep=True),
         Column(texts("field.sha256"), code=True),
         Column(texts("env.copy")),
@@ -61,8 +61,12 @@ def _files(files: tuple[PlanFile, ...], texts: Texts) -> Block:
     return Details(title, [table]) if len(rows) > MOST_OPEN else table
 
 
+def labels(run: RunRecord) -> list[str]:
+    """Labels as the command line takes them: `branch=main`, `keep`."""
+    return [f"{name}={text}" if text else name for name, text in (run.labels or {}).items()]
+
+
 def names(run: RunRecord) -> list[str]:
-    """Labels and commit for lists: `branch=main`, `keep`, `3f2a9c1d2e-dirty`."""
-    labels = [f"{name}={text}" if text else name for name, text in (run.labels or {}).items()]
+    """Labels and commit: `branch=main`, `keep`, `3f2a9c1d2e-dirty`."""
     commit = None if run.checkout is None else run.checkout.name
-    return [*labels, *([commit] if commit else [])]
+    return [*labels(run), *([commit] if commit else [])]
