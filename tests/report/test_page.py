@@ -90,7 +90,7 @@ def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> N
         "the server closed the connection during prepare", "Raise limits.prepare.", "interrupted by Ctrl-C",
         "the client was the limit", "AMD EPYC 7763", "Debian GNU/Linux 12", "PostgreSQL 16.4",
         "shared_buffers",
-        "loadcell run", "--set seed=7", "--resume", "repeats: 3", "bench-01",
+        "loadcell run", "--resume", "repeats: 3", "bench-01",
     ):  # fmt: skip
         assert text in visible, text
 

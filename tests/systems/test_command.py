@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from hostile import Hostile, response, says
+from loadcell.model.json import document
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.command.options import CommandOptions
 from loadcell.systems.command.target import Command
@@ -236,3 +238,28 @@ def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         CommandOptions.model_validate({"url": "http://127.0.0.1:1", **options})
     assert message in str(caught.value)
+
+
+def test_the_record_has_size_time_and_hash_of_what_was_started(make: Make, tmp_path: Path) -> None:
+    target = make()
+    target.up()
+    files = document(target.describe())["files"]
+    program = Path(sys.executable).resolve()
+    assert set(files) == {"program", "argument 1"}, "the port is no file"
+    assert files["program"]["path"] == str(program)
+    assert files["program"]["sha256"] == hashlib.sha256(program.read_bytes()).hexdigest()
+    script = files["argument 1"]
+    assert (script["size_bytes"], script["sha256"]) == (
+        len(SERVER.encode()), hashlib.sha256(SERVER.encode()).hexdigest(),
+    )  # fmt: skip
+    assert script["modified_utc"].startswith("20")
+
+
+def test_another_build_of_the_program_has_another_hash(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    target = make(directory=".", command=[sys.executable, "server.py", "{port}"], files={}, fresh=True)
+    target.up()
+    before = document(target.describe())["files"]["argument 1"]["sha256"]
+    (tmp_path / "server.py").write_text(SERVER + "# rebuilt\n")
+    target.up()
+    assert document(target.describe())["files"]["argument 1"]["sha256"] != before

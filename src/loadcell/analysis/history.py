@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis.compare import differences
+from loadcell.analysis.compare import differences, provenance
 from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.compare.metrics import Metric
@@ -300,10 +300,11 @@ def _latest(series: Series, begins: int, level: float) -> Latest | None:
 
 
 def _between(before: Run, after: Run) -> tuple[Difference, ...]:
-    """Other differences between two runs: plan, target, machine and tools, the likeliest
+    """Other differences between two runs: provenance, plan, target, machine and tools, the likeliest
     explanation first.
     """
     return (
+        *provenance.differences(before.run, after.run),
         *differences.plans(before.run, after.run),
         *differences.targets(before.records, after.records),
         *differences.hosts(before.environment, after.environment),

@@ -44,6 +44,7 @@ COMMANDS = {
     "host": "Show this machine, which of its settings hurt measurements, and (--baseline) what it can do.",
     "import": "Make a run of the finished output of other tools (sysbench, pgbench, fio, ab, wrk ...).",
     "list": "List the runs in the results directory.",
+    "clean": "Remove old runs: by age or number, after showing them.",
     "show": "Show one run: its results in the terminal.",
     "history": "Show a plan's metrics over all its runs, where they changed, and what changed there.",
     "query": "Ask runs anything in SQL.",

@@ -22,6 +22,7 @@ from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems as plan_problems
 from loadcell.store import find as run_finder
 from loadcell.store import layout
+from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from loadcell.plan.load import LoadedPlan
@@ -124,16 +125,45 @@ def change_options(command: F) -> F:
     )(command)
 
 
+def label_option(command: F) -> F:
+    """The option `--label` (as `labels`, a tuple of texts)."""
+    return click.option(
+        "--label",
+        "labels",
+        multiple=True,
+        metavar="NAME=VALUE",
+        shell_complete=label_names,
+        help="A label of the run, such as commit=3f2a9c1. May be given again.",
+    )(command)
+
+
 def load(
-    plan: str, sets: tuple[str, ...], only: tuple[str, ...], directory: Path | None = None
+    plan: str,
+    sets: tuple[str, ...],
+    only: tuple[str, ...],
+    directory: Path | None = None,
+    labels: tuple[str, ...] = (),
 ) -> LoadedPlan:
     """The plan a command line names; `directory` is where files are that it names (default: its own).
 
-    Raises PlanError, which the
-    root command turns into messages and exit 2."""
+    Raises PlanError, which the root command turns into messages and exit 2.
+    """
     return plan_loader.load_plan(
-        find_plan(plan), parts.installed(), sets=sets, only=only, directory=directory
+        find_plan(plan), parts.installed(), sets=sets, only=only, directory=directory, added_labels=labels
     )
+
+
+def label_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes labels as runs under `results` have them: a name, then its values, the latest first."""
+    labels: dict[str, dict[str, None]] = {}
+    for path in reversed(run_finder.runs_under(run_finder.DEFAULT_RESULTS)):
+        with contextlib.suppress(layout.StoreError):
+            for name, value in (stored_runs.read_record(path).labels or {}).items():
+                labels.setdefault(name, {}).setdefault(value)
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{label}=") for label in labels if label.startswith(name)]
+    return [CompletionItem(f"{name}={text}") for text in labels.get(name, ()) if text.startswith(value)]
 
 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -181,7 +211,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Ready-made plans by name, and files."""
+    """Ready-made plans by name, and files. The directory of a run is completed as any other."""
     names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
     return [*names, *_files(incomplete, (".yaml", ".yml"))]
 

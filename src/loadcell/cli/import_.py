@@ -12,11 +12,13 @@ import click
 
 from loadcell.cli import language
 from loadcell.cli import messages as cli_messages
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import label_option, language_option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.ingest import base, checks, csv_table, dating, read, write_run
 from loadcell.ingest import inputs as input_files
 from loadcell.ingest.readers import names as reader_names
+from loadcell.plan import labels as plan_labels
+from loadcell.plan import problems as plan_problems
 from loadcell.report import brief, publish
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
@@ -110,19 +112,23 @@ _MOST_COLUMNS = 20
     metavar="GIB",
     help="The most that unpacked files and pipes may take below TMPDIR or /var/tmp.",
 )
+@label_option
 @language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path | None, results: Path | None, name: str | None,
     date: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
-    columns: tuple[str, ...], unit: str, interval: float | None, copy_limit: float, lang: str,
-    as_json: bool,
+    columns: tuple[str, ...], unit: str, interval: float | None, copy_limit: float,
+    labels: tuple[str, ...], lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """The command `import`."""
     if name is not None and not _is_one_directory(name):
         raise language.CallError(cli_messages.CALL_IMPORT_NAME(name=repr(name)))
     if out is not None and results is not None:
         raise language.CallError(cli_messages.CALL_OUT_RESULTS())
+    mistakes = list(plan_labels.problems_of_options(labels))
+    if mistakes:
+        raise plan_problems.PlanError(mistakes)
     date_s = None if date is None else dating.parse(date, time.time())
     # the report is made ready by a separate process while the files are read
     with publish.Prewarm() as page, input_files.Inputs(round(copy_limit * 2**30)) as inputs:
@@ -146,6 +152,7 @@ def import_(
             arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,
             title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
             command=["loadcell", *sys.argv[1:]], date_s=date_s, note=notes.append,
+            labels=plan_labels.of_options(labels),
         )  # fmt: skip
         context = page.publish(path, lang)
     _tell(path, context, sources, notes, as_json=as_json)

@@ -1,98 +1,255 @@
-"""`loadcell list [RESULTS]`: the runs there are."""
+"""`loadcell list [PLAN]`: the runs there are."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich import table, text
 
+from loadcell.analysis import main_metric
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import language_option
+from loadcell.cli.run_filters import Age, filter_options, plans_with_runs, results_option, selection
 from loadcell.cli.streams import echo, echo_json
-from loadcell.model import terminal, trial_record
+from loadcell.model import json as model_json
+from loadcell.model import numbers, terminal, trial_record
+from loadcell.report.history import plan_name
 from loadcell.report.render import json
-from loadcell.store import find as run_finder
-from loadcell.store import layout
+from loadcell.report.sections import provenance
 from loadcell.store import read as stored_runs
+from loadcell.store import selection as stored_selection
 
 if TYPE_CHECKING:
+    from loadcell.analysis.main_metric import MainValue
     from loadcell.model.json import JsonObject
+    from loadcell.store.read import StoredRun
+    from loadcell.store.selection import StoredRecord
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A run of the list: its directory, and all of it if it can be read; of a plan's runs the main value."""
+
+    run: StoredRecord
+    stored: StoredRun | None
+    main: MainValue | None = None
 
 
 @click.command("list")
-@click.argument("results", type=click.Path(path_type=Path), default="results")
+@click.argument("plan", required=False, shell_complete=plans_with_runs)
+@results_option
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the latest N of these runs.")
+@click.option(
+    "--since",
+    "younger_than_s",
+    type=Age(),
+    metavar="AGE",
+    help="Only runs that began, or were imported, no longer ago than this, such as 7d.",
+)
+@filter_options
 @language_option("the table", expose_value=False)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-def list_(results: Path, as_json: bool) -> None:
-    """List the runs under RESULTS (default: ./results), oldest first.
+def list_(
+    plan: str | None,
+    results: Path,
+    last: int | None,
+    younger_than_s: float | None,
+    labels: tuple[str, ...],
+    states: tuple[str, ...],
+    older_than_s: float | None,
+    as_json: bool,
+) -> None:
+    """List the runs under ./results, oldest first; those of PLAN with their main metric.
+
+    PLAN is a plan's file or its name; a directory is taken for --results. The main metric is the highest
+    throughput of the treatments, in an open loop the lowest P99; the change is that of all treatments to the
+    run before in the list, without a test of significance (`loadcell history` and `loadcell compare` test).
 
     The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the
     latest.
     """
+    if plan is not None and Path(plan).is_dir():
+        results, plan = Path(plan), None
     if not results.is_dir():
         raise click.ClickException(language.written(messages.CALL_NO_DIRECTORY(path=results)))
-    rows = [_row(path) for path in run_finder.runs_under(results)]
+    name = None if plan is None else plan_name(plan)
+    everything = stored_selection.records_under(results)
+    _refuse_unknown(name, everything, results)
+    wanted = selection(name, labels, states, older_than_s, younger_than_s)
+    chosen = stored_selection.selected(everything, wanted)
+    rows = _with_values(chosen, last) if name is not None else [_row(run) for run in _latest(chosen, last)]
     if as_json:
-        echo_json(json.render(rows))
+        echo_json(json.render([_document(row) for row in rows]))
+    elif rows and name is not None:
+        _show_plan(rows)
     elif rows:
         _show(rows)
     else:
-        echo(language.written(messages.NO_RUNS(results=results)))
+        empty = messages.NO_RUNS(results=results) if not everything else messages.LIST_NONE_SELECTED()
+        echo(language.written(empty))
 
 
-def _row(path: Path) -> JsonObject:
+def _refuse_unknown(name: str | None, runs: Sequence[StoredRecord], results: Path) -> None:
+    """A plan without any run is a mistake, if other plans have runs."""
+    plans = sorted({run.plan for run in runs})
+    if name is None or not plans or name.lower() in {plan.lower() for plan in plans}:
+        return
+    near = difflib.get_close_matches(name, plans, n=1)
+    code = messages.LIST_NO_PLAN_NEAR if near else messages.LIST_NO_PLAN
+    message = code.pick(name=repr(name), results=results, near=near[0] if near else "", plans=plans[:8])
+    raise click.ClickException(language.written(message))
 
-    row: JsonObject = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
-    try:
-        stored = stored_runs.read_run(path)
-    except layout.StoreError as error:
-        return {**row, "state": "unreadable", "reason": error.finding}
+
+def _latest(runs: list[StoredRecord], last: int | None) -> list[StoredRecord]:
+    return runs if last is None else runs[-last:]
+
+
+def _row(run: StoredRecord) -> _Row:
+    return _Row(run, None if run.record is None else stored_runs.read_run(run.path))
+
+
+def _with_values(runs: list[StoredRecord], last: int | None) -> list[_Row]:
+    """The latest runs of one plan; the run before the first of them is read for its change alone."""
+    rows = [_row(run) for run in _latest(runs, None if last is None else last + 1)]
+    read = [row.stored for row in rows if row.stored is not None]
+    values = main_metric.main_values(
+        [
+            main_metric.read(stored.id, stored.state, stored.run, stored.trials, stored.environment)
+            for stored in read
+        ]
+    )
+    by_path = {stored.path: value for stored, value in zip(read, values, strict=True)}
+    rows = [
+        _Row(row.run, row.stored, None if row.stored is None else by_path[row.stored.path]) for row in rows
+    ]
+    return rows if last is None else rows[-last:]
+
+
+def _document(row: _Row) -> JsonObject:
+    run, stored = row.run, row.stored
+    document: JsonObject = {
+        "run": str(run.path),
+        "id": run.id,
+        "size_bytes": stored_selection.size_bytes(run.path),
+    }
+    if stored is None:
+        return {**document, "state": run.state, "reason": run.finding}
     statuses = [trial.status for trial in stored.trials]
-    return {
-        **row,
+    ok = statuses.count(trial_record.Status.OK)
+    document |= {
         "plan": stored.run.plan_name,
         "title": stored.run.title,
         "started_utc": stored.run.started_utc,
         "ended_utc": stored.run.ended_utc,
         "state": stored.state,
         "trials": len(stored.planned),
-        "ok": statuses.count(trial_record.Status.OK),
-        "not_ok": len(statuses) - statuses.count(trial_record.Status.OK),
+        "ok": ok,
+        "not_ok": len(statuses) - ok,
         "unscored": len(stored.unscored),
+    }
+    checkout = stored.run.checkout
+    recorded = {
+        "labels": stored.run.labels,
+        "about": stored.run.about,
+        "checkout": None if checkout is None else model_json.document(checkout),
+    }
+    document |= {key: value for key, value in recorded.items() if value is not None}
+    if row.main is not None:
+        document |= {"metric": row.main.metric.name, "value": row.main.value, "change": row.main.change}
+    return document
+
+
+#: A smaller change is shown as none.
+_SMALLEST_CHANGE = 0.0005
+_STYLES = {"finished": "green", "running": "cyan"}
+
+
+def _cells(row: _Row) -> dict[str, text.Text | str]:
+    """Cells of both tables, by the code of their heading."""
+    run, stored = row.run, row.stored
+    trials = () if stored is None else stored.trials
+    ok = [trial.status for trial in trials].count(trial_record.Status.OK)
+    started = ((stored.run.started_utc if stored else None) or "")[:19].replace("T", " ")
+    return {
+        messages.LIST_ID.code: text.Text(run.id),
+        messages.LIST_PLAN.code: text.Text(stored.run.plan_name if stored else "?"),
+        messages.LIST_STARTED.code: text.Text(started),
+        messages.LIST_STATE.code: text.Text(run.state, style=_STYLES.get(run.state, "yellow")),
+        messages.LIST_OK.code: str(ok) if stored else "",
+        messages.LIST_OTHER.code: str(len(trials) - ok) if stored else "",
+        messages.LIST_OF.code: str(len(stored.planned)) if stored else "",
+        messages.LIST_SIZE.code: size_text(stored_selection.size_bytes(run.path)),
+        messages.LIST_LABELS.code: text.Text("\n".join(provenance.names(stored.run)) if stored else ""),
+        messages.LIST_CHANGE.code: _change(row.main),
     }
 
 
-def _size(path: Path) -> int:
-    total = 0
-    for file in path.rglob("*"):
-        try:
-            total += file.lstat().st_size if file.is_file() else 0
-        except OSError:  # removed meanwhile by the run that writes there
-            continue
-    return total
+def _change(main: MainValue | None) -> text.Text:
+    if main is None or main.change is None:
+        return text.Text("")
+    better = (main.change > 0) == main.metric.higher_is_better
+    sign = "" if abs(main.change) < _SMALLEST_CHANGE else "+" if main.change > 0 else "−"
+    style = "" if better or not sign else "yellow"
+    return text.Text(sign + numbers.share(abs(main.change)), style=style)
 
 
-def _show(rows: list[JsonObject]) -> None:
-    styles = {"finished": "green", "running": "cyan"}
+def _value(main: MainValue | None) -> str:
+    if main is None or main.value is None:
+        return ""
+    throughput = main.metric.name == "throughput"
+    return numbers.rate(main.value) if throughput else numbers.milliseconds(main.value)
+
+
+def _show(rows: Sequence[_Row]) -> None:
+    texts = (messages.LIST_ID, messages.LIST_PLAN, messages.LIST_STARTED, messages.LIST_STATE)
+    figures = (messages.LIST_OK, messages.LIST_OTHER, messages.LIST_OF, messages.LIST_SIZE)
+    cells = [_cells(row) for row in rows]
+    labels = [messages.LIST_LABELS_ALONE] if any(row.run.labels for row in rows) else []
     rows_table = table.Table(box=None, pad_edge=False, header_style="bold")
-    for heading in (messages.LIST_ID, messages.LIST_PLAN, messages.LIST_STARTED, messages.LIST_STATE):
+    for heading in texts:
         title = language.written(heading())
         rows_table.add_column(title, no_wrap=heading is not messages.LIST_PLAN, overflow="fold")
-    for heading in (messages.LIST_OK, messages.LIST_OTHER, messages.LIST_OF, messages.LIST_SIZE):
+    for heading in figures:
         rows_table.add_column(language.written(heading()), justify="right", no_wrap=True)
+    for heading in labels:
+        rows_table.add_column(language.written(heading()), overflow="fold")
+    for row, line in zip(rows, cells, strict=True):
+        tags = [text.Text("\n".join(provenance.labels(row.stored.run)) if row.stored else "")] * len(labels)
+        rows_table.add_row(*(line[heading.code] for heading in (*texts, *figures)), *tags)
+    terminal.Terminal().print(rows_table)
+
+
+def _show_plan(rows: Sequence[_Row]) -> None:
+    """The runs of one plan, with the main metric of each kind that they have, and its change."""
+    rows_table = table.Table(box=None, pad_edge=False, header_style="bold")
+    metrics = list(dict.fromkeys(row.main.metric.name for row in rows if row.main is not None))
+    rows_table.add_column(language.written(messages.LIST_ID()), no_wrap=True)
+    rows_table.add_column(language.written(messages.LIST_STARTED()), no_wrap=True)
+    rows_table.add_column(language.written(messages.LIST_STATE()), no_wrap=True)
+    rows_table.add_column(language.written(messages.LIST_OK()), justify="right", no_wrap=True)
+    for name in metrics:
+        heading = messages.LIST_THROUGHPUT() if name == "throughput" else messages.LIST_P99()
+        rows_table.add_column(language.written(heading), justify="right", no_wrap=True)
+    rows_table.add_column(language.written(messages.LIST_CHANGE()), justify="right", no_wrap=True)
+    rows_table.add_column(language.written(messages.LIST_LABELS()), overflow="fold")
     for row in rows:
-        started = (row.get("started_utc") or "")[:19].replace("T", " ")
+        cells = _cells(row)
+        done = f"{cells[messages.LIST_OK.code]}/{cells[messages.LIST_OF.code]}" if row.stored else ""
+        started = text.Text(str(cells[messages.LIST_STARTED.code])[:16])
+        values = [_value(row.main) if row.main and row.main.metric.name == name else "" for name in metrics]
         rows_table.add_row(
-            text.Text(row["id"]),
-            text.Text(row.get("plan") or "?"),
-            text.Text(started),
-            text.Text(row["state"], style=styles.get(row["state"], "yellow")),
-            str(row.get("ok", "")),
-            str(row.get("not_ok", "")),
-            str(row.get("trials", "")),
-            size_text(row["size_bytes"]),
+            cells[messages.LIST_ID.code],
+            started,
+            cells[messages.LIST_STATE.code],
+            done,
+            *values,
+            cells[messages.LIST_CHANGE.code],
+            cells[messages.LIST_LABELS.code],
         )
     terminal.Terminal().print(rows_table)
 

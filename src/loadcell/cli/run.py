@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell import parts, report
-from loadcell.cli import language, messages
+from loadcell.cli import again, language, messages
 from loadcell.cli.arguments import (
     Seed,
     beginning,
     change_options,
+    label_option,
     language_option,
     load,
     plan_argument,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.command("run")
 @plan_argument(required=False)
 @change_options
+@label_option
 @click.option("--seed", type=Seed(), metavar="N", help="Fix the random order. Default: drawn, and recorded.")
 @click.option(
     "--out",
@@ -88,6 +90,7 @@ def run(
     plan: str | None,
     sets: tuple[str, ...],
     only: tuple[str, ...],
+    labels: tuple[str, ...],
     seed: int | None,
     out: Path | None,
     resume: str | None,
@@ -102,14 +105,24 @@ def run(
 ) -> int:
     """Run PLAN: every treatment, every repeat; then print the results and write the report.
 
-    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is
+    PLAN is a file, the name of a ready-made plan, or the directory of a run, which is then run again with the
+    same plan, files and order. Ctrl-C once ends in order (the present trial is
     abandoned, what was started is removed); a second time ends at once. Finished trials are safe
     whatever happens.
     """
     if aa and resume is not None:
         raise language.CallError(messages.CALL_AA_RESUME())
     with beginning():
-        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
+        repeated = again.of(plan)
+        if repeated is None:
+            loaded, resumed = _plan(plan, sets, only, labels, out, resume, retry_failed, profile)
+        else:
+            if resume is not None or retry_failed:
+                raise language.CallError(messages.CALL_AGAIN_RESUME(path=plan))
+            profiled = sets if profile is None else (*sets, f"profile={profile}")
+            loaded, resumed = repeated.load(profiled, only, labels), None
+            seed = repeated.seed(sets) if seed is None else seed
+            aa = aa or repeated.stored.run.aa
     if aa and loaded.search is not None:
         raise language.CallError(messages.CALL_AA_SEARCH())
     if retry_failed and loaded.search is not None:
@@ -140,6 +153,7 @@ def _plan(
     plan: str | None,
     sets: tuple[str, ...],
     only: tuple[str, ...],
+    labels: tuple[str, ...],
     out: Path | None,
     resume: str | None,
     retry_failed: bool,
@@ -151,7 +165,7 @@ def _plan(
             raise language.CallError(messages.CALL_NO_PLAN())
         if retry_failed:
             raise language.CallError(messages.CALL_RETRY_WITHOUT_RESUME())
-        return _profiled(load(plan, sets, only), plan, sets, only, profile), None
+        return _profiled(load(plan, sets, only, labels=labels), plan, sets, only, labels, profile), None
     if out is not None:
         raise language.CallError(messages.CALL_OUT_RESUME())
 
@@ -162,7 +176,8 @@ def _plan(
     written = stored.run.plan_directory if plan is None else None
     directory = None if written is None else Path(written)
     plan = plan or str(path / layout.PLAN)
-    return _profiled(load(plan, sets, only, directory), plan, sets, only, profile, directory), path
+    loaded = load(plan, sets, only, directory, labels)
+    return _profiled(loaded, plan, sets, only, labels, profile, directory), path
 
 
 def _profiled(
@@ -170,13 +185,14 @@ def _profiled(
     plan: str,
     sets: tuple[str, ...],
     only: tuple[str, ...],
+    labels: tuple[str, ...],
     profile: str | None,
     directory: Path | None = None,
 ) -> LoadedPlan:
     """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
     if profile is None or loaded.profile is not None:
         return loaded
-    return load(plan, (*sets, f"profile={profile}"), only, directory)
+    return load(plan, (*sets, f"profile={profile}"), only, directory, labels)
 
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:

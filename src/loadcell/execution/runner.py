@@ -17,7 +17,7 @@ from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import context as run_context
 from loadcell.execution import machine_watch as neighbours
-from loadcell.execution import resume, trial_source, workdir
+from loadcell.execution import provenance, resume, trial_source, workdir
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
@@ -150,7 +150,13 @@ class Runner:
             source: PlannedTrials | Searching = search or PlannedTrials(ordered)
             if stored is not None:
                 reused, source = self._remaining(read_run(path), ordered, search)
-                run = replace(stored.run, treatments=run.treatments, ended_utc=None, state="running")
+                run = replace(
+                    stored.run,
+                    treatments=run.treatments,
+                    ended_utc=None,
+                    state="running",
+                    labels={**(stored.run.labels or {}), **self.plan.labels} or None,
+                )
             execution = Execution(
                 pid=os.getpid(),
                 started_utc=utc_text(),
@@ -161,6 +167,8 @@ class Runner:
             )
             run = replace(run, executions=(*run.executions, execution))
             if stored is None:
+                if not self.options.anonymous:
+                    run = provenance.of_plan(run, self.plan, writer.path, self.secrets, self.progress.note)
                 writer.write_plan(self.plan.text)
                 writer.write_environment(
                     run_context.environment(self._role(), anonymous=self.options.anonymous)
@@ -412,6 +420,8 @@ class Runner:
             state="running",
             command=tuple(self.options.command),
             resumed_by=self.options.by,
+            labels=dict(self.plan.labels) or None,
+            about=dict(self.plan.about) or None,
         )
 
 

@@ -58,6 +58,7 @@ from loadcell.model.trial_record import (
     Window,
 )
 from loadcell.plan.secrets import replaced
+from loadcell.store.copies import MOST_COPIED_BYTES
 from loadcell.store.layout import (
     INTERVAL_COLUMNS,
     INTERVALS,
@@ -77,7 +78,6 @@ IMPORT_REDACTED = MessageCode("import.redacted", "info", files=list, placeholder
 _DIGITS = 6
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
-MOST_STORED_BYTES = 64 * 2**20
 #: Of a compressed file, the text may be larger than this only if the file is not kept.
 MOST_TEXT_BYTES = 256 * 2**20
 
@@ -93,6 +93,7 @@ def write(
     out: Path | None = None,
     date_s: float | None = None,
     note: Callable[[Message], None] = lambda _: None,
+    labels: Mapping[str, str] | None = None,
 ) -> Path:
     """A new run directory under `results`, or `out`; it is dated by `date_s`, by the texts, or by the files.
 
@@ -112,7 +113,7 @@ def write(
     path = out or new_run_directory(results, name, began, secrets.token_hex(3))
     if out is not None and not is_free(out):
         raise StoreError(IMPORT_OUT_EXISTS(path=out))
-    record = _run(arranged, sources, dated, name, title, command)
+    record = replace(_run(arranged, sources, dated, name, title, command), labels=labels or None)
     writer = RunWriter(path)
     joined = _joined(arranged)
     reaching = max(joined) > 1
@@ -164,7 +165,7 @@ def _keep(path: Path, sources: Sequence[Source]) -> tuple[list[str], dict[str, s
     redacted: list[str] = []
     hidden: dict[str, str] = {}
     for number, (tool, file) in enumerate(files, 1):
-        if file.stat().st_size > MOST_STORED_BYTES:
+        if file.stat().st_size > MOST_COPIED_BYTES:
             continue
         copy = redaction.copy_of(file, tool, f"{number:02d}-", MOST_TEXT_BYTES)
         if copy is not None and copy.content is None:

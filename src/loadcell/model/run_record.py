@@ -16,6 +16,8 @@ VALUE_NOT_SET = MessageCode("value.not-set")
 
 #: The command that runs and resumes a plan.
 RUN_COMMAND: Final = "loadcell run"
+#: Digits of a commit that are shown: unambiguous in repositories of a million objects.
+_COMMIT_DIGITS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,48 @@ class ImportedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkout:
+    """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
+
+    `dirty` is True if files that git tracks differ from the commit.
+    """
+
+    commit: Word | None = None
+    branch: str | None = None
+    dirty: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The beginning of the commit, with `-dirty` as `git describe --dirty` has it."""
+        mark = "-dirty" if self.dirty else ""
+        return None if self.commit is None else f"{self.commit[:_COMMIT_DIGITS]}{mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A file that the plan names, as the run found it.
+
+    `file` is its name in the plan, and `path` where it was (absolute). `copy` is its copy in the run
+    directory; a file without one is too large (`large`), may hold a secret (`secret`), or is started
+    (`program`).
+    """
+
+    file: str
+    path: str
+    size_bytes: int
+    modified_utc: Word
+    sha256: Word
+    copy: Annotated[str | None, OMITTED] = None
+    why_not: Annotated[Word | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run: its plan, seed, order, versions and state.
 
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
-    run ended early. `resumed_by` is the command that resumes the run with `--resume`.
+    run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
+    loadcell cannot see, as the plan has them.
     """
 
     schema: int = 1
@@ -171,6 +210,10 @@ class RunRecord:
     resumed_by: Word = RUN_COMMAND
     anonymous: Annotated[bool | None, OMITTED] = None
     imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None
+    labels: Annotated[Mapping[str, str] | None, OMITTED] = None
+    about: Annotated[Mapping[str, str] | None, OMITTED] = None
+    checkout: Annotated[Checkout | None, OMITTED] = None
+    files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
 
     @property
     def imported_utc(self) -> str | None:

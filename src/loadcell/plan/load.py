@@ -18,9 +18,10 @@ from pydantic import Field
 from loadcell.model import metrics
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
-from loadcell.plan import groups, search, secrets
+from loadcell.plan import groups, labels, search, secrets
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, read_factors
+from loadcell.plan.files import PlanFiles
 from loadcell.plan.model import DesignName, Head, Limits, OrderName, Resolved
 from loadcell.plan.nodes import Items, Keys, Scalar, at, plain, scalars
 from loadcell.plan.overrides import apply_sets, chosen_levels
@@ -110,7 +111,7 @@ def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> l
 
 #: the keys a plan may have
 KEYS = (
-    *("title", "question"),
+    *("title", "question", labels.LABELS, labels.ABOUT),
     *SECTIONS[:5],
     *("factors", "cross", "design", "repeats", "order", "seed"),
     *SECTIONS[5:],
@@ -124,11 +125,13 @@ CHECKED_AT_ONCE = 1_000
 class LoadedPlan:
     """A plan with its factors, and its treatments for the asking.
 
-    `directory` is where files are that it names (absolute); `text` is the file as written; `name` is safe in
-    a path; `base` is the plan's own settings without any factor (in a full design whose plan leaves a setting
-    to a factor: with that factor's first level); in a `search` the last factor is the one searched, and its
-    treatments are those that may be measured; `seed` is None when it is to be drawn for each run; `profile`
-    says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
+    `directory` is where files are that it names (absolute), and `files` are those that its options have asked
+    for so far; `text` is the file as written; `name` is safe in a path; `labels` are those of the plan and of
+    the command line; `base` is the plan's own settings without any factor (in a full design whose plan leaves
+    a setting to a factor: with that factor's first level); in a `search` the last factor is the one searched,
+    and its treatments are those that may be measured; `seed` is None when it is to be drawn for each run;
+    `profile` says what is sampled after the ordinary trials; `sets` and `only` are what the command line
+    changed.
     """
 
     path: Path
@@ -148,6 +151,9 @@ class LoadedPlan:
     profile: CpuProfile | None
     sets: tuple[str, ...]
     only: tuple[str, ...]
+    labels: Mapping[str, str]
+    about: Mapping[str, str]
+    files: PlanFiles
     _table: Table = field(repr=False)
 
     @property
@@ -205,14 +211,28 @@ def load_plan(
     only: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     directory: Path | None = None,
+    added_labels: Sequence[str] = (),
+    copies: Mapping[str, Path] | None = None,
+    name: str | None = None,
 ) -> LoadedPlan:
     """Read and check a plan. Raises PlanError with all mistakes.
 
-    `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the
-    process's environment); files that the plan names are looked for from `directory` (default: the plan's
-    own).
+    `sets`, `only` and `added_labels` are the texts after `--set`, `--only` and `--label`; `env` holds the
+    secrets (default: the process's environment); files that the plan names are looked for from `directory`
+    (default: the plan's own), or are `copies`, by their names; `name` is the plan's (default: the file's).
     """
-    return load_text(read_text(path), path, parts, sets=sets, only=only, env=env, directory=directory)
+    return load_text(
+        read_text(path),
+        path,
+        parts,
+        sets=sets,
+        only=only,
+        env=env,
+        directory=directory,
+        added_labels=added_labels,
+        copies=copies,
+        name=name,
+    )
 
 
 def load_text(
@@ -225,15 +245,17 @@ def load_text(
     env: Mapping[str, str] | None = None,
     placed: bool = True,
     directory: Path | None = None,
+    added_labels: Sequence[str] = (),
+    copies: Mapping[str, Path] | None = None,
+    name: str | None = None,
 ) -> LoadedPlan:
     """Check a plan that is no file, or none yet: `path` is what it is called, and `directory` (default: the
-    path's) where it names
-    files from.
+    path's) where it names files from.
 
     Not `placed`: nobody sees the text, so mistakes are not given as its lines.
     """
     problems: list[Problem] = []
-    directory = (directory or path.parent).absolute()
+    files = PlanFiles((directory or path.parent).absolute(), copies or {})
     root = _tree(text, path, problems, placed)
     problems.extend(_unknown_keys(root, parts))
     root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
@@ -241,6 +263,8 @@ def load_text(
     problems.extend(_nul_bytes(root))
     problems.extend(secrets.problems_of(root, os.environ if env is None else env))
     searching = is_search(root)
+    labels_of_plan, about = (labels.read(root, key, problems) for key in (labels.LABELS, labels.ABOUT))
+    problems.extend(labels.problems_of_options(added_labels))
     head = _head(root.without("design") if searching else root, problems)
     expect = tuple(_expectations(root, problems))
     profile = read_profile(root, problems)
@@ -256,17 +280,18 @@ def load_text(
         factors = (*factors, search[1])
     root = with_monitors_by_name(root, parts, problems)
 
-    plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, directory))
+    plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, files))
     problems.extend(_settled(plan, misread))
     problems.extend(strangers(profile, root, plan.table.names))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
+    name = name or _slug(path.stem)
     loaded = LoadedPlan(
         path=path,
-        directory=directory,
+        directory=files.directory,
         text=text,
-        name=_slug(path.stem),
-        title=head.title or _slug(path.stem),
+        name=name,
+        title=head.title or name,
         question=head.question,
         base=plan.base,
         factors=plan.factors,
@@ -279,6 +304,9 @@ def load_text(
         profile=profile,
         sets=tuple(sets),
         only=tuple(only),
+        labels={**labels_of_plan, **labels.of_options(added_labels)},
+        about=about,
+        files=files,
         _table=plan.table,
     )
     if (problem := _too_few_requests(loaded, root)) is not None:

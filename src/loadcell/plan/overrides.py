@@ -34,7 +34,8 @@ FACTOR_SET_REPLACED = MessageCode("plan.factor-set-replaced", path=str)
 
 _FACTOR_SECTIONS = ("factors", "cross")
 _PROSE = ("title", "question")
-_SECTION = (*Head.model_fields, "expect", "profile", *_FACTOR_SECTIONS)
+_LABELS = ("labels", "about")
+_SECTION = (*Head.model_fields, "expect", "profile", *_LABELS, *_FACTOR_SECTIONS)
 
 
 def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
@@ -97,6 +98,8 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
         return (section, tail)
     if section in ("design", "profile") and tail:
         return tuple(path.split("."))
+    if section in _LABELS and tail:
+        return (section, tail)
     if path in _SECTION:
         return (path,)
     try:

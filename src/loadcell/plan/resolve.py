@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +15,7 @@ from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan import affinity_check, explain, groups, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
+from loadcell.plan.files import PlanFiles
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Misfit, Options, Parts
@@ -51,17 +51,19 @@ def read_model(
     path: tuple[str, ...],
     mark: Mark,
     problems: list[Problem],
-    directory: Path | None = None,
+    files: PlanFiles | None = None,
 ) -> M | None:
     """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`.
 
-    Files that options name are found from `directory`, the plan's: validators get it as
-    `info.context["directory"]`.
+    Files that options name are found by `files` (`loadcell.plan.files.named_file`): validators get them as
+    `info.context["files"]`, and the plan's directory as `info.context["directory"]`.
     """
     value = plain(node)
     try:
         return model.model_validate_json(
-            json.dumps({} if value is None else value), strict=True, context={"directory": directory}
+            json.dumps({} if value is None else value),
+            strict=True,
+            context={"directory": files and files.directory, "files": files},
         )
     except ValidationError as error:
         problems.extend(explain.problems_of(error, model, node, path, mark))
@@ -113,9 +115,9 @@ def _with_monitors(root: Keys, mark: Mark, monitors: Keys) -> Keys:
 class Resolver:
     """Checks trees of settings against the installed parts. Sections that did not change are checked once."""
 
-    def __init__(self, parts: Parts, expect: tuple[Expectation, ...], directory: Path | None = None) -> None:
+    def __init__(self, parts: Parts, expect: tuple[Expectation, ...], files: PlanFiles | None = None) -> None:
         self._parts = parts
-        self._directory = directory
+        self._files = files
         self._expect = expect
         self._cache: dict[tuple[type[BaseModel], str], BaseModel] = {}
         self._misfits_of: dict[int, tuple[Misfit, ...]] = {}
@@ -197,7 +199,7 @@ class Resolver:
         key = (model, json.dumps(plain(node)))
         value = self._cache.get(key)
         if value is None:
-            value = read_model(model, node, path, mark, problems, self._directory)
+            value = read_model(model, node, path, mark, problems, self._files)
             if value is not None:
                 self._cache[key] = value
         return value  # type: ignore[return-value]

@@ -19,6 +19,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
+from loadcell.plan.labels import ABOUT, LABELS, LONGEST_VALUE, MOST
 from loadcell.plan.load import PROFILE_KINDS, CpuProfile
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
@@ -77,6 +78,8 @@ def plan_schema(parts: Parts) -> JsonObject:
             "limits": {"description": _first_line(Limits), **schemas[Limits]},
             "expect": _expect(),
             "profile": _profile(schemas),
+            LABELS: _labels("Labels of the run: name and text, shown in lists and reports."),
+            ABOUT: _labels("Facts that loadcell cannot see, such as firmware: name and text."),
         },
         "$defs": defs,
     }
@@ -91,6 +94,16 @@ def _design(named: JsonObject, schemas: Mapping[type[BaseModel], JsonObject]) ->
         "properties": {"search": {"description": _first_line(SearchOptions), **schemas[SearchOptions]}},
     }
     return {"description": named["description"], "anyOf": [{"enum": named["enum"]}, search]}
+
+
+def _labels(description: str) -> JsonObject:
+    value = {"type": ["string", "number", "boolean"], "maxLength": LONGEST_VALUE}
+    return {
+        "description": description,
+        "type": ["object", "null"],
+        "maxProperties": MOST,
+        "additionalProperties": value,
+    }
 
 
 def _profile(schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:

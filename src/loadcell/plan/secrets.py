@@ -34,6 +34,8 @@ _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
 _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\}")
 _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
+#: Sections for people alone; labels and facts take no secret in any form (`loadcell.plan.labels`).
+_OF_PEOPLE = ("title", "question", "labels", "about")
 _SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
 #: Characters of a user or a secret in a text; without bounds the search takes quadratic time in long ones.
 _MOST_OF_SECRET = 1000
@@ -95,6 +97,11 @@ class Secrets:
             return self._env[name]
 
         return REFERENCE.sub(value, text)
+
+    def values_in(self, text: str) -> tuple[str, ...]:
+        """Values of the references in a text, as far as their variables are set."""
+        values = (self._env.get(name, "") for name in references(text))
+        return tuple(value for value in values if len(value) >= SHORTEST)
 
     def redact(self, text: str) -> str:
         """One value with every secret revealed so far replaced by the reference it came from.
@@ -193,7 +200,7 @@ def holds_literal(text: str) -> bool:
 def problems_of(root: Keys, env: Mapping[str, str]) -> Iterator[Problem]:
     """Passwords written out, references that are not understood, and variables that are not set."""
     for key, entry in root.entries.items():
-        if key not in ("title", "question"):
+        if key not in _OF_PEOPLE:
             yield from _problems_below(entry.node, (key,), env)
 
 

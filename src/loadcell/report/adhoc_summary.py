@@ -11,6 +11,7 @@ from loadcell.analysis.finding import Subject
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import carried, lack
 from loadcell.model import numbers
+from loadcell.model.run_record import RUN_COMMAND
 from loadcell.model.trial_record import ClientUsage, TrialRecord
 from loadcell.report.blocks import (
     Block,
@@ -290,4 +291,4 @@ def _next(context: ReportContext) -> list[Block]:
     blocks: list[Block] = (
         [Code(context.texts("compact.report"), str(path / page.name))] if page.is_file() else []
     )
-    return [*blocks, Code(context.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]
+    return [*blocks, Code(context.texts("compact.plan"), f"{RUN_COMMAND} {quoted(path)}")]

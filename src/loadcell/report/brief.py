@@ -24,7 +24,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import environment, profile, summary
+from loadcell.report.sections import environment, profile, provenance, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
@@ -57,7 +57,9 @@ def build(context: ReportContext) -> Report:
     ]
     lost = profile.lost_memory(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
+    labels = " ".join(provenance.names(context.stored.run))
     sections = [
+        Section("provenance", "", [Paragraph(labels, quiet=True)] if labels else []),
         Section("results", "", _results(context)),
         Section("memory", "", [] if lost is None else [lost]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),

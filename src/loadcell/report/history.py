@@ -29,9 +29,11 @@ from loadcell.report.blocks import (
     Tile,
     Tiles,
     Tone,
+    without_empty,
 )
 from loadcell.report.charts import history as chart
 from loadcell.report.publish import Document
+from loadcell.report.sections import provenance
 from loadcell.report.texts import STATE, Texts
 from loadcell.report.values import minute
 from loadcell.stats.change_points import PLACE_COVERAGE
@@ -318,6 +320,7 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
         Column(texts("history.column.treatments"), figure=True),
         Column(texts("history.column.repeats"), figure=True),
         Column("loadcell", code=True),
+        Column(texts("history.column.labels"), code=True, spare=True),
     ]
     rows = []
     for index, run in reversed(list(enumerate(history.runs))):
@@ -331,10 +334,18 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
                 Cell(numbers.whole(len(run.values)), sort=len(run.values)),
                 Cell(numbers.whole(repeats), sort=repeats),
                 Cell(str(run.run.loadcell_version or texts("mark.none"))),
+                _labels(run),
             ]
         )
     title = texts("history.section.runs")
-    return Section("runs", title, [Table("table-runs", title, columns, rows, only=True)])
+    shown_columns, shown_rows = without_empty(columns, rows)
+    return Section("runs", title, [Table("table-runs", title, shown_columns, shown_rows, only=True)])
+
+
+def _labels(run: Run) -> Cell:
+    """Labels and commit of a run."""
+    text = " ".join(provenance.names(run.run))
+    return Cell(text, sort=1.0 if text else None)
 
 
 def data(gathered: Gathered) -> Mapping[str, object]:
@@ -348,6 +359,7 @@ def data(gathered: Gathered) -> Mapping[str, object]:
             {
                 "run": run.name, "started_utc": run.started_utc, "state": run.state,
                 "values": run.values, "repeats": run.repeats,
+                "labels": run.run.labels or {}, "about": run.run.about or {}, "checkout": run.run.checkout,
             }
             for run in history.runs
         ],

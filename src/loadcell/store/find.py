@@ -43,7 +43,7 @@ def runs_under(results: Path) -> list[Path]:
 
     def order(run: Path) -> tuple[str, str, str, Path]:
         second = seconds[run]
-        exact = _started(run) if per_second[second] > 1 else ""
+        exact = started_utc(run) if per_second[second] > 1 else ""
         return second, exact, run.name, run
 
     return sorted(runs, key=order)
@@ -54,10 +54,10 @@ def _second(run: Path) -> str:
     that the user chose.
     """
     match = layout.STARTED.match(run.name)
-    return match[1] if match else re.sub(r"[-:]", "", _started(run))[:15]
+    return match[1] if match else re.sub(r"[-:]", "", started_utc(run))[:15]
 
 
-def _started(run: Path) -> str:
+def started_utc(run: Path) -> str:
     """When a run began, as its record says; the time of the file where the record is damaged."""
     file = run / layout.RUN
     try:
@@ -143,6 +143,13 @@ def baselines(results: Path = DEFAULT_RESULTS) -> dict[str, tuple[Path, ...]]:
     if not all(isinstance(path, str) for value in runs.values() for path in value):
         raise StoreError(BASELINES_NOT_A_LIST(path=file))
     return {name: tuple(results / path for path in value) for name, value in runs.items()}
+
+
+def runs_of_baselines(*results: Path) -> frozenset[Path]:
+    """Directories of all runs that the baselines of these results name, whole. Raises StoreError."""
+    return frozenset(
+        run.resolve() for directory in results for runs in baselines(directory).values() for run in runs
+    )
 
 
 def find_baseline(name: str, results: Path = DEFAULT_RESULTS) -> tuple[Path, ...]:

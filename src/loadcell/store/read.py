@@ -93,8 +93,7 @@ class StoredRun:
         """`running`, `finished`, `interrupted`, `failed`, or `killed`: marked running, by a process that is
         gone.
         """
-        state = self.run.state
-        return "killed" if state == "running" and not _is_being_written(self.path) else state
+        return state_of(self.path, self.run)
 
     @property
     def hostnames(self) -> list[str]:
@@ -256,12 +255,16 @@ def _intervals_of(trial: TrialRecord) -> str | None:
     return None if trial.measure is None or unwritten else layout.INTERVALS
 
 
-def read_run(path: Path) -> StoredRun:
-    """Read a run.
+def state_of(path: Path, run: RunRecord) -> str:
+    """State of a run: that of its record, or `killed` (see `StoredRun.state`)."""
+    return "killed" if run.state == "running" and not is_being_written(path) else run.state
 
-    Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted.
+
+def read_record(path: Path) -> RunRecord:
+    """The record of a run without its trials.
+
+    Raises StoreError when `path` is no run or its run.json is of no use.
     """
-    path = path.resolve()
     if not path.is_dir():
         raise StoreError(RUN_NO_DIRECTORY(path=path))
     if not layout.is_run(path):
@@ -274,7 +277,16 @@ def read_run(path: Path) -> StoredRun:
         raise StoreError(
             RUN_DAMAGED_RECORD(path=path / layout.RUN, why=run, trials=path / layout.TRIALS, file=layout.RUN)
         )
-    stored = StoredRun(path, run, {}, [], [])
+    return run
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run.
+
+    Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted.
+    """
+    path = path.resolve()
+    stored = StoredRun(path, read_record(path), {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
     if not isinstance(environment, Message) and not _has_hosts(environment):
         environment = DAMAGED_KEY(key="hosts", expected="[{...}]", found=str(environment.get("hosts"))[:60])
@@ -401,7 +413,7 @@ def _json(path: Path) -> JsonObject | Message:
     return document if isinstance(document, dict) else DAMAGED_OBJECT()
 
 
-def _is_being_written(path: Path) -> bool:
+def is_being_written(path: Path) -> bool:
     """True if some process holds the lock of a run directory."""
 
     try:

@@ -67,7 +67,7 @@ def is_free(path: Path) -> bool:
     """True if a run can begin in this directory: it does not exist, is empty, or holds the beginning of a run
     that was killed before it had a record.
     """
-    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, _PROBE}
+    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, layout.FILES, _PROBE}
     begun |= {f".{name}.new" for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN)}
     try:
         names = {file.name for file in path.iterdir()}
@@ -93,7 +93,7 @@ class RunWriter:
         try:
             (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-            _lock(self._lock)
+            take_lock(self._lock)
             probe = path / _PROBE
             probe.touch()
             probe.unlink()
@@ -112,6 +112,7 @@ class RunWriter:
 
     def discard(self) -> None:
         """Remove what was written of a run that never began, and the directories that were made for it."""
+        shutil.rmtree(self.path / layout.FILES, ignore_errors=True)
         for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN):
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.new").unlink(missing_ok=True)
@@ -177,8 +178,11 @@ class RunWriter:
         sync_directory(part.parent)
 
 
-def _lock(descriptor: int) -> None:
-    """Take the directory's lock; a reader that looks whether it is taken holds it for an instant."""
+def take_lock(descriptor: int) -> None:
+    """Take a run directory's lock; a reader that looks whether it is taken holds it for an instant.
+
+    Raises BlockingIOError if a run is writing there.
+    """
     for patience in (0.01, 0.05, 0.2, None):
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 
 from loadcell.ingest import benchmarksql_properties
 from loadcell.ingest.benchmarksql_properties import PROPERTIES_WRONG, Properties
@@ -16,6 +24,7 @@ from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.tools import by_jdbc_kind, jdbc_servers
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.workload import Ask, Condition, Verification, Workload
@@ -64,8 +73,8 @@ class BenchmarkSqlOptions(Options):
 
     @field_validator("properties")
     @classmethod
-    def _can_be_used(cls, path: str) -> str:
-        read = benchmarksql_properties.read(Path(path).expanduser())
+    def _can_be_used(cls, path: str, info: ValidationInfo) -> str:
+        read = benchmarksql_properties.read(named_file(info, path, Path()))
         try:
             TpccOptions.model_validate(read.options)
         except ValidationError as error:
@@ -77,8 +86,8 @@ class BenchmarkSqlOptions(Options):
         return path
 
     @model_validator(mode="after")
-    def _as_tpcc(self) -> BenchmarkSqlOptions:
-        self._read = benchmarksql_properties.read(Path(self.properties).expanduser())
+    def _as_tpcc(self, info: ValidationInfo) -> BenchmarkSqlOptions:
+        self._read = benchmarksql_properties.read(named_file(info, self.properties, Path()))
         return self
 
     def read(self) -> Properties:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
@@ -20,6 +19,7 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import HTTP, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
@@ -127,7 +127,7 @@ class Parameter(Options):
         if self.theta == 1:
             raise SettingError(HTTP_PARAMETER_THETA())
         if self.file is not None:
-            self._lines = lines_of(Path((info.context or {}).get("directory") or Path()) / self.file)
+            self._lines = lines_of(named_file(info, self.file))
         return self
 
     def section(self) -> JsonObject:

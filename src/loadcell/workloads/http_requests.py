@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_v
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 
@@ -89,7 +90,7 @@ class BodyFile(Options):
 
     @model_validator(mode="after")
     def _is_read(self, info: ValidationInfo) -> BodyFile:
-        self._bytes = read_file(Path((info.context or {}).get("directory") or Path()) / self.file)
+        self._bytes = read_file(named_file(info, self.file))
         return self
 
     @property

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
@@ -310,7 +311,7 @@ class DataFile(Options):
     def _is_read(self, info: ValidationInfo) -> DataFile:
         if self.at_end == "stop" and self.order != "sequential":
             raise SettingError(HTTP_DATA_AT_END(order=self.order))
-        path = Path((info.context or {}).get("directory") or Path()) / self.file
+        path = named_file(info, self.file)
         text = decoded_file(read_file(path), path).removeprefix("\ufeff")
         self._columns, self._rows = _table(text, self.delimiter, path)
         return self

@@ -21,6 +21,7 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import POSTGRES
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, Labels, Message, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.plan.units import Duration
@@ -63,11 +64,6 @@ def split(text: str) -> tuple[str, int]:
     return name, int(weight)
 
 
-def _place(name: str, info: ValidationInfo) -> Path:
-    directory = (info.context or {}).get("directory") or Path()
-    return Path(directory) / name
-
-
 def _read(path: Path) -> str:
     """The text of a script. Raises SettingError."""
     try:
@@ -99,7 +95,7 @@ def _recognised(text: str, info: ValidationInfo) -> str:
     name, _ = split(text)
     if name in BUILTINS or name in info.data.get("inline", ()):
         return text
-    path = _place(name, info)
+    path = named_file(info, name)
     if not path.is_file():
         near = nearest(name, BUILTINS)
         code = PGBENCH_NO_SCRIPT_NEAR if near else PGBENCH_NO_SCRIPT
@@ -212,7 +208,7 @@ class PgbenchOptions(Options):
             if name in self.inline:
                 self._sources[name] = self.inline[name]
             elif name not in BUILTINS:
-                self._sources[name] = _read(_place(name, info))
+                self._sources[name] = _read(named_file(info, name))
         self._analysis.update(_checked(self.section()))
         return self
 

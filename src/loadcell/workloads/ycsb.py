@@ -19,6 +19,7 @@ from pydantic import (
 from loadcell.model.extensions import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.plan.workload import Variants, Workload
@@ -87,8 +88,7 @@ class YcsbOptions(Given):  # type: ignore[misc, valid-type]
     @model_validator(mode="after")
     def _is_a_workload(self, info: ValidationInfo) -> YcsbOptions:
         if self.properties is not None:
-            directory = Path((info.context or {}).get("directory") or Path())
-            self._file = ycsb_properties.read(directory / Path(self.properties).expanduser())
+            self._file = ycsb_properties.read(named_file(info, self.properties))
         fields = {
             name: getattr(self, name) for name in Properties.model_fields if name in self.model_fields_set
         }

@@ -25,7 +25,7 @@ CHANGED_WITHIN = MessageCode("compare.changed.within", change=Message, treatment
 
 #: `plan` differences make two runs different experiments; the others say what besides the thing tested may
 #: have acted.
-Kind = Literal["plan", "target", "host", "tools", "design"]
+Kind = Literal["labels", "about", "source", "files", "plan", "target", "host", "tools", "design"]
 
 #: Sections of a treatment's settings that do not bear on what is measured.
 _FREE = frozenset({"limits", "expect"})
@@ -41,7 +41,7 @@ _VOLATILE = (
     "unanswered",
 )
 #: What a target says of itself that is another in every run.
-_OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started")
+_OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started", ".modified_utc")
 #: Names of databases that loadcell makes: the rest of such a name is of the plan or the run.
 _MADE = "loadcell_"
 _DATABASE = "database.name"

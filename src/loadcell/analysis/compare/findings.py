@@ -36,12 +36,18 @@ def _differs(kind: str, severity: Severity) -> tuple[FindingCode, FindingCode]:
 
 #: Differences between runs by kind: few (all are named) and many.
 DIFFERS = {
+    "labels": _differs("labels", "info"),
+    "about": _differs("about", "caution"),
+    "source": _differs("source", "info"),
+    "files": _differs("files", "caution"),
     "plan": _differs("plan", "problem"),
     "host": _differs("host", "problem"),
     "target": _differs("target", "caution"),
     "tools": _differs("tools", "caution"),
     "design": _differs("design", "info"),
 }
+#: Kinds whose values are short, and say at once what is compared.
+WITH_VALUES = ("labels", "about", "source")
 APART = FindingCode("compare.apart", Subject.DIFFERENCES, "caution")
 METRIC_THROUGHPUT = MessageCode("compare.metric.throughput")
 METRIC_MEAN = MessageCode("compare.metric.mean")
@@ -145,10 +151,12 @@ def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Findi
     if sides.kind != "runs":
         return
     for kind, (few, many) in DIFFERS.items():
-        paths = list(dict.fromkeys(difference.path for difference in differences if difference.kind == kind))
-        if paths:
+        of_kind = {difference.path: difference for difference in differences if difference.kind == kind}
+        if of_kind:
+            paths = list(of_kind)
             code = many if len(paths) > MOST_NAMED else few
-            yield code.finding(tuple(paths), count=len(paths), paths=paths[:MOST_NAMED])
+            named = [of_kind[path].message for path in paths] if kind in WITH_VALUES else paths
+            yield code.finding(tuple(paths), count=len(paths), paths=named[:MOST_NAMED])
     yield APART.finding()
 
 

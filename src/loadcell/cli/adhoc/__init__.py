@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import Integer, Seed, language_option
+from loadcell.cli.arguments import Integer, Seed, label_option, language_option
 from loadcell.cli.streams import echo
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems, units
@@ -132,6 +132,7 @@ class LineOptions:
     threads: int | None
     repeats: int
     sets: tuple[str, ...]
+    labels: tuple[str, ...]
     seed: int | None
     out: Path | None
     save_plan: Path | None
@@ -222,6 +223,7 @@ def _options(complete_settings: Complete) -> tuple[Decorate, ...]:
             "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete_settings,
             help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
         ),
+    label_option,
         click.option(
             "--seed", type=Seed(), metavar="N",
             help="Fix what is drawn at random. Default: drawn, and recorded."

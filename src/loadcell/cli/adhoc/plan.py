@@ -160,7 +160,14 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
     written = text(line, options)
     secrets = os.environ if env is None else env
     with beginning():
-        plan = plan_loader.load_text(written, Path(line.name), parts.installed(), env=secrets, placed=False)
+        plan = plan_loader.load_text(
+            written,
+            Path(line.name),
+            parts.installed(),
+            env=secrets,
+            placed=False,
+            added_labels=options.labels,
+        )
     if options.save_plan is not None:
         return _save(written, options.save_plan)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.compare import compare as comparing
-from loadcell.analysis.compare import differences, findings, percentiles, sides
+from loadcell.analysis.compare import differences, findings, percentiles, provenance, sides
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Noise, Row
 from loadcell.analysis.compare.differences import Difference, disturbed
 from loadcell.analysis.compare.metrics import (
@@ -213,6 +213,7 @@ def _held_against_the_first(
             more = [MORE_DIFFERENCES(count=str(len(of_plan) - 20))] if len(of_plan) > 20 else []
             raise CannotCompareError(REFUSED_OTHER_PLAN(first=labels[0], other=label), [*shown, *more])
         by_label[label] = (
+            *provenance.differences(first.run, run.run),
             *of_plan,
             *differences.hosts(first.environment, run.environment),
             *_of_targets(first, run, of_plan),

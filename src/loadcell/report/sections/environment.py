@@ -17,9 +17,11 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
 from loadcell.model.panels import fact_units, machine_targets
+from loadcell.model.run_record import RUN_COMMAND
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.host import in_words, part_rows, unavailable
+from loadcell.report.sections import provenance
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
 from loadcell.store.layout import quoted, resume_command
@@ -40,7 +42,7 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 def section(context: ReportContext) -> Section | None:
     """None when nothing is known of the environment."""
     texts = context.texts
-    blocks: list[Block] = []
+    blocks = provenance.blocks(context.stored.run, texts)
     for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
         blocks += _host(host, number, _measured(context), texts)
     for number, system in enumerate(context.systems, 1):
@@ -258,14 +260,10 @@ def commands(path: Path, context: ReportContext) -> dict[str, str]:
     if context.imported:
         return _of_imported(path, context)
     here = quoted(shown(path))
-    again = f"loadcell run {quoted(shown(path) / 'plan.yaml')}"
-    command = list(run.command)
-    again += "".join(f" {shlex.quote(word)}" for word in _options_of(command))
-    if run.seed is not None and "seed=" not in again:
-        again += f" --set seed={run.seed}"
-    commands = {"table.command": again}
-    if command:
-        commands["table.command.as-was"] = shlex.join(command)
+    # An anonymous run does not hold the places that it measured.
+    commands = {} if run.anonymous else {"table.command": f"{RUN_COMMAND} {here}"}
+    if run.command:
+        commands["table.command.as-was"] = shlex.join(run.command)
     if any(trial.status == "not-run" for trial in context.analysis.trials):
         commands["table.command.resume"] = resume_command(shown(path), run.resumed_by)
     commands["table.command.report"] = f"loadcell report {here}"
@@ -277,19 +275,6 @@ def _of_imported(path: Path, context: ReportContext) -> dict[str, str]:
     command = context.stored.run.command
     commands = {"table.command.as-was": shlex.join(command)} if command else {}
     return {**commands, "table.command.report": f"loadcell report {quoted(shown(path))}"}
-
-
-def _options_of(command: list[str]) -> list[str]:
-    """The `--set`, `--only` and `--aa` of the command that made the run: the plan file alone is not all of
-    it.
-    """
-    words: list[str] = []
-    for position, word in enumerate(command):
-        if word in {"--set", "--only"} and position + 1 < len(command):
-            words += [word, command[position + 1]]
-        elif word == "--aa" or word.startswith(("--set=", "--only=")):
-            words.append(word)
-    return words
 
 
 def shown(path: Path) -> Path:

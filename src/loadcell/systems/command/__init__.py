@@ -3,4 +3,4 @@
 from loadcell.model import panels
 from loadcell.model.panels import FactLabels
 
-panels.declare(FactLabels(("command", "directory")))
+panels.declare(FactLabels(("command", "directory", "files")))

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, Signals
@@ -50,6 +50,7 @@ from loadcell.systems.command.options import (
     CommandOptions,
     words_of,
 )
+from loadcell.systems.command.started import FileFacts, files_of
 from loadcell.systems.http.target import Address
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account
@@ -68,11 +69,12 @@ def _missing(directory: Path) -> Message:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandFacts(TargetFacts):
-    """Facts of a server that a command started."""
+    """Facts of a server that a command started; `files` are those that it started (`files_of`)."""
 
     command: str
     url: str
     directory: str
+    files: Mapping[str, FileFacts]
 
 
 class Command(Target[CommandOptions]):
@@ -90,6 +92,7 @@ class Command(Target[CommandOptions]):
         self._served = False
         self._program = words_of(options.command)[0]
         self._seen = threading.Event()
+        self._files: Mapping[str, FileFacts] = {}
         self._process: supervision.SupervisedProcess | None = None
 
     # -- life
@@ -143,6 +146,7 @@ class Command(Target[CommandOptions]):
             **{name: self._filled(value) for name, value in self.options.env.items()},
         }
         words[0] = self._program_path(words[0], directory, environment["PATH"])
+        self._files = files_of(words, directory)
         who = account.Account(
             account.current(), os.geteuid(), os.getegid(), (), other=False, pin=self.context.pin
         )
@@ -270,6 +274,7 @@ class Command(Target[CommandOptions]):
             command=command if isinstance(command, str) else shlex.join(command),
             url=self.options.url,
             directory=str(self.options.path or self.context.work),
+            files=self._files,
         )
 
     def roles(self) -> tuple[Role, ...]:

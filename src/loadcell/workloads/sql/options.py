@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.workloads.sql import text as sql_text
@@ -81,7 +82,7 @@ class DataFile(Options):
 
 def checked_path(file: DataFile, info: ValidationInfo) -> Path:
     """Where the file is. Raises SettingError for one that cannot be loaded."""
-    path = Path((info.context or {}).get("directory") or Path()) / file.file
+    path = named_file(info, file.file)
     if file.kind is None:
         raise SettingError(SQL_FILE_KIND(path=path))
     if file.kind == "sql" and (file.table or file.delimiter):

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_v
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.plan.files import named_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.workloads.sql.text import Scalar
@@ -103,8 +104,7 @@ class ParameterSource(Options):
                 SQL_PARAMETER_SHAPE(distribution=self.distribution, shape=str(self.shape), least=str(least))
             )
         if self.file is not None:
-            directory = (info.context or {}).get("directory") or Path()
-            self._read = file_values(Path(directory) / self.file, self.column)
+            self._read = file_values(named_file(info, self.file), self.column)
         return self
 
     def loaded(self) -> Sequence[Scalar] | None:

@@ -30,6 +30,7 @@ from loadcell.ingest.readers import names as reader_names
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, MessageCode
 from loadcell.model.metrics import find
+from loadcell.plan.files import PlanFiles, files_of
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
 from loadcell.workloads.tool_runner import registry
@@ -104,7 +105,7 @@ Commands = Annotated[
 ]
 
 
-def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
+def placed(tool: Tool, arguments: list[str], files: PlanFiles) -> list[str]:
     """The arguments with the files among them found from the plan's directory.
 
     Raises SettingError for one that is not there.
@@ -114,14 +115,14 @@ def placed(tool: Tool, arguments: list[str], plan: Path) -> list[str]:
         if "${" in name or name == "-":
             continue
         file, at, weight = name.partition("@") if tool.weighted_files else (name, "", "")
-        path = (plan / Path(file).expanduser()).absolute()
+        path = files.find(file).absolute()
         if not path.is_file():
             raise SettingError(tool.missing_file(path=path))
         words[index] = f"{before}{path}{at}{weight}"
     return words
 
 
-def program(words: list[str], plan: Path) -> list[str]:
+def program(words: list[str], files: PlanFiles) -> list[str]:
     """A command whose program is named by a path, found from the plan's directory.
 
     Raises SettingError where it is not there.
@@ -129,7 +130,7 @@ def program(words: list[str], plan: Path) -> list[str]:
     first = words[0]
     if "/" not in first or "${" in first:
         return words
-    path = (plan / Path(first).expanduser()).absolute()
+    path = files.program(first).absolute()
     if not path.is_file():
         raise SettingError(TOOL_MISSING_PROGRAM(path=path))
     if not os.access(path, os.X_OK):
@@ -282,20 +283,20 @@ class ToolOptions(Options):
     before: Commands = _one_or_more("Commands before each trial, not measured.")
     after: Commands = _one_or_more("Commands after each trial, not measured.")
 
-    _plan: Path = PrivateAttr(default_factory=Path)
+    _files: PlanFiles = PrivateAttr(default_factory=PlanFiles)
     _given: list[str] = PrivateAttr(default_factory=list)
 
     @field_validator("sysbench", "fio", "pgbench", "ab", "wrk", "command", "prepare", "before", "after")
     @classmethod
     def _files_are_there(cls, value: Any, info: ValidationInfo) -> Any:
-        plan, name = _directory(info), str(info.field_name)
+        files, name = files_of(info), str(info.field_name)
         if value is None:
             return value
         if name in TOOLS:
-            placed(TOOLS[name], registry.split(value), plan)
+            placed(TOOLS[name], registry.split(value), files)
         else:
             for text in [value] if name == COMMAND else value:
-                program(registry.split(text), plan)
+                program(registry.split(text), files)
         return value
 
     @field_validator("output")
@@ -328,11 +329,11 @@ class ToolOptions(Options):
     @property
     def home(self) -> Path:
         """The plan's directory."""
-        return self._plan
+        return self._files.directory.absolute()
 
     @model_validator(mode="after")
     def _is_consistent(self, info: ValidationInfo) -> ToolOptions:
-        self._plan = _directory(info)
+        self._files = files_of(info)
         named = [name for name in (*TOOLS, COMMAND) if self._of(name) is not None]
         if len(named) != 1:
             code = TOOL_SEVERAL if named else TOOL_NONE
@@ -340,11 +341,11 @@ class ToolOptions(Options):
         if self.name is None:
             if self.program is not None:
                 raise SettingError(TOOL_PROGRAM_OF_COMMAND())
-            self._given = program(registry.split(self.command or ()), self._plan)
+            self._given = program(registry.split(self.command or ()), self._files)
         else:
             if self.read_as is not None:
                 raise SettingError(TOOL_READ_AS_OF_TOOL())
-            self._given = placed(TOOLS[self.name], registry.split(self._of(self.name) or ()), self._plan)
+            self._given = placed(TOOLS[self.name], registry.split(self._of(self.name) or ()), self._files)
         return self
 
     @model_serializer(mode="wrap")
@@ -373,7 +374,7 @@ class ToolOptions(Options):
 
     def others(self, which: str) -> list[list[str]]:
         """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
-        return [program(registry.split(command), self._plan) for command in getattr(self, which)]
+        return [program(registry.split(command), self._files) for command in getattr(self, which)]
 
     def section(self) -> JsonObject:
         """The section for the worker."""
@@ -389,11 +390,6 @@ class ToolOptions(Options):
             prepare=self.others("prepare"),
             before=self.others("before"),
             after=self.others("after"),
-            plan=str(self._plan),
+            plan=str(self.home),
         )
         return asdict(section)
-
-
-def _directory(info: ValidationInfo) -> Path:
-    """The plan's, whole."""
-    return Path((info.context or {}).get("directory") or Path()).absolute()

@@ -1,0 +1,71 @@
+"""The plan of a run that is to be run again: `loadcell run RUN_DIRECTORY`.
+
+It is loaded from the run directory, with its name, its changes, and the copies of the files that it names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadcell import parts
+from loadcell.model.message import MessageCode
+from loadcell.plan import load as plan_loader
+from loadcell.store import copies, layout
+from loadcell.store import read as stored_runs
+
+if TYPE_CHECKING:
+    from loadcell.plan.load import LoadedPlan
+    from loadcell.store.read import StoredRun
+
+NOT_AGAIN_IMPORTED = MessageCode("again.imported", path=str)
+NOT_AGAIN_ANONYMOUS = MessageCode("again.anonymous", path=str)
+NOT_AGAIN_NO_PLAN = MessageCode("again.no-plan", path=str)
+
+
+@dataclass(frozen=True)
+class Again:
+    """A run that is to be run again."""
+
+    stored: StoredRun
+
+    def seed(self, sets: tuple[str, ...]) -> int | None:
+        """Its seed, unless `sets` give another."""
+        other = any(text.partition("=")[0].strip() == "seed" for text in sets)
+        return None if other else self.stored.run.seed
+
+    def load(self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]) -> LoadedPlan:
+        """Its plan. `sets` come after its own, `only` replaces its own; labels of its command line are not
+        repeated: they are of that run alone.
+
+        Raises StoreError for a file that is damaged, changed or gone, and PlanError.
+        """
+        path, run = self.stored.path, self.stored.run
+        return plan_loader.load_plan(
+            path / layout.PLAN,
+            parts.installed(),
+            sets=(*run.sets, *sets),
+            only=only or run.only,
+            directory=None if run.plan_directory is None else Path(run.plan_directory),
+            added_labels=labels,
+            copies=copies.to_run_again(path, run),
+            name=run.plan_name,
+        )
+
+
+def of(plan: str | None) -> Again | None:
+    """The run whose directory was given in place of a plan; None for a plan.
+
+    Raises StoreError for a run that cannot be run again.
+    """
+    if plan is None or not layout.is_run(Path(plan)):
+        return None
+    stored = stored_runs.read_run(Path(plan))
+    if stored.run.imported is not None:
+        raise layout.StoreError(NOT_AGAIN_IMPORTED(path=plan))
+    if stored.run.anonymous:
+        raise layout.StoreError(NOT_AGAIN_ANONYMOUS(path=plan))
+    if not (stored.path / layout.PLAN).is_file():
+        raise layout.StoreError(NOT_AGAIN_NO_PLAN(path=stored.path / layout.PLAN))
+    return Again(stored)

@@ -1,0 +1,123 @@
+"""Copies of the files that a plan names, in `files/<SHA-256>/<name>` of the run directory.
+
+A file that is too large, or may hold a secret, is recorded by its path and hash alone: a run that is repeated
+takes the file itself, if it is still the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from loadcell.model.message import Bytes, ForeignText, MessageCode
+from loadcell.model.numbers import utc_text
+from loadcell.model.run_record import PlanFile, RunRecord
+from loadcell.plan.files import PlanFiles
+from loadcell.plan.secret_files import may_hold_secret
+from loadcell.store.layout import FILES, StoreError, cannot_write
+from loadcell.store.write import sync_directory
+
+COPY_DAMAGED = MessageCode("copy.damaged", file=str, path=str)
+COPY_MISSING = MessageCode("copy.missing", file=str, path=str)
+FILE_CHANGED = MessageCode("copy.file-changed", file=str, path=str, was_bytes=Bytes, is_bytes=Bytes)
+FILE_GONE = MessageCode("copy.file-gone", file=str, path=str, said=ForeignText)
+FILE_NO_LONGER_READABLE = MessageCode("copy.unreadable", file=str, path=str, said=ForeignText)
+
+#: Size of the largest file that is copied.
+MOST_COPIED_BYTES: Final = 64 * 2**20
+#: Why a file has no copy.
+LARGE, SECRET, PROGRAM = "large", "secret", "program"
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def copy_files(run: Path, files: PlanFiles, secrets: Sequence[str] = ()) -> tuple[PlanFile, ...]:
+    """Copy the files that a plan has named into a run directory; the record of each.
+
+    A file that holds one of `secrets` is not copied, and a pipe, which has been read, is left out. Raises
+    StoreError.
+    """
+    named = ((name, path) for name, path in files.named.items() if path.is_file() or not path.exists())
+    records = [_copied(run, name, path, secrets) for name, path in named]
+    records += [_record(name, path, sha256_of(path), None, PROGRAM) for name, path in _present(files)]
+    if any(record.copy for record in records):
+        sync_directory(run / FILES)
+    return tuple(records)
+
+
+def _present(files: PlanFiles) -> Iterator[tuple[str, Path]]:
+    return ((name, path) for name, path in files.programs.items() if path.is_file())
+
+
+def _copied(run: Path, name: str, path: Path, secrets: Sequence[str]) -> PlanFile:
+    try:
+        if path.stat().st_size > MOST_COPIED_BYTES:
+            return _record(name, path, sha256_of(path), None, LARGE)
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        if may_hold_secret(content, secrets):
+            return _record(name, path, digest, None, SECRET)
+        record = _record(name, path, digest, f"{FILES}/{digest}/{path.name}", None)
+    except OSError as error:
+        raise StoreError(FILE_NO_LONGER_READABLE(file=name, path=path, said=error.strerror)) from None
+    copy = run / str(record.copy)
+    try:
+        _write(copy, content)
+    except OSError as error:
+        raise cannot_write(copy, error) from None
+    return record
+
+
+def _record(name: str, path: Path, digest: str, copy: str | None, why_not: str | None) -> PlanFile:
+    status = path.stat()
+    modified = utc_text(status.st_mtime_ns)
+    return PlanFile(name, str(path.absolute()), status.st_size, modified, digest, copy, why_not)
+
+
+def _write(copy: Path, content: bytes) -> None:
+    """Write a copy by rename; the same content under another name is a link."""
+    if copy.exists():
+        return
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    same = next(copy.parent.iterdir(), None)
+    if same is not None and not same.name.startswith(".new-"):
+        os.link(same, copy)
+        return
+    new = copy.with_name(f".new-{copy.name}"[:255])
+    with new.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    new.rename(copy)
+
+
+def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
+    """The files of a run by their names in its plan: its copies, and of files without one the files
+    themselves, all checked.
+
+    Raises StoreError for a damaged copy, and for a file that changed or is gone.
+    """
+    return {file.file: _checked(path, file) for file in run.files or () if file.why_not != PROGRAM}
+
+
+def _checked(run: Path, file: PlanFile) -> Path:
+    copy = None if file.copy is None else run / file.copy
+    path = copy or Path(file.path)
+    try:
+        size = path.stat().st_size
+        same = size == file.size_bytes and sha256_of(path) == file.sha256
+    except OSError as error:
+        code = FILE_GONE if copy is None else COPY_MISSING
+        raise StoreError(code.pick(file=file.file, path=path, said=error.strerror)) from None
+    if same:
+        return path
+    if copy is not None:
+        raise StoreError(COPY_DAMAGED(file=file.file, path=path))
+    raise StoreError(FILE_CHANGED(file=file.file, path=path, was_bytes=file.size_bytes, is_bytes=size))

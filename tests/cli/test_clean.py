@@ -1,0 +1,172 @@
+"""`loadcell clean`: what goes, what always stays, and that nothing half removed is taken for a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.test_list import days_ago, stored
+from lines import called
+from loadcell.store import clean as cleaning
+from loadcell.store.find import runs_under
+from loadcell.store.write import RunWriter
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Five runs of `orders`, of one to five days ago, and an old one of `reads`."""
+    for day in range(1, 6):
+        stored(tmp_path / "results", "orders", f"day{day}", started_utc=days_ago(day))
+    stored(tmp_path / "results", "reads", "old", started_utc=days_ago(90))
+    return tmp_path
+
+
+def cleaned(home: Path, *words: str) -> dict[str, Any]:
+    done = called(home, "clean", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def ids(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["id"] for row in rows]
+
+
+def present(home: Path) -> list[str]:
+    return [path.name for path in runs_under(home / "results")]
+
+
+ALL = ["old", "day5", "day4", "day3", "day2", "day1"]
+
+
+def test_without_yes_nothing_goes(home: Path) -> None:
+    document = cleaned(home, "--keep", "2")
+    assert document["removed"] is False
+    assert ids(document["runs"]) == ["day5", "day4", "day3"]
+    assert document["size_bytes"] == sum(run["size_bytes"] for run in document["runs"]) > 1000
+    assert present(home) == ALL
+    shown = called(home, "clean", "--keep", "2").stdout
+    assert "would be removed" in shown
+    assert "3 runs, " in shown
+    assert "Nothing was removed: --yes removes them." in shown
+    assert present(home) == ALL
+
+
+@pytest.mark.parametrize(
+    ("words", "remaining"),
+    [
+        (["--keep", "2"], ["old", "day2", "day1"]),
+        (["--keep", "0"], []),
+        (["orders", "--keep", "1"], ["old", "day1"]),
+        (["--older-than", "60d"], ["day5", "day4", "day3", "day2", "day1"]),
+        (["--older-than", "84h", "--keep", "4"], ["old", "day4", "day3", "day2", "day1"]),
+        (["--keep", "0", "--label", "ci"], ALL),
+        (["--keep", "0", "--status", "failed"], ALL),
+    ],
+)
+def test_age_and_number_decide(home: Path, words: list[str], remaining: list[str]) -> None:
+    assert cleaned(home, *words, "--yes")["removed"] is True
+    assert present(home) == remaining
+
+
+def test_a_plan_without_runs_leaves_no_directory(home: Path) -> None:
+    cleaned(home, "--keep", "0", "--yes")
+    assert list((home / "results").iterdir()) == []
+
+
+def test_baselines_and_labelled_runs_stay(home: Path) -> None:
+    assert called(home, "baseline", "set", "main", "day5").returncode == 0
+    stored(home / "results", "orders", "day4", started_utc=days_ago(4), labels={"keep": "release 2"})
+    document = cleaned(home, "orders", "--keep", "1", "--yes")
+    assert {run["id"]: run["reason"] for run in document["retained"]} == {"day5": "baseline", "day4": "label"}
+    assert ids(document["runs"]) == ["day3", "day2"]
+    assert present(home) == ["old", "day5", "day4", "day1"]
+    shown = called(home, "clean", "orders", "--keep", "1").stdout
+    assert "stays: a baseline" in shown
+    assert "stays: label keep" in shown
+    assert "Nothing to remove." in shown
+
+
+def test_a_run_under_way_stays(home: Path) -> None:
+    path = stored(home / "results", "orders", "now", started_utc=days_ago(10), state="running")
+    writer = RunWriter(path)
+    try:
+        [run] = cleaned(home, "--older-than", "7d", "--yes", "orders")["retained"]
+        assert (run["id"], run["reason"]) == ("now", "running")
+        assert not cleaning.remove(path), "nor if it was resumed after the look at its state"
+    finally:
+        writer.close()
+    assert ids(cleaned(home, "--older-than", "7d", "--yes", "orders")["runs"]) == ["now"]
+
+
+def test_an_unreadable_run_and_a_link_stay(home: Path, tmp_path: Path) -> None:
+    (home / "results" / "orders" / "day5" / "run.json").write_text("{")
+    away = tmp_path / "away"
+    (home / "results" / "orders" / "day4").rename(away)
+    (home / "results" / "orders" / "day4").symlink_to(away)
+    document = cleaned(home, "orders", "--keep", "0", "--yes")
+    assert {run["id"]: run["reason"] for run in document["retained"]} == {"day5": "damaged", "day4": "link"}
+    assert (away / "run.json").is_file()
+
+
+def test_an_import_is_as_old_as_its_import(tmp_path: Path) -> None:
+    (tmp_path / "dd.txt").write_text("104857600 bytes (105 MB, 100 MiB) copied, 0.5 s, 210 MB/s\n")
+    done = called(tmp_path, "import", "dd", "dd.txt", "--date", "2020-01-01")
+    assert done.returncode == 0, done.stderr
+    assert cleaned(tmp_path, "--older-than", "30d")["runs"] == []
+    assert len(cleaned(tmp_path, "--keep", "0")["runs"]) == 1
+
+
+def test_a_removal_that_was_killed_leaves_no_run_and_is_completed(home: Path) -> None:
+    """The kill comes while files are being deleted: it is stopped there by a deletion that never ends."""
+    code = (
+        "import shutil, sys, time; from pathlib import Path; from loadcell.store import clean\n"
+        "clean.shutil.rmtree = lambda path: (print('renamed', flush=True), time.sleep(60))\n"
+        "clean.remove(Path(sys.argv[1]))\n"
+    )
+    victim = home / "results" / "orders" / "day5"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(victim)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "renamed\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert "day5" not in present(home)
+    document = cleaned(home, "--keep", "5")
+    assert [Path(remain["path"]).name for remain in document["remains"]] == [".day5.removed"]
+    assert document["size_bytes"] > 1000
+    cleaned(home, "--keep", "5", "--yes")
+    assert not (home / "results" / "orders" / ".day5.removed").exists()
+    assert present(home) == ["old", "day4", "day3", "day2", "day1"]
+
+
+def test_damaged_baselines_stop_it(home: Path) -> None:
+    (home / "results" / "baselines.json").write_text("{")
+    done = called(home, "clean", "--keep", "0", "--yes")
+    assert done.returncode != 0
+    assert "baselines.json" in done.stderr
+    assert present(home) == ALL
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give --older-than AGE (such as 30d), --keep N, or both"),
+        (["--yes"], "give --older-than AGE"),
+        (["--older-than", "30"], "30"),
+        (["--keep", "-1"], "-1"),
+        (["orders", "--keep", "1", "--results", "nowhere"], "nowhere"),
+    ],
+)
+def test_mistakes_are_reported(home: Path, words: list[str], message: str) -> None:
+    done = called(home, "clean", *words)
+    assert done.returncode != 0
+    assert message in " ".join(done.stderr.split())
+    assert present(home) == ALL

@@ -1,0 +1,192 @@
+"""`loadcell run RUN_DIRECTORY`: the same plan, files, name and order, whatever became of the plan itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lines import called
+from loadcell.model.run_record import RunRecord
+from loadcell.store import copies
+from loadcell.store.read import StoredRun, read_run
+
+PLAN = """
+target: {store: {sync: false}}
+workload: {ycsb: {properties: small.properties}}
+load: {clients: 1, warmup: 0s, duration: 200ms, interval: 100ms}
+factors: {load.clients: [1, 2, 3]}
+repeats: 1
+monitors: []
+labels: {branch: main}
+about: {firmware: 2.4.1}
+"""
+PROPERTIES = "recordcount=100\nfieldcount=2\nreadproportion=1\nupdateproportion=0\n"
+
+
+def run(home: Path, *words: str, **env: str) -> StoredRun:
+    """The run that a command makes."""
+    before = set((home / "results").glob("*/*"))
+    done = called(home, "run", *words, "--no-report", "--quiet", **env)
+    assert done.returncode == 0, done.stderr
+    [path] = set((home / "results").glob("*/*")) - before
+    return read_run(path)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a plan and the file that it names."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "small.yaml").write_text(PLAN)
+    (home / "small.properties").write_text(PROPERTIES)
+    return home
+
+
+@pytest.fixture(scope="module")
+def first(home: Path) -> StoredRun:
+    """A run of the plan, with changes of the command line."""
+    return run(home, "small.yaml", "--set", "load.duration=150ms", "--only", "clients=1,3", "--label", "ci=7")
+
+
+def settings(record: RunRecord) -> list[object]:
+    """All settings of all treatments, and the order of the trials."""
+    return [[treatment.settings for treatment in record.treatments], [trial.name for trial in record.trials]]
+
+
+def test_the_record_has_labels_facts_and_files(first: StoredRun, home: Path) -> None:
+    document = json.loads((first.path / "run.json").read_text())
+    assert document["labels"] == {"branch": "main", "ci": "7"}
+    assert document["about"] == {"firmware": "2.4.1"}
+    [file] = document["files"]
+    assert file["path"] == str(home / "small.properties")
+    assert (first.path / file["copy"]).read_text() == PROPERTIES
+
+
+def test_the_same_is_done_again_without_the_plan_and_its_files(
+    first: StoredRun, home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(first.path, tmp_path / "copy")
+    record = json.loads((tmp_path / "copy" / "run.json").read_text())
+    (tmp_path / "copy" / "run.json").write_text(json.dumps({**record, "plan_directory": "/nowhere"}))
+    again = run(tmp_path, "copy")
+    assert again.path.parent.name == "small"
+    assert (again.run.plan_name, again.run.title, again.run.seed) == ("small", "small", first.run.seed)
+    assert settings(again.run) == settings(first.run)
+    assert (again.run.sets, again.run.only) == (first.run.sets, first.run.only)
+    assert again.run.labels == {"branch": "main"}, "labels of a command line are of its run alone"
+    assert again.run.about == first.run.about
+    assert [file.sha256 for file in again.run.files or ()] == [file.sha256 for file in first.run.files or ()]
+    third = run(tmp_path, str(again.path), "--label", "ci=8")
+    assert settings(third.run) == settings(first.run)
+    assert third.run.labels == {"branch": "main", "ci": "8"}
+
+
+def test_a_changed_plan_and_file_do_not_matter(first: StoredRun, tmp_path: Path, home: Path) -> None:
+    changed = shutil.copytree(home, tmp_path / "home")
+    (changed / "small.properties").write_text("recordcount=")
+    (changed / "small.yaml").write_text("nonsense")
+    path = changed / "results" / "small" / first.id
+    record = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**record, "plan_directory": str(changed)}))
+    assert settings(run(changed, f"results/small/{first.id}").run) == settings(first.run)
+
+
+def test_changes_of_the_command_line_come_on_top(first: StoredRun, home: Path) -> None:
+    again = run(
+        home, str(first.path), "--set", "load.interval=150ms", "--set", "seed=5", "--only", "clients=2"
+    )
+    assert again.run.seed == 5
+    [treatment] = again.run.treatments
+    load = treatment.settings["load"]
+    assert (load["clients"], load["duration"], load["interval"]) == (2, "150ms", "150ms")
+
+
+def test_identical_arms_stay(home: Path) -> None:
+    arms = run(home, "small.yaml", "--aa", "--only", "clients=1")
+    assert run(home, str(arms.path)).run.aa
+
+
+def test_a_file_with_a_secret_stays_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(PLAN)
+    (tmp_path / "small.properties").write_text(PROPERTIES + "password=hunter22\n")
+    done = called(tmp_path, "run", "small.yaml", "--no-report", "--only", "clients=1")
+    assert "may hold a secret: small.properties" in " ".join(done.stderr.split()), done.stderr
+    [path] = (tmp_path / "results" / "small").iterdir()
+    for directory, _, names in os.walk(path):
+        for name in names:
+            assert b"hunter22" not in (Path(directory) / name).read_bytes(), name
+    assert settings(run(tmp_path, str(path)).run) == settings(read_run(path).run)
+    (tmp_path / "small.properties").write_text(PROPERTIES)
+    done = called(tmp_path, "run", str(path))
+    assert done.returncode == 2
+    assert "is not the file that the run used as small.properties" in done.stderr
+
+
+def test_secrets_are_asked_for_again(tmp_path: Path) -> None:
+    plan = PLAN.replace("target: {store: {sync: false}}\n", "") + (
+        "target: {postgres: {server: external, dsn: 'host=127.0.0.1 port=1 password=${env:DB_PASSWORD}'}}\n"
+    )
+    plan = plan.replace("{ycsb: {properties: small.properties}}", "{sysbench: {script: oltp_point_select}}")
+    (tmp_path / "small.yaml").write_text(plan)
+    done = called(tmp_path, "run", "small.yaml", "--only", "clients=1", DB_PASSWORD="opensesame")
+    assert done.returncode == 3, done.stderr  # there is no such server
+    [path] = (tmp_path / "results" / "small").iterdir()
+    assert "${env:DB_PASSWORD}" in (path / "plan.yaml").read_text()
+    done = called(tmp_path, "run", str(path))
+    assert done.returncode == 2
+    assert "the environment variable DB_PASSWORD is not set" in done.stderr
+
+
+def test_damage_and_what_cannot_be_run_again_are_refused(
+    first: StoredRun, tmp_path: Path, home: Path
+) -> None:
+    shutil.copytree(first.path, tmp_path / "run")
+    [file] = first.run.files or ()
+    (tmp_path / "run" / str(file.copy)).write_text(PROPERTIES.replace("100", "101"))
+    done = called(tmp_path, "run", "run")
+    assert done.returncode == 2
+    assert "copy of small.properties, is damaged" in " ".join(done.stderr.split())
+
+    (tmp_path / "run" / "plan.yaml").unlink()
+    done = called(tmp_path, "run", "run")
+    assert done.returncode == 2
+    assert "plan.yaml is missing" in done.stderr
+
+    done = called(home, "run", str(first.path), "--resume", "last")
+    assert done.returncode == 2
+    assert "give --resume it alone" in " ".join(done.stderr.split())
+
+
+def test_an_import_cannot_be_run_again(tmp_path: Path) -> None:
+    (tmp_path / "dd.txt").write_text("104857600 bytes (105 MB, 100 MiB) copied, 0.5 s, 210 MB/s\n")
+    done = called(tmp_path, "import", "dd", "dd.txt", "--out", "run", "--label", "disk=nvme")
+    assert done.returncode == 0, done.stderr
+    assert read_run(tmp_path / "run").run.labels == {"disk": "nvme"}
+    done = called(tmp_path, "run", "run")
+    assert done.returncode == 2
+    assert "was imported: there is no plan" in done.stderr
+    assert "import its output" in done.stderr
+
+
+def test_a_large_file_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "MOST_COPIED_BYTES", 10)
+    (tmp_path / "small.yaml").write_text(PLAN)
+    (tmp_path / "small.properties").write_text(PROPERTIES)
+    done = called(tmp_path, "run", "small.yaml", "--no-report", "--only", "clients=1")
+    assert "larger than 64 MiB: small.properties" in " ".join(done.stderr.split())
+    [path] = (tmp_path / "results" / "small").iterdir()
+    (tmp_path / "small.properties").write_text(PROPERTIES.replace("100", "101"))
+    done = called(tmp_path, "run", str(path))
+    assert done.returncode == 2
+    assert "is not the file that the run used as small.properties" in " ".join(done.stderr.split())
+
+
+def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home: Path) -> None:
+    assert called(home, "report", str(first.path), "--format", "md").returncode == 0
+    page = (first.path / "report.md").read_text()
+    assert f"loadcell run results/small/{first.id}\n" in page
+    for text in ("As stated in the plan", "firmware", "2.4.1", "small.properties", "branch"):
+        assert text in page, text
