@@ -53,6 +53,6 @@ def run(home: Path, *sets: str, plan: str = "drafted.yaml", **env: str) -> tuple
     short = {"load.duration": "1s", "load.warmup": "0s", "repeats": "1", "factors": "{}"}
     changes: Mapping[str, str] = {**short, **dict(item.split("=", 1) for item in sets)}
     words = [word for path, value in changes.items() for word in ("--set", f"{path}={value}")]
-    result = command(home, "run", plan, *words, "--out", "result", "-q", **env)
+    result = command(home, "run", plan, *words, "--out", "result", "-q", "--no-report", **env)
     assert result.returncode in (0, 3), result.stderr + result.stdout
     return read_run(home / "result").trials

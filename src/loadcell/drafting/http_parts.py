@@ -13,6 +13,7 @@ from loadcell.drafting.databases import reference
 from loadcell.drafting.draft import DraftError
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan.secrets import holds_literal
 
 ADDRESS_NO_URL = MessageCode("draft-url.no-url", url=str)
 ADDRESS_INVALID = MessageCode("draft-url.invalid", url=str, reason=ForeignText)
@@ -72,12 +73,15 @@ class OutsideTexts:
     def text(self, text: str) -> str:
         """A text without secrets that are known or can be seen in it."""
         text = clean(text)
+        for start, end, name in self._secrets(text):
+            self.secret(name, text[start:end])  # the same value may stand elsewhere in the text
         pieces: list[str] = []
         at = 0
         for start, end, name in self._secrets(text):
             pieces += [self._defused(text[at:start]), self.secret(name, text[start:end])]
             at = end
-        return "".join([*pieces, self._defused(text[at:])])
+        written = "".join([*pieces, self._defused(text[at:])])
+        return self.secret("secret", text) if holds_literal(written) else written
 
     def _secrets(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand in a text, in order and apart, each with a name."""
@@ -102,6 +106,11 @@ class OutsideTexts:
         if "${" in text:
             self._has_dollar = True
         return text.replace("${", f"${{{_DOLLAR}}}{{")
+
+    @property
+    def has_secrets(self) -> bool:
+        """True if a text had a secret."""
+        return bool(self._moved)
 
     def parameters(self) -> JsonObject:
         """Parameters that the texts need."""

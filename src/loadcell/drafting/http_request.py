@@ -12,7 +12,7 @@ from loadcell.drafting.plan import load, plan
 from loadcell.model.message import Message
 
 #: Header fields that loadcell writes itself, or that belong to one connection.
-_AUTOMATIC = frozenset(
+AUTOMATIC = frozenset(
     {
         "host",
         "content-length",
@@ -30,7 +30,7 @@ def put_headers(request: Section, fields: Iterable[tuple[str, str]], texts: Outs
     """Put header fields, and the credentials among them, into a request or step."""
     headers: dict[str, str] = {}
     for name, value in fields:
-        if not name or name.startswith(":") or name.lower() in _AUTOMATIC:
+        if not name or name.startswith(":") or name.lower() in AUTOMATIC:
             continue
         if name.lower() == "authorization":
             key, credentials = authorization(value, texts)
