@@ -37,6 +37,7 @@ COMMANDS = {
     "http": "Make load on a service of HTTP without a plan file: requests per second, percentiles, errors.",
     "redis": "Make load on a Redis without a plan file.",
     "sql": "Make load on a database without a plan file.",
+    "init": "Write a plan from a database, a HAR or OpenAPI file, or another tool's command line.",
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
     "compare": "Compare runs, levels of a factor, or two machines: how much faster, how surely, and does it "
     "matter.",

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,9 +15,9 @@ from click.shell_completion import CompletionItem
 from loadcell import parts
 from loadcell.cli import language, messages
 from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
+from loadcell.cli.adhoc import dsn as adhoc_dsn
 from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.plan import problems as plan_problems
-from loadcell.plan import secrets as plan_secrets
 from loadcell.workloads.sql import parameters as sql_parameters
 from loadcell.workloads.sql import text as sql_text
 
@@ -27,32 +26,21 @@ if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
     from loadcell.model.message import Message
     from loadcell.plan.workload import Variants
-    from loadcell.systems.base import DatabaseUrl
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
-_PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>\S+))")
 
 
 def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes workloads, and their scripts behind the colon; those of the database that is typed
     already.
     """
-    targets = tuple(_databases())
+    targets = tuple(adhoc_dsn.databases())
     # Behind an option without a value, click leaves the argument among the unparsed words.
     if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
         with contextlib.suppress(language.CallError):
             targets = tuple(_target(dsn, {})[0])
     return [CompletionItem(name) for name in _variants_of(*targets) if name.startswith(incomplete)]
-
-
-def _databases() -> dict[str, DatabaseUrl]:
-    """URLs of databases, by the target they mean."""
-    return {
-        name: url
-        for name, target in parts.installed().targets.items()
-        if (url := getattr(target, "database_url", None)) is not None
-    }
 
 
 def _variants_of(*targets: str) -> list[str]:
@@ -141,54 +129,7 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message
     """
     if dsn == EMBEDDED:
         return {"postgres": {"server": "embedded"}}, messages.TITLE_EMBEDDED(), []
-    scheme, colon, _ = dsn.partition("://")
-    matches = [
-        (kind, url)
-        for kind, url in _databases().items()
-        if (scheme in (*url.schemes, *url.aliases) if colon else url.keywords and "=" in dsn)
-    ]
-    if not matches:
-        raise language.CallError(messages.CALL_NO_DSN(dsn=repr(_shown(dsn))))
-    kind, url = matches[0]
-    clean, password = _without_password(dsn) if colon else _without_password_word(dsn)
-    if colon and scheme in url.aliases:
-        clean = url.schemes[0] + clean.removeprefix(scheme)
-    variable = url.password_variable
-    settings: JsonObject = {"server": "external", url.option: clean}
-    if password is not None or variable in env:
-        settings["password"] = f"${{env:{variable}}}"
-    return {kind: settings}, clean, [] if password is None else [Hidden(dsn, clean, variable, password)]
-
-
-def _without_password(url: str) -> tuple[str, str | None]:
-    """A URL without its password, and that; one that stands for a variable stays."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
-        raise language.CallError(messages.CALL_INVALID_DSN(dsn=repr(_shown(url)), reason=error)) from None
-    user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
-    if not colon or not password or plan_secrets.REFERENCE.fullmatch(password):
-        return url, None
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host)), unquote(password)
-
-
-def _without_password_word(dsn: str) -> tuple[str, str | None]:
-    """The same of libpq's `key=value` form."""
-    match = _PASSWORD_WORD.search(dsn)
-    if match is None:
-        return dsn, None
-    quoted = match["quoted"]
-    value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else match["plain"]
-    if plan_secrets.REFERENCE.fullmatch(value):
-        return dsn, None
-    return (dsn[: match.start()] + dsn[match.end() :]).strip(), value
-
-
-def _shown(dsn: str) -> str:
-    """The printable part of a DSN: without its password."""
-    return re.sub(r":[^:@/]*@", ":...@", _PASSWORD_WORD.sub(" password=...", dsn))
+    return adhoc_dsn.target(dsn, env)
 
 
 def _work(

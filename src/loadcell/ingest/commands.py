@@ -18,7 +18,7 @@ from loadcell.ingest.text import Output, copies_directory, decoded
 
 
 @dataclass(frozen=True)
-class _Tool:
+class Syntax:
     """A tool's command line: the pattern of its program's name, and names of options without dashes.
 
     Values of `secret` options are never stored. Repeats may differ in `no_levels`: where results are written,
@@ -41,16 +41,16 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: By the reader of their output.
-_TOOLS = {
-    "ab": _Tool(
+#: By the tool's name, which is that of its reader.
+SYNTAXES = {
+    "ab": Syntax(
         "ab",
         secret=_names("A P H C"),
         no_levels=_names("g e"),
         valued=_names("n c t s b B p u T v x y z C H A P X g e m Z f E"),
     ),
-    "dd": _Tool("dd"),
-    "fio": _Tool(
+    "dd": Syntax("dd"),
+    "fio": Syntax(
         "fio",
         secret=_names("http_s3_key http_swift_auth_token http_pass"),
         no_levels=_names(
@@ -62,7 +62,7 @@ _TOOLS = {
             "parse-only bandwidth-log terse-version latency-log"
         ),
     ),
-    "iperf3": _Tool(
+    "iperf3": Syntax(
         "iperf3",
         secret=_names("extra-data"),
         no_levels=_names("logfile T title I pidfile username"),
@@ -71,9 +71,9 @@ _TOOLS = {
             "sctp get-server-output server forceflush timestamps version4 version6 udp-counters-64bit debug"
         ),
     ),
-    "mbw": _Tool("mbw", valued=_names("n t b")),
-    "netperf": _Tool("netperf", secret=_names("Z"), no_levels=_names("o O k"), flags=frozenset()),
-    "pgbench": _Tool(
+    "mbw": Syntax("mbw", valued=_names("n t b")),
+    "netperf": Syntax("netperf", secret=_names("Z"), no_levels=_names("o O k"), flags=frozenset()),
+    "pgbench": Syntax(
         "pgbench",
         no_levels=_names("l log log-prefix random-seed U username"),
         valued=_names(
@@ -83,7 +83,7 @@ _TOOLS = {
             "max-tries init-steps"
         ),
     ),
-    "redis-benchmark": _Tool(
+    "redis-benchmark": Syntax(
         "(?:redis|valkey)-benchmark",
         secret=_names("a u pass uri"),
         no_levels=_names("user seed"),
@@ -92,7 +92,7 @@ _TOOLS = {
             "key tls-ciphers tls-ciphersuites rps num-functions num-keys-in-fcall"
         ),
     ),
-    "stress-ng": _Tool(
+    "stress-ng": Syntax(
         "stress-ng",
         no_levels=_names("log-file yaml Y seed"),
         flags=_names(
@@ -101,8 +101,8 @@ _TOOLS = {
             "page-in oom-avoid oomable abort timestamp"
         ),
     ),
-    "sysbench": _Tool("sysbench", no_levels=_names("rand-seed mysql-user pgsql-user")),
-    "wrk": _Tool(
+    "sysbench": Syntax("sysbench", no_levels=_names("rand-seed mysql-user pgsql-user")),
+    "wrk": Syntax(
         "wrk2?",
         secret=_names("H header"),
         valued=_names("c d t R s H T connections duration threads rate script header timeout"),
@@ -126,7 +126,7 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     As many executions as the reader finds behind a command by itself are that command's. Where these are
     not all executions of the text, no command is attached.
     """
-    declared = _TOOLS.get(tool)
+    declared = SYNTAXES.get(tool)
     parts = _parts(decoded(text).splitlines(keepends=True), declared.program) if declared else []
     if not reading.measured or len(parts) < 2:
         return reading
@@ -139,9 +139,9 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
 
 def without_commands(reading: Reading, tool: str) -> Reading:
     """The reading without the tool's commands among its examples of unread lines; they may hold secrets."""
-    if tool not in _TOOLS or not reading.examples:
+    if tool not in SYNTAXES or not reading.examples:
         return reading
-    shape = _shape(_TOOLS[tool].program)
+    shape = _shape(SYNTAXES[tool].program)
     # a line that begins with an option continues a command
     examples = (
         line for line in reading.examples if not (shape.match(line) or re.match(r"--?[A-Za-z]", line))
@@ -151,7 +151,7 @@ def without_commands(reading: Reading, tool: str) -> Reading:
 
 def secret_names() -> list[str]:
     """Names of options that hold secrets, as job files and results of tools have them."""
-    return sorted(name for tool in _TOOLS.values() for name in tool.secret if "_" in name)
+    return sorted(name for tool in SYNTAXES.values() for name in tool.secret if "_" in name)
 
 
 def _shape(program: str) -> re.Pattern[str]:
@@ -227,16 +227,50 @@ def _is_printed(measured: Measured, name: str, value: str) -> bool:
     return value.lower().removesuffix(" run") in title
 
 
+@dataclass(frozen=True)
+class Word:
+    """An option without its dashes and with its value ("" without one), or an argument, which has no name."""
+
+    name: str
+    value: str
+
+
+def split_words(words: Sequence[str], syntax: Syntax) -> list[Word]:
+    """The words behind the name of a program as options and arguments, in their order."""
+    remaining = list(words)
+    parts: list[Word] = []
+    while remaining:
+        word = remaining.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if re.match(r"-\w", word) and (word[1] in syntax.valued or not (equals and len(name) > 1)):
+            letters, name, equals = word[1:], "", ""
+            while letters:
+                name, letters = letters[0], letters[1:]
+                if syntax.takes_value(name) or not letters[:1].isalpha():
+                    break
+                parts.append(Word(name, ""))
+            value = letters
+        elif not (word.startswith("-") or re.match(r"\w+=", word)) or word == "-":
+            parts.append(Word("", word))
+            continue
+        secret = _is_secret_option(syntax, name)
+        if not value and not equals and remaining and (secret or syntax.takes_value(name)):
+            value = remaining.pop(0) if secret or not remaining[0].startswith("-") else ""
+        parts.append(Word(name, value))
+    return parts
+
+
 def _options(command: str) -> dict[str, str]:
     """Values of options by their names without dashes, and what else the command names; without secrets."""
     program, *words = _words(command)
-    tool = _tool(program)
-    named, arguments = _parsed(tool, words)
+    tool = _syntax(program)
+    split = split_words(words, tool)
     options = {
         name: _LOGIN.sub("", value) or "yes"
-        for name, value in dict(named).items()
+        for name, value in {word.name: word.value for word in split}.items()
         if name and name not in tool.secret | tool.no_levels and not _is_secret(name, value)
     }
+    arguments = [word.value for word in split if not word.name and word.value]
     if arguments:
         public = (_LOGIN.sub("", argument) for argument in arguments if not _is_secret("", argument))
         options[_ARGUMENTS] = " ".join(public)
@@ -250,7 +284,7 @@ _MOST_LINES = 50
 
 def secrets_in(text: str, tool: str) -> Iterator[tuple[int, int, list[str]]]:
     """Begin and end of each command of a tool that has secrets in its options, and these secrets."""
-    declared = _TOOLS.get(tool)
+    declared = SYNTAXES.get(tool)
     if declared is None or re.findall("[a-z]+", declared.program)[-1] not in text:
         return
     shape = _shape(declared.program)
@@ -266,44 +300,18 @@ def secrets_in(text: str, tool: str) -> Iterator[tuple[int, int, list[str]]]:
         if command is None or not _is_command(command["command"]):
             continue
         _, *words = _words(command["command"])
-        options, _ = _parsed(declared, words)
-        secret = [value for name, value in options if value and _is_secret_option(declared, name)]
+        options = split_words(words, declared)
+        secret = [word.value for word in options if word.value and _is_secret_option(declared, word.name)]
         if secret:
             yield begin, end, secret
 
 
-def _tool(program: str) -> _Tool:
-    return next(tool for tool in _TOOLS.values() if re.fullmatch(tool.program, program))
+def _syntax(program: str) -> Syntax:
+    return next(tool for tool in SYNTAXES.values() if re.fullmatch(tool.program, program))
 
 
-def _parsed(tool: _Tool, words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Options by their names without dashes with their values, and arguments."""
-    words = list(words)
-    named: list[tuple[str, str]] = []
-    arguments: list[str] = []
-    while words:
-        word = words.pop(0)
-        name, equals, value = word.lstrip("-").partition("=")
-        if re.match(r"-\w", word) and not (equals and len(name) > 1):
-            letters, name = word[1:], ""
-            while letters:
-                name, letters = letters[0], letters[1:]
-                if tool.takes_value(name) or not letters[:1].isalpha():
-                    break
-                named.append((name, "yes"))
-            value = letters
-        elif not (word.startswith("-") or re.match(r"\w+=", word)):
-            arguments.append(word)
-            continue
-        secret = _is_secret_option(tool, name)
-        if not value and not equals and words and (secret or tool.takes_value(name)):
-            value = words.pop(0) if secret or not words[0].startswith("-") else ""
-        named.append((name, value))
-    return named, arguments
-
-
-def _is_secret_option(tool: _Tool, name: str) -> bool:
-    return name in tool.secret or _is_secret(name, "")
+def _is_secret_option(syntax: Syntax, name: str) -> bool:
+    return name in syntax.secret or _is_secret(name, "")
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from loadcell import __version__, parts
-from loadcell.cli import language, messages
+from loadcell.cli import language, messages, new_file
 from loadcell.cli import run as run_command
 from loadcell.cli.adhoc import DURATION, LineOptions
 from loadcell.cli.arguments import beginning
@@ -192,14 +191,7 @@ def _save(plan: str, path: Path) -> int:
     if str(path) == "-":
         echo(plan, nl=False)
         return 0
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(plan)
-    except OSError as error:
-        exists = isinstance(error, FileExistsError)
-        code = messages.CALL_UNWRITABLE_EXISTING if exists else messages.CALL_UNWRITABLE
-        message = code(path=path, reason=error.strerror or error)
-        raise click.ClickException(language.written(message)) from None
+    new_file.write(plan, path)
     message = messages.PLAN_SAVED(path=path, run=f"loadcell run {layout.quoted(path)}")
     echo(language.written(message), err=True)
     return 0

@@ -1,0 +1,86 @@
+"""`loadcell init SOURCE`: a plan from what a user has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from loadcell import parts
+from loadcell.cli import language, messages, new_file
+from loadcell.cli.adhoc import dsn as adhoc_dsn
+from loadcell.cli.adhoc import hide
+from loadcell.cli.arguments import language_option
+from loadcell.cli.streams import echo
+from loadcell.drafting import draft as drafts
+from loadcell.drafting import finish
+from loadcell.model.json import JsonObject
+from loadcell.store import layout
+
+#: What a plan is called in messages until it has a file.
+_DEFAULT = "plan.yaml"
+
+
+@click.command("init", short_help="Write a plan from a database, a file or a command line.")
+@click.argument("source", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SOURCE...")
+@click.option(
+    "--dsn", metavar="DSN",
+    help="For postgres and mysql: look at the tables of this database, and propose statements for them.",
+)  # fmt: skip
+@click.option(
+    "--host", metavar="NAME",
+    help="For a HAR file: the host whose requests become steps. Default: the one with the most.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write the plan to this new file. Default: standard output.",
+)  # fmt: skip
+@language_option("comments and errors", expose_value=False)
+def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path | None) -> None:
+    """Write a commented plan from SOURCE, which `loadcell check` accepts.
+
+    \b
+    loadcell init postgres --dsn postgresql://me@db/shop --out shop.yaml
+    loadcell init mysql | redis | http http://127.0.0.1:8080/
+    loadcell init recording.har --out shop.yaml
+    loadcell init openapi.yaml
+    loadcell init props.pg
+    loadcell init -- curl -X POST http://127.0.0.1:8080/orders -d '{"item": 7}'
+    loadcell init -- pgbench -c 8 -T 60 -S bench
+
+    SOURCE is a system (postgres, mysql, redis, http URL), a recording of a browser (HAR), an OpenAPI
+    document, a property file of BenchmarkSQL, or after `--` a command line of curl, pgbench, sysbench, ab,
+    wrk, redis-benchmark or fio.
+
+    --dsn reads the schema in a read-only transaction, and writes nothing. Secrets are never written: the plan
+    refers to environment variables, and standard error names them.
+    """
+    external: JsonObject = {}
+    external_kind = password = None
+    if dsn is not None:
+        target, _, secrets = adhoc_dsn.target(dsn, os.environ)
+        [(external_kind, external)] = target.items()
+        env = hide(secrets)
+        reference = str(external.get("password", "")).removeprefix("${env:").removesuffix("}")
+        password = env.get(reference)
+    directory = Path() if out is None else out.parent
+    origin = drafts.Origin(
+        source, directory, external_kind=external_kind, external=external, password=password, host=host
+    )
+    write = language.writer()
+    draft = drafts.draft(origin)
+    plan = finish.text(draft, origin.name, write)
+    finish.check(plan, origin.name, out or Path(_DEFAULT), parts.installed(), write)
+    for note in draft.notes:
+        echo(write(note), err=True)
+    if out is None:
+        echo(plan, nl=False)
+    else:
+        new_file.write(plan, out)
+    variables = finish.missing_variables(plan, os.environ)
+    if variables:
+        echo(write(messages.INIT_VARIABLES(variables=variables)), err=True)
+    file = layout.quoted(out or Path(_DEFAULT))
+    code = messages.INIT_NEXT if out is not None else messages.INIT_NEXT_UNSAVED
+    echo(write(code(check=f"loadcell check {file}", run=f"loadcell run {file}")), err=True)

@@ -1,0 +1,1 @@
+"""Sources of drafted plans: each module declares one as `DRAFT`."""
