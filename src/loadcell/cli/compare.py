@@ -139,9 +139,13 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 @click.option(
     "--format",
     "formats",
-    type=click.Choice(["html", "md"]),
+    type=click.Choice(["html", "md", output.SUMMARY]),
     multiple=True,
-    help="What to write; `md` without --out is printed, for a pull request.",
+    help="What to write; `md` without --out is printed. `summary` is printed: ten lines of Markdown for a "
+    "pull request, the verdict first.",
+)
+@click.option(
+    "--link", metavar="URL", help="Address of the whole report, for the summary. Default: the path of --out."
 )
 @click.option("--out", type=click.Path(), help="A directory, or the .html or .md file to write.")
 @language_option("the comparison")
@@ -159,6 +163,7 @@ def compare(
     anyway: bool,
     fail_on: tuple[str, ...],
     formats: tuple[str, ...],
+    link: str | None,
     out: str | None,
     lang: str,
     as_json: bool,
@@ -175,6 +180,8 @@ def compare(
     loadcell compare A B C --against D E F
                                            several runs a side, whose spread
                                            counts: what a gate needs
+    loadcell compare A B C --against D E F --format summary --out report.html
+                                           the answer for a pull request
     loadcell compare RUN --factor fsync    levels of a factor, paired by block:
                                            the safest way
     loadcell compare RUN                   the arms of `loadcell run --aa`, or
@@ -192,7 +199,7 @@ def compare(
     one, or no side has any of the first metric, and with --fail-on also when a verdict is insufficient.
     """
     command = ("loadcell", *sys.argv[1:])
-    formats, path = output.of_comparison(formats, out)
+    summarised, (formats, path) = output.of_comparison(formats, out, link)
     try:
         machines = _machines(named, baseline)
         alone = not (factor or levels or metrics or noise or against)
@@ -204,7 +211,10 @@ def compare(
         else:
             wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
             document = run_comparison.document(gathering.gather(wanted), lang, command)
-        output.show(document, formats, path, command, as_json=as_json)
+        if summarised and not as_json:
+            output.show_summary(document, formats, path, command, link)
+        else:
+            output.show(document, formats, path, command, as_json=as_json)
     except compared_metrics.CannotCompareError as error:
         raise click.ClickException(error.written(language.written)) from None
     if document.verdicts & set(fail_on):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell.cli import language, messages
 from loadcell.cli.streams import echo, echo_json
-from loadcell.report.render import terminal
+from loadcell.report.render import markdown, terminal
 from loadcell.store import layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loadcell.model.message import MessageCode
-    from loadcell.report.publish import Document
+    from loadcell.report.publish import ComparisonDocument, Document
 
+#: The format of pull requests: it is printed, whatever else is written.
+SUMMARY = "summary"
+_ADDRESS = re.compile(r"https?://[^\s/]\S*")
 _TYPES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
 
 
@@ -29,8 +33,23 @@ def of_report(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...
     return formats or (_format(path, messages.CALL_OUT_REPORT_TYPE),), path
 
 
-def of_comparison(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
-    """Formats and the place of a comparison; Markdown alone may be printed instead."""
+def of_comparison(
+    formats: tuple[str, ...], out: str | None, link: str | None
+) -> tuple[bool, tuple[tuple[str, ...], Path | None]]:
+    """Tell whether a summary is asked for; formats and the place of a comparison."""
+    summarised = SUMMARY in formats
+    pages = tuple(name for name in formats if name != SUMMARY)
+    if link is not None and not summarised:
+        raise language.CallError(messages.CALL_LINK_WITHOUT_SUMMARY())
+    if link is not None and not _ADDRESS.fullmatch(link):
+        raise language.CallError(messages.CALL_LINK(text=link))
+    if summarised and out is None and "md" in pages:
+        raise language.CallError(messages.CALL_SUMMARY_AND_MARKDOWN())
+    return summarised, _of_pages(pages, out)
+
+
+def _of_pages(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
+    """Formats of pages and their place; Markdown alone may be printed instead."""
     if out is None:
         if "html" in formats:
             raise language.CallError(messages.CALL_FORMAT_WITHOUT_OUT())
@@ -70,7 +89,31 @@ def show(
         return
     written = document.publish(formats, location) if location is not None else []
     if not as_json:
-        page = None if written else f"{' '.join(map(layout.quoted, command))} --out {document.stem}.html"
-        terminal.render(document.brief(page))
+        terminal.render(document.brief(None if written else _writing(document, command)))
     for path in written:
         echo(path, err=as_json)
+
+
+def show_summary(
+    document: ComparisonDocument,
+    formats: Sequence[str],
+    location: Path | None,
+    command: Sequence[str],
+    link: str | None,
+) -> None:
+    """Write the files that are asked for, and print the summary of a pull request.
+
+    `link` is the address of the whole report; without one, its path or the command that writes it is given.
+    """
+    if document.summary is None:
+        raise language.CallError(messages.CALL_SUMMARY_OF_MACHINES())
+    written = document.publish(formats, location) if location is not None else []
+    location_of_report = link or (str(written[0]) if written else _writing(document, command))
+    echo(markdown.render_summary(document.summary(location_of_report)), nl=False)
+    for path in written:
+        echo(path, err=True)
+
+
+def _writing(document: Document, command: Sequence[str]) -> str:
+    """The command that writes the page."""
+    return f"{' '.join(map(layout.quoted, command))} --out {document.stem}.html"

@@ -233,6 +233,22 @@ class Report:
         return [block for section in self.sections for block in section.blocks if isinstance(block, Flame)]
 
 
+@dataclass(frozen=True)
+class Summary:
+    """A verdict for a pull request: its heading, a line for each statement, the place of the whole report.
+
+    `location` is an address (http, https), a path or a command; `report` is what it is called. `unit` is the
+    unit of throughput.
+    """
+
+    language: str
+    title: str
+    statements: Sequence[Sentences | Remark]
+    report: str
+    location: str
+    unit: str = "transaction"
+
+
 TONE_OF: dict[Severity, Tone] = {"good": "good", "info": "info", "caution": "caution", "problem": "problem"}
 
 

@@ -21,7 +21,7 @@ from loadcell.model import catalogue
 from loadcell.model.message import MessageCode
 from loadcell.report import FORMATS, brief, build, charts
 from loadcell.report import context as contexts
-from loadcell.report.blocks import Report
+from loadcell.report.blocks import Report, Summary
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown, terminal
 from loadcell.report.texts import Texts
@@ -92,12 +92,13 @@ class ComparisonDocument(Document):
     """A comparison of runs, with the words of all `verdicts` that a gate may rely on; or of machines.
 
     `incomplete` says that something has no value to compare with, `undecided` that the design allows no
-    verdict.
+    verdict. `summary` takes the place of the whole report; machines have none.
     """
 
     verdicts: frozenset[str] = frozenset()
     incomplete: bool
     undecided: bool = False
+    summary: Callable[[str], Summary] | None = None
 
 
 def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:

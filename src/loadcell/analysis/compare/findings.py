@@ -240,7 +240,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
             ]
             if not rows_of_word:
                 continue
-            rows_of_word.sort(key=lambda row: -_size(row))
+            rows_of_word.sort(key=size, reverse=True)
             yield (many if len(rows_of_word) > MOST_NAMED else few).finding(
                 tuple(row.context for row in rows_of_word),
                 other=name(comparison.sides, comparison.sides.sides[side]),
@@ -428,7 +428,8 @@ def _effect(sides: Sides, effect: Effect) -> dict[str, object]:
     return arguments
 
 
-def _size(row: Row) -> float:
+def size(row: Row) -> float:
+    """Size of a change, in either direction, as a factor of at least 1."""
     ratio = row.effect.ratio if row.effect is not None else 1.0
     return max(ratio, 1 / ratio)
 

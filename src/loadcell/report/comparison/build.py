@@ -33,6 +33,7 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.comparison import charts as charting
+from loadcell.report.comparison import summary as summaries
 from loadcell.report.comparison.gather import Gathered, data
 from loadcell.report.comparison.words import Words
 from loadcell.report.publish import ComparisonDocument
@@ -146,6 +147,7 @@ def document(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> Comp
         verdicts=gathered.comparison.gate_words,
         incomplete=gathered.comparison.incomplete,
         undecided=gathered.comparison.undecided,
+        summary=lambda location: summaries.summary(gathered, lang, location),
     )
 
 

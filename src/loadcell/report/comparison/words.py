@@ -78,7 +78,11 @@ class Words:
 
     def verdict(self, row: Row) -> str:
         """`faster`."""
-        return self.texts(VERDICT(row.verdict.word))
+        return self.word(row.verdict.word)
+
+    def word(self, word: Word) -> str:
+        """A verdict's word."""
+        return self.texts(VERDICT(word))
 
     def reason(self, row: Row) -> str:
         """`within the noise`."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
+from urllib.parse import quote
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Severity
@@ -23,6 +24,7 @@ from loadcell.report.blocks import (
     Remark,
     Report,
     Sentences,
+    Summary,
     Table,
     Tiles,
 )
@@ -46,6 +48,8 @@ SHOWN = (
 #: Rows a folded table may have before Markdown leaves it to the HTML report.
 MOST_FOLDED_ROWS = 60
 
+#: What would end a link's address in angle brackets, or act in it.
+_NOT_IN_ADDRESS = re.compile(r"[\s<>\\]")
 _MEASURED = re.compile(rf'(<text [^<>]*font-family="){MEASURED}(?=")')
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
 #: What a line must not begin with: a heading, a list, a rule.
@@ -65,6 +69,24 @@ def render(report: Report) -> str:
     parts.append("---")
     parts.append(escaped(texts("page.footer", version=report.version, run=report.run_id)))
     return printable("\n\n".join(parts) + "\n")
+
+
+def render_summary(summary: Summary) -> str:
+    """A heading, and one line for each statement."""
+    texts = Texts(summary.language, summary.unit)
+    lines = [_block(statement, texts) for statement in summary.statements]
+    return printable(
+        "\n".join([f"### {escaped(summary.title)}", "", *lines, _reference(summary, texts)]) + "\n"
+    )
+
+
+def _reference(summary: Summary, texts: Texts) -> str:
+    """The place of the whole report: a link where it is an address."""
+    if summary.location.startswith(("http://", "https://")):
+        address = _NOT_IN_ADDRESS.sub(lambda match: quote(match[0]), summary.location)
+        return f"- [{escaped(summary.report)}](<{address}>)"
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", summary.location)), default=0))
+    return f"- {escaped(summary.report)}{texts('mark.colon')}{fence}{summary.location}{fence}"
 
 
 def escaped(text: str) -> str:

@@ -1,0 +1,153 @@
+"""Summary of a comparison of runs or levels for a pull request: the verdict, what it rests on, and what else
+changed, in at most `MOST_LINES` lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import get_args
+
+from loadcell.analysis.compare import findings
+from loadcell.analysis.compare.compare import Row
+from loadcell.analysis.compare.differences import disturbance_findings
+from loadcell.analysis.compare.findings import DIFFERS, VALUES
+from loadcell.analysis.compare.metrics import Word
+from loadcell.model import numbers
+from loadcell.model.message import Labels
+from loadcell.report.blocks import Remark, Sentences, Summary
+from loadcell.report.comparison.gather import Gathered
+from loadcell.report.comparison.words import Words
+from loadcell.report.texts import Texts
+
+#: More do not fit beside the code of a pull request.
+MOST_LINES = 10
+#: What of them is left to statements: the others are the heading with the blank line below it, the basis and
+#: the whole report.
+MOST_STATEMENTS = MOST_LINES - 4
+#: Sides of several that have a sentence of their own.
+MOST_SIDES = 3
+#: Differences that are named, and the length of one in characters.
+MOST_CHANGES, LONGEST_CHANGE = 3, 120
+
+_VERDICT = Labels("compare.summary.verdict", get_args(Word))
+
+Statement = Sentences | Remark
+
+
+def summary(gathered: Gathered, lang: str, location: str) -> Summary:
+    """The summary in one language; `location` is that of the whole report: an address, a path, or the command
+    that writes it.
+    """
+    words = Words(gathered.comparison, Texts(lang, gathered.unit))
+    statements = list(_statements(gathered, words))
+    if len(statements) > MOST_STATEMENTS:
+        hidden = len(statements) - MOST_STATEMENTS + 1
+        more = Remark("info", words.texts("compare.summary.more", count=hidden))
+        statements = [*statements[: MOST_STATEMENTS - 1], more]
+    return Summary(
+        language=lang,
+        title=_title(words),
+        statements=[*statements, Remark("info", _basis(words))],
+        report=words.texts("compare.summary.report"),
+        location=location,
+        unit=gathered.unit,
+    )
+
+
+def _title(words: Words) -> str:
+    """The verdict with the main metric and its change; of several sides, which ranks first."""
+    comparison, texts = words.comparison, words.texts
+    if comparison.ranking:
+        *_, ranked = findings.headlines(comparison)
+        return texts.message(ranked.message).rstrip(".。")
+    row, *others = comparison.headline
+    words_of_sides = dict.fromkeys(item.verdict.word for item in comparison.headline)
+    verdict = texts("mark.list").join(texts(_VERDICT(word)) for word in words_of_sides)
+    if others or row.effect is None:
+        return verdict
+    return texts(
+        "compare.summary.title",
+        verdict=verdict,
+        metric=words.metric(row.metric),
+        change=row.effect.ratio - 1,
+    )
+
+
+def _statements(gathered: Gathered, words: Words) -> Iterator[Statement]:
+    """Statements, the most important first."""
+    comparison = gathered.comparison
+    heads = list(findings.headlines(comparison))[: len(comparison.headline)]
+    yield from (Sentences([finding]) for finding in heads[:MOST_SIDES])
+    for row in comparison.headline[:MOST_SIDES]:
+        if row.gate_word != row.verdict.word:
+            text = words.texts("compare.summary.gate", verdict=words.word(row.gate_word))
+            yield Remark("caution", text)
+    exceptions = list(findings.others(comparison))
+    yield from (Sentences([finding]) for finding in exceptions)
+    if not exceptions:
+        yield from _largest(words)
+    yield from _differing(gathered, words)
+    doubts = (
+        *findings.losses(comparison),
+        *disturbance_findings(comparison.sides),
+        *findings.noise(comparison, gathered.noise_from),
+        *findings.doubts(comparison),
+        *(findings.trust(comparison) if not comparison.undecided else ()),
+    )
+    yield from (Sentences([item]) for item in doubts if item.severity in {"caution", "problem"})
+    yield from (Sentences([finding]) for finding in heads[MOST_SIDES:])
+
+
+def _largest(words: Words) -> Iterator[Remark]:
+    """The largest change besides the verdict's own, where none has a verdict."""
+    headline = words.comparison.headline
+    rows = [row for row in words.comparison.rows if row.effect is not None and row not in headline]
+    if rows:
+        row = max(rows, key=findings.size)
+        code = "compare.summary.largest" if _has_interval(row) else "compare.summary.largest.bare"
+        yield Remark(
+            "info",
+            words.texts(
+                code,
+                name=words.row(row),
+                change=words.change(row.effect),
+                interval=words.interval(row.effect),
+                verdict=words.verdict(row),
+            ),
+        )
+
+
+def _has_interval(row: Row) -> bool:
+    return row.effect is not None and row.effect.low is not None
+
+
+def _differing(gathered: Gathered, words: Words) -> Iterator[Remark]:
+    """Differences besides the compared one, those that matter most first."""
+    kinds = list(DIFFERS)
+    differences = sorted(gathered.all_differences, key=lambda difference: kinds.index(difference.kind))
+    changes = dict.fromkeys(_code(words.texts.message(difference.message)) for difference in differences)
+    if changes:
+        few, _ = DIFFERS[differences[0].kind]
+        code = "compare.summary.differs" if len(changes) <= MOST_CHANGES else "compare.summary.differs.many"
+        named = list(islice(changes, MOST_CHANGES))
+        text = words.texts(code, changes=named, count=len(changes) - len(named))
+        yield Remark(few.severity, text)
+
+
+def _code(text: str) -> str:
+    """Text from outside as code, in which a name is no mention and a number no reference."""
+    line = " ".join(text.replace("`", "'").split())
+    return f"`{line if len(line) <= LONGEST_CHANGE else f'{line[: LONGEST_CHANGE - 1]}…'}`"
+
+
+def _basis(words: Words) -> str:
+    """Number of runs (or blocks) a side, and the least effect that matters."""
+    comparison, texts = words.comparison, words.texts
+    if comparison.sides.kind == "runs":
+        counts = [numbers.whole(len(side.runs)) for side in comparison.sides.sides]
+        values = texts("compare.summary.runs", counts=counts)
+    else:
+        effects = [row.effect for row in comparison.headline if row.effect is not None]
+        values = texts.message(VALUES[comparison.sides.unit](n=min((item.n for item in effects), default=0)))
+    return texts("compare.summary.basis", values=values, least_share=comparison.least_effect)
