@@ -20,7 +20,7 @@ export CARGO_PROFILE_DEV_DEBUG := none
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e e2e-runs e2e-servers e2e-rest bench truth campaigns docs clean compilers system-packages
+.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e bench truth campaigns docs clean compilers system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -95,23 +95,11 @@ unit-built: compilers
 unit: setup system-packages
 	cd engine && cargo test --quiet
 
-# Much of it waits in real time, so three parts run side by side; whole runs, which notice each other, are all in one of them.
-RUNS := tests/execution tests/cli tests/extension
-SERVERS := tests/engine tests/truth
-
+# Much of it waits in real time, so several processes share the files out: none ends much before the others.
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
-	@echo 'three parts of the tests side by side: each is told when it is done, about ten minutes from now'
-	$(MAKE) --no-print-directory -j3 --output-sync=line e2e-runs e2e-servers e2e-rest
-
-e2e-runs:
-	$(BIN)/python -m pytest $(RUNS)
-
-e2e-servers:
-	$(BIN)/python -m pytest $(SERVERS)
-
-e2e-rest:
-	$(BIN)/python -m pytest tests $(RUNS:%=--ignore=%) $(SERVERS:%=--ignore=%)
+	@echo 'four processes share the tests: each is told when it is done, about ten minutes from now'
+	$(BIN)/python scripts/pytest-side-by-side 4 tests
 
 bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \

@@ -9,6 +9,7 @@ import pytest
 from mariadb import MariadbServer
 from redis_server import RedisServer, valkey
 from servers import PostgresServer
+from work_queue import pytest_runtestloop as pytest_runtestloop
 
 
 @pytest.fixture(scope="session")

@@ -220,7 +220,7 @@ def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(ge
         printed(get("once")).split()
     )
     output = " ".join(printed(get("nothing measured")).split())
-    assert "there is no throughput of both" in output
+    assert "one of them has no throughput" in output
     assert "do not count" in output
 
 

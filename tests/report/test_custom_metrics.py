@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from ingest.made import made
+from loadcell.model.panels import fact_units
 from loadcell.report import brief, build, values
 from loadcell.report.blocks import Table
 from loadcell.report.render import markdown, terminal
@@ -174,4 +175,4 @@ def test_times_of_intervals_are_shown_by_whatever_the_tool_prints_of_them(
 
 
 def test_a_size_is_written_as_one() -> None:
-    assert values.plain("bytes", 134_217_728, Texts("en")) == "128 MiB"
+    assert values.plain("size_bytes", 134_217_728, fact_units(), Texts("en")) == "128 MiB"

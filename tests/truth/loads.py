@@ -29,7 +29,9 @@ Events = list[dict[str, Any]]
 
 
 def bound(full: float, loose: float) -> float:
-    """Largest deviation allowed of a measured value: at full strength, or on a busy machine."""
+    """Largest deviation allowed of a measured value, or duration of a load: at full strength, or on a busy
+    machine.
+    """
     return full if FULL_STRENGTH else loose
 
 

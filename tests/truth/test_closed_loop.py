@@ -14,7 +14,7 @@ from truth.reference_server import ReferenceServer
 
 def test_a_fixed_service_time_is_measured_as_it_is() -> None:
     with ReferenceServer(service_us=5000) as server:
-        result, _ = load(server.specification("oltp_point_select", clients=8, duration_s=3))
+        result, _ = load(server.specification("oltp_point_select", clients=8, duration_s=bound(3, 1)))
     transaction = operation(result, "transaction")
     served_mean_ns = server.account["service_sum_ns"] / server.account["requests"]
     # What the server says it took is a lower bound; above it lie the network and the client's own work.
@@ -27,7 +27,9 @@ def test_a_fixed_service_time_is_measured_as_it_is() -> None:
 
 def test_every_request_the_server_answered_is_in_the_record_and_no_other() -> None:
     with ReferenceServer(service_us=300) as server:
-        result, _ = load(server.specification("oltp_point_select", clients=16, duration_s=2, warmup_s=0.5))
+        result, _ = load(
+            server.specification("oltp_point_select", clients=16, duration_s=bound(2, 1), warmup_s=0.5)
+        )
     assert result["lifetime"]["transactions"] == server.account["requests"]
     assert result["lifetime"]["failed"] == 0
     for op in result["operations"]:
@@ -51,7 +53,7 @@ def test_intervals_add_up_to_the_window() -> None:
 def test_littles_law_holds(clients: int) -> None:
     with ReferenceServer(service_us=2000) as server:
         result, _ = load(
-            server.specification("oltp_point_select", clients=clients, duration_s=2, warmup_s=0.2)
+            server.specification("oltp_point_select", clients=clients, duration_s=bound(2, 1), warmup_s=0.2)
         )
     transaction = operation(result, "transaction")
     client = result["client"]
@@ -63,7 +65,7 @@ def test_littles_law_holds(clients: int) -> None:
 
 def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
     with ReferenceServer(service_us=1000, stall_at_ms=1000, stall_ms=200) as server:
-        result, events = load(server.specification("oltp_point_select", clients=10, duration_s=3))
+        result, events = load(server.specification("oltp_point_select", clients=10, duration_s=bound(3, 2)))
     slow = counts_above(result, events, "transaction/service", 150 * MS)
     assert server.account["stalled"] == 10
     assert slow == 10
@@ -76,7 +78,7 @@ def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
 )
 def test_a_transaction_is_exactly_its_statements(script: str, queries: int) -> None:
     with ReferenceServer() as server:
-        result, _ = load(server.specification(script, clients=4, duration_s=1, warmup_s=0.2))
+        result, _ = load(server.specification(script, clients=4, duration_s=bound(1, 0.5), warmup_s=0.2))
     assert operation(result, "transaction")["succeeded"] * queries == result["queries"]["total"]
     assert (
         result["lifetime"]["queries"]
