@@ -44,7 +44,11 @@ def list_(results: Path, as_json: bool) -> None:
 
 def _row(path: Path) -> JsonObject:
 
-    row: JsonObject = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
+    row: JsonObject = {
+        "run": str(path),
+        "id": layout.short_id(path.resolve().name),
+        "size_bytes": _size(path),
+    }
     try:
         stored = stored_runs.read_run(path)
     except layout.StoreError as error:
