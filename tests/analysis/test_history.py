@@ -97,7 +97,7 @@ def test_a_change_near_the_scatter_has_a_range_of_runs_and_the_differences_withi
     assert [difference.path for difference in event.differences] == ["loadcell_version"]
     assert sentences_of(timeline) == ["history.fell.alone", "history.place", "history.differs"]
     arguments = [*find(timeline)][1].message.arguments
-    assert (arguments["since"], arguments["until"]) == (str(change.since), str(change.until))
+    assert (arguments["since"], arguments["until"]) == (f"run-{change.since}", f"run-{change.until}")
 
 
 def test_a_clear_change_has_one_place() -> None:

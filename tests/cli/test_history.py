@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,30 @@ def test_the_change_is_reported_with_its_runs_and_what_else_changed(results: Pat
     assert "settings.shared_buffers from 128MB to 64MB" in text
     assert "kernel from 6.1.0-28-amd64 to 6.1.0-31-amd64" in text
     assert max(cell_len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_runs_in_the_working_directory_are_proposed(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = next((results / PLAN).iterdir())
+    shutil.copytree(run, tmp_path / "by-hand-1")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        done = CliRunner().invoke(main, ["history", PLAN])
+        assert done.exit_code == 2
+        assert "in the working directory: `--results .`" in done.output
+        (tmp_path / "results").mkdir(exist_ok=True)
+    assert CliRunner().invoke(main, ["history", PLAN, "--results", "."]).exit_code == 0
+    assert "`--results .`" not in CliRunner().invoke(main, ["history", "other"]).output
+
+
+def test_a_directory_that_a_user_named_is_listed_by_its_name(results: Path, tmp_path: Path) -> None:
+    runs = sorted((results / PLAN).iterdir())
+    for number, run in enumerate(runs[:2], 1):
+        shutil.copytree(run, tmp_path / f"before-tuning-{number}")
+    shutil.copytree(runs[2], tmp_path / runs[2].name)
+    rows = json.loads(CliRunner().invoke(main, ["list", str(tmp_path), "--json"]).stdout)
+    assert [row["id"] for row in rows] == ["before-tuning-1", "before-tuning-2", "0002"]
 
 
 def test_the_plan_may_be_named_by_its_file_and_the_answer_be_chinese(results: Path) -> None:

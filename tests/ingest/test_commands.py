@@ -111,6 +111,27 @@ def test_a_text_whose_executions_do_not_fit_its_commands_has_no_levels_of_them(t
     assert levels(tmp_path, text) == ([{}], 2)
 
 
+def test_commands_are_no_lines_that_were_not_understood(tmp_path: Path) -> None:
+    text = (
+        f"$ wrk -t2 -c10 -R 2000 http://h/ | tee 1.txt\n{WRK}"
+        f"what is this\n$ wrk -t2 -c10 \\\n  -R 4000 \\\n  http://h/\n{WRK}"
+    )
+    file = tmp_path / "out.txt"
+    file.write_text(text, encoding="utf-8")
+    run = made(tmp_path / "results", "wrk", file)
+    assert [item.levels for item in run.run.treatments] == [{"R": "2000"}, {"R": "4000"}]
+    [imported] = run.run.imported or ()
+    assert (imported.unread, imported.examples) == (1, ("what is this",))
+    assert [trial.tool and trial.tool.unread for trial in run.trials] == [None, None]
+
+
+def test_a_single_command_is_none_either(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text(f"$ wrk -t2 -c10 http://h/\n{WRK}", encoding="utf-8")
+    [imported] = made(tmp_path / "results", "wrk", file).run.imported or ()
+    assert (imported.unread, imported.examples) == (0, ())
+
+
 @pytest.mark.parametrize(
     ("command", "output"),
     [
@@ -150,5 +171,5 @@ def test_parts_are_copied_where_a_later_import_removes_them(
 
     reading = parse(Output((OUTPUTS / "wrk.txt",)))
     commands.attached(reading, "wrk", f"wrk -R 1 http://h/\n{WRK}".encode(), read)
-    assert [copy.parent.parent for copy in copies] == [process_directories.usual(tmp_path)]
+    assert {copy.parent.parent for copy in copies} == {process_directories.usual(tmp_path)}
     assert not copies[0].parent.exists()

@@ -82,6 +82,8 @@ CASES = [
          "a whole number"),
     Case("nearly the number of processors", with_load("{clients: ‹cpu}"), "load.clients", 'found "cpu"',
          "a whole number, or cpus", "cpus"),
+    Case("thousands by a letter", with_load("{clients: ‹10k}"), "load.clients", 'found "10k"',
+         "a whole number, or cpus", "10000"),
     Case("a quoted number", with_load('{clients: ‹"5"}'), "load.clients", 'found "5"', "a whole number"),
     Case("a number with a point", with_load("{clients: ‹1.5}"), "load.clients", "found 1.5",
          "a whole number"),

@@ -24,6 +24,7 @@ from loadcell.model.trial_record import TrialRecord
 from loadcell.stats import change_points, distributions
 from loadcell.stats.change_points import ChangePoint
 from loadcell.stats.repeats import summarise
+from loadcell.store.layout import short_id
 
 #: Metrics that a history can be of, by name.
 METRICS = {
@@ -52,7 +53,7 @@ class Run:
     @property
     def short(self) -> str:
         """The argument of other commands for this run."""
-        return self.name.rpartition("-")[2]
+        return short_id(self.name)
 
 
 @dataclass(frozen=True, eq=False)

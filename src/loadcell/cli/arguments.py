@@ -169,7 +169,7 @@ def label_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes runs under `results` by their short ids, newest first, `last`, and directories."""
     items = [CompletionItem(run_finder.LAST, help="the latest run")] + [
-        CompletionItem(path.name.rpartition("-")[2], help=f"{path.parent.name}/{path.name}")
+        CompletionItem(layout.short_id(path.name), help=f"{path.parent.name}/{path.name}")
         for path in reversed(run_finder.runs_under(run_finder.DEFAULT_RESULTS))
     ]
     return [

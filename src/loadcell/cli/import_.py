@@ -22,6 +22,7 @@ from loadcell.plan import problems as plan_problems
 from loadcell.report import brief, publish
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
+from loadcell.store import layout
 
 if TYPE_CHECKING:
     from loadcell.ingest.base import Source
@@ -209,5 +210,5 @@ def _say_dates(path: Path, context: ReportContext) -> None:
             echo(language.written(dating.remark(file.file, file.dated, file.measured_utc)), err=True)
     runs = run_finder.runs_under(run_finder.DEFAULT_RESULTS)
     if runs and path in runs[:-1]:
-        remark = cli_messages.IMPORT_NOT_LAST(last=runs[-1], id=path.name.rpartition("-")[2])
+        remark = cli_messages.IMPORT_NOT_LAST(last=runs[-1], id=layout.short_id(path.name))
         echo(language.written(remark), err=True)

@@ -124,13 +124,17 @@ def attached(reading: Reading, tool: str, text: bytes, read: Read) -> Reading:
     """The reading with the command of each execution, if the text shows it before the output.
 
     As many executions as the reader finds behind a command by itself are that command's. Where these are
-    not all executions of the text, no command is attached.
+    not all executions of the text, no command is attached. Commands are no lines that were not understood.
     """
     declared = SYNTAXES.get(tool)
     parts = _parts(decoded(text).splitlines(keepends=True), declared.program) if declared else []
     if not reading.measured or len(parts) < 2:
         return reading
-    commands = [command for command, lines in parts for _ in range(_executions(lines, read))]
+    outputs = _reading("".join(lines for _, lines in parts), read)
+    if outputs is not None and len(outputs.measured) == len(reading.measured):
+        reading = replace(reading, unread=outputs.unread, examples=outputs.examples)
+    readings = ((command, _reading(lines, read)) for command, lines in parts)
+    commands = [command for command, of in readings if of is not None for _ in of.measured]
     if len(commands) != len(reading.measured):
         return reading
     measured = zip(reading.measured, commands, strict=True)
@@ -185,17 +189,17 @@ def _is_command(text: str) -> bool:
     )
 
 
-def _executions(text: str, read: Read) -> int:
-    """Count the executions that a reader finds in lines by themselves."""
+def _reading(text: str, read: Read) -> Reading | None:
+    """The reading of lines by themselves; None where they are no output of the tool."""
     if not text.strip():
-        return 0
+        return None
     with copies_directory() as directory:
         file = directory / "output"
         file.write_text(text, encoding="utf-8", errors="replace")
         try:
-            return len(read(Output((file,))).measured)
+            return read(Output((file,)))
         except (NotItsOutputError, UnusableNumberError):
-            return 0
+            return None
 
 
 def levels(measured: Sequence[Measured]) -> Sequence[Mapping[str, str]]:

@@ -79,6 +79,8 @@ _ALLOWED: Mapping[Kind, Message] = {
     "share": units.Fraction.allowed,
     "time": units.Duration.allowed,
 }
+#: Values of metrics of errors with a single error.
+_OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}
 _EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
 
 
@@ -143,6 +145,14 @@ class Expectation:
             )
         threshold = _threshold(judged_metric.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
+
+    @property
+    def forbids_errors(self) -> bool:
+        """True if a single error misses it."""
+        return self.metric.rpartition(".")[2] in _OF_ERRORS and (
+            self.judge({self.metric: 0.0}).verdict == "met"
+            and self.judge({self.metric: _OF_ERRORS[self.metric.rpartition(".")[2]]}).verdict == "missed"
+        )
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
         """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation.

@@ -13,7 +13,17 @@ from pydantic_core import ErrorDetails
 from loadcell.model.message import Message, MessageCode, MessageError, as_written
 from loadcell.plan.nodes import Items, Keys, Node, plain
 from loadcell.plan.paths import fields_at
-from loadcell.plan.problems import INVALID, MISSING, UNKNOWN_SETTING, Mark, Problem, listed, nearest, shown
+from loadcell.plan.problems import (
+    INVALID,
+    MISSING,
+    UNKNOWN_SETTING,
+    Mark,
+    Problem,
+    in_digits,
+    listed,
+    nearest,
+    shown,
+)
 from loadcell.plan.secrets import holds_literal, is_secret_key
 from loadcell.plan.units import Duration, Fraction, Rate, Size
 
@@ -164,6 +174,7 @@ def _problem(
         allowed = code(bound=_bound(context.get(name), node))
     elif word in _WANTED and type_of_error in _WANTED_TYPES:
         allowed = _WANTED[word]()
+        near = in_digits(getattr(node, "text", "")) if word in ("int", "float") else None
     else:
         allowed = as_written(detail["msg"])
     return Problem(mark, where, INVALID(value=value, allowed=allowed), near)

@@ -17,7 +17,7 @@ from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import INVALID, SettingError, nearest, shown
+from loadcell.plan.problems import INVALID, SettingError, in_digits, nearest, shown
 from loadcell.plan.rate import AnyRate
 from loadcell.plan.units import Duration
 
@@ -42,7 +42,7 @@ def _counted(value: Any) -> Any:
     """`cpus` as the number it is on this machine: recorded, and compared with a run that is resumed."""
     if isinstance(value, str) and value != CPUS:
         message = INVALID(value=shown(value), allowed=ALLOWED_INTEGER_OR_CPUS())
-        raise SettingError(message, nearest(value, [CPUS]))
+        raise SettingError(message, in_digits(value) or nearest(value, [CPUS]))
     return len(os.sched_getaffinity(0)) if value == CPUS else value
 
 

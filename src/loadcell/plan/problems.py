@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from loadcell.model.message import Count, Message, MessageCode, MessageError
@@ -171,6 +173,20 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     by_folded = {candidate.lower().replace("-", "_"): candidate for candidate in candidates}
     close = difflib.get_close_matches(name.lower().replace("-", "_"), list(by_folded), n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
+
+
+#: A number with a suffix or with separators of thousands.
+_SHORT_NUMBER = re.compile(r"(\d+(?:\.\d+)?|\d{1,3}(?:[,_' ]\d{3})+)\s*([kKmMgG]?)")
+_SUFFIXES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def in_digits(text: str) -> str | None:
+    """The whole number that `10k`, `1.5M` or `10,000` stands for, in digits; None for any other text."""
+    match = _SHORT_NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None
+    number = Decimal(re.sub(r"[,_' ]", "", match[1])) * _SUFFIXES[match[2].lower()]
+    return str(int(number)) if number == int(number) and str(int(number)) != text else None
 
 
 def listed(names: Iterable[str], empty: MessageCode = ALLOWED_NOTHING_INSTALLED) -> Sequence[str | Message]:

@@ -16,6 +16,7 @@ from loadcell.plan.treatment import Treatment
 LOAD_MANY_INTERVALS = MessageCode(
     "load.many-intervals", "caution", duration=str, interval=str, megabytes=Count, rows=Count
 )
+EXPECT_CONFLICTS = MessageCode("expect.conflicts", "caution", codes=list, expectation=str)
 AFFINITY_SAME_PLACE = MessageCode("affinity.same-place", "caution", placements=list, where=Message)
 
 #: of more treatments, this many from the first to the last are asked about
@@ -127,4 +128,17 @@ def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
         ]
     if hasattr(workload, "remarks"):
         advice += workload(settings.workload).remarks(settings)
-    return advice
+    return [*advice, *_conflicts(settings, parts)]
+
+
+def _conflicts(settings: Resolved, parts: Parts) -> Iterator[Advice]:
+    """Remark on expectations without errors from transactions that conflict with each other."""
+    workload = parts.workloads[settings.workload_name]
+    if not hasattr(workload, "unretried"):
+        return
+    target = parts.target_kind(settings.target_name)
+    codes = workload(settings.workload).unretried(settings.load, target)
+    expectation = next((expectation for expectation in settings.expect if expectation.forbids_errors), None)
+    if codes and expectation is not None:
+        message = EXPECT_CONFLICTS(expectation=expectation.text, codes=list(codes))
+        yield Advice(f"workload.{settings.workload_name}.retry_sqlstates", message)

@@ -212,6 +212,12 @@ class Workload(ABC, Generic[Opts]):
         """Remarks on these options in their plan (whole paths): on how they go with target and load."""
         return []
 
+    def unretried(self, load: Load, target: TargetKind) -> Sequence[str]:  # noqa: ARG002
+        """SQLSTATEs of conflicts between its own transactions that are not tried again, where conflicts are
+        to be expected.
+        """
+        return ()
+
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         """Reasons why this cannot run under the load, or on the target (None: not known)."""
         return []

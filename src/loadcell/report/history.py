@@ -4,6 +4,7 @@ and JSON.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 
 RESULTS_NO_DIRECTORY = MessageCode("results.no-directory", path=str)
+RESULTS_NO_DIRECTORY_HERE = MessageCode("results.no-directory-here", path=str)
+HISTORY_NO_RUNS_HERE = MessageCode("history.no-runs-here", name=str, results=str)
 HISTORY_NO_RUNS = MessageCode("history.no-runs", name=str, results=str)
 HISTORY_NO_RUNS_NEAR = MessageCode("history.no-runs-near", name=str, results=str, near=str, plans=list)
 HISTORY_NO_RUNS_LISTED = MessageCode("history.no-runs-listed", name=str, results=str, plans=list)
@@ -77,9 +80,10 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
 
     Raises StoreError when there is no results directory, or no run of this plan in it.
     """
-    if not results.is_dir():
-        raise StoreError(RESULTS_NO_DIRECTORY(path=results))
     name = plan_name(named)
+    if not results.is_dir():
+        here = _has_runs_here(name)
+        raise StoreError((RESULTS_NO_DIRECTORY_HERE if here else RESULTS_NO_DIRECTORY)(path=results))
     runs: list[Run] = []
     titles: list[str] = []
     others: set[str] = set()
@@ -97,10 +101,21 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
         runs.append(run_of(stored.id, stored.state, stored.run, stored.trials, stored.environment, metric))
         titles.append(str(stored.run.title or plan))
     if not runs:
-        raise StoreError(_no_runs(name, results, others))
+        elsewhere = results.resolve() != Path.cwd() and _has_runs_here(name)
+        message = HISTORY_NO_RUNS_HERE(name=repr(name), results=results)
+        raise StoreError(message if elsewhere else _no_runs(name, results, others))
     runs.sort(key=lambda run: (run.started_utc, run.name))
     chosen = runs if last is None else runs[-last:]
     return Gathered(name, titles[-1], results, history(chosen, metric, options), tuple(left_out))
+
+
+def _has_runs_here(name: str) -> bool:
+    """True if runs of this plan lie in the working directory, as those of `--out NAME` do."""
+    for path in runs_under(Path()):
+        with contextlib.suppress(StoreError):
+            if str(read_run(path).run.plan_name).lower() == name.lower():
+                return True
+    return False
 
 
 def _no_runs(name: str, results: Path, others: set[str]) -> Message:

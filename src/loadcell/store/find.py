@@ -109,12 +109,12 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
     if matches:
         raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(matches), matches=shown))
     if of_plan := [run for run in runs if run.parent.name == name]:
-        raise StoreError(RUN_IS_PLAN(name=repr(name), run=of_plan[-1].name.rpartition("-")[2]))
+        raise StoreError(RUN_IS_PLAN(name=repr(name), run=layout.short_id(of_plan[-1].name)))
     raise StoreError(RUN_NO_SUCH(name=repr(name), latest=shown))
 
 
 def _matches(run: Path, name: str) -> bool:
-    short = run.name.rpartition("-")[2]
+    short = layout.short_id(run.name)
     return bool(name) and (
         run.name.startswith(name) or short.startswith(name) or f"{run.parent.name}/{run.name}" == name
     )

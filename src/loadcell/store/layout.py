@@ -99,6 +99,11 @@ def new_run_directory(results: Path, plan_name: str, started: datetime, short_id
 STARTED = re.compile(r"(\d{8}T\d{6})Z-")
 
 
+def short_id(name: str) -> str:
+    """The short id in the name of a run's directory; of one that a user named, its name."""
+    return name.rpartition("-")[2] if STARTED.match(name) else name
+
+
 def is_run(path: Path) -> bool:
     """True if this directory is a run's."""
     return (path / RUN).is_file()

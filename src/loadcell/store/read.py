@@ -86,7 +86,7 @@ class StoredRun:
     @property
     def short_id(self) -> str:
         """The part of the name after the time."""
-        return self.path.name.rpartition("-")[2]
+        return layout.short_id(self.path.resolve().name)
 
     @property
     def state(self) -> str:

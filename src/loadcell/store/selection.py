@@ -32,7 +32,7 @@ class StoredRecord:
     @property
     def id(self) -> str:
         """The part of the directory's name after the time."""
-        return self.path.name.rpartition("-")[2]
+        return layout.short_id(self.path.resolve().name)
 
     @property
     def plan(self) -> str:

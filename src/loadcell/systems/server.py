@@ -58,6 +58,9 @@ _LOG_DELAY_S = 0.2
 
 OptionsT = TypeVar("OptionsT", bound=ManagedOrExternalOptions)
 AddressT = TypeVar("AddressT", bound="ServerAddress")
+SETTING_UNKNOWN = MessageCode("setting.unknown", "caution", name=str)
+SETTING_UNKNOWN_NEAR = MessageCode("setting.unknown-near", "caution", name=str, nearest=str)
+
 DirectoryT = TypeVar("DirectoryT", bound=OwnedDirectory)
 ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")
 
@@ -300,6 +303,14 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         """Check that the programs that the options name are there and run. Raises TargetError."""
 
     @staticmethod
+    def unknown_settings(options: Any) -> Mapping[str, str | None]:  # noqa: ARG004
+        """Settings that the programs of a managed server do not know, with the names most like them.
+
+        None are returned where the programs cannot list their settings. Raises TargetError.
+        """
+        return {}
+
+    @staticmethod
     @abstractmethod
     def remarks(options: Any, load: Load) -> list[Advice]:
         """Remarks on the options of a managed server under a load."""
@@ -443,10 +454,18 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:
         if options.external:
             return []
-        advice = cls.remarks(options, load)
+        advice = [*cls.remarks(options, load), *cls._about_settings(options)]
         if cls.repository is not None and isinstance(options, VersionedOptions):
             advice += cls.repository.remarks(options)
         return advice
+
+    @classmethod
+    def _about_settings(cls, options: OptionsT) -> Iterator[Advice]:
+        with suppress(TargetError):  # no programs, which is a misfit
+            if options.settings and all(package.ready for package in cls.packages(options)):
+                for name, near in cls.unknown_settings(options).items():
+                    code = SETTING_UNKNOWN if near is None else SETTING_UNKNOWN_NEAR
+                    yield Advice(f"target.{cls.name}.settings.{name}", code.pick(name=name, nearest=near))
 
     # -- addresses
 

@@ -32,6 +32,8 @@ from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadcell.plan.model import Load, Resolved
 
 BENCHMARKSQL_FILE_REMARKS = MessageCode("benchmarksql.file-remarks", "caution", name=str, remarks=list)
@@ -152,6 +154,9 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
 
     def verify(self, ask: Ask) -> list[Condition]:
         return self._tpcc.verify(ask)
+
+    def unretried(self, load: Load, target: TargetKind) -> Sequence[str]:
+        return self._tpcc.unretried(load, target)
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         return [

@@ -17,6 +17,8 @@ from loadcell.plan.workload import Ask, Condition, Variants, Verification, Workl
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol, unknown_protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadcell.plan.model import Load, Resolved
 
 TPCC_TOO_MANY_TERMINALS = MessageCode("tpcc.too-many-terminals", clients=str, most=str, warehouses=str)
@@ -158,6 +160,11 @@ class Tpcc(Workload[TpccOptions]):
 
     def verify(self, ask: Ask) -> list[Condition]:
         return check_consistency(ask)
+
+    def unretried(self, load: Load, target: TargetKind) -> Sequence[str]:
+        code = "40P01" if POSTGRES in target.offers else "40001"
+        retried = code in self.options.retry_sqlstates and load.max_retries > 0
+        return () if retried or (load.clients or 0) < 2 else (code,)
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         misfits = unknown_protocol(self.name, self.options.protocol, target)

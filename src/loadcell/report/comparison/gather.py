@@ -5,7 +5,6 @@ known of noise; and gives it with its results to scripts.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +48,6 @@ OPEN_LOOP = tuple(METRICS[name] for name in ("p50", "p95", "p99", "throughput"))
 _MOST_NEIGHBOURS = 50
 #: Runs of a side that its name lists.
 _MOST_LABELS = 3
-_TIMED = re.compile(r"^\d{8}T\d{6}Z-(?P<short>.+)$")
 
 
 @dataclass(frozen=True)
@@ -190,8 +188,7 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
     """Short, distinct names: the short id of a run that loadcell named, the directory's name of another."""
     names = []
     for run, label in runs:
-        timed = _TIMED.match(run.path.resolve().name)
-        names.append(label or (timed["short"] if timed else run.path.resolve().name))
+        names.append(label or run.short_id)
     seen: dict[Path, str] = {}
     for (run, _), name in zip(runs, names, strict=True):
         if run.path.resolve() in seen:

@@ -10,10 +10,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.plan.problems import nearest
 from loadcell.systems.base import Secret, TargetError
 from loadcell.systems.mysql.connection import Address, rows
 from loadcell.systems.mysql.options import OLDEST, PERMANENT, MysqlOptions, line
@@ -96,6 +98,37 @@ def chosen_binaries(options: MysqlOptions) -> Binaries:
         build = hashlib.sha256(str(path).encode()).hexdigest()[:6]
         return replace(find_binaries(str(path), options.version), build=f"-{build}")
     return find_binaries(options.binaries, options.version)
+
+
+#: An option in the server's help, and a variable in the table behind it.
+_OPTION = re.compile(r"^ +(?:-\w, )?--([a-z][a-z0-9_-]*)|^([a-z][a-z0-9_-]+) {2,}", re.MULTILINE)
+#: What may precede the name of an option.
+_PREFIX = re.compile(r"(?:skip|disable|enable|maximum)_")
+
+
+def unknown_settings(programs: Binaries, names: Iterable[str]) -> dict[str, str | None]:
+    """Settings that a server does not know, with the names most like them.
+
+    A name with a dot is one of a named key cache. The beginning of a single name stands for it.
+    """
+    settings = _settings(programs.server)
+    return {
+        name: nearest(name, settings)
+        for name in names
+        if settings and "." not in name and not _is_setting(name, settings)
+    }
+
+
+def _is_setting(name: str, settings: frozenset[str]) -> bool:
+    plain = _PREFIX.sub("", name)
+    return bool(settings & {plain, name}) or sum(setting.startswith(plain) for setting in settings) == 1
+
+
+@cache
+def _settings(server: Path) -> frozenset[str]:
+    """Names of a server's options and variables."""
+    text = output_of([server, "--no-defaults", "--help", "--verbose"])
+    return frozenset((option or variable).replace("-", "_") for option, variable in _OPTION.findall(text))
 
 
 def find_binaries(named: str | None = None, version: int | str | None = None) -> Binaries:

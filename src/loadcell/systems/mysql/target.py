@@ -16,7 +16,14 @@ from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
-from loadcell.systems.mysql.server import PACKAGES, USER, DataDirectory, Server, chosen_binaries
+from loadcell.systems.mysql.server import (
+    PACKAGES,
+    USER,
+    DataDirectory,
+    Server,
+    chosen_binaries,
+    unknown_settings,
+)
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
@@ -84,6 +91,10 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     @staticmethod
     def check_programs(options: MysqlOptions) -> None:
         chosen_binaries(options)
+
+    @staticmethod
+    def unknown_settings(options: MysqlOptions) -> Mapping[str, str | None]:
+        return unknown_settings(chosen_binaries(options), options.settings)
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         user = account.choose(self.options.run_as, product="MariaDB", kind="mysql", pin=self.context.pin)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,10 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.plan.problems import nearest
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
 from loadcell.systems.shared import packages
-from loadcell.systems.shared.account import Account, output_of
+from loadcell.systems.shared.account import Account, environment, output_of
 from loadcell.systems.shared.packages import Release, open_to_all, shared_cache
 from loadcell.systems.shared.server_errors import (
     SERVER_NO_VERSION,
@@ -84,6 +86,8 @@ PACKAGES = packages.Repository(
     releases=_RELEASES,
 )
 
+#: How long a program may take that only prints something.
+_LIMIT_S = 20
 #: Left out of a copy: nothing a server reads.
 _NOT_COPIED = shutil.ignore_patterns("include", "doc", "man", "locale", "*.a", "__pycache__")
 
@@ -270,3 +274,34 @@ def _copy(binaries: Binaries, cache: Path) -> Binaries:
         if not home.is_dir():  # else another loadcell was quicker
             raise TargetError(POSTGRES_NOT_COPIED(path=home, said=error.strerror)) from error
     return replace(binaries, directory=copied)
+
+
+def unknown_settings(programs: Binaries, names: Iterable[str]) -> dict[str, str | None]:
+    """Settings that a server does not know, with the names most like them.
+
+    A name with a dot may belong to an extension, which a server takes unseen.
+    """
+    settings = _settings(programs.postgres)
+    candidates = [name for name in names if settings and "." not in name and name not in settings]
+    return {name: nearest(name, settings) for name in candidates if not _has_hidden(programs.postgres, name)}
+
+
+@cache
+def _settings(postgres: Path) -> frozenset[str]:
+    """Names of a server's settings, without those for developers."""
+    lines = output_of([postgres, "--describe-config"]).splitlines()
+    return frozenset(line.partition("\t")[0] for line in lines)
+
+
+@cache
+def _has_hidden(postgres: Path, name: str) -> bool:
+    """True if a server has this setting, which `--describe-config` leaves out."""
+    with tempfile.TemporaryDirectory(prefix="loadcell-") as directory:
+        command = [str(postgres), "-C", name, "-D", directory, "-c", "config_file=/dev/null"]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, timeout=_LIMIT_S, env=environment(), check=False
+            )
+        except (OSError, subprocess.SubprocessError):
+            return True
+    return b"unrecognized configuration parameter" not in done.stderr

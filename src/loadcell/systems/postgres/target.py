@@ -104,6 +104,10 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def check_programs(options: PostgresOptions) -> None:
         binaries.chosen(options)
 
+    @staticmethod
+    def unknown_settings(options: PostgresOptions) -> Mapping[str, str | None]:
+        return binaries.unknown_settings(binaries.chosen(options), options.settings)
+
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
         user = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)

@@ -1,0 +1,57 @@
+"""Settings that the programs of a managed server do not know are remarked on before a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadcell.plan.model import Load
+from loadcell.systems.mysql.options import MysqlOptions
+from loadcell.systems.mysql.target import Mysql
+from loadcell.systems.postgres.options import PostgresOptions
+from loadcell.systems.postgres.target import Postgres
+from loadcell.systems.redis.options import RedisOptions
+from loadcell.systems.redis.target import Redis
+from loadcell.systems.server import SETTING_UNKNOWN, SETTING_UNKNOWN_NEAR
+
+LOAD = Load(clients=1, duration="1s")
+
+
+def unknown(target: type[Any], options: Any) -> dict[str, str | None]:
+    """The names most like the settings that are remarked on as unknown."""
+    return {
+        advice.path.rpartition(".")[2]: advice.message.arguments.get("nearest")
+        for advice in target.advice(options, LOAD)
+        if advice.message.code in (SETTING_UNKNOWN.code, SETTING_UNKNOWN_NEAR.code)
+    }
+
+
+@pytest.mark.parametrize("server", ["embedded", "local"])
+def test_misspelt_settings_of_postgres(server: str) -> None:
+    wrong = {"shard_buffers": "1GB", "completely_different": "on"}
+    right = {"work_mem": "64MB", "auto_explain.log_min_duration": 0}
+    developers = {"trace_sort": "on", "debug_discard_caches": 0}
+    options = PostgresOptions.model_validate({"server": server, "settings": {**wrong, **right, **developers}})
+    assert unknown(Postgres, options) == {"shard_buffers": "shared_buffers", "completely_different": None}
+
+
+def test_misspelt_settings_of_mariadb() -> None:
+    wrong = {"inodb_buffer_pool_size": "1G"}
+    right = {
+        "innodb_buffer_pool_size": "1G", "innodb-flush-log-at-trx-commit": 2, "skip_external_locking": True,
+        "skip_log_bin": True, "hot_cache.key_buffer_size": "1M", "max_connection": 200,
+        "thread_cache_size": 8, "performance_schema": "on",
+    }  # fmt: skip
+    options = MysqlOptions.model_validate({"settings": {**wrong, **right}})
+    assert unknown(Mysql, options) == {"inodb_buffer_pool_size": "innodb_buffer_pool_size"}
+
+
+def test_nothing_is_remarked_where_the_settings_cannot_be_known() -> None:
+    assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "1mb"}})) == {}
+    missing = PostgresOptions.model_validate(
+        {"server": "local", "binaries": "/nowhere", "settings": {"shard_buffers": "1GB"}}
+    )
+    assert unknown(Postgres, missing) == {}
+    external = {"server": "external", "dsn": "postgresql://me@host/db"}
+    assert unknown(Postgres, PostgresOptions.model_validate(external)) == {}
