@@ -203,5 +203,8 @@ def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home:
     assert called(home, "report", str(first.path), "--format", "md").returncode == 0
     page = (first.path / "report.md").read_text()
     assert f"loadcell run results/small/{first.id}\n" in page
+    shown = called(home, "show", str(first.path)).stdout
+    assert "branch=main ci=7" in shown
+    assert "firmware: 2.4.1" in shown
     for text in ("As stated in the plan", "firmware", "2.4.1", "small.properties", "branch"):
         assert text in page, text

@@ -52,7 +52,7 @@ class Again:
         """Its plan as it was written, to complete the run: with its copies of files, as far as they are
         whole, and other files from the plan's directory. Raises PlanError.
         """
-        files = copies.whole_copies(self.stored.path, self.stored.run)
+        files = copies.undamaged_copies(self.stored.path, self.stored.run)
         return self._loaded(sets, only, labels, files)
 
     def _loaded(

@@ -108,14 +108,14 @@ def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
     return {file.file: _checked(path, file) for file in run.files or () if file.why_not != PROGRAM}
 
 
-def whole_copies(path: Path, run: RunRecord) -> dict[str, Path]:
+def undamaged_copies(path: Path, run: RunRecord) -> dict[str, Path]:
     """The copies of a run that are undamaged, by the names of the files in its plan."""
-    whole: dict[str, Path] = {}
+    copies: dict[str, Path] = {}
     for file in run.files or ():
         if file.copy is not None:
             with contextlib.suppress(StoreError):
-                whole[file.file] = _checked(path, file)
-    return whole
+                copies[file.file] = _checked(path, file)
+    return copies
 
 
 def _checked(run: Path, file: PlanFile) -> Path:
