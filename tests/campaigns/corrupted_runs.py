@@ -52,6 +52,9 @@ def case(random: Random, home: Path, commands: int = 3) -> None:
         lambda: call("compare", run, "--json"),
         lambda: call("compare", run, intact),
         lambda: call("history", plan, "--results", results),
+        lambda: call("list", plan, "--results", results),
+        lambda: call("list", "--label", "branch", "--since", "1d", "--results", results),
+        lambda: call("clean", "--keep", "0", "--results", results),
         lambda: call("report", run, "--format", "html"),
     ]
     listed = call("list", results, "--json")

@@ -40,6 +40,7 @@ def run(tmp_path: Path) -> Path:
         shutil.copytree(DATA / "failed" / "20261122T221924Z-8570", tmp_path / "results" / "p" / "r-1")
     )
     change(path / "run.json", title=HOSTILE, question=HOSTILE, plan_name=HOSTILE, state=HOSTILE)
+    change(path / "run.json", labels={"a": HOSTILE, HOSTILE: ""}, about={HOSTILE: HOSTILE})
     for file in path.glob("trials/*/trial.json"):
         change(
             file, reason=HOSTILE, reason_code=None, advice=HOSTILE, notes=[HOSTILE],
@@ -49,7 +50,8 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["show", "TRIAL"], ["list"], ["compare"], ["report"], ["query"], ["history"]]
+    "words",
+    [["show"], ["show", "TRIAL"], ["list"], ["compare"], ["report"], ["query"], ["history"], ["clean"]],
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_no_command_prints_them(words: list[str], as_json: bool, run: Path, tmp_path: Path) -> None:
@@ -60,6 +62,7 @@ def test_no_command_prints_them(words: list[str], as_json: bool, run: Path, tmp_
         "compare": ["compare", run, run],
         "report": ["report", run, *([] if as_json else ["--format", "md"])],
         "query": ["query", f"SELECT *, '{HOSTILE}' AS \"{HOSTILE}\" FROM trials", run],
+        "clean": ["clean", "--keep", "0", "--results", run.parent.parent],
         "history": ["history", HOSTILE, "--results", run.parent.parent],
     }
     result = call(*arguments[words[0]], *(["--json"] if as_json else []))

@@ -104,6 +104,21 @@ def test_changes_of_the_command_line_come_on_top(first: StoredRun, home: Path) -
     assert (load["clients"], load["duration"], load["interval"]) == (2, "150ms", "150ms")
 
 
+def test_such_a_run_can_be_resumed_without_the_files(first: StoredRun, tmp_path: Path) -> None:
+    path = shutil.copytree(first.path, tmp_path / "results" / "small" / "one")
+    record = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(
+        json.dumps({**record, "plan_directory": "/nowhere", "state": "interrupted"})
+    )
+    shutil.rmtree(min((path / "trials").iterdir()))
+    done = called(tmp_path, "run", "--resume", "one", "--no-report", "--label", "ci=9")
+    assert done.returncode == 0, done.stderr
+    resumed = read_run(path)
+    assert resumed.state == "finished"
+    assert len(resumed.trials) == len(first.trials)
+    assert resumed.run.labels == {"branch": "main", "ci": "9"}
+
+
 def test_identical_arms_stay(home: Path) -> None:
     arms = run(home, "small.yaml", "--aa", "--only", "clients=1")
     assert run(home, str(arms.path)).run.aa
@@ -188,5 +203,8 @@ def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home:
     assert called(home, "report", str(first.path), "--format", "md").returncode == 0
     page = (first.path / "report.md").read_text()
     assert f"loadcell run results/small/{first.id}\n" in page
+    shown = called(home, "show", str(first.path)).stdout
+    assert "branch=main ci=7" in shown
+    assert "firmware: 2.4.1" in shown
     for text in ("As stated in the plan", "firmware", "2.4.1", "small.properties", "branch"):
         assert text in page, text

@@ -240,7 +240,7 @@ def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_the_record_has_size_time_and_hash_of_the_started_program(make: Make, tmp_path: Path) -> None:
+def test_the_record_has_size_time_and_hash_of_started_files(make: Make, tmp_path: Path) -> None:
     target = make()
     target.up()
     files = document(target.describe())["files"]

@@ -1,10 +1,11 @@
-"""The plan of a run that is to be run again: `loadcell run RUN_DIRECTORY`.
+"""The plan of a run that is to be run again (`loadcell run RUN_DIRECTORY`) or resumed.
 
 It is loaded from the run directory, with its name, its changes, and the copies of the files that it names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ NOT_AGAIN_NO_PLAN = MessageCode("again.no-plan", path=str)
 
 @dataclass(frozen=True)
 class Again:
-    """A run that is to be run again."""
+    """A run that is to be run again, or resumed."""
 
     stored: StoredRun
 
@@ -41,15 +42,35 @@ class Again:
 
         Raises StoreError for a file that is damaged, changed or gone, and PlanError.
         """
-        path, run = self.stored.path, self.stored.run
+        run = self.stored.run
+        files = copies.to_run_again(self.stored.path, run)
+        return self._loaded((*run.sets, *sets), only or run.only, labels, files)
+
+    def load_to_resume(
+        self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]
+    ) -> LoadedPlan:
+        """Its plan as it was written, to complete the run: with its copies of files, as far as they are
+        whole, and other files from the plan's directory. Raises PlanError.
+        """
+        files = copies.undamaged_copies(self.stored.path, self.stored.run)
+        return self._loaded(sets, only, labels, files)
+
+    def _loaded(
+        self,
+        sets: tuple[str, ...],
+        only: tuple[str, ...],
+        labels: tuple[str, ...],
+        files: Mapping[str, Path],
+    ) -> LoadedPlan:
+        run = self.stored.run
         return plan_loader.load_plan(
-            path / layout.PLAN,
+            self.stored.path / layout.PLAN,
             parts.installed(),
-            sets=(*run.sets, *sets),
-            only=only or run.only,
+            sets=sets,
+            only=only,
             directory=None if run.plan_directory is None else Path(run.plan_directory),
             added_labels=labels,
-            copies=copies.to_run_again(path, run),
+            copies=files,
             name=run.plan_name,
         )
 

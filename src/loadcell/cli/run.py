@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,8 +119,7 @@ def run(
         else:
             if resume is not None or retry_failed:
                 raise language.CallError(messages.CALL_AGAIN_RESUME(path=plan))
-            profiled = sets if profile is None else (*sets, f"profile={profile}")
-            loaded, resumed = repeated.load(profiled, only, labels), None
+            loaded, resumed = _profiled(lambda sets: repeated.load(sets, only, labels), sets, profile), None
             seed = repeated.seed(sets) if seed is None else seed
             aa = aa or repeated.stored.run.aa
     if aa and loaded.search is not None:
@@ -165,7 +164,7 @@ def _plan(
             raise language.CallError(messages.CALL_NO_PLAN())
         if retry_failed:
             raise language.CallError(messages.CALL_RETRY_WITHOUT_RESUME())
-        return _profiled(load(plan, sets, only, labels=labels), plan, sets, only, labels, profile), None
+        return _profiled(lambda sets: load(plan, sets, only, labels=labels), sets, profile), None
     if out is not None:
         raise language.CallError(messages.CALL_OUT_RESUME())
 
@@ -173,26 +172,20 @@ def _plan(
     stored = stored_runs.read_run(path)
     sets = sets or stored.run.sets
     only = only or stored.run.only
-    written = stored.run.plan_directory if plan is None else None
-    directory = None if written is None else Path(written)
-    plan = plan or str(path / layout.PLAN)
-    loaded = load(plan, sets, only, directory, labels)
-    return _profiled(loaded, plan, sets, only, labels, profile, directory), path
+    if plan is not None:
+        return _profiled(lambda sets: load(plan, sets, only, labels=labels), sets, profile), path
+    of_run = again.Again(stored)
+    return _profiled(lambda sets: of_run.load_to_resume(sets, only, labels), sets, profile), path
 
 
 def _profiled(
-    loaded: LoadedPlan,
-    plan: str,
-    sets: tuple[str, ...],
-    only: tuple[str, ...],
-    labels: tuple[str, ...],
-    profile: str | None,
-    directory: Path | None = None,
+    load_with: Callable[[tuple[str, ...]], LoadedPlan], sets: tuple[str, ...], profile: str | None
 ) -> LoadedPlan:
     """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
+    loaded = load_with(sets)
     if profile is None or loaded.profile is not None:
         return loaded
-    return load(plan, (*sets, f"profile={profile}"), only, directory, labels)
+    return load_with((*sets, f"profile={profile}"))
 
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:

@@ -57,15 +57,21 @@ def build(context: ReportContext) -> Report:
     ]
     lost = profile.lost_memory(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
-    labels = " ".join(provenance.names(context.stored.run))
     sections = [
-        Section("provenance", "", [Paragraph(labels, quiet=True)] if labels else []),
+        Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)]),
         Section("results", "", _results(context)),
         Section("memory", "", [] if lost is None else [lost]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
     return frame(context, sections, context.stored.run.question or "")
+
+
+def _origin(context: ReportContext) -> list[str]:
+    """Labels and commit, and facts that the plan states, in a line each."""
+    colon, facts = context.texts("mark.colon"), context.stored.run.about or {}
+    stated = " · ".join(f"{name}{colon}{text}" for name, text in facts.items())
+    return [line for line in (" ".join(provenance.names(context.stored.run)), stated) if line]
 
 
 def frame(context: ReportContext, sections: Sequence[Section], question: str = "") -> Report:

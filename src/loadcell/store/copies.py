@@ -6,6 +6,7 @@ takes the file itself, if it is still the same.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -105,6 +106,16 @@ def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
     Raises StoreError for a damaged copy, and for a file that changed or is gone.
     """
     return {file.file: _checked(path, file) for file in run.files or () if file.why_not != PROGRAM}
+
+
+def undamaged_copies(path: Path, run: RunRecord) -> dict[str, Path]:
+    """The copies of a run that are undamaged, by the names of the files in its plan."""
+    copies: dict[str, Path] = {}
+    for file in run.files or ():
+        if file.copy is not None:
+            with contextlib.suppress(StoreError):
+                copies[file.file] = _checked(path, file)
+    return copies
 
 
 def _checked(run: Path, file: PlanFile) -> Path:

@@ -197,3 +197,19 @@ def test_a_server_that_cannot_be_reached_says_why(
     assert finding in raised.value.finding, raised.value.finding
     assert advice in raised.value.advice
     assert mariadb_server.password not in raised.value.finding
+
+
+def test_settings_that_somebody_changed_are_recorded(
+    bench: Bench[Mysql], mariadb_server: MariadbServer
+) -> None:
+    target = _target(bench, mariadb_server)
+    [(before,)] = mariadb_server.sql("SELECT @@global.net_retry_count")
+    names = {setting["name"] for setting in document(target.describe())["settings"]}
+    assert "net_retry_count" not in names
+    try:
+        mariadb_server.sql(f"SET GLOBAL net_retry_count = {before + 1}")
+        settings = {setting["name"]: setting for setting in document(target.describe())["settings"]}
+    finally:
+        mariadb_server.sql(f"SET GLOBAL net_retry_count = {before}")
+    assert settings["net_retry_count"]["value"] == str(before + 1)
+    assert not [name for name, setting in settings.items() if setting["value"].startswith("/")]

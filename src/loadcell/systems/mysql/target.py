@@ -13,6 +13,7 @@ from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
 from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
 from loadcell.systems.mysql import statements
+from loadcell.systems.mysql.changed_settings import changed_settings
 from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
@@ -159,12 +160,13 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
                 if name not in RESERVED or name == "datadir"
             }
             data = effective.pop("datadir", None)
+            changed = changed_settings(connection, product, effective)
             facts = MysqlFacts(
                 server=self.options.server,
                 product=product,
                 version=version,
                 version_comment=effective.get("version_comment"),
-                settings=read_back(effective, self.options.settings, RECORDED),
+                settings=read_back(effective, self.options.settings, {*RECORDED, *changed}),
                 tls=bool(rows(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1]),
                 database=None if self._database is None else _database_facts(connection, self._database),
                 binaries=None if self._server is None else str(self._server.directory.binaries.server),
