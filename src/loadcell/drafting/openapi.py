@@ -177,12 +177,14 @@ class _Examples:
                 return _plain(schema[key][0])
         parts = schema.get("allOf")
         if isinstance(parts, list) and parts:
-            values = [self.of(part, where, depth + 1, open_references) for part in parts]
+            values: list[Any] = [self.of(part, where, depth + 1, open_references) for part in parts]
             values.append(self._object(schema, where, depth, open_references))
             merged: dict[str, Any] = {}
             for value in values:
                 merged |= value if isinstance(value, dict) else {}
-            return merged or next((value for value in values if value not in (None, {})), None)
+            if merged:
+                return merged
+            return next((value for value in values if value not in (None, {})), None)
         for key in ("oneOf", "anyOf"):
             for part in schema.get(key) or ():
                 if (value := self.of(part, where, depth + 1, open_references)) is not None:
@@ -192,7 +194,7 @@ class _Examples:
     def _of_type(
         self, schema: Mapping[str, Any], where: str, depth: int, open_references: frozenset[str]
     ) -> Any:
-        kind = schema.get("type")
+        kind: Any = schema.get("type")
         if isinstance(kind, list):
             kind = next((name for name in kind if name != "null"), "")
         if kind == "object" or "properties" in schema:
