@@ -67,6 +67,7 @@ def test_every_source_is_named_or_recognised() -> None:
 
 def test_wrong_calls(tmp_path: Path) -> None:
     assert "Did you mean postgres?" in refused(tmp_path, "postgers")
+    assert "loadcell init -- pgbench ..." in refused(tmp_path, "pgbench", "-c", "4")
     assert "There is no file gone.har" in refused(tmp_path, "gone.har")
     assert "'x' behind" not in refused(tmp_path, "redis", "x")
     assert "named by its URL" in refused(tmp_path, "http")

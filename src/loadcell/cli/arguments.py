@@ -174,11 +174,11 @@ def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     ]
     return [
         *(item for item in items if item.value.startswith(incomplete)),
-        *_files(incomplete, ()),
+        *files(incomplete, ()),
     ]
 
 
-def _files(incomplete: str, suffixes: tuple[str, ...]) -> list[CompletionItem]:
+def files(incomplete: str, suffixes: tuple[str, ...]) -> list[CompletionItem]:
     """Directories, and files with one of the suffixes, that begin with what was typed.
 
     Left to the shell (`type="file"`), they would take the place of all other items in bash.
@@ -213,7 +213,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Ready-made plans by name, and files. The directory of a run is completed as any other."""
     names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
-    return [*names, *_files(incomplete, (".yaml", ".yml"))]
+    return [*names, *files(incomplete, (".yaml", ".yml"))]
 
 
 def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages, new_file
 from loadcell.cli.adhoc import dsn as adhoc_dsn
 from loadcell.cli.adhoc import hide
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import files, language_option
 from loadcell.cli.streams import echo
 from loadcell.drafting import draft as drafts
 from loadcell.drafting import finish
@@ -22,8 +23,34 @@ from loadcell.store import layout
 _DEFAULT = "plan.yaml"
 
 
-@click.command("init", short_help="Write a plan from a database, a file or a command line.")
-@click.argument("source", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SOURCE...")
+class _Init(click.Command):
+    """Names the remedy where a command line of another tool stands without `--` before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption:
+            if words[:1] and words[0] in drafts.names():
+                raise language.CallError(messages.INIT_DASHES(program=words[0]), ctx) from None
+            raise
+
+
+def _sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes systems and tools, and files."""
+    names = [CompletionItem(name) for name in drafts.names() if name.startswith(incomplete)]
+    return [*names, *files(incomplete, (".har", ".json", ".yaml", ".yml", ".pg", ".properties"))]
+
+
+@click.command("init", cls=_Init, short_help="Write a plan from a database, a file or a command line.")
+@click.argument(
+    "source",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="SOURCE...",
+    shell_complete=_sources,
+)
 @click.option(
     "--dsn", metavar="DSN",
     help="For postgres and mysql: look at the tables of this database, and propose statements for them.",

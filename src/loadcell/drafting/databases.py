@@ -17,7 +17,14 @@ def reference(variable: str) -> str:
     return f"${{env:{variable}}}"
 
 
-def postgres(host: str | None, port: str | None, user: str | None, database: str | None) -> Section:
+def postgres(
+    host: str | None,
+    port: str | None,
+    user: str | None,
+    database: str | None,
+    *,
+    has_password: bool = False,
+) -> Section:
     """An existing PostgreSQL, as libpq's options name it."""
     words = {"host": host, "port": port, "user": user, "dbname": database}
     if host is not None and not host.startswith("/") and "," not in host:
@@ -27,7 +34,8 @@ def postgres(host: str | None, port: str | None, user: str | None, database: str
     else:
         dsn = " ".join(f"{name}={_libpq(value)}" for name, value in words.items() if value)
     options = Section(server="external", dsn=dsn or "dbname=postgres")
-    options.put("password", reference(POSTGRES_VARIABLE), _password(POSTGRES_VARIABLE), active=False)
+    comments = () if has_password else (_password(POSTGRES_VARIABLE),)
+    options.put("password", reference(POSTGRES_VARIABLE), *comments, active=has_password)
     return Section(postgres=options)
 
 

@@ -26,7 +26,7 @@ _WIDE = r"\u2e80-\uffef"
 _PIECE = re.compile(rf" ?[^ {_WIDE}]+|[{_WIDE}][，。；：、）”》！？]*| ")
 #: A text that ruamel.yaml quotes only where it must be quoted.
 _READABLE = re.compile(
-    r"[A-Za-z0-9_/$(.+%\u4e00-\u9fff-][^\x00-\x1f\x7f-\xa0\u2000-\u206f\ufeff\ud800-\udfff]{0,200}"
+    r"[A-Za-z0-9_/$(.+%{[<\"\u4e00-\u9fff-][^\x00-\x1f\x7f-\xa0\u2000-\u206f\ufeff\ud800-\udfff]{0,200}"
 )
 #: No line is folded: a folded text is valid, and hard to read.
 _NO_FOLDING = 1 << 30

@@ -12,7 +12,7 @@ from loadcell.model.message import Message
 from loadcell.model.run_record import RunRecord
 from loadcell.plan.labels import holds
 from loadcell.store.find import runs_under, started_utc
-from loadcell.store.layout import StoreError
+from loadcell.store.layout import StoreError, short_id
 from loadcell.store.read import read_record, state_of
 
 #: State of a run whose record cannot be read.
@@ -32,7 +32,7 @@ class StoredRecord:
     @property
     def id(self) -> str:
         """The part of the directory's name after the time."""
-        return layout.short_id(self.path.resolve().name)
+        return short_id(self.path.resolve().name)
 
     @property
     def plan(self) -> str:

@@ -27,7 +27,7 @@ HAR_TITLE = MessageCode("har.title", "info", host=str)
 HAR_TARGET = MessageCode("har.target", "caution")
 HAR_UNCOMPRESSED = MessageCode("har.uncompressed", "info")
 HAR_COOKIES = MessageCode("har.cookies", "caution", names=list)
-HAR_USERS = MessageCode("har.users", "info")
+HAR_USERS = MessageCode("har.users", "info", examples=list)
 
 _STATIC_KINDS = ("image/", "font/", "audio/", "video/", "text/css", "application/font")
 _STATIC_WORDS = ("javascript", "wasm")
@@ -64,7 +64,12 @@ def _draft(origin: Origin) -> Draft:
         cookie = {**headers, "Cookie": reference(_COOKIE)}
         work.put("headers", cookie, HAR_COOKIES(names=list(scenario.foreign_cookies)), active=False)
     if texts.has_secrets:
-        work.put("data", {"users": {"file": "users.csv"}}, HAR_USERS(), active=False)
+        work.put(
+            "data",
+            {"users": {"file": "users.csv"}},
+            HAR_USERS(examples=["${users.name}", "${users.password}"]),
+            active=False,
+        )
     if texts.parameters():
         work.put("parameters", texts.parameters())
     work.put("steps", steps)
