@@ -203,8 +203,9 @@ class TestServerCounters:
 
     def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: Any) -> str:
         after = {"xact_commit": 100 + commits, "tup_inserted": rows, "tup_updated": 0, "tup_deleted": 0}
+        workers = lifetime.pop("workers", 0)
         counts = Lifetime(**{"transactions": 10_000, **lifetime})
-        return verdict(server_counters(self.BEFORE, after, counts, alone=alone))
+        return verdict(server_counters(self.BEFORE, after, counts, alone=alone, workers=workers))
 
     def test_agree(self) -> None:
         assert self.check(10_000) == "ok"
@@ -236,6 +237,12 @@ class TestServerCounters:
         counts = {"queries": 200_000, "operations": {"begin": 10_000}}
         assert self.check(10_000, **counts) == "ok"
         assert self.check(20_000, **counts) == "broken"
+
+    def test_parallel_workers_of_a_query_commit_too(self) -> None:
+        assert self.check(50_000, queries=10_000) == "broken"
+        assert self.check(50_000, queries=10_000, workers=2) == "ok"
+        assert self.check(60_000, queries=10_000, workers=2) == "broken"
+        assert self.check(9_999, queries=10_000, workers=2) == "broken"
 
     def test_a_server_that_was_restarted_says_nothing(self) -> None:
         assert self.check(-50) == "unknown"

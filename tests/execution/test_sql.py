@@ -79,7 +79,9 @@ def checked(run: Path) -> list[dict[str, Any]]:
         assert uses is (trial["levels"]["index"] == "with"), plans["read:select"]
         assert plans["read:select"]["sql"].endswith("customer = :customer AND status <> :word")
     report = (run / "report.md").read_text()
-    assert "The execution plan of `read:select` differs between treatments" in report
+    sentence, *_ = [line for line in report.splitlines() if "plan of `read:select` differs between" in line]
+    assert sentence.index("(index = without)") < sentence.index("(index = with)")
+    assert "by\\_customer" in sentence
     assert "Execution plans" in report
     return result
 
@@ -97,6 +99,33 @@ def test_an_index_is_a_factor_on_an_embedded_postgres(home: Path) -> None:
             assert plan["executed"]
         output = next((home / "run" / "trials").glob(f"{trial['name']}/output.log")).read_text()
         assert "statistics: pg_stat_statements is not in this database" in output
+
+
+PARALLEL = """
+target:
+  postgres:
+    server: embedded
+    settings: {parallel_setup_cost: 0, parallel_tuple_cost: 0, min_parallel_table_scan_size: 0}
+workload:
+  sql:
+    data: {files: [schema.sql, orders.csv]}
+    statements: [SELECT count(*) FROM orders WHERE customer = :customer]
+    parameters: {customer: 1..100}
+load: {clients: 2, warmup: 0s, duration: 2s}
+repeats: 1
+monitors: []
+"""
+
+
+def test_transactions_of_parallel_workers_are_not_taken_for_those_of_somebody_else(home: Path) -> None:
+    (home / "plan.yaml").write_text(PARALLEL)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    [trial] = trials(home / "run")
+    assert (done.returncode, trial["status"]) == (0, "ok"), done.stderr
+    assert "Gather" in " ".join(trial["plans"][0]["shape"])
+    [counted] = [check for check in trial["checks"] if check["name"] == "server-counters"]
+    commits = counted["detail"]["commits"]
+    assert commits["server"] > 1.5 * commits["client"], "each worker commits, too"
 
 
 def test_the_same_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:

@@ -28,10 +28,14 @@ class Plan:
     treatments: tuple[str, ...]
 
     @property
-    def summary(self) -> str:
-        """The nodes in one line, from the outermost."""
-        nodes = [line.strip().removeprefix(_ARROW).strip() for line in self.record.shape]
-        line = " > ".join(nodes)
+    def nodes(self) -> list[str]:
+        """The nodes, from the outermost."""
+        return [line.strip().removeprefix(_ARROW).strip() for line in self.record.shape]
+
+    def summary(self, others: Sequence[Plan]) -> str:
+        """The nodes that some other plan lacks, in one line; all of them where that is none."""
+        distinct = [node for node in self.nodes if any(node not in other.nodes for other in others)]
+        line = " > ".join(distinct or self.nodes)
         return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
@@ -54,11 +58,13 @@ def by_statement(records: Sequence[TrialRecord]) -> dict[str, list[Plan]]:
 def findings(records: Sequence[TrialRecord], treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """Statements whose plan is not the same in all treatments."""
     labels = {treatment.id: treatment.label for treatment in treatments}
-    for name, plans in by_statement(records).items():
-        if len(plans) < 2:
+    position = {treatment.id: index for index, treatment in enumerate(treatments)}
+    for name, of_statement in by_statement(records).items():
+        if len(of_statement) < 2:
             continue
+        plans = sorted(of_statement, key=lambda plan: min(position.get(id_, 0) for id_ in plan.treatments))
         described: list[Message] = [
-            PLAN_OF(shape=plan.summary, treatments=[labels.get(id_, id_) for id_ in plan.treatments])
+            PLAN_OF(shape=plan.summary(plans), treatments=[labels.get(id_, id_) for id_ in plan.treatments])
             for plan in plans
         ]
         evidence = tuple(treatment for plan in plans for treatment in plan.treatments)

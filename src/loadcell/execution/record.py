@@ -310,6 +310,10 @@ def _times(metric: str, latency: Latency | None) -> Values:
     return {f"{metric}.{name.removesuffix('_ms')}": value for name, value in values.items()}
 
 
+#: A parallel worker of PostgreSQL commits a transaction to load the leader's libraries, and that of its work.
+_COMMITS_OF_WORKER = 2
+
+
 def server_counters(
     before: Mapping[str, int],
     after: Mapping[str, int],
@@ -317,6 +321,7 @@ def server_counters(
     *,
     alone: bool,
     groups: Sequence[Lifetime] = (),
+    workers: int = 0,
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
@@ -325,7 +330,8 @@ def server_counters(
     its transactions (without BEGIN: its statements, as each commits by itself) with 2% and 200 for the
     server's background work, connecting, and these very questions. A server whose counters fell was
     restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several: each
-    has another kind of transactions.
+    has another kind of transactions. `workers` is how many parallel workers a statement may have; each
+    commits transactions, too.
     """
     if (
         lifetime is None
@@ -343,7 +349,7 @@ def server_counters(
     commits = grown("statements" if alone_commits else "xact_commit")
     changed = grown("tup_inserted", "tup_updated", "tup_deleted")
     committed = lifetime.transactions - lifetime.rolled_back
-    most = sum(map(_most_commits, groups or [lifetime]))
+    most = sum(map(_most_commits, groups or [lifetime])) + _COMMITS_OF_WORKER * workers * lifetime.queries
     detail = {
         "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": lifetime.rows_changed},

@@ -37,7 +37,7 @@ from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.perf import CpuSampler
 from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
-from loadcell.systems.base import DataSet, DataSpec, Endpoint, Target
+from loadcell.systems.base import WORKERS_PER_QUERY, DataSet, DataSpec, Endpoint, Target
 from loadcell.workloads.composite import CompositeWorkload
 
 #: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their
@@ -231,7 +231,8 @@ class TrialRun:
         if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
             return server_calls(before, after, calls, lifetime.failed, alone=alone)
         lifetimes = [group.lifetime for group in result.client_groups if group.lifetime is not None]
-        return server_counters(before, after, lifetime, alone=alone, groups=lifetimes)
+        workers = after.get(WORKERS_PER_QUERY, 0) if self._workload.has_user_statements else 0
+        return server_counters(before, after, lifetime, alone=alone, groups=lifetimes, workers=workers)
 
     def _verify(self, target: Target[Any], result: LoadResult) -> None:
         self._checks += self._pinning.checks()

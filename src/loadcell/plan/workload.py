@@ -247,6 +247,9 @@ class Workload(ABC, Generic[Opts]):
         """Notes on its results: codes of `note.*` in the report's texts."""
         return ()
 
+    #: whether it sends statements of the user, which a server may split among parallel workers
+    has_user_statements: bool = False
+
     #: whether the engine holds every value that it reads against what it wrote
     verifies_values: bool = False
 

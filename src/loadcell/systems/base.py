@@ -227,6 +227,10 @@ class DatabaseUrl:
     keywords: bool = False
 
 
+#: Name among a system's counters of the most parallel workers that one statement may have.
+WORKERS_PER_QUERY = "workers_per_query"
+
+
 class Target(ABC, Generic[Opts]):
     """A system under test. One object serves many trials as long as its options stay the same."""
 

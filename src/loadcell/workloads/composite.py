@@ -64,6 +64,11 @@ class CompositeWorkload:
         """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
+    @property
+    def has_user_statements(self) -> bool:
+        """True if any of them sends statements of the user."""
+        return any(workload.has_user_statements for _, workload in self.members)
+
     def figures(self, result: load_result.LoadResult) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result)

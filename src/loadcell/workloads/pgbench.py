@@ -264,6 +264,10 @@ class Pgbench(Workload[PgbenchOptions]):
     needs = frozenset({POSTGRES})
     verified: ClassVar[Verification | None] = Verification("pgbench-balances")
 
+    def __init__(self, options: PgbenchOptions) -> None:
+        super().__init__(options)
+        self.has_user_statements = any(name not in BUILTINS for name, _ in map(split, options.scripts))
+
     def data(self) -> JsonObject | None:
         if not self.options.init_steps.strip():
             return None

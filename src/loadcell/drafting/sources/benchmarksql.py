@@ -12,6 +12,7 @@ from loadcell.drafting.plan import load, plan
 from loadcell.ingest import benchmarksql_properties
 from loadcell.ingest.benchmarksql_properties import Connection, Properties
 from loadcell.ingest.text import java_properties
+from loadcell.model import tools
 from loadcell.model.message import MessageCode
 from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
 
@@ -56,7 +57,8 @@ def _draft(origin: Origin) -> Draft:
 def _target(path: Path, read: Properties, connection: Connection | None) -> Section:
     """The server of `conn`, or loadcell's of the same kind."""
     properties = java_properties(path.read_text(encoding="latin-1"))
-    kind = benchmarksql_properties.TARGETS[properties["db"].strip().lower()]
+    product = properties["db"].strip().lower()
+    kind = next(server.target for server in tools.jdbc_servers() if product in server.products)
     if connection is None:
         return Section(**{kind: Section(server="embedded" if kind == "postgres" else "local")})
     host, port = connection.address

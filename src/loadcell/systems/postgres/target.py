@@ -20,6 +20,7 @@ from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
 from loadcell.systems.base import (
+    WORKERS_PER_QUERY,
     DatabaseUrl,
     DataSet,
     DataSpec,
@@ -339,6 +340,7 @@ _DATABASE = """
            blks_hit, blks_read, deadlocks, temp_bytes, conflicts
     FROM pg_stat_database WHERE datname = %s
 """
+_WORKERS = "SELECT current_setting('max_parallel_workers_per_gather')"
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND usename = %s
@@ -368,6 +370,7 @@ def read_counters(connection: Connection[Any], database: str, role: str) -> dict
     names = [column.name for column in cursor.description or ()]
     row = cursor.fetchone() or ()
     counters = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
+    counters[WORKERS_PER_QUERY] = _number(connection, _WORKERS)
     counters["wal_bytes"] = _number(connection, _WAL)
     new = connection.info.server_version >= 170000
     counters["checkpoints"] = _number(connection, _CHECKPOINTS if new else _CHECKPOINTS_BEFORE_17)

@@ -74,6 +74,8 @@ class Sql(Workload[SqlOptions]):
             }
         }
 
+    has_user_statements = True
+
     @property
     def changes_data(self) -> bool:
         options = self.options
