@@ -60,6 +60,9 @@ class MariadbServer:
         self.root = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
         self.data = self.root / "data"
         self.socket = self.root / "s"
+        #: A server that starts removes the temporary tables in its directory, whoever made them.
+        self.temporary = self.root / "tmp"
+        self.temporary.mkdir()
         self.log = self.root / "server.log"
         self.settings = {**_QUICK, **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,7 +75,7 @@ class MariadbServer:
         if os.geteuid() == 0:
             owner = pwd.getpwnam("mysql")
             self._as = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
-            for path in (self.root, first):
+            for path in (self.root, self.temporary, first):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
         try:
             self._install()
@@ -87,7 +90,8 @@ class MariadbServer:
         self.data.mkdir()
         if self._as:
             os.chown(self.data, self._as["user"], self._as["group"])
-        install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--skip-test-db"]
+        options = ["--no-defaults", f"--datadir={self.data}", f"--tmpdir={self.temporary}", "--skip-test-db"]
+        install = ["mariadb-install-db", *options]
         subprocess.run(install, check=True, cwd="/", capture_output=True, **self._as)
         _MADE.append(retained_copy(self.data))
 
@@ -108,6 +112,7 @@ class MariadbServer:
         assert self._process is None, "already started"
         words = {
             "datadir": self.data,
+            "tmpdir": self.temporary,
             "socket": self.socket,
             "port": self.port,
             "bind-address": self.host,

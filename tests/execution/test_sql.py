@@ -38,6 +38,8 @@ seed: 5
 monitors: []
 expect: [errors == 0]
 """
+#: A change of the plan: no data set is restored.
+ONCE = ("repeats: 2", "repeats: 1")
 
 
 @pytest.fixture
@@ -60,10 +62,10 @@ def plan_of(target: str, *changes: tuple[str, str]) -> str:
     return text
 
 
-def checked(run: Path) -> list[dict[str, Any]]:
+def checked(run: Path, count: int = 4) -> list[dict[str, Any]]:
     """The trials of a run of the plan, whose load and plans are as they should be."""
     result = trials(run)
-    assert [trial["status"] for trial in result] == ["ok"] * 4
+    assert [trial["status"] for trial in result] == ["ok"] * count
     for trial in result:
         operations = trial["operations"]
         assert operations["read"]["succeeded"] > 0
@@ -156,10 +158,10 @@ def test_a_role_that_may_not_create_databases_gets_a_schema(
         + "CREATE TYPE pair AS (a int, b int);\n"
     )
     dsn = postgres_server.dsn("of_plain").replace("postgres@", "plain@")
-    (home / "plan.yaml").write_text(plan_of(f'{{postgres: {{server: external, dsn: "{dsn}"}}}}'))
+    (home / "plan.yaml").write_text(plan_of(f'{{postgres: {{server: external, dsn: "{dsn}"}}}}', ONCE))
     done = loadcell(home, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
-    assert {trial["data_set"]["schema"] for trial in checked(home / "run")} == {"loadcell"}
+    assert {trial["data_set"]["schema"] for trial in checked(home / "run", 2)} == {"loadcell"}
     schemas = "SELECT nspname FROM pg_namespace WHERE nspname = 'loadcell'"
     assert not postgres_server.sql(schemas, database="of_plain"), "what was made is dropped"
 
@@ -172,10 +174,10 @@ def test_a_database_that_the_url_names_is_used_for_one_data_set_at_a_time(
     (home / "schema.sql").write_text(SCHEMA + view)
     url = mariadb_server.url("named_shop")
     target = f'{{mysql: {{server: external, url: "{url}", password: "${{env:SECRET}}"}}}}'
-    (home / "plan.yaml").write_text(plan_of(target))
+    (home / "plan.yaml").write_text(plan_of(target, ONCE))
     done = loadcell(home, "run", "plan.yaml", "--out", "run", env={"SECRET": mariadb_server.password})
     assert done.returncode == 0, done.stderr
-    checked(home / "run")
+    checked(home / "run", 2)
     assert not mariadb_server.sql("SHOW TABLES", database="named_shop"), "what was made is dropped"
 
 
@@ -195,6 +197,7 @@ def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
     drop = "DROP INDEX IF EXISTS by_customer"
     text = plan_of(
         target,
+        ONCE,
         ("files: [schema.sql, orders.csv], ", ""),
         ("before-treatment: []", f"before-treatment: [{drop}]"),
         (f"before-treatment: [{index}]", f"before-treatment: [{drop}, {index}]"),
@@ -202,7 +205,7 @@ def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
     (tmp_path / "plan.yaml").write_text(text)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
-    assert all(trial.get("data_set") is None for trial in checked(tmp_path / "run"))
+    assert all(trial.get("data_set") is None for trial in checked(tmp_path / "run", 2))
     assert sql("SELECT count(*) FROM orders") == [(3000,)]
 
 
@@ -231,7 +234,7 @@ def test_what_is_wrong_with_the_data_fails_the_trial(
     (home / "odrers.csv").write_text((home / "orders.csv").read_text())
     (home / "wrong.sql").write_text("SELECT 1;\nCREATE TABEL orders (id int);\n")
     target = f'{{postgres: {{server: external, dsn: "{postgres_server.dsn()}"}}}}'
-    text = plan_of(target, change, ("repeats: 2", "repeats: 1"))
+    text = plan_of(target, change, ONCE)
     (home / "plan.yaml").write_text(text[: text.index("factors:")] + text[text.index("repeats:") :])
     done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 3

@@ -229,7 +229,8 @@ def test_iperf3_with_its_own_server_as_the_target(on_servers: tuple[Path, dict[s
     run, on_server = on_servers
     trial, text = on_server["iperf3"], printed(run, on_server["iperf3"])
     received = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])["end"]["sum_received"]
-    assert trial["totals"]["figures"]["mbits_per_s"] == received["bits_per_second"] / 1e6
+    mbits_per_s = trial["totals"]["figures"]["mbits_per_s"]
+    assert mbits_per_s == pytest.approx(received["bits_per_second"] / 1e6, rel=1e-12)
     assert trial["totals"]["throughput_per_s"] == pytest.approx(
         received["bytes"] / 2**20 / received["seconds"]
     )

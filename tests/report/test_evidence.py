@@ -34,6 +34,11 @@ from loadcell.store.read import read_run
             "difference: -12.3%, tolerated: 1.0%, the oldest due for: 2.5 s",
             "差异：-12.3%、容许：1.0%、最早的一个已逾期：2.5 s",
         ),
+        (
+            {"late_ms": 45.6, "response_ms": 11.4},
+            "late_ms: 45.6 ms, response_ms: 11.4 ms",
+            "late_ms：45.6 ms、response_ms：11.4 ms",
+        ),
         ({"get": {"server": 5, "client": 4}}, "get: server 5, client 4", "get：服务器 5、客户端 4"),
         ({"limit": None}, "–", "–"),
         (

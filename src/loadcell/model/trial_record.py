@@ -238,7 +238,7 @@ EVIDENCE_UNITS: Mapping[str, Unit] = {
     ),
     **dict.fromkeys(("busiest", "of_its_cores", "quota_share", "share", "tolerance"), Share),
     "difference": Change,
-    "late_ms": Milliseconds,
+    **dict.fromkeys(("late_ms", "response_ms"), Milliseconds),
     "swapped_bytes": Bytes,
 }  # fmt: skip
 
