@@ -52,7 +52,16 @@ def test_durations(value: float, written: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0, "0 B"), (512, "512 B"), (1536, "1.50 KiB"), (2**35, "32 GiB"), (290_000_000, "277 MiB")],
-)
+    [
+        (0, "0 B"),
+        (0.0727, "<1 B"),
+        (12.3, "12 B"),
+        (512, "512 B"),
+        (1023.9, "1 KiB"),
+        (1536, "1.50 KiB"),
+        (2**35, "32 GiB"),
+        (290_000_000, "277 MiB"),
+    ],
+)  # fmt: skip
 def test_sizes_are_binary(value: float, written: str) -> None:
     assert numbers.size(value) == written

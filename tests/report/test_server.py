@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -16,7 +17,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.sections import server
 from loadcell.report.texts import Texts
-from loadcell.store.frames import Frame
+from loadcell.store.frames import Frame, Text
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -78,6 +79,66 @@ def test_bars_add_up_to_the_active_sessions(stored: Stored) -> None:
         sums[row["x"]] = sums.get(row["x"], 0.0) + row["value"]
     assert sums == {"4": 4, "8": 8, "16": 16}
     assert [row["name"] for row in chart.data["bars"][:3]] == ["CPU", "Lock: transactionid", "IO: WALSync"]
+
+
+def test_a_level_with_idle_sessions_keeps_its_place_among_the_bars(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = stored("watched").run.treatments[-1].id
+    recorded = StoredRun.samples
+
+    def without_the_last(run: StoredRun, monitor: str) -> Frame:
+        frame = recorded(run, monitor)
+        return frame.take(~frame.text("treatment").isin(last)) if monitor == "postgres.waits" else frame
+
+    monkeypatch.setattr(StoredRun, "samples", without_the_last)
+    chart = block(stored, "chart-waits")
+    assert isinstance(chart, Chart)
+    assert {row["x"] for row in chart.data["bars"]} == {"4", "8"}
+    assert '"domain": ["4", "8", "16"]' in json.dumps(chart.spec)
+    assert len(chart.captions) == 1
+
+
+@pytest.mark.parametrize(("share", "captions"), [(1.0, 1), (0.02, 2)])
+def test_bars_that_rest_on_few_sightings_have_a_caution(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch, share: float, captions: int
+) -> None:
+    recorded = StoredRun.samples
+
+    def fewer(run: StoredRun, monitor: str) -> Frame:
+        frame = recorded(run, monitor)
+        if monitor != "postgres.waits":
+            return frame
+        return frame.adding({"sessions": frame.numbers("sessions") * share})
+
+    monkeypatch.setattr(StoredRun, "samples", fewer)
+    chart = block(stored, "chart-waits")
+    assert isinstance(chart, Chart)
+    assert len(chart.captions) == captions
+    assert ("of 3 treatments active sessions were found fewer than 30 times" in chart.captions[-1]) is (
+        captions == 2
+    )
+
+
+@pytest.mark.parametrize(("wait", "reported"), [("ClientRead", True), ("DataFileRead", False)])
+def test_a_server_that_waited_for_its_client_is_reported(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch, wait: str, reported: bool
+) -> None:
+    recorded = StoredRun.samples
+    kind = "Client" if reported else "IO"
+
+    def waiting(run: StoredRun, monitor: str) -> Frame:
+        frame = recorded(run, monitor)
+        if monitor != "postgres.waits":
+            return frame
+        names = {"wait_event_type": kind, "wait_event": wait}
+        return frame.adding({name: Text.of([text] * len(frame)) for name, text in names.items()})
+
+    monkeypatch.setattr(StoredRun, "samples", waiting)
+    findings = ReportContext.of(stored("watched"), "en").findings
+    sentences = [Texts("en").message(finding.message) for finding in findings]
+    sentence = "The server waited for its client: in 3 treatments at least 100% of the time"
+    assert any(sentence in text for text in sentences) is reported
 
 
 def test_counters_are_rates_and_shares(stored: Stored) -> None:

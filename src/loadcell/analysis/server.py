@@ -18,11 +18,23 @@ import numpy as np
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import Treatment
+from loadcell.model.message import Count, Share
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.frames import Frame, Text, matching_rows, taken
 
 #: What a session does that waits for nothing.
 RUNNING = "CPU"
+#: Wait of a session of PostgreSQL that has answered and expects the next command.
+FOR_CLIENT = "Client: ClientRead"
+#: Share from which on sessions mostly waited.
+_MOSTLY = 0.5
+#: With fewer sightings of active sessions a share of a half is uncertain by 18 percentage points and more
+#: (binomial, 95%).
+FEW_SIGHTINGS = 30
+WAITED_FOR_CLIENT = FindingCode(
+    "found.server.waited-for-client", Subject.THROUGHPUT, "info", (Concern.COST, 20),
+    count=Count, lowest_share=Share,
+)  # fmt: skip
 #: More kinds than this are not distinguishable by colour; the others are combined.
 MOST_KINDS = 7
 
@@ -46,6 +58,29 @@ class Waited:
     def share(self, name: str) -> float:
         """The share of the active sessions' time spent in this wait."""
         return self.waits.get(name, 0.0) / self.active if self.active else 0.0
+
+    @property
+    def sightings(self) -> int:
+        """Number of times that an active session was found."""
+        return round(self.active * self.looks)
+
+    @property
+    def of_client(self) -> float:
+        """The share of sessions, active or in a transaction, that waited for their client."""
+        everybody = self.active + self.idle_in_transaction
+        waited = self.waits.get(FOR_CLIENT, 0.0) + self.idle_in_transaction
+        return waited / everybody if everybody else 0.0
+
+
+def waiting_findings(waited: Sequence[Waited]) -> Iterator[Finding]:
+    """A remark if sessions mostly waited for their client."""
+    mostly = [wait for wait in waited if wait.of_client > _MOSTLY and wait.sightings >= FEW_SIGHTINGS]
+    if mostly:
+        lowest = min(wait.of_client for wait in mostly)
+        yield WAITED_FOR_CLIENT.finding(
+            tuple(wait.treatment.id for wait in mostly),
+            count=len(mostly), lowest_share=lowest,
+        )  # fmt: skip
 
 
 def named(waits: Frame) -> Frame:

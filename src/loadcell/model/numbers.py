@@ -88,7 +88,11 @@ def seconds(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes in binary units: `290 MiB`, `32 GiB`."""
+    """Bytes in binary units: `290 MiB`, `32 GiB`, `12 B`; `<1 B` of a mean that is hardly any."""
+    if 0 < abs(value) < 1:
+        return "<1 B"
+    if abs(value) < 1024:
+        value = round(value)
     step = 0
     while abs(value) >= 1024 and step < len(_BYTES) - 1:
         value /= 1024

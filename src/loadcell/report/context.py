@@ -109,6 +109,7 @@ class ReportContext:
                 for table, served in self.key_value
                 for remark in server.key_value_findings(served, table.eviction_settings)
             ),
+            *(server.waiting_findings(self.server.waited) if self._server_was_watched else ()),
             *finding.of_extensions(self.stored, self.analysis),
         )
 
@@ -125,6 +126,11 @@ class ReportContext:
     def labels(self) -> dict[str, str]:
         """Labels of treatments, by id."""
         return {treatment.id: treatment.label for treatment in self.analysis.treatments}
+
+    @property
+    def _server_was_watched(self) -> bool:
+        names = {table.samples for table in panels.database_tables()}
+        return any(names & record.monitors.keys() for record in self.stored.trials)
 
     @cached_property
     def server(self) -> Evidence:

@@ -11,7 +11,7 @@ from itertools import cycle
 import altair as alt
 
 from loadcell.analysis.open_loop import all_results
-from loadcell.analysis.server import RUNNING
+from loadcell.analysis.server import FEW_SIGHTINGS, RUNNING
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart, DataRow
@@ -207,7 +207,7 @@ def colours(names: Sequence[str]) -> list[str]:
 
 @chart("server", 1)
 def waits(context: ReportContext) -> Chart | None:
-    """None where no sessions were looked at."""
+    """None where no active session was found."""
     waited, names, texts = context.server.waited, context.server.kinds, context.texts
     if not any(wait.active for wait in waited):
         return None
@@ -251,17 +251,22 @@ def waits(context: ReportContext) -> Chart | None:
     order = alt.Order("rank:Q", sort="ascending")
     base = alt.Chart().mark_bar()
     if many:
-        x = alt.X("x:O", title=texts("axis.treatment"), axis=alt.Axis(grid=False, labelOverlap="greedy"))
+        every = alt.Scale(domain=[wait.treatment.index for wait in waited])
+        axis = alt.Axis(grid=False, labelOverlap="greedy")
+        x = alt.X("x:O", title=texts("axis.treatment"), scale=every, axis=axis)
         layer = base.encode(x=x, y=alt.Y("value:Q", **size), color=colour, order=order, tooltip=tips)
         height = style.CHART
     else:
         title = texts("mark.list").join(shared_factors(context.analysis.treatments))
-        names_of_rows = [wait.treatment.brief for wait in waited]
-        y = alt.Y("x:N", title=title or None, sort=names_of_rows, axis=compare.row_axis())
+        # Levels with idle sessions have no bar, and their place on the axis all the same.
+        every = alt.Scale(domain=[wait.treatment.brief for wait in waited])
+        y = alt.Y("x:N", title=title or None, scale=every, axis=compare.row_axis())
         layer = base.encode(y=y, x=alt.X("value:Q", **size), color=colour, order=order, tooltip=tips)
         height = style.ROW * len(waited)
     view = style.layered(layer, height=height, data={"name": BARS})
+    captions = [texts("caption.waits")]
+    if few := sum(0 < wait.sightings < FEW_SIGHTINGS for wait in waited):
+        captions.append(texts("caption.waits.few", count=few, of=len(waited), least=FEW_SIGHTINGS))
     return Chart(
-        "chart-waits", texts("chart.waits"), style.document(view), {BARS: rows}, [texts("caption.waits")],
-        legend=False,
-    )  # fmt: skip
+        "chart-waits", texts("chart.waits"), style.document(view), {BARS: rows}, captions, legend=False
+    )
