@@ -231,3 +231,24 @@ def test_data_files_are_loaded_from_their_copies(tmp_path: Path, postgres_server
     assert before is not None
     assert after is not None
     assert after["fingerprint"] == before["fingerprint"], "the same contents are the same data set"
+
+
+def test_a_program_that_changed_is_named_and_used(tmp_path: Path) -> None:
+    program = tmp_path / "bench.sh"
+    program.write_text("#!/bin/sh\necho tps = 7\n")
+    program.chmod(0o755)
+    (tmp_path / "own.yaml").write_text(
+        "target: {host: {}}\n"
+        "workload: {tool: {command: ./bench.sh, figures: {throughput: {pattern: 'tps = (.*)'}}}}\n"
+        "load: {clients: 1, warmup: 0s, duration: 1s}\nrepeats: 1\nmonitors: []\n"
+    )
+    first = run(tmp_path, "own.yaml")
+    [file] = first.run.files or ()
+    assert (file.file, file.why_not) == ("./bench.sh", "program")
+    program.write_text("#!/bin/sh\necho tps = 8\n")
+    done = called(tmp_path, "run", str(first.path), "--no-report", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert "changed since the run that is run again: ./bench.sh" in done.stderr
+    [trial] = read_run(tmp_path / "again").trials
+    assert trial.totals is not None
+    assert trial.totals.throughput_per_s == 8

@@ -136,4 +136,8 @@ def test_programs_are_recorded_and_never_copied(tmp_path: Path, home: Path) -> N
     files.program("./schema.sql")
     [record] = copy_files(tmp_path, files)
     assert (record.file, record.copy, record.why_not) == ("./schema.sql", None, "program")
-    assert to_run_again(tmp_path, RunRecord(files=(record,))) == {}
+    run = RunRecord(files=(record,))
+    assert to_run_again(tmp_path, run) == {}
+    assert copies.changed_programs(run) == []
+    (home / "schema.sql").write_text("rebuilt")
+    assert copies.changed_programs(run) == ["./schema.sql"]

@@ -115,6 +115,19 @@ def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
     return {file.file: _checked(path, file) for file in run.files or () if file.why_not != PROGRAM}
 
 
+def changed_programs(run: RunRecord) -> list[str]:
+    """Names of the programs of a run's plan that are other files now, or gone."""
+    programs = (file for file in run.files or () if file.why_not == PROGRAM)
+    return [file.file for file in programs if not _is_same(file)]
+
+
+def _is_same(file: PlanFile) -> bool:
+    try:
+        return sha256_of(Path(file.path)) == file.sha256
+    except OSError:
+        return False
+
+
 def undamaged_copies(path: Path, run: RunRecord) -> dict[str, Path]:
     """The copies of a run that are undamaged, by the names of the files in its plan."""
     copies: dict[str, Path] = {}
