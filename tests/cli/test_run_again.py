@@ -13,6 +13,7 @@ from lines import called
 from loadcell.model.run_record import RunRecord
 from loadcell.store import copies
 from loadcell.store.read import StoredRun, read_run
+from servers import PostgresServer
 
 PLAN = """
 target: {store: {sync: false}}
@@ -208,3 +209,46 @@ def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home:
     assert "firmware: 2.4.1" in shown
     for text in ("As stated in the plan", "firmware", "2.4.1", "small.properties", "branch"):
         assert text in page, text
+
+
+def test_data_files_are_loaded_from_their_copies(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "schema.sql").write_text("CREATE TABLE orders (id int PRIMARY KEY, amount int);\n")
+    (tmp_path / "data" / "orders.csv").write_text("id,amount\n1,5\n2,6\n")
+    (tmp_path / "orders.yaml").write_text(
+        f"target: {{postgres: {{server: external, dsn: '{postgres_server.dsn()}'}}}}\n"
+        "workload: {sql: {data: {files: [schema.sql, data/orders.csv]},\n"
+        "  statements: ['SELECT amount FROM orders WHERE id = 1']}}\n"
+        "load: {clients: 1, warmup: 0s, duration: 200ms, interval: 100ms}\nrepeats: 1\nmonitors: []\n"
+    )
+    first = run(tmp_path, "orders.yaml")
+    for name in ("schema.sql", "data/orders.csv", "orders.yaml"):
+        (tmp_path / name).unlink()
+    again = run(tmp_path, str(first.path))
+    assert [trial.status for trial in again.trials] == ["ok"]
+    assert again.run.plan_name == "orders"
+    [before], [after] = ([trial.data_set for trial in stored.trials] for stored in (first, again))
+    assert before is not None
+    assert after is not None
+    assert after["fingerprint"] == before["fingerprint"], "the same contents are the same data set"
+
+
+def test_a_program_that_changed_is_named_and_used(tmp_path: Path) -> None:
+    program = tmp_path / "bench.sh"
+    program.write_text("#!/bin/sh\necho tps = 7\n")
+    program.chmod(0o755)
+    (tmp_path / "own.yaml").write_text(
+        "target: {host: {}}\n"
+        "workload: {tool: {command: ./bench.sh, figures: {throughput: {pattern: 'tps = (.*)'}}}}\n"
+        "load: {clients: 1, warmup: 0s, duration: 1s}\nrepeats: 1\nmonitors: []\n"
+    )
+    first = run(tmp_path, "own.yaml")
+    [file] = first.run.files or ()
+    assert (file.file, file.why_not) == ("./bench.sh", "program")
+    program.write_text("#!/bin/sh\necho tps = 8\n")
+    done = called(tmp_path, "run", str(first.path), "--no-report", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert "changed since the run that is run again: ./bench.sh" in done.stderr
+    [trial] = read_run(tmp_path / "again").trials
+    assert trial.totals is not None
+    assert trial.totals.throughput_per_s == 8

@@ -47,6 +47,14 @@ def test_a_copy_is_the_file_and_the_record_says_what_it_was(tmp_path: Path, home
     assert record.why_not is None
 
 
+def test_a_private_file_has_a_private_copy(tmp_path: Path, home: Path) -> None:
+    (home / "orders.csv").chmod(0o600)
+    (home / "schema.sql").chmod(0o755)
+    private, public = copied(tmp_path / "run", home, "orders.csv", "schema.sql").files or ()
+    modes = [(tmp_path / "run" / str(file.copy)).stat().st_mode & 0o777 for file in (private, public)]
+    assert modes == [0o600, 0o644]
+
+
 def test_the_same_content_is_stored_once(tmp_path: Path, home: Path) -> None:
     run = tmp_path / "run"
     first, other = copied(run, home, "schema.sql", "same.sql").files or ()
@@ -128,4 +136,8 @@ def test_programs_are_recorded_and_never_copied(tmp_path: Path, home: Path) -> N
     files.program("./schema.sql")
     [record] = copy_files(tmp_path, files)
     assert (record.file, record.copy, record.why_not) == ("./schema.sql", None, "program")
-    assert to_run_again(tmp_path, RunRecord(files=(record,))) == {}
+    run = RunRecord(files=(record,))
+    assert to_run_again(tmp_path, run) == {}
+    assert copies.changed_programs(run) == []
+    (home / "schema.sql").write_text("rebuilt")
+    assert copies.changed_programs(run) == ["./schema.sql"]

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell import parts
+from loadcell.cli import language
+from loadcell.cli.streams import echo
 from loadcell.model.message import MessageCode
 from loadcell.plan import load as plan_loader
 from loadcell.store import copies, layout
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 NOT_AGAIN_IMPORTED = MessageCode("again.imported", path=str)
 NOT_AGAIN_ANONYMOUS = MessageCode("again.anonymous", path=str)
+PROGRAMS_CHANGED = MessageCode("again.programs-changed", "info", programs=list)
 NOT_AGAIN_NO_PLAN = MessageCode("again.no-plan", path=str)
 
 
@@ -76,7 +79,7 @@ class Again:
 
 
 def of(plan: str | None) -> Again | None:
-    """The run whose directory was given in place of a plan; None for a plan.
+    """The run whose directory was given in place of a plan, with a note on changed programs; None for a plan.
 
     Raises StoreError for a run that cannot be run again.
     """
@@ -89,4 +92,6 @@ def of(plan: str | None) -> Again | None:
         raise layout.StoreError(NOT_AGAIN_ANONYMOUS(path=plan))
     if not (stored.path / layout.PLAN).is_file():
         raise layout.StoreError(NOT_AGAIN_NO_PLAN(path=stored.path / layout.PLAN))
+    if changed := copies.changed_programs(stored.run):
+        echo(language.written(PROGRAMS_CHANGED(programs=changed)), err=True)
     return Again(stored)

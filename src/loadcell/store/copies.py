@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,8 @@ FILE_NO_LONGER_READABLE = MessageCode("copy.unreadable", file=str, path=str, sai
 
 #: Size of the largest file that is copied.
 MOST_COPIED_BYTES: Final = 64 * 2**20
+#: Name of a copy while it is written.
+_NEW: Final = ".new"
 #: Why a file has no copy.
 LARGE, SECRET, PROGRAM = "large", "secret", "program"
 
@@ -70,7 +73,7 @@ def _copied(run: Path, name: str, path: Path, secrets: Sequence[str]) -> PlanFil
         raise StoreError(FILE_NO_LONGER_READABLE(file=name, path=path, said=error.strerror)) from None
     copy = run / str(record.copy)
     try:
-        _write(copy, content)
+        _write(copy, content, stat.S_IMODE(path.stat().st_mode))
     except OSError as error:
         raise cannot_write(copy, error) from None
     return record
@@ -82,21 +85,25 @@ def _record(name: str, path: Path, digest: str, copy: str | None, why_not: str |
     return PlanFile(name, str(path.absolute()), status.st_size, modified, digest, copy, why_not)
 
 
-def _write(copy: Path, content: bytes) -> None:
-    """Write a copy by rename; the same content under another name is a link."""
+def _write(copy: Path, content: bytes, mode: int) -> None:
+    """Write a copy by rename, which others may read if they may read the file; the same content under another
+    name is a link.
+    """
     if copy.exists():
         return
     copy.parent.mkdir(parents=True, exist_ok=True)
     same = next(copy.parent.iterdir(), None)
-    if same is not None and not same.name.startswith(".new-"):
+    if same is not None and same.name != _NEW:
         os.link(same, copy)
         return
-    new = copy.with_name(f".new-{copy.name}"[:255])
-    with new.open("wb") as file:
+    new = copy.with_name(_NEW)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(content)
+        os.fchmod(file.fileno(), mode & 0o666)
         file.flush()
         os.fsync(file.fileno())
     new.rename(copy)
+    sync_directory(copy.parent)
 
 
 def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
@@ -106,6 +113,19 @@ def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
     Raises StoreError for a damaged copy, and for a file that changed or is gone.
     """
     return {file.file: _checked(path, file) for file in run.files or () if file.why_not != PROGRAM}
+
+
+def changed_programs(run: RunRecord) -> list[str]:
+    """Names of the programs of a run's plan that are other files now, or gone."""
+    programs = (file for file in run.files or () if file.why_not == PROGRAM)
+    return [file.file for file in programs if not _is_same(file)]
+
+
+def _is_same(file: PlanFile) -> bool:
+    try:
+        return sha256_of(Path(file.path)) == file.sha256
+    except OSError:
+        return False
 
 
 def undamaged_copies(path: Path, run: RunRecord) -> dict[str, Path]:
