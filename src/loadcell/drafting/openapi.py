@@ -226,7 +226,7 @@ class _Examples:
 
 
 def items(node: Any) -> list[Any]:
-    """The items of a list; none of what is no list."""
+    """The items of a list; of another value, none."""
     return node if isinstance(node, list) else []
 
 
