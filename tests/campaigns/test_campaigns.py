@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from campaigns import corrupted_runs, driver, imports, mutated_plans
+from campaigns import corrupted_runs, drafts, driver, imports, mutated_plans
 
 
 @pytest.mark.parametrize("batch", range(4))
@@ -32,6 +32,12 @@ def test_mutated_imports(batch: int, tmp_path: Path) -> None:
         home = tmp_path / str(number)
         home.mkdir()
         imports.case(Random(f"short {number}"), home, reported=number == 0)
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_mutated_sources_of_drafts(batch: int, tmp_path: Path) -> None:
+    for number in range(batch * 50, batch * 50 + 50):
+        drafts.case(Random(f"short {number}"), tmp_path)
 
 
 def test_a_batch_is_resumed(

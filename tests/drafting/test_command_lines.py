@@ -218,6 +218,13 @@ class TestHttp:
         }
         assert "left out: -L" in result.stderr
 
+    def test_further_urls_of_curl_are_named(self, tmp_path: Path) -> None:
+        result = init(
+            tmp_path, "--", "curl", "http://127.0.0.1/a", "http://me:sesame-17@127.0.0.1:81/b?token=sesame-18"
+        )
+        assert "left out: http://127.0.0.1:81" in result.stderr
+        assert "sesame" not in result.stdout + result.stderr
+
     def test_curl_logs_in(self, tmp_path: Path, shop: Shop) -> None:
         from_command(
             tmp_path, "curl", f"{shop.url}/login", "-d", "user=user1", "-d", "password=user1-pw",

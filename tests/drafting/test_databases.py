@@ -93,6 +93,32 @@ class TestPostgres:
             "query": 'SELECT "the key" FROM "Ünusual; name:x" LIMIT 10000'
         }
 
+    def test_keys_of_a_large_table_are_a_sample_of_it(self, tmp_path: Path, shop: str) -> None:
+        with psycopg.connect(shop, autocommit=True) as connection:
+            connection.execute("""
+                CREATE TABLE big (id bigint PRIMARY KEY);
+                INSERT INTO big SELECT n * 10 FROM generate_series(1, 60000) n;
+                ANALYZE
+            """)
+            query = drafted(tmp_path, "postgres", "--dsn", shop)["workload"]["sql"]["parameters"]["big_id"][
+                "query"
+            ]
+            assert query == "SELECT id FROM big TABLESAMPLE SYSTEM (20) LIMIT 10000"
+            keys = [key for (key,) in connection.execute(query)]
+        assert 5_000 < len(keys) <= 10_000
+        assert max(keys) > 400_000
+
+    def test_a_user_sees_the_tables_that_it_may_read(self, tmp_path: Path, shop: str) -> None:
+        with psycopg.connect(shop, autocommit=True) as connection:
+            connection.execute(
+                "DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT SELECT ON orders TO guest"
+            )
+            work = drafted(tmp_path, "postgres", "--dsn", shop.replace("postgres@", "guest@"))["workload"][
+                "sql"
+            ]
+            connection.execute("DROP OWNED BY guest; DROP ROLE guest")
+        assert [item["name"] for item in work["statements"]] == ["read_orders"]
+
     def test_looking_writes_nothing(self, tmp_path: Path, shop: str) -> None:
         before = written(shop)
         init(tmp_path, "postgres", "--dsn", shop)

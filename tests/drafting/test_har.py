@@ -183,6 +183,18 @@ class TestValues:
             "method": "DELETE", "path": "/x", "headers": {"X-Xsrf-Token": "${xsrf_token}"},
         }  # fmt: skip
 
+    def test_a_redirection_is_followed_by_its_link(self, tmp_path: Path) -> None:
+        target = "http://shop.example/callback?code=Zq81kd0a&state=x"
+        late = exchange(url=target)
+        late["startedDateTime"] = "2026-01-01T00:00:01Z"
+        made = steps(tmp_path, late, exchange(status=302, answer_headers=[field("Location", target)]))
+        assert list(made) == ["index", "callback"]  # in the order of their beginning
+        assert made["index"] == {
+            "path": "/", "check": {"status": 302}, "think": "1s",
+            "extract": {"location": {"header": "Location"}},
+        }  # fmt: skip
+        assert made["callback"]["path"] == "${location}"
+
     def test_constants_stay(self, tmp_path: Path) -> None:
         made = steps(
             tmp_path,

@@ -10,6 +10,7 @@ import pytest
 from drafting.drafted import document, drafted, init, refused
 from lines import called
 from loadcell.drafting.draft import all_sources, names
+from loadcell.parts import installed
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,10 @@ from loadcell.drafting.draft import all_sources, names
         (("postgres",), "pgbench"),
         (("mysql",), "sysbench"),
         (("redis",), "kv"),
+        (("store",), "kv"),
+        (("duckdb",), "duckdb"),
+        (("host",), "probe"),
+        (("command",), "http"),
         (("http", "http://127.0.0.1:8080/items?page=1"), "http"),
     ],
 )
@@ -25,6 +30,18 @@ def test_every_system_has_a_plan_to_start_with(tmp_path: Path, words: tuple[str,
     plan = drafted(tmp_path, *words)
     assert list(plan["workload"]) == [workload]
     assert {"title", "target", "load", "factors", "repeats", "expect"} <= plan.keys()
+
+
+def test_no_system_lacks_one() -> None:
+    assert set(installed().targets) <= set(names())
+
+
+@pytest.mark.parametrize("system", ["postgres", "mysql", "redis", "store", "command"])
+def test_an_open_loop_is_valid_instead(tmp_path: Path, system: str) -> None:
+    plan = init(tmp_path, system).stdout
+    (tmp_path / "plan.yaml").write_text(plan.replace("# rate:", "rate:"))
+    checked = called(tmp_path, "check", "plan.yaml")
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_settings_that_are_commented_out_are_valid_as_well(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path |
     loadcell init -- curl -X POST http://127.0.0.1:8080/orders -d '{"item": 7}'
     loadcell init -- pgbench -c 8 -T 60 -S bench
 
-    SOURCE is a system (postgres, mysql, redis, http URL), a recording of a browser (HAR), an OpenAPI
-    document, a property file of BenchmarkSQL, or after `--` a command line of curl, pgbench, sysbench, ab,
-    wrk, redis-benchmark or fio.
+    SOURCE is a system (postgres, mysql, redis, http URL, command, store, duckdb, host), a recording of a
+    browser (HAR), an OpenAPI document, a property file of BenchmarkSQL, or after `--` a command line of curl,
+    pgbench, sysbench, ab, wrk, redis-benchmark or fio.
 
     --dsn reads the schema in a read-only transaction, and writes nothing. Secrets are never written: the plan
     refers to environment variables, and standard error names them.

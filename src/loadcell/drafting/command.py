@@ -115,6 +115,11 @@ def as_it_is(
     workload = Section()
     workload.put("tool", Section(**{tool: shlex.join(arguments)}), COMMAND_AS_IT_IS(program=tool))
     section = plan(
-        COMMAND_TITLE(command=origin.name), target, workload, load(settings), levels=None, expect=()
+        COMMAND_TITLE(command=origin.name),
+        target,
+        workload,
+        load(settings, open_loop=False),
+        levels=None,
+        expect=(),
     )
     return Draft(section)

@@ -25,7 +25,12 @@ CONTENTS_TOO_DEEP = MessageCode("contents.too-deep", path=str)
 LARGEST_JSON_BYTES = 512 << 20
 #: YAML is read at about 100 kB per second.
 LARGEST_YAML_BYTES = 4 << 20
-_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Halves of surrogate pairs, as characters with NUL, and as JSON escapes them.
+_UNWRITABLE = re.compile("[\ud800-\udfff\0]")
+_HALF_PAIR = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 
 
 class ContentsError(MessageError):
@@ -78,7 +83,7 @@ def _json(path: Path, raw: bytes) -> Any:
     collects = gc.isenabled()
     gc.disable()  # searches for cycles take half of the time of a large document, which has none
     try:
-        return json.loads(raw.decode("utf-8-sig", "replace"))
+        return json.loads(_HALF_PAIR.sub(r"\\ufffd", raw.decode("utf-8-sig", "replace")))
     except json.JSONDecodeError as error:
         raise ContentsError(CONTENTS_NO_JSON(path=path, line=error.lineno, reason=error.msg)) from None
     except RecursionError:
@@ -99,5 +104,5 @@ def _yaml(path: Path, text: str) -> Any:
 
 
 def clean(text: str) -> str:
-    """A text of a document without halves of surrogate pairs, which no file can hold."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    """A text of a document without NUL and halves of surrogate pairs, which no plan can have."""
+    return _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -98,7 +98,7 @@ class Document:
         operation = self.resolved(item[method], where)
         parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
         for listed in (item.get("parameters"), operation.get("parameters")):
-            for node in listed or ():
+            for node in items(listed):
                 parameter = self.resolved(node, f"{where}.parameters")
                 parameters[(str(parameter.get("in")), str(parameter.get("name")))] = parameter
         return Operation(
@@ -124,18 +124,15 @@ class Document:
         """The address of the first server, and the beginning of all paths; None without an address."""
         if self.is_swagger:
             host, beginning = self.root.get("host"), str(self.root.get("basePath") or "").rstrip("/")
-            schemes = self.root.get("schemes") or ["https"]
-            return (f"{schemes[0]}://{host}", beginning) if host else None
+            schemes = self.root.get("schemes")
+            return _address(f"{items(schemes)[0] if items(schemes) else 'https'}://{host}", beginning)
         servers = self.root.get("servers")
         server = self.resolved(servers[0], "servers") if isinstance(servers, list) and servers else {}
         url = str(server.get("url") or "")
         for name, variable in self.resolved(server.get("variables"), "servers.variables").items():
             default = self.resolved(variable, "servers.variables").get("default", "")
             url = url.replace(f"{{{name}}}", str(default))
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            return None
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
+        return _address(url)
 
     # -- examples
 
@@ -186,7 +183,7 @@ class _Examples:
                 return merged
             return next((value for value in values if value not in (None, {})), None)
         for key in ("oneOf", "anyOf"):
-            for part in schema.get(key) or ():
+            for part in items(schema.get(key)):
                 if (value := self.of(part, where, depth + 1, open_references)) is not None:
                     return value
         return self._of_type(schema, where, depth, open_references)
@@ -226,6 +223,24 @@ class _Examples:
             if inner is not None:
                 value[str(name)] = inner
         return value
+
+
+def items(node: Any) -> list[Any]:
+    """The items of a list; of another value, none."""
+    return node if isinstance(node, list) else []
+
+
+def _address(url: str, beginning: str = "") -> tuple[str, str] | None:
+    """The address of a URL, and the beginning of its paths; None of a relative or wrong one."""
+    try:
+        parts = urlsplit(url)
+        is_complete = parts.scheme in ("http", "https") and (parts.port or 1) > 0
+    except ValueError:
+        return None
+    host = parts.netloc.rpartition("@")[2]
+    if not is_complete or not re.fullmatch(r"[\w.-]+(:\d+)?|\[[0-9a-fA-F:.]+\](:\d+)?", host, re.ASCII):
+        return None
+    return f"{parts.scheme}://{host}", beginning or parts.path.rstrip("/")
 
 
 def _text(schema: Mapping[str, Any]) -> str:

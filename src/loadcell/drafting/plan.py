@@ -20,24 +20,21 @@ _LEVELS = (1, 4, 16)
 WARMUP, DURATION = "5s", "30s"
 
 
-def load(settings_of_source: Mapping[str, Value], *comments: Message) -> Section:
-    """The section `load`: settings of the source, and those that it leaves open."""
+def load(settings_of_source: Mapping[str, Value], *, open_loop: bool = True) -> Section:
+    """The section `load`: settings of the source, and those that it leaves open.
+
+    `open_loop`: a rate is shown as an alternative to clients that wait for answers.
+    """
     section = Section()
     settings: dict[str, Value] = dict(settings_of_source)
     settings.setdefault("clients", CLIENTS)
     settings.setdefault("warmup", WARMUP)
     if "requests" not in settings and "requests_per_client" not in settings:
         settings.setdefault("duration", DURATION)
-    first = comments
     for key, value in settings.items():
-        section.put(
-            key,
-            value,
-            *first,
-            *([DRAFT_WARMUP()] if key == "warmup" and key not in settings_of_source else []),
-        )
-        first = ()
-    if "rate" not in settings and "requests_per_client" not in settings:
+        is_new = key == "warmup" and key not in settings_of_source
+        section.put(key, value, *([DRAFT_WARMUP()] if is_new else []))
+    if open_loop and "rate" not in settings and "requests_per_client" not in settings:
         section.put("rate", "200/s", DRAFT_RATE(), active=False)
     return section
 

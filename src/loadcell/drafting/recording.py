@@ -6,6 +6,7 @@ import base64
 import binascii
 import email.parser
 import email.policy
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,9 @@ HAR_ENTRY = MessageCode("har.entry", path=str, number=str, key=str)
 LONGEST_RESPONSE = 1 << 20
 #: A visit has some hundreds; more take minutes to be looked through.
 _MOST_ENTRIES = 20_000
+_LONGEST_MS = 3_600_000.0
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE_END = re.compile(r"[\r\n]+")
 _TEXTS = ("json", "html", "xml", "text/", "javascript", "urlencoded", "graphql")
 
 
@@ -85,7 +89,7 @@ def exchanges(document: Any, path: str) -> Iterator[Exchange]:
     for number, entry in enumerate(entries, 1):
         try:
             exchange = _exchange(entry)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             key = str(error) if isinstance(error, KeyError) else type(error).__name__
             raise DraftError(HAR_ENTRY(path=path, number=number, key=key)) from None
         if exchange is not None:
@@ -102,20 +106,39 @@ def _exchange(entry: Any) -> Exchange | None:
     login, _, host = parts.netloc.rpartition("@")
     time_ms = entry.get("time")
     return Exchange(
-        method=str(request["method"]).upper(),
+        method=_method(request["method"]),
         scheme=parts.scheme,
         host=host.lower(),
         path=parts.path or "/",
         query=parts.query,
         login=login,
-        headers=_fields(request.get("headers")),
+        headers=_headers(request.get("headers")),
         body=_body(request.get("postData")),
         status=int(response["status"] or 0),
-        answer_headers=_fields(response.get("headers")),
+        answer_headers=_headers(response.get("headers")),
         answer_kind=str(content.get("mimeType") or "").partition(";")[0].strip().lower(),
         answer=_text(content),
         started_s=_seconds(entry.get("startedDateTime")),
-        duration_s=max(0.0, float(time_ms) / 1000) if isinstance(time_ms, int | float) else 0.0,
+        duration_s=_milliseconds(time_ms) / 1000,
+    )
+
+
+def _method(name: Any) -> str:
+    """A method. Raises ValueError."""
+    if not re.fullmatch(r"[A-Za-z-]{1,20}", str(name)):
+        raise ValueError(name)
+    return str(name).upper()
+
+
+def _milliseconds(time: Any) -> float:
+    """The time of an exchange as far as it is known; HAR has -1 where it is not."""
+    return min(float(time), _LONGEST_MS) if isinstance(time, int | float) and time > 0 else 0.0
+
+
+def _headers(fields: Any) -> tuple[tuple[str, str], ...]:
+    """Header fields, without names that none can have (`:authority`) and without ends of lines in values."""
+    return tuple(
+        (name, _LINE_END.sub(" ", value)) for name, value in _fields(fields) if _NAME.fullmatch(name)
     )
 
 

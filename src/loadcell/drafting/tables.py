@@ -24,7 +24,7 @@ TABLES_JOIN = MessageCode("tables.join", "info", table=str, other=str)
 TABLES_WRITES = MessageCode("tables.writes", "caution")
 TABLES_RANGE = MessageCode("tables.range", "info")
 TABLES_GAPS = MessageCode("tables.gaps", "caution", missing_share=Share)
-TABLES_QUERY = MessageCode("tables.query", "info")
+TABLES_QUERY = MessageCode("tables.query", "info", most=Count)
 TABLES_TARGET = MessageCode("tables.target", "info")
 
 #: Tables that get statements, and joins: a plan that people still read.
@@ -175,7 +175,7 @@ def _put_parameter(parameters: Section, name: str, table: Table, explained: set[
     """
     if table.first is None or table.missing_share > 1 - _FEW_KEYS:
         value: Value = {"query": table.keys}
-        explanation = TABLES_QUERY()
+        explanation = TABLES_QUERY(most=MOST_KEYS)
     else:
         value = f"{table.first}..{table.last}"
         explanation = TABLES_RANGE()

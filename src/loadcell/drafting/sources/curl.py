@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from loadcell.drafting.command import COMMAND_MISSING, CommandLine, numbers
+from loadcell.drafting.command import COMMAND_MISSING, COMMAND_NO_COUNTERPART, CommandLine, numbers
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.http_parts import Address, OutsideTexts, address_of, basic
@@ -74,7 +74,7 @@ def _draft(origin: Origin) -> Draft:
     fields = _fields(line, kind)
     form = line.values("F", "form", "form-string")
     default = "HEAD" if line.flag("I", "head") else "PUT" if uploads else "GET"
-    method = line.value("X", "request") or ("POST" if data is not None or form else default)
+    method = (line.value("X", "request") or "").upper() or ("POST" if data is not None or form else default)
     request.put("method", method)
     request.put("path", address.path)
     put_headers(request, fields, texts)
@@ -97,6 +97,9 @@ def _draft(origin: Origin) -> Draft:
         target["tls"] = {"verify": False}
     settings = numbers(clients=1, timeout=line.seconds("m", "max-time"))
     notes = line.notes()
+    if len(urls) > 1:
+        others = [address_of(other, OutsideTexts()).base for other in urls[1:]]
+        notes = (*notes, COMMAND_NO_COUNTERPART(options=others))
     if form:
         return draft(
             origin.name, address, _step(request, form, line, texts, address), texts, settings, notes, target

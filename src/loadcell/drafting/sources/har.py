@@ -95,6 +95,7 @@ def _chosen(recorded: Sequence[Exchange], origin: Origin) -> tuple[list[Exchange
             raise DraftError(HAR_NO_HOST(host=origin.host, hosts=list(hosts)))
         host = matches[0]
     chosen = [exchange for exchange in dynamic if exchange.host == host]
+    chosen.sort(key=lambda exchange: exchange.started_s or 0.0)
     notes: list[Message] = []
     others = [f"{name} ({count})" for name, count in hosts.most_common() if name != host]
     if others:

@@ -12,7 +12,7 @@ from loadcell.drafting.databases import reference
 from loadcell.drafting.document import Section
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.http_parts import OutsideTexts, path_of
-from loadcell.drafting.openapi import READING, Document, Operation, is_supported
+from loadcell.drafting.openapi import READING, Document, Operation, is_supported, items
 from loadcell.drafting.plan import load, plan
 from loadcell.model.message import Count, Message, MessageCode
 
@@ -94,11 +94,13 @@ class _Requests:
         headers = {
             str(parameter["name"]): self._header(parameter)
             for parameter in operation.parameters
-            if parameter.get("in") == "header" and parameter.get("required") and parameter.get("name")
+            if parameter.get("in") == "header"
+            and parameter.get("required")
+            and re.fullmatch(r"[!-9;-~]+", str(parameter.get("name")))
         }
         body, kind = self._body(operation)
         if body is not None:
-            headers["Content-Type"] = kind
+            headers["Content-Type"] = kind.strip() if kind.strip().isprintable() else "application/json"
         if headers:
             request.put("headers", headers)
         if body is not None:
@@ -218,7 +220,9 @@ class _Requests:
             else components.get("securitySchemes")
         )
         schemes = self._document.resolved(listed, "securitySchemes")
-        required = [name for item in root.get("security") or () if isinstance(item, Mapping) for name in item]
+        required = [
+            name for item in items(root.get("security")) if isinstance(item, Mapping) for name in item
+        ]
         for name in [*required, *schemes][:1]:
             scheme = self._document.resolved(schemes.get(name), f"securitySchemes.{name}")
             kind, inner = scheme.get("type"), str(scheme.get("scheme", "")).lower()
