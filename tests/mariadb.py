@@ -69,8 +69,7 @@ class MariadbServer:
         self._as: dict[str, Any] = {}
         first = self.root / "init.sql"
         first.write_text(
-            f"CREATE OR REPLACE USER test@'%' IDENTIFIED BY '{password}';\n"
-            f"GRANT ALL ON *.* TO test@'%' WITH GRANT OPTION;\n{init}\n"
+            f"{self._user(password)};\nGRANT ALL ON *.* TO test@'%' WITH GRANT OPTION;\n{init}\n"
         )
         if os.geteuid() == 0:
             owner = pwd.getpwnam("mysql")
@@ -82,6 +81,15 @@ class MariadbServer:
         except BaseException:
             self.remove()
             raise
+
+    @property
+    def program(self) -> Path:
+        """The server."""
+        return debian_mariadb()
+
+    def _user(self, password: str) -> str:
+        """The statement that makes the user `test`."""
+        return f"CREATE OR REPLACE USER test@'%' IDENTIFIED BY '{password}'"
 
     def _install(self) -> None:
         if _MADE:
@@ -122,7 +130,7 @@ class MariadbServer:
             **self.settings,
         }
         command = [
-            str(debian_mariadb()),
+            str(self.program),
             "--no-defaults",
             *(f"--{name}={value}" for name, value in words.items()),
         ]
@@ -137,7 +145,9 @@ class MariadbServer:
                 return self
             except pymysql.Error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError(f"MariaDB did not start:\n{self.log.read_text()[-2000:]}") from None
+                    raise AssertionError(
+                        f"{self.program} did not start:\n{self.log.read_text()[-2000:]}"
+                    ) from None
             time.sleep(0.02)
 
     def stop(self) -> None:

@@ -97,6 +97,12 @@ def test_tls_is_used_as_the_mode_says(
         assert accepted() - before == 3 * cost
 
 
+def test_data_are_loaded_by_tls(secured: MariadbServer) -> None:
+    secured.sql("CREATE DATABASE encrypted")
+    account = prepare(secured.endpoint("encrypted", user="tls", sslmode="require"), DATA)
+    assert account["rows"] == DATA["tables"] * DATA["table_size"]
+
+
 def test_a_certificate_that_nobody_vouches_for_is_refused(secured: MariadbServer) -> None:
     result = run(secured.endpoint("d", sslmode="verify-full"), DATA, clients=1)
     assert (result["outcome"], "certificate" in result["reason"]) == ("connect-failed", True), result

@@ -29,7 +29,16 @@ def without_absent(value: Any) -> Any:
         ("pgbench", {}, {}),
         ("ycsb", {}, {"insertcount": 1000}),
         ("kv", {}, {"mix": {"get": 0.8, "set": 1 - 0.8}}),
-        ("kv", {"commands": {"a": {"command": "PING"}}}, {"mix": {}, "commands": {"a": {"command": "PING"}}}),
+        (
+            "kv",
+            {"commands": {"a": {"command": "PING"}}},
+            {"mix": {}, "commands": {"a": {"commands": ["PING"]}}},
+        ),
+        (
+            "kv",
+            {"commands": {"a": {"script": "return 1"}}},
+            {"mix": {}, "commands": {"a": {"script": {"name": "a", "text": "return 1"}}}},
+        ),
         (
             "http",
             {"parameters": {"a": {"to": 9}}},

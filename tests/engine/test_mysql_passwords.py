@@ -1,5 +1,6 @@
-"""`caching_sha2_password` without TLS, of the load and of administration, on a scripted server: no package
-with a MySQL can be had. Its nonce and answers are those of MySQL 8; OpenSSL decrypts what it receives.
+"""`caching_sha2_password` without TLS, of the load and of administration, on a scripted server, which sees
+what is sent (`test_mysql8.py` has a real one). Its nonce and answers are those of MySQL 8; OpenSSL decrypts
+what it receives.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def test_all_keys_are_loaded_whatever_their_size(server: RedisServer) -> None:
             {
                 "mix": {},
                 "commands": {
-                    "push": {"command": "LPUSH ${key}:l ${value}"},
-                    "see": {"command": "LLEN ${key}:l"},
+                    "push": {"commands": ["LPUSH ${key}:l ${value}"]},
+                    "see": {"commands": ["LLEN ${key}:l"]},
                 },
             },
             {"push": "lpush", "see": "llen"},
@@ -264,7 +264,7 @@ def test_errors_have_the_servers_own_code(server: RedisServer) -> None:
     server.ask("LPUSH", key(0), "a list")
     result = load(server, {"keys": 1, "mix": {"get": 1}})
     assert errors(result).keys() == {"WRONGTYPE"}
-    result = load(server, {"mix": {}, "commands": {"odd": {"command": "NOSUCH ${key}"}}})
+    result = load(server, {"mix": {}, "commands": {"odd": {"commands": ["NOSUCH ${key}"]}}})
     assert errors(result).keys() == {"ERR"}
     server.ask_all([("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory-policy", "noeviction")])
     try:

@@ -81,7 +81,7 @@ def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, messag
 
 @pytest.mark.parametrize("nest", [NEST, b"%1\r\n+k\r\n" * 10_000, b"*?\r\n" * 10_000])
 def test_lists_in_lists_without_end_are_refused_where_lists_may_come(nest: bytes) -> None:
-    result = load(says(nest), {"mix": {}, "commands": {"see": {"command": "LRANGE ${key} 0 -1"}}})
+    result = load(says(nest), {"mix": {}, "commands": {"see": {"commands": ["LRANGE ${key} 0 -1"]}}})
     assert errors(result).keys() == {"protocol"}
     assert "lists in lists, more than 32 deep" in errors(result)["protocol"]
 

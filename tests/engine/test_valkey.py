@@ -61,7 +61,7 @@ def test_every_verb_is_counted_as_the_server_does(server: RedisServer, resp: int
 def test_values_expire_and_commands_of_ones_own_are_done(server: RedisServer) -> None:
     load(server.endpoint(), {**SMALL, "mix": {"set": 1}, "ttl_ns": 3_600_000 * MS})
     assert 3_590_000 < server.ask("PTTL", server.ask("RANDOMKEY")) <= 3_600_000
-    commands = {"push": {"command": "LPUSH ${key}:l ${value}"}, "all": {"command": "HGETALL none"}}
+    commands = {"push": {"commands": ["LPUSH ${key}:l ${value}"]}, "all": {"commands": ["HGETALL none"]}}
     result = load(server.endpoint(), {**SMALL, "mix": {}, "commands": commands})
     assert errors(result) == {}
     assert result["lifetime"]["operations"]["push"] == server.calls()["lpush"] > 0

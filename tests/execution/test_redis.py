@@ -106,6 +106,67 @@ def test_an_external_server_is_left_as_it_was(tmp_path: Path, server: RedisServe
     assert loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
 
 
+COMMANDS = """
+target: {redis: {settings: {save: ""}}}
+workload:
+  kv:
+    keys: 100
+    mix: {get: 1}
+    commands:
+      pay: {command: [MULTI, "INCRBY ${key}:paid 5", "LPUSH ${key}:log ${value}", EXEC]}
+      limit: {script: {file: limit.lua}, keys: ["${key}:hits"], arguments: ["7"]}
+load: {clients: 4, warmup: 0s, requests_per_client: 200, duration: 60s}
+repeats: 1
+monitors: []
+"""
+
+
+def test_transactions_and_scripts_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(COMMANDS)
+    script = "return redis.call('INCRBY', KEYS[1], ARGV[1])\n"
+    (tmp_path / "limit.lua").write_text(script)
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    [trial] = trials(tmp_path / "run")
+    assert min(trial["operations"][name]["succeeded"] for name in ("get", "pay", "limit")) > 0
+    counted = check(trial, "server-counters")
+    assert counted["verdict"] == "ok"
+    assert counted["detail"]["evalsha"]["server"] == trial["operations"]["limit"]["succeeded"]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert json.dumps(script) in json.dumps(record), "the record holds what was run"
+
+
+def test_script_with_a_mistake_fails_the_trial_with_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(COMMANDS)
+    (tmp_path / "limit.lua").write_text("local a = 1\nreturn a +\n")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 3
+    [trial] = trials(tmp_path / "run")
+    assert "the server refused a script: limit (limit.lua): Error compiling script" in trial["reason"]
+    assert "user_script:" in trial["reason"]
+    page = loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md")
+    assert page.returncode == 0, page.stderr
+    assert "服务器拒绝了脚本" in (tmp_path / "run" / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (", EXEC]", "]", "have MULTI without EXEC"),
+        ("limit.lua", "gone.lua", "gone.lua cannot be read: No such file"),
+    ],
+)
+def test_commands_that_cannot_work_are_mistakes_of_the_plan(
+    tmp_path: Path, right: str, wrong: str, message: str
+) -> None:
+    (tmp_path / "limit.lua").write_text("return 1")
+    (tmp_path / "plan.yaml").write_text(COMMANDS.replace(right, wrong))
+    done = loadcell(tmp_path, "check", "plan.yaml")
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "plan.yaml:" in done.stderr
+
+
 def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
     # More keys than the server has memory for: it throws some away.
     with RedisServer({"maxmemory-policy": "allkeys-random", "maxmemory": "3mb"}, password=PASSWORD) as small:

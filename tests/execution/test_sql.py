@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from execution.live import loadcell
+from loadcell.report.sections.server import MOST_COLUMNS
 from mariadb import MariadbServer
 from servers import PostgresServer
 
@@ -85,6 +86,9 @@ def checked(run: Path, count: int = 4) -> list[dict[str, Any]]:
     assert sentence.index("(index = without)") < sentence.index("(index = with)")
     assert "by\\_customer" in sentence
     assert "Execution plans" in report
+    statements = [line for line in report.splitlines() if line.startswith(("SELECT ", "UPDATE "))]
+    assert statements
+    assert all(len(line) <= MOST_COLUMNS for line in statements)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,7 +85,9 @@ def test_the_engine_gets_plain_numbers() -> None:
         "to": 2_000_000_000,
     }
     assert workload().engine()["kv"]["ttl_ns"] is None
-    assert section["commands"] == {"push": {"command": "LPUSH ${key} ${value}", "share": 3, "kind": "write"}}
+    assert section["commands"] == {
+        "push": {"commands": ("LPUSH ${key} ${value}",), "script": None, "share": 3, "kind": "write"}
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,6 +125,19 @@ def test_the_engine_gets_plain_numbers() -> None:
         ({"commands": {"a": {"command": "GET ${kee}"}}}, "no placeholder `${kee}`"),
         ({"commands": {"a": {"command": " "}}}, "is empty"),
         ({"commands": {"get": {"command": "GET x"}}}, "cannot be called `get`"),
+        ({"commands": {"a": {"command": []}}}, "is empty"),
+        ({"commands": {"a": {"command": ["PING", " "]}}}, "is empty"),
+        ({"commands": {"a": {"command": ["PING", "GET ${kee}"]}}}, "no placeholder `${kee}`"),
+        ({"commands": {"a": {}}}, "either a `command` or a `script`"),
+        ({"commands": {"a": {"command": "PING", "script": "return 1"}}}, "either a `command` or a `script`"),
+        ({"commands": {"a": {"command": "PING", "keys": ["k"]}}}, "`keys` are those of a `script`"),
+        ({"commands": {"a": {"command": "PING", "arguments": ["k"]}}}, "`arguments` are those of a `script`"),
+        ({"commands": {"a": {"script": " \n"}}}, "the script is empty"),
+        ({"commands": {"a": {"script": "return 1", "keys": ["${kee}"]}}}, "no placeholder `${kee}`"),
+        (
+            {"commands": {"a": {"script": {"file": "no-such.lua"}}}},
+            "no-such.lua cannot be read: No such file",
+        ),
         ({"ttl": "10us"}, "greater than or equal to 0.001"),
         ({"ttl": {"from": "2s", "to": "1s"}}, "swap them"),
     ],
@@ -130,6 +146,37 @@ def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None
     with pytest.raises(ValidationError) as caught:
         KvOptions(**options)
     assert part in str(caught.value)
+
+
+def test_script_is_a_text_or_a_file_beside_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "limit.lua").write_text("return redis.call('INCR', KEYS[1])")
+    commands = {
+        "file": {"script": {"file": "limit.lua"}, "keys": ["${key}:n"], "arguments": ["5"]},
+        "text": {"script": "return 1"},
+    }
+    options = KvOptions.model_validate({"commands": commands}, context={"directory": tmp_path})
+    section = Kv(options).engine()["kv"]["commands"]
+    assert section["file"]["script"] == {
+        "name": "file (limit.lua)",
+        "text": "return redis.call('INCR', KEYS[1])",
+        "keys": ("${key}:n",),
+        "arguments": ("5",),
+    }
+    assert section["text"]["script"]["name"] == "text"
+    recorded = options.model_dump(mode="json")["commands"]["file"]["script"]
+    assert recorded == {"file": "limit.lua", "text": "return redis.call('INCR', KEYS[1])"}
+
+
+def test_server_counts_commands_of_lists_and_calls_of_scripts() -> None:
+    pay = {"command": ["MULTI", "INCR a", "incr b", "EXEC"]}
+    assert workload(mix={"get": 1}, commands={"pay": pay}).calls({"get": 5, "pay": 3}) == {
+        "get": 5,
+        "multi": 3,
+        "incr": 6,
+        "exec": 3,
+    }
+    scripted = workload(mix={"get": 1}, commands={"pay": pay, "limit": {"script": "return 1"}})
+    assert scripted.calls({"get": 5, "pay": 3, "limit": 2}) == {"evalsha": 2}
 
 
 def test_what_a_target_cannot_do_is_a_misfit() -> None:
@@ -147,8 +194,14 @@ def test_what_a_target_cannot_do_is_a_misfit() -> None:
         "all": {"command": "flushall"},
         "cut": {"command": "GET 'a", "share": 0},
         "fine": {"command": "PING"},
+        "open": {"command": ["MULTI", "PING"]},
+        "pay": {"command": ["MULTI", "PING", "EXEC"]},
+        "see": {"command": ["WATCH k", "MULTI", "EXEC"]},
+        "shut": {"command": ["PING", "EXEC"]},
+        "single": {"command": "MULTI"},
     }
-    assert paths("redis", commands=refused) == ["commands.all.command", "commands.cut.command"]
+    wrong = ["all", "cut", "open", "see", "shut", "single"]
+    assert paths("redis", commands=refused) == [f"commands.{name}.command" for name in wrong]
     assert paths("store", batch=2, mix={"scan": 1}) == []
     assert paths("store", verify=True, keys=4, clients=5) == ["keys"]
     assert paths("store", keys=4, clients=5) == []

@@ -65,9 +65,15 @@ def engine_failure(document: JsonObject, protocol: str = "") -> Message:
     return load_failure(code, finding if group is None else _of_group(group, finding), remedy)
 
 
+#: The engine's code for a script that the server refuses while a client connects.
+_SCRIPT = "script"
+
+
 def load_outcome(outcome: str, reason: JsonObject | None, protocol: str) -> Message:
     """Why a load ended before its time, from the code and the arguments of its outcome."""
     arguments = dict(reason or {})
+    if outcome == "connect-failed" and arguments.get("code") == _SCRIPT:
+        outcome = "script-refused"
     remedy = failure_remedy(protocol, arguments.get("code"))
     if outcome not in declared():
         unexplained = UNEXPLAINED(outcome=outcome)
@@ -185,7 +191,9 @@ MessageCode("engine.spec.command-word", name=str)
 MessageCode("engine.spec.command-answers", command=str, name=str)
 MessageCode("engine.spec.command-destroys", command=str, name=str)
 MessageCode("engine.spec.command-connection", command=str, name=str)
-MessageCode("engine.spec.command-transaction", command=str, name=str)
+MessageCode("engine.spec.command-watch", command=str, name=str)
+MessageCode("engine.spec.command-multi", command=str, name=str)
+MessageCode("engine.spec.command-exec", command=str, name=str)
 MessageCode("engine.spec.http-status", status=str)
 MessageCode("engine.spec.streams-version", streams=str)
 MessageCode("engine.spec.streams-keep-alive", streams=str)
@@ -357,6 +365,7 @@ MessageCode(
     said=ForeignText,
     where=str,
 )
+MessageCode("script-refused", finding=Message, said=ForeignText)
 MessageCode("stopped")
 MessageCode(
     "overloaded",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from loadcell import _engine
 from loadcell.model.engine_messages import engine_failure
@@ -19,6 +19,7 @@ from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads import Distribution
+from loadcell.workloads.kv_commands import SCRIPT_CALL, CommandOptions
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -35,8 +36,6 @@ KV_FOREIGN_KEYS = MessageCode("kv.foreign-keys", "caution", place=str, good=str,
 KV_SHARED_PREFIX = MessageCode("kv.shared-prefix", "caution", group=str, prefix=str)
 KV_RANGE = MessageCode("kv.range", start=str, end=str)
 KV_BELL = MessageCode("kv.bell", instead=str)
-KV_EMPTY_COMMAND = MessageCode("kv.empty-command", example=str)
-KV_PLACEHOLDER = MessageCode("kv.placeholder", name=str, names=list)
 KV_MIX_AND_READS = MessageCode("kv.mix-and-reads")
 KV_NO_SHARE = MessageCode("kv.no-share")
 KV_COMMAND_NAME = MessageCode("kv.command-name", name=str)
@@ -71,7 +70,6 @@ _OF_THE_DATA = ("keys", "key_prefix", "key_size", "value_size", "load", "verify"
 _Share = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 _Part = Annotated[Fraction, Field(ge=0, le=1)]
 _ValueSize = Annotated[Size, Field(ge=0, le=_LARGEST_VALUE)]
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}?")
 
 
 class Mix(Options, use_attribute_docstrings=True):
@@ -166,32 +164,6 @@ class RowRange(Options, use_attribute_docstrings=True):
         return self
 
 
-#: What is put into a command: a key, its number, and a value.
-_PLACEHOLDERS = ("key", "number", "value")
-
-
-def _template(text: str) -> str:
-    if not text.strip():
-        raise SettingError(KV_EMPTY_COMMAND(example="LPUSH list:${key} ${value}"))
-    unknown = [name for name in _PLACEHOLDER.findall(text) if name not in _PLACEHOLDERS]
-    if unknown:
-        raise SettingError(
-            KV_PLACEHOLDER(name=f"${{{unknown[0]}}}", names=[f"${{{name}}}" for name in _PLACEHOLDERS])
-        )
-    return text
-
-
-class CommandOptions(Options, use_attribute_docstrings=True):
-    """A command of the user's own."""
-
-    command: Annotated[str, AfterValidator(_template)]
-    """The command with its arguments; `${key}`, `${number}` and `${value}` are filled in."""
-    share: _Share = 1
-    """Frequency, besides the shares of `mix` and of other commands."""
-    kind: Literal["read", "write"] = "write"
-    """Kind of the operation."""
-
-
 #: Names of built-in operations: no command can have such a name.
 TAKEN = frozenset({*Mix.model_fields, "transaction", "missed"})
 
@@ -273,8 +245,8 @@ class KvOptions(Options):
     )
     commands: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], CommandOptions] = Field(
         default_factory=dict,
-        description="Commands of your own, by name, with their share beside those of the mix. Target `redis` "
-        "only.",
+        description="Commands, transactions and scripts of your own, by name, with their share beside those "
+        "of the mix. Target `redis` only.",
     )
 
     @model_validator(mode="after")
@@ -333,7 +305,7 @@ class KvOptions(Options):
             "value_size": _plain(self.value_size),
             "scan_length": _plain(self.scan_length),
             "ttl_ns": self.ttl.section() if isinstance(self.ttl, LifetimeRange) else self.ttl and self.ttl.ns,
-            "commands": {name: command.model_dump() for name, command in self.commands.items()},
+            "commands": {name: command.section(name) for name, command in self.commands.items()},
         }
 
 
@@ -382,15 +354,14 @@ class Kv(Workload[KvOptions]):
         )
 
     def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
-        names = {
-            name: (command_operation.command.split()[0].lower(),)
-            for name, command_operation in self.options.commands.items()
-        }
+        names = {name: tuple(command.called()) for name, command in self.options.commands.items()}
         calls: dict[str, int] = {}
         for name, commands in {**_COMMANDS, **names}.items():
             for command in commands:
                 if name in operations:
                     calls[command] = calls.get(command, 0) + operations[name]
+        if SCRIPT_CALL in calls:  # what the scripts call is counted under its own names
+            return {SCRIPT_CALL: calls[SCRIPT_CALL]}
         return calls
 
     def engine(self) -> JsonObject:
@@ -441,9 +412,10 @@ class Kv(Workload[KvOptions]):
         remarks = []
         if settings.target.external:
             for name, command in self.options.commands.items():
-                if re.search(r"\S\$\{key\}", command.command):
+                if any(re.search(r"\S\$\{key\}", text) for text in command.texts):
                     message = KV_FOREIGN_KEYS(place="${key}", good="${key}:list", bad="list:${key}")
-                    remarks.append(Advice(f"workload.kv.commands.{name}.command", message))
+                    field = "command" if command.script is None else "keys"
+                    remarks.append(Advice(f"workload.kv.commands.{name}.{field}", message))
         if not self.options.verify:
             return remarks
         for group in settings.groups:

@@ -84,7 +84,10 @@ impl<'a, P: SqlProtocol> SqlConnection<'a, P> {
             transport.input.drain(..consumed);
             match progress {
                 Progress::Ready => return Ok(()),
-                Progress::Secure => self.secure(deadline)?,
+                Progress::Secure => {
+                    self.send(Some(deadline))?; // MySQL's request for TLS, which has no reply.
+                    self.secure(deadline)?;
+                }
                 Progress::More if self.out.is_empty() => self.receive(Some(deadline))?,
                 Progress::More => {}
             }

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::command::{Command, Piece};
+use super::command::{Command, Piece, Script};
 use super::distribution::{Chooser, Distribution};
 use super::key_allocator::KeyAllocator;
 use super::keys::KeyShape;
@@ -182,6 +182,15 @@ impl Clients {
             .choices
             .iter()
             .all(|(_, operation)| matches!(operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::Scan))
+    }
+
+    /// Scripts that commands of the mix call.
+    pub fn scripts(&self) -> Vec<Arc<Script>> {
+        let of = |operation: &KvOperation| match operation.op_kind {
+            OpKind::Command(at) => self.plan.commands[at].script.clone(),
+            _ => None,
+        };
+        self.plan.choices.iter().filter_map(|(_, operation)| of(operation)).collect()
     }
 
     /// Client number `client`, with its own random stream.

@@ -56,7 +56,7 @@ fn operations_follow_the_mix() {
     assert_eq!(names(json!({"mix": {"set": 1}})), [transaction, ("set", Kind::Write)]);
     let all = json!({"mset": 1, "mget": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
     let commands =
-        json!({"push": {"command": "LPUSH ${key} ${value}"}, "never": {"command": "PING", "share": 0}});
+        json!({"push": {"commands": ["LPUSH ${key} ${value}"]}, "never": {"commands": ["PING"], "share": 0}});
     let results = names(json!({"mix": all, "commands": commands}));
     let expected =
         ["transaction", "mget", "mset", "delete", "insert", "scan", "read_modify_write", "push", "missed"];
@@ -66,7 +66,7 @@ fn operations_follow_the_mix() {
 #[test]
 fn kinds_have_their_shares() {
     let section = json!({"mix": {"get": 50, "set": 20, "delete": 5, "scan": 5},
-        "commands": {"ping": {"command": "PING", "share": 20}}});
+        "commands": {"ping": {"commands": ["PING"], "share": 20}}});
     let mut client = client(&section);
     let mut counts = [0usize; 5];
     for _ in 0..200_000 {

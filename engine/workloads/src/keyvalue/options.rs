@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::command::Command;
+use super::command::{Command, Script};
 use super::distribution::Distribution;
 use super::keys::KeyShape;
 use super::values::{Size, ValueShape};
@@ -83,14 +83,26 @@ impl Numbers {
     }
 }
 
-/// A user-defined command and its relative frequency.
+/// A user-defined operation and its relative frequency: commands, or the call of a script.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandOption {
-    pub command: String,
+    /// Sent together; empty if there is a script.
+    pub commands: Vec<String>,
+    pub script: Option<ScriptOption>,
     pub share: f64,
     /// Counted as a read or a write.
     pub kind: CommandKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptOption {
+    /// Its name in messages.
+    pub name: String,
+    pub text: String,
+    pub keys: Vec<String>,
+    pub arguments: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -155,7 +167,13 @@ impl Options {
         };
         self.commands
             .iter()
-            .map(|(name, option)| Command::read(name, kind(option), &option.command))
+            .map(|(name, option)| match &option.script {
+                None => Command::read(name, kind(option), &option.commands),
+                Some(ScriptOption { name: label, text, keys, arguments }) => {
+                    let script = Script { name: label.clone(), text: text.clone().into() };
+                    Command::of_script(name, kind(option), script, keys, arguments)
+                }
+            })
             .collect()
     }
 
@@ -240,7 +258,8 @@ mod tests {
         assert_eq!(options.rows(), (1, 9));
         let ranged = Options::of(&json!({"value_size": {"from": 1, "to": 9}})).unwrap();
         assert_eq!(ranged.value_shape().size, Size::Uniform { from: 1, to: 9 });
-        let only = Options::of(&json!({"commands": {"ping": {"command": "PING", "kind": "read"}}})).unwrap();
+        let only =
+            Options::of(&json!({"commands": {"ping": {"commands": ["PING"], "kind": "read"}}})).unwrap();
         assert_eq!(only.commands().unwrap()[0].kind, Kind::Read);
     }
 

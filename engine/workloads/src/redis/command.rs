@@ -1,6 +1,6 @@
 //! Encodes operations of a key-value client as Redis commands.
 
-use crate::keyvalue::command::Piece;
+use crate::keyvalue::command::{Command, Piece, Script};
 use crate::keyvalue::options::Numbers;
 use crate::keyvalue::{Client, KvOperation, OpKind, Options};
 use loadcell_core::clock::MILLISECOND;
@@ -30,25 +30,42 @@ const REFUSED: [(&[&str], &str); 4] = [
         "engine.spec.command-destroys",
     ),
     (&["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"], "engine.spec.command-connection"),
-    (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "engine.spec.command-transaction"),
+    (&["DISCARD", "WATCH", "UNWATCH"], "engine.spec.command-watch"),
 ];
 
-/// Reject commands that a load cannot send.
+/// Reject commands that a load cannot send, and transactions that are not closed within one operation.
 pub fn check(options: &Options) -> Result<(), SpecError> {
-    for command in options.commands()? {
-        let refusal = |code: &'static str, word: &str| {
-            let arguments = json!({"name": command.name, "command": word});
-            SpecError::new(code, format!("workload.kv.commands.{}", command.name), arguments)
-        };
-        let Some([Piece::Text(name)]) = command.arguments.first().map(Vec::as_slice) else {
+    options.commands()?.iter().try_for_each(check_command)
+}
+
+fn check_command(command: &Command) -> Result<(), SpecError> {
+    let refusal = |code: &'static str, word: &str| {
+        let arguments = json!({"name": command.name, "command": word});
+        SpecError::new(code, format!("workload.kv.commands.{}", command.name), arguments)
+    };
+    let mut in_transaction = false;
+    for request in &command.requests {
+        let Some([Piece::Text(name)]) = request.first().map(Vec::as_slice) else {
             return Err(refusal("engine.spec.command-word", ""));
         };
         let name = String::from_utf8_lossy(name).to_ascii_uppercase();
         if let Some((_, code)) = REFUSED.iter().find(|(names, _)| names.contains(&name.as_str())) {
             return Err(refusal(code, &name));
         }
+        in_transaction = match (name.as_str(), in_transaction) {
+            ("MULTI", true) => return Err(refusal("engine.spec.command-multi", &name)),
+            ("EXEC", false) => return Err(refusal("engine.spec.command-exec", &name)),
+            ("MULTI", false) => true,
+            ("EXEC", true) => false,
+            (_, unchanged) => unchanged,
+        };
     }
-    Ok(())
+    if in_transaction { Err(refusal("engine.spec.command-multi", "MULTI")) } else { Ok(()) }
+}
+
+/// Append the command that makes the server cache a script.
+pub fn load_script(script: &Script, out: &mut Vec<u8>) {
+    encode::command(out, &[b"SCRIPT", b"LOAD", &script.text]);
 }
 
 /// Command encoder.
@@ -156,29 +173,37 @@ fn value(client: &mut Client, index: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(END);
 }
 
-/// A user-defined command.
-fn template(client: &mut Client, at: usize, out: &mut Vec<u8>) {
-    let arguments = client.command(at).arguments.len();
-    encode::begin(out, arguments);
-    for argument in 0..arguments {
-        let pieces = client.command(at).arguments[argument].len();
-        let size = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Key => client.key_size(0),
-            Piece::Number => digits::count(client.number(0)),
-            Piece::Value => client.value_size(0),
-        };
-        head(client.command(at).arguments[argument].iter().map(size).sum(), out);
-        for piece in 0..pieces {
-            match &client.command(at).arguments[argument][piece] {
-                Piece::Text(text) => out.extend_from_slice(text),
-                Piece::Key => client.key(0, out),
-                Piece::Number => decimal(out, client.number(0)),
-                Piece::Value => client.value(0, out),
-            }
+/// A user-defined command, or several.
+pub fn template(client: &mut Client, at: usize, out: &mut Vec<u8>) {
+    for request in 0..client.command(at).requests.len() {
+        let arguments = client.command(at).requests[request].len();
+        encode::begin(out, arguments);
+        for argument in 0..arguments {
+            word(client, at, (request, argument), out);
         }
-        out.extend_from_slice(END);
     }
+}
+
+/// An argument of a user-defined command, by its indices.
+fn word(client: &mut Client, at: usize, (request, argument): (usize, usize), out: &mut Vec<u8>) {
+    let size = |piece: &Piece| match piece {
+        Piece::Text(text) => text.len(),
+        Piece::Key => client.key_size(0),
+        Piece::Number => digits::count(client.number(0)),
+        Piece::Value => client.value_size(0),
+    };
+    let pieces = &client.command(at).requests[request][argument];
+    let count = pieces.len();
+    head(pieces.iter().map(size).sum(), out);
+    for piece in 0..count {
+        match &client.command(at).requests[request][argument][piece] {
+            Piece::Text(text) => out.extend_from_slice(text),
+            Piece::Key => client.key(0, out),
+            Piece::Number => decimal(out, client.number(0)),
+            Piece::Value => client.value(0, out),
+        }
+    }
+    out.extend_from_slice(END);
 }
 
 #[cfg(test)]
@@ -229,8 +254,12 @@ mod tests {
             ),
             (json!({"mix": {"delete": 1}}), "*2\r\n$3\r\nDEL\r\n$3\r\nk00\r\n"),
             (
-                json!({"commands": {"push": {"command": "LPUSH ${key}:list n${number} ${value}"}}}),
+                json!({"commands": {"push": {"commands": ["LPUSH ${key}:list n${number} ${value}"]}}}),
                 "*4\r\n$5\r\nLPUSH\r\n$8\r\nk00:list\r\n$2\r\nn0\r\n$0\r\n\r\n",
+            ),
+            (
+                json!({"commands": {"once": {"commands": ["multi", "INCR ${key}", "EXEC"]}}}),
+                "*1\r\n$5\r\nmulti\r\n*2\r\n$4\r\nINCR\r\n$3\r\nk00\r\n*1\r\n$4\r\nEXEC\r\n",
             ),
         ] {
             assert_eq!(written(with(change)), command);
@@ -273,14 +302,21 @@ mod tests {
     fn commands_that_a_load_cannot_send_are_rejected() {
         for (change, finding) in [
             (
-                json!({"commands": {"all": {"command": "flushall"}}}),
+                json!({"commands": {"all": {"commands": ["flushall"]}}}),
                 "command-destroys workload.kv.commands.all {\"command\":\"FLUSHALL\"",
             ),
             (
-                json!({"commands": {"sub": {"command": "SUBSCRIBE x"}}}),
+                json!({"commands": {"sub": {"commands": ["SUBSCRIBE x"]}}}),
                 "command-answers workload.kv.commands.sub {\"command\":\"SUBSCRIBE\"",
             ),
-            (json!({"commands": {"odd": {"command": "${key} x"}}}), "command-word"),
+            (json!({"commands": {"odd": {"commands": ["${key} x"]}}}), "command-word"),
+            (json!({"commands": {"one": {"commands": ["MULTI"]}}}), "command-multi"),
+            (json!({"commands": {"two": {"commands": ["MULTI", "PING", "multi", "EXEC"]}}}), "command-multi"),
+            (json!({"commands": {"end": {"commands": ["MULTI", "EXEC", "EXEC"]}}}), "command-exec"),
+            (
+                json!({"commands": {"see": {"commands": ["WATCH x", "MULTI", "EXEC"]}}}),
+                "command-watch workload.kv.commands.see {\"command\":\"WATCH\"",
+            ),
         ] {
             let problem = check(&Options::of(&with(change)).unwrap()).unwrap_err();
             assert!(problem.to_string().contains(finding), "{problem}");

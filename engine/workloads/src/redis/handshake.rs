@@ -2,14 +2,19 @@
 //!
 //! Sans-I/O. `HELLO 3` covers all but the database; for a server that does not know it, or not this version,
 //! RESP2 commands are used. The final PING detects a server that is still loading its data, which answers
-//! HELLO but no other command.
+//! HELLO but no other command. Scripts of the load are loaded after it.
 
 use std::sync::Arc;
 
+use super::command::load_script;
+use crate::keyvalue::command::Script;
 use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::session::NextAction;
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::resp::{NO_DATABASE, Token, encode, refusal};
+
+/// Code for a script that the server refuses, because of its syntax or of the user's rights.
+pub const SCRIPT: &str = "script";
 
 /// Credentials and connection settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +59,13 @@ enum Step {
     Name,
     Select,
     Ping,
+    /// Loading of the script with this index.
+    Script(usize),
 }
 
 pub struct Handshake {
     access: Arc<Access>,
+    scripts: Arc<[Arc<Script>]>,
     step: Step,
     /// The server does not support HELLO; separate commands replace it.
     legacy: bool,
@@ -67,7 +75,12 @@ pub struct Handshake {
 
 impl Handshake {
     pub fn new(access: Arc<Access>) -> Self {
-        Self { access, step: Step::Hello, legacy: false, error: None }
+        Self::with_scripts(access, Arc::new([]))
+    }
+
+    /// A handshake that ends with the loading of scripts: a server forgets them when it is started again.
+    pub fn with_scripts(access: Arc<Access>, scripts: Arc<[Arc<Script>]>) -> Self {
+        Self { access, scripts, step: Step::Hello, legacy: false, error: None }
     }
 
     /// The transport is connected.
@@ -118,6 +131,7 @@ impl Handshake {
             (Step::Select, _) if access.database == 0 => self.ask(Step::Ping, out),
             (Step::Select, _) => encode::command(out, &[b"SELECT", access.database.to_string().as_bytes()]),
             (Step::Ping, _) => encode::command(out, &[b"PING"]),
+            (Step::Script(at), _) => load_script(&self.scripts[at], out),
         }
     }
 
@@ -140,16 +154,27 @@ impl Handshake {
             (Step::Name, _) => Step::Select, // The name is optional.
             (Step::Select, None) => Step::Ping,
             // The user may lack the permission; later commands will show whether it matters.
-            (Step::Ping, Some(why)) if why.code != "LOADING" && why.code != "NOAUTH" => return Ok(true),
-            (Step::Ping, None) => return Ok(true),
+            (Step::Ping, Some(why)) if why.code == "LOADING" || why.code == "NOAUTH" => return Err(why),
+            (Step::Ping, _) => Step::Script(0),
+            (Step::Script(at), None) => Step::Script(at + 1),
+            (Step::Script(at), Some(why)) => return Err(refused(&self.scripts[at], &why)),
             (Step::Select, Some(why)) if why.code == "ERR" => {
                 return Err(Failure { code: NO_DATABASE.into(), ..why });
             }
             (_, Some(why)) => return Err(why),
         };
+        if next == Step::Script(self.scripts.len()) {
+            return Ok(true);
+        }
         self.ask(next, out);
         Ok(false)
     }
+}
+
+/// Failure of a script that the server does not accept.
+#[cold]
+fn refused(script: &Script, why: &Failure) -> Failure {
+    Failure { code: SCRIPT.into(), message: format!("{}: {} [{}]", script.name, why.message, why.code) }
 }
 
 /// True if the server does not support HELLO or RESP3.
@@ -170,7 +195,10 @@ mod tests {
 
     /// The commands sent, with `answers` as the server's replies, and the result.
     fn converse(change: &str, answers: &[&str]) -> (Vec<String>, Result<bool, Failure>) {
-        let mut handshake = Handshake::new(Arc::new(access(change).unwrap()));
+        converse_with(Handshake::new(Arc::new(access(change).unwrap())), answers)
+    }
+
+    fn converse_with(mut handshake: Handshake, answers: &[&str]) -> (Vec<String>, Result<bool, Failure>) {
         let (mut commands, mut out) = (Vec::new(), Vec::new());
         handshake.begin(&mut out);
         let mut result = Ok(false);
@@ -240,6 +268,25 @@ mod tests {
         let why = no.unwrap_err();
         assert_eq!((why.code.as_str(), why.message.as_str()), ("database", "DB index is out of range"));
         assert_eq!(converse("", &[HELLO, "-NOPERM no permissions to run 'ping'\r\n"]).1, Ok(true));
+    }
+
+    #[test]
+    fn scripts_are_loaded_last() {
+        let script = |name: &str, text: &str| Arc::new(Script { name: name.into(), text: text.into() });
+        let scripts: Arc<[_]> = Arc::new([script("one", "return 1"), script("two (two.lua)", "retrn")]);
+        let handshake = || Handshake::with_scripts(Arc::new(access("").unwrap()), scripts.clone());
+        let digest = "$5\r\ne0e1f\r\n";
+        let (commands, ready) = converse_with(handshake(), &[HELLO, PONG, digest, digest]);
+        assert_eq!(
+            commands[1..],
+            ["PING", "SCRIPT LOAD return 1", "SCRIPT LOAD retrn"],
+            "one after the other"
+        );
+        assert_eq!(ready, Ok(true));
+        let answers = [HELLO, PONG, digest, "-ERR Error compiling script user_script:1: '=' expected\r\n"];
+        let why = converse_with(handshake(), &answers).1.unwrap_err();
+        assert_eq!(why.code, SCRIPT);
+        assert_eq!(why.message, "two (two.lua): Error compiling script user_script:1: '=' expected [ERR]");
     }
 
     #[test]

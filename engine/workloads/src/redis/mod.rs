@@ -18,8 +18,9 @@ pub use ycsb::ycsb;
 use std::sync::Arc;
 
 use self::command::{Writer, check};
-use self::handshake::Access;
+use self::handshake::{Access, Handshake};
 use self::session::Settings;
+use crate::keyvalue::command::Script;
 use crate::keyvalue::{Clients, Options};
 use loadcell_core::error::{Failure, SpecError};
 use loadcell_core::record::Operation;
@@ -32,6 +33,7 @@ use loadcell_protocols::resp::{Token, refusal};
 pub struct Sessions {
     access: Arc<Access>,
     settings: Arc<Settings>,
+    scripts: Arc<[Arc<Script>]>,
     clients: Clients,
 }
 
@@ -46,10 +48,12 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Sp
         if options.verify { options.value_shape().size.most().max(LEAST_RETAINED) as usize } else { 0 };
     let settings =
         Settings { writer: Writer::new(options.ttl_ns), pipeline: options.pipeline as usize, keep };
+    let clients = Clients::new(&options, spec.seed, spec.load.clients)?;
     Ok(Sessions {
         access: Arc::new(Access::of(&spec.target)?),
         settings: Arc::new(settings),
-        clients: Clients::new(&options, spec.seed, spec.load.clients)?,
+        scripts: clients.scripts().into(),
+        clients,
     })
 }
 
@@ -70,7 +74,8 @@ impl SessionFactory for Sessions {
     }
 
     fn session(&self, client: u32) -> RedisSession {
-        RedisSession::new(self.access.clone(), self.settings.clone(), self.clients.client(client))
+        let handshake = Handshake::with_scripts(self.access.clone(), self.scripts.clone());
+        RedisSession::new(handshake, self.settings.clone(), self.clients.client(client))
     }
 }
 

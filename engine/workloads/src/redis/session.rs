@@ -8,12 +8,12 @@
 //!
 //! Each command of a batch (`pipeline`) is one transaction, timed from the sending of the batch. A
 //! read-modify-write consists of two commands, the second of which depends on the first reply: it is always
-//! the last of its batch.
+//! the last of its batch. User-defined commands may be several for one transaction, with a reply for each.
 
 use std::sync::Arc;
 
-use super::command::Writer;
-use super::handshake::{Access, Handshake};
+use super::command::{Writer, load_script, template};
+use super::handshake::Handshake;
 use super::stray;
 use crate::keyvalue::{Client, KvOperation, OpKind};
 use loadcell_core::clock::Nanos;
@@ -22,6 +22,9 @@ use loadcell_core::record::{Kind, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
 use loadcell_protocols::Malformed;
 use loadcell_protocols::resp::{ReadToken, Reader, Shape, Token, refusal};
+
+/// Code of a reply to the call of a script that the server does not have.
+const NO_SCRIPT: &str = "NOSCRIPT";
 
 /// Settings shared by all sessions of a load.
 #[derive(Clone, Debug)]
@@ -44,9 +47,9 @@ enum State {
 /// State of the current reply, which belongs to the oldest operation.
 #[derive(Default)]
 struct Answer {
-    /// Number of list elements received.
+    /// Number of list elements received; of commands sent together, of replies.
     read: usize,
-    /// The first command of a read-modify-write is complete.
+    /// The first command of a read-modify-write is complete, or the script of a call is being loaded again.
     modifying: bool,
     /// Failure of the operation.
     wrong: Option<Failure>,
@@ -65,9 +68,9 @@ pub struct RedisSession {
 }
 
 impl RedisSession {
-    pub fn new(access: Arc<Access>, settings: Arc<Settings>, client: Client) -> Self {
+    pub fn new(handshake: Handshake, settings: Arc<Settings>, client: Client) -> Self {
         Self {
-            handshake: Handshake::new(access),
+            handshake,
             settings,
             client,
             reader: Reader::default(),
@@ -91,6 +94,14 @@ impl RedisSession {
         let answer = &mut self.answer;
         match (operation.op_kind, read.token) {
             (_, Token::Nothing) => return Ok(()),
+            (OpKind::Command(index), token) => {
+                if let Token::Error(error) = token {
+                    answer.wrong.get_or_insert_with(|| refusal(error));
+                }
+                if !read.ends || !self.command_ended(index, out)? {
+                    return Ok(());
+                }
+            }
             (OpKind::Get, Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {
                 if let Err(wrong) = self.client.check_answer(0, value(read.token)) {
                     answer.wrong = Some(wrong.into());
@@ -125,13 +136,35 @@ impl RedisSession {
             (_, Token::Error(error)) => {
                 answer.wrong.get_or_insert_with(|| refusal(error));
             }
-            (OpKind::Command(_), _) => {}
             (_, token) => return Err(other(operation, token)),
         }
         if read.ends {
             self.ended(cx, at, operation);
         }
         Ok(())
+    }
+
+    /// A reply to the oldest operation, user-defined commands, is complete. Returns whether it is the last.
+    ///
+    /// A server that has lost a script gets it again, and the call is repeated within the operation. In a
+    /// batch, later replies are on their way: the connection fails, and the next one loads the scripts.
+    fn command_ended(&mut self, index: usize, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        let answer = &mut self.answer;
+        answer.read += 1;
+        let command = self.client.command(index);
+        if let (Some(script), Some(why)) = (&command.script, &answer.wrong)
+            && why.code == NO_SCRIPT
+            && !answer.modifying
+        {
+            if self.client.pending() > 1 {
+                return Err(why.clone());
+            }
+            load_script(script, out);
+            *answer = Answer { modifying: true, ..Answer::default() };
+            template(&mut self.client, index, out);
+            return Ok(false);
+        }
+        Ok(answer.read == command.requests.len() + usize::from(answer.modifying))
     }
 
     /// The oldest operation is complete.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::command::Writer;
-use super::handshake::Access;
+use super::handshake::{Access, Handshake};
 use super::session::{RedisSession, Settings};
 use crate::keyvalue::{Clients, Options};
 use loadcell_core::clock::Nanos;
@@ -35,8 +35,9 @@ impl Harness {
         let target = loadcell_testing::read("target", &format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
         let keep = if options.verify { 64 } else { 0 };
         let settings = Settings { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
-        let session =
-            RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(settings), clients.client(0));
+        let access = Arc::new(Access::of(&target).unwrap());
+        let handshake = Handshake::with_scripts(access, clients.scripts().into());
+        let session = RedisSession::new(handshake, Arc::new(settings), clients.client(0));
         let operations = clients.operations().to_vec();
         Self {
             session,
@@ -197,7 +198,7 @@ fn read_modify_write_reads_first_and_ends_the_batch() {
 #[test]
 fn user_commands_accept_any_reply() {
     let mut harness =
-        Harness::idle(json!({"mix": {}, "commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
+        Harness::idle(json!({"mix": {}, "commands": {"mine": {"commands": ["LRANGE ${key} 0 -1"]}}}));
     for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
         harness.begin();
         assert_eq!(harness.feed(answer), Ok(NextAction::Idle));
@@ -209,6 +210,70 @@ fn user_commands_accept_any_reply() {
     }
     assert_eq!(harness.counts("mine"), (8, 5, 3));
     assert_eq!(harness.errors(), ["BUSY", "ERR", "WRONGTYPE"]);
+}
+
+#[test]
+fn commands_sent_together_are_one_transaction() {
+    let list = ["MULTI", "INCR ${key}", "LPUSH l ${key}", "EXEC"];
+    let mut harness = Harness::idle(json!({"mix": {}, "commands": {"pay": {"commands": list}}}));
+    harness.begin();
+    assert_eq!(harness.sent(), "MULTI INCR K LPUSH l K EXEC");
+    assert_eq!(harness.feed(b"+OK\r\n+QUEUED\r\n+QUEUED\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(b"*2\r\n:1\r\n:2\r\n"), Ok(NextAction::Idle));
+    assert_eq!((harness.counts("pay"), harness.counts("transaction")), ((1, 1, 0), (1, 1, 0)));
+    for (answers, codes) in [
+        (&b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n-WRONGTYPE x\r\n"[..], &["WRONGTYPE"][..]),
+        (b"+OK\r\n+QUEUED\r\n-OOM x\r\n-EXECABORT x\r\n", &["OOM", "WRONGTYPE"]),
+    ] {
+        harness.begin();
+        assert_eq!(harness.feed(answers), Ok(NextAction::Idle));
+        assert_eq!(harness.errors(), codes, "the first error counts");
+    }
+    assert_eq!(harness.counts("pay"), (3, 1, 2));
+}
+
+/// A session that calls a script, after the handshake.
+fn of_script(pipeline: u32) -> Harness {
+    let script = json!({"name": "limit", "text": "return 1", "keys": ["${key}"], "arguments": ["5"]});
+    let commands = json!({"limit": {"script": script}});
+    let mut harness = Harness::new(json!({"mix": {}, "commands": commands, "pipeline": pipeline}), "");
+    harness.session.opened(&mut harness.out);
+    assert_eq!(harness.feed(OPENING), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), "HELLO 3 PING SCRIPT LOAD return 1");
+    assert_eq!(harness.feed(b"$5\r\ne0e1f\r\n"), Ok(NextAction::Idle));
+    harness
+}
+
+const CALL: &str = "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 1 K 5";
+const NO_SCRIPT: &[u8] = b"-NOSCRIPT No matching script.\r\n";
+
+#[test]
+fn lost_script_is_loaded_again_within_its_call() {
+    let mut harness = of_script(1);
+    harness.begin();
+    assert_eq!(harness.sent(), CALL);
+    assert_eq!(harness.feed(NO_SCRIPT), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), format!("SCRIPT LOAD return 1 {CALL}"));
+    assert_eq!(harness.feed(b"$5\r\ne0e1f\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(b":1\r\n"), Ok(NextAction::Idle));
+    assert_eq!(harness.counts("limit"), (1, 1, 0));
+    harness.begin();
+    assert_eq!(harness.feed(NO_SCRIPT), Ok(NextAction::Reply));
+    harness.feed(b"-NOPERM no\r\n").unwrap();
+    assert_eq!(harness.feed(NO_SCRIPT), Ok(NextAction::Idle), "once is enough");
+    assert_eq!(harness.counts("limit"), (2, 1, 1));
+    assert_eq!(harness.errors(), ["NOPERM"]);
+}
+
+#[test]
+fn lost_script_ends_the_connection_of_a_batch() {
+    let mut harness = of_script(3);
+    harness.begin();
+    assert_eq!(harness.sent(), [CALL; 3].join(" "));
+    assert_eq!(harness.feed(b":1\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(NO_SCRIPT).unwrap_err().code, "NOSCRIPT");
+    assert_eq!(harness.lose("NOSCRIPT"), Reconnect::Later);
+    assert_eq!(harness.counts("limit"), (3, 1, 2));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.plans import by_statement
@@ -16,6 +17,8 @@ from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
 #: Waits that a row names; the chart has the others.
 MOST_NAMED = 4
+#: Columns of a statement that a page shows without scrolling.
+MOST_COLUMNS = 110
 
 
 def section(context: ReportContext) -> Section | None:
@@ -207,6 +210,14 @@ def _figure(value: float | None, write: numbers.Write, context: ReportContext) -
     return Cell(context.texts("mark.none")) if value is None else Cell(write(value), sort=value)
 
 
+def _wrapped(sql: str) -> Iterator[str]:
+    """The lines of a statement, long ones broken at blanks."""
+    for line in sql.splitlines():
+        yield from textwrap.wrap(
+            line, MOST_COLUMNS, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+        )
+
+
 def plans(context: ReportContext) -> Section | None:
     """Each different plan of each statement; those of statements with one plan are folded away."""
     texts, labels = context.texts, context.labels
@@ -218,7 +229,7 @@ def plans(context: ReportContext) -> Section | None:
             treatments = texts("mark.list").join(labels.get(id_, id_) for id_ in plan.treatments)
             record = plan.record
             title = texts("plans.plan", statement=name, treatments=treatments)
-            blocks.append(Code(title, "\n".join([record.sql, "", *record.text]), "text"))
+            blocks.append(Code(title, "\n".join([*_wrapped(record.sql), "", *record.text]), "text"))
     troubles = {
         (plan.statement, plan.trouble)
         for record in context.stored.trials
