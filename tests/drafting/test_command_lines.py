@@ -269,6 +269,21 @@ class TestFio:
 
 
 class TestBadInput:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("sysbench", "mine.lua", "--mysql-password=sesame-17", "run"),
+            ("wrk", "-s", "mine.lua", "-H", "Authorization: Bearer sesame-17", "http://127.0.0.1/"),
+            ("fio", "--name=x", "--ioengine=http", "--http_pass=sesame-17", "--size=1M"),
+            ("fio", "--name=x", "--ioengine=http", "--http_s3_key=sesame-17", "--size=1M"),
+        ],
+    )
+    def test_secrets_of_a_tool_that_is_called_itself(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        (tmp_path / "mine.lua").write_text("x = 1")
+        message = refused(tmp_path, "--", *words)
+        assert f"The command line of {words[0]} holds a secret" in message
+        assert "sesame" not in message
+
     def test_an_unknown_tool(self, tmp_path: Path) -> None:
         message = refused(tmp_path, "--", "hey", "-n", "10", "http://127.0.0.1/")
         assert "There is nothing to draft a plan from in 'hey'" in message

@@ -293,20 +293,19 @@ class TestBadInput:
     def test_a_recording_of_200_megabytes(self, tmp_path: Path, kind: str) -> None:
         if kind == "bodies":
             content = {"mimeType": "image/png", "encoding": "base64", "text": "A" * (20 << 20)}
-            entries = [exchange(url=f"http://shop.example/{n}.png", content=content) for n in range(10)]
+            entry, count = exchange(url="http://shop.example/N.png", content=content), 10
         else:
-            text = json.dumps([{"id": n, "name": f"item {n}", "token": f"{n:032x}"} for n in range(9000)])
-            entries = [
-                exchange(
-                    url=f"http://shop.example/items?page={n}",
-                    content={"mimeType": "application/json", "text": text},
-                )
-                for n in range(250)
-            ]
-        har = save(tmp_path, exchange(), *entries)
-        assert (tmp_path / har).stat().st_size > 190 << 20
+            rows = [{"id": n, "name": f"item {n}", "token": f"{n:032x}"} for n in range(9000)]
+            entry, count = exchange(url="http://shop.example/items?page=N", content=answer(rows)), 250
+        text, first = json.dumps(entry), json.dumps(exchange())
+        with (tmp_path / "visit.har").open("w") as file:
+            file.write(f'{{"log": {{"entries": [{first}')
+            for number in range(count):
+                file.write("," + text.replace("N", str(number), 1))
+            file.write("]}}")
+        assert (tmp_path / "visit.har").stat().st_size > 190 << 20
         began = time.monotonic()
-        result = init(tmp_path, har)
+        result = init(tmp_path, "visit.har")
         assert result.returncode == 0, result.stderr
         assert time.monotonic() - began < 60
 

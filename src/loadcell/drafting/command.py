@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin
+from loadcell.drafting.http_parts import is_secret_name
 from loadcell.drafting.plan import load, plan
-from loadcell.ingest.commands import Syntax, Word, split_words
+from loadcell.ingest.commands import SYNTAXES, Syntax, Word, split_words
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.problems import SettingError
 from loadcell.plan.secrets import holds_literal
@@ -91,6 +92,14 @@ class CommandLine:
         return (COMMAND_NO_COUNTERPART(options=list(dict.fromkeys(options))),) if options else ()
 
 
+def _is_secret(word: Word, syntax: Syntax) -> bool:
+    """True of an option whose value is a secret, and of a header field that has one."""
+    if word.name in ("H", "header"):
+        name, colon, _ = word.value.partition(":")
+        return bool(colon) and is_secret_name(name.strip())
+    return bool(word.value) and (word.name in syntax.secret or is_secret_name(word.name))
+
+
 def _written(word: Word) -> str:
     """The option as a command line has it, without its value, which may be a secret."""
     if not word.name:
@@ -110,7 +119,9 @@ def as_it_is(
 
     Raises DraftError for a secret among the arguments.
     """
-    if holds_literal(" ".join(arguments)):
+    if holds_literal(" ".join(arguments)) or any(
+        _is_secret(word, SYNTAXES[tool]) for word in split_words(arguments, SYNTAXES[tool])
+    ):
         raise DraftError(COMMAND_SECRET(program=tool))
     workload = Section()
     workload.put("tool", Section(**{tool: shlex.join(arguments)}), COMMAND_AS_IT_IS(program=tool))

@@ -83,7 +83,8 @@ def _json(path: Path, raw: bytes) -> Any:
     collects = gc.isenabled()
     gc.disable()  # searches for cycles take half of the time of a large document, which has none
     try:
-        return json.loads(_HALF_PAIR.sub(r"\\ufffd", raw.decode("utf-8-sig", "replace")))
+        text = raw.decode("utf-8-sig", "replace")
+        return json.loads(_HALF_PAIR.sub(r"\\ufffd", text) if b"\\ud" in raw or b"\\uD" in raw else text)
     except json.JSONDecodeError as error:
         raise ContentsError(CONTENTS_NO_JSON(path=path, line=error.lineno, reason=error.msg)) from None
     except RecursionError:

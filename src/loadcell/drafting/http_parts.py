@@ -20,7 +20,7 @@ ADDRESS_INVALID = MessageCode("draft-url.invalid", url=str, reason=ForeignText)
 
 #: Names of header fields, form fields, parameters and members whose values are secrets.
 _SECRET = re.compile(
-    r"authorization$|^cookie$|passw|pwd$|passphrase|secret|token|api[-_]?key|^x-auth|credential|^otp$|^pin$"
+    r"authorization$|^cookie$|passw|[-_]pass$|^pass$|pwd$|passphrase|secret|token|api[-_]?key|^x-auth|credential|^otp$|^pin$"
     r"|^cvv$|^cvc$|card[-_]?number|access[-_]?key|private[-_]?key",
     re.IGNORECASE,
 )
@@ -128,7 +128,7 @@ class Address:
 
 def address_of(url: str, texts: OutsideTexts) -> Address:
     """The address of a URL. Raises DraftError for what is none of HTTP."""
-    shown = re.sub(r"//[^/@]*@", "//...@", url)[:200]
+    shown = re.sub(r"//[^/@]*@", "//...@", re.sub(r"[?#].*", "", url, flags=re.DOTALL))[:200]
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         host, port = parts.hostname, parts.port

@@ -137,7 +137,11 @@ class Scenario:
             return [STEP_BODY_LEFT_OUT(size_bytes=body.size or len(body.text), kind=body.kind or "?")]
         if body.fields is not None and len(dict(body.fields)) == len(body.fields):
             if body.fields:
-                step.put("form", {name: self._correlation.value(value, name) for name, value in body.fields})
+                form = {
+                    self._texts.text(name): self._correlation.value(value, name)
+                    for name, value in body.fields
+                }
+                step.put("form", form)
             if body.files:
                 files = {field: {"file": re.sub(r"[^\w.-]", "_", name)} for field, name in body.files}
                 step.put("files", files, active=False)
