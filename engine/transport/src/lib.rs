@@ -114,6 +114,7 @@ impl Transport {
 }
 
 /// Map a full socket buffer to 0 bytes.
+#[inline]
 fn or_nothing(result: io::Result<usize>) -> io::Result<usize> {
     match result {
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),

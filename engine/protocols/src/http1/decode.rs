@@ -112,7 +112,7 @@ impl Decoder {
     }
 
     /// Decode the next event of `input`, with the bytes consumed; `None` when more input is needed.
-    #[inline]
+    #[inline(always)]
     pub fn next<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure> {
         match self.state {
             State::Done => {

@@ -38,13 +38,13 @@ impl Http for Http1 {
         self.decoder.reset();
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
         write(request, out);
         self.decoder.expect(request.method == "HEAD");
     }
 
-    #[inline]
+    #[inline(always)]
     fn next<'i>(
         &mut self,
         input: &'i [u8],
@@ -62,7 +62,7 @@ impl Http for Http1 {
 const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 /// Append an encoded request.
-#[inline]
+#[inline(always)]
 fn write(request: &Request<'_>, out: &mut Vec<u8>) {
     let Request { method, target, fields, body, written } = request;
     if let Some(written) = written {

@@ -103,14 +103,14 @@ impl<H: Http, W: Work> HttpSession<H, W> {
         self.http.watch(fields);
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         self.http.request(&self.work.request(), out);
         self.work.sent(cx, at);
     }
 
     /// Do what comes next.
-    #[inline]
+    #[inline(always)]
     fn act(&mut self, cx: &mut Context<'_>, next: NextStep, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         match next {
             NextStep::Send if self.usable && self.work.keep_alive() => {

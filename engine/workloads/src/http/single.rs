@@ -50,13 +50,13 @@ impl Work for SingleRequests {
         self.exchange.made.request(&self.client.plan, self.exchange.kind)
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos) -> NextStep {
         self.exchange.begin(cx, &mut self.client, intended, at);
         NextStep::Send
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, cx: &mut Context<'_>, at: Nanos) {
         self.exchange.sent(cx, at);
     }
@@ -76,7 +76,7 @@ impl Work for SingleRequests {
         self.exchange.piece(&self.client.plan, piece);
     }
 
-    #[inline]
+    #[inline(always)]
     fn done(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         self.exchange.done(cx, &self.client.plan, at);
         NextStep::Over
