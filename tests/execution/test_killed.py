@@ -18,8 +18,8 @@ import pytest
 
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
-from loadcell.linux import procfs, sessions
-from loadcell.linux.process import SupervisedProcess
+from loadcell.linux import procfs
+from loadcell.linux.process import Session, SupervisedProcess
 from servers import PostgresServer
 
 LONG_LOAD = PLAN.replace("duration: 2s", "duration: 1min")
@@ -257,7 +257,7 @@ def test_processes_that_a_program_left_in_a_dead_run_are_ended_with_it(tmp_path:
 def test_a_record_of_another_boot_ends_nothing(tmp_path: Path) -> None:
     work = dead_run(tmp_path, "dead") / "command"
     work.mkdir()
-    facts = {**asdict(sessions.Session.of(os.getsid(0))), "boot": "another"}
+    facts = {**asdict(Session.of(os.getsid(0))), "boot": "another"}
     (work / "session.json").write_text(json.dumps(facts))
     assert workdir.sweep(tmp_path) == ["dead"]
 

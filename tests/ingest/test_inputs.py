@@ -191,7 +191,7 @@ def test_what_unpacks_to_too_much_text_is_refused_at_the_limit(
 def test_the_limit_is_of_all_copies_together(tmp_path: Path, copies: Path) -> None:
     files = [tmp_path / f"{number}.txt.gz" for number in range(3)]
     for file in files:
-        file.write_bytes(gzip.compress(SYSBENCH + b"\n" * 2**20))
+        file.write_bytes(gzip.compress(SYSBENCH + (b" " * 1023 + b"\n") * 2**10))
     assert f"{files[2]} goes on" in refused(tmp_path, "auto", *files, "--copy-limit", "0.0025")
     assert len(imported(tmp_path, "auto", *files, "--copy-limit", "0.0035").trials) == 3
 

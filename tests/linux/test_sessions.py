@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.linux import procfs, sessions
-from loadcell.linux.sessions import Session
+from loadcell.linux import process as supervision
+from loadcell.linux import procfs
+from loadcell.linux.process import Session
 
 needs_groups = pytest.mark.skipif(
     not Path("/proc/self/autogroup").exists(), reason="the kernel has no autogroups"
@@ -42,9 +43,9 @@ def program() -> Iterator[tuple[subprocess.Popen[str], int]]:
 def test_a_session_ends_with_its_first_process() -> None:
     with program() as (first, child):
         session = Session.of(first.pid)
-        assert sorted(sessions.remaining_processes(session)) == sorted([first.pid, child])
-        sessions.end_session(session)
-        assert sessions.remaining_processes(session) == []
+        assert sorted(supervision.remaining_processes(session)) == sorted([first.pid, child])
+        supervision.end_session(session)
+        assert supervision.remaining_processes(session) == []
         assert not procfs.command_line(child)
 
 
@@ -52,11 +53,11 @@ def test_a_session_ends_with_its_first_process() -> None:
 def test_what_outlives_the_first_process_belongs_to_the_session(tmp_path: Path) -> None:
     with program() as (first, child):
         session = Session.of(first.pid)
-        sessions.record_session(tmp_path, session)
+        supervision.record_session(tmp_path, session)
         first.communicate("end")
-        assert sessions.remaining_processes(session) == [child]
-        sessions.end_recorded(tmp_path)
-        assert sessions.remaining_processes(session) == []
+        assert supervision.remaining_processes(session) == [child]
+        supervision.end_recorded(tmp_path)
+        assert supervision.remaining_processes(session) == []
         assert not procfs.command_line(child)
 
 
@@ -64,19 +65,19 @@ def test_a_later_session_of_the_same_number_is_left_alone(tmp_path: Path) -> Non
     with program() as (first, child):
         later = Session.of(first.pid)
         earlier = replace(later, started=later.started - 1, group="/autogroup-0")
-        sessions.record_session(tmp_path, earlier)
-        sessions.end_recorded(tmp_path)
+        supervision.record_session(tmp_path, earlier)
+        supervision.end_recorded(tmp_path)
         assert first.poll() is None, "the number is that of another first process"
         first.communicate("end")
-        assert sessions.remaining_processes(earlier) == [], "the scheduling group is another"
-        sessions.end_recorded(tmp_path)
+        assert supervision.remaining_processes(earlier) == [], "the scheduling group is another"
+        supervision.end_recorded(tmp_path)
         assert procfs.command_line(child) == ["sleep", "300"]
 
 
 def test_without_scheduling_groups_nothing_is_ended_after_the_first_process() -> None:
     with program() as (first, child):
         session = replace(Session.of(first.pid), group="")
-        assert len(sessions.remaining_processes(session)) == 2
+        assert len(supervision.remaining_processes(session)) == 2
         first.communicate("end")
-        assert sessions.remaining_processes(session) == []
+        assert supervision.remaining_processes(session) == []
         assert procfs.command_line(child) == ["sleep", "300"]

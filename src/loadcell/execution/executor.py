@@ -17,8 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from loadcell.linux import sessions
-from loadcell.linux.process import LineReader, plain_environment
+from loadcell.linux.process import LineReader, Session, end_session, plain_environment
 from loadcell.model.json import JsonObject
 from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
 from loadcell.model.message import MessageCode, MessageError
@@ -302,7 +301,7 @@ class WorkerExecutor:
             env=plain_environment(),
             start_new_session=True,
         )
-        session = sessions.Session.of(process.pid)
+        session = Session.of(process.pid)
         lines: list[tuple[int, str]] = []
         try:
             output = LineReader(process, lambda stream, line: lines.append((stream, line)))
@@ -348,14 +347,14 @@ class WorkerExecutor:
                 raise LoadError(reason.message)
         raise _died(code)
 
-    def _end(self, process: subprocess.Popen[bytes], session: sessions.Session) -> None:
+    def _end(self, process: subprocess.Popen[bytes], session: Session) -> None:
         """Leave no worker behind, whatever happened."""
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait()
         if process.returncode < 0:
-            sessions.end_session(session)  # programs that a killed worker had started
+            end_session(session)  # programs that a killed worker had started
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import SubprocessError
 
-from loadcell.linux import process_directories, procfs, sessions
-from loadcell.linux.process import plain_environment
+from loadcell.linux import process_directories, procfs
+from loadcell.linux.process import end_recorded, plain_environment
 from loadcell.linux.process_directories import HOME as HOME
 from loadcell.linux.process_directories import abandoned, is_abandoned
 from loadcell.linux.process_directories import make_directory as make_directory
@@ -59,7 +59,7 @@ def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -
         return swept
     for path in paths:
         for target in path.glob("*/"):
-            sessions.end_recorded(target)
+            end_recorded(target)
     busy = _working_directories()
     for path in paths:
         used = any(directory == path or path in directory.parents for directory in busy)

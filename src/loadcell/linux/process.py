@@ -6,6 +6,12 @@ does.
 
 The variables of this process may hold passwords that a plan refers to, and /proc shows them to every process
 of the same user: a child that needs no secret gets the other variables only.
+
+A supervised process is the first of a session (setsid(2)), and ends with all that it started. A kernel reuses
+the number of a session only after its last process. While the first process lives, its start identifies the
+session. After its end the scheduling group does (autogroup, sched(7)): the kernel makes one for each
+session, numbers them without reuse, and lets no process choose another. Where a kernel has none, nothing
+identifies the processes that outlive their first, and they are left alone.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import queue
 import selectors
@@ -20,11 +27,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from loadcell.linux import launcher, sessions
+from loadcell.linux import launcher, procfs
+from loadcell.linux.process_identity import boot_id
 from loadcell.model.message import MessageCode
 
 ENDED_STATUS = MessageCode("ended.status", status=str)
@@ -41,6 +51,80 @@ _READ_BYTES = 1 << 16
 StopStep = tuple[signal.Signals, float, str]
 #: Takes a stream's number (1 standard output, 2 standard error) and a line without its end.
 OnLine = Callable[[int, str], None]
+_SESSION_FILE = "session.json"
+#: How long killed processes may take to end.
+_END_LIMIT_S = 5.0
+_END_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session by its number, and by what tells it from a later one of that number."""
+
+    number: int
+    #: when its first process was started, in ticks since boot
+    started: int
+    #: scheduling group of its processes; empty if the kernel has none
+    group: str
+
+    @staticmethod
+    def of(pid: int) -> Session:
+        """The session that a living process has just been started in as the first."""
+        return Session(pid, procfs.started(pid) or 0, _group(pid))
+
+
+def remaining_processes(session: Session) -> list[int]:
+    """Processes of a session, except zombies."""
+    first = procfs.started(session.number)
+    if first not in (None, session.started):
+        return []
+    pids = []
+    for pid in procfs.process_ids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) != session.number:
+                continue
+            stat = procfs.process_stat(procfs.ROOT, pid)
+            if stat is None or stat.state == "Z":
+                continue
+            if first is not None or (session.group and _group(pid) == session.group):
+                pids.append(pid)
+    return pids
+
+
+def _group(pid: int) -> str:
+    """The scheduling group of a process, without its nice value."""
+    return procfs.read_small(f"{procfs.ROOT}/proc/{pid}/autogroup").partition(" ")[0]
+
+
+def end_session(session: Session) -> None:
+    """Kill the processes of a session, and wait until they have ended."""
+    deadline = time.monotonic() + _END_LIMIT_S
+    while pids := remaining_processes(session):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return
+        time.sleep(_END_POLL_S)
+
+
+def record_session(directory: Path, session: Session) -> None:
+    """Write down in a run's work directory which session a program of the run has."""
+    facts = {**asdict(session), "boot": boot_id()}
+    with contextlib.suppress(OSError):  # it serves only a run that is killed
+        (directory / _SESSION_FILE).write_text(json.dumps(facts))
+
+
+def end_recorded(directory: Path) -> None:
+    """End the session that a dead run recorded in a directory, if there is one."""
+    try:
+        facts = json.loads((directory / _SESSION_FILE).read_text())
+        session = Session(int(facts["number"]), int(facts["started"]), str(facts["group"]))
+        boot = facts["boot"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if str(boot).strip() == boot_id():
+        end_session(session)
 
 
 def die_with_parent() -> None:
@@ -160,7 +244,7 @@ class SupervisedProcess:
         self._environment = environment
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
-        self._session: sessions.Session | None = None
+        self._session: Session | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -219,9 +303,9 @@ class SupervisedProcess:
         assert process.stdout is not None
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _OUTPUT_PIPE_BYTES)
-        self._session = sessions.Session.of(process.pid)
+        self._session = Session.of(process.pid)
         if self._work is not None:
-            sessions.record_session(self._work, self._session)
+            record_session(self._work, self._session)
         self._process = process
         started.put(process)
         with process.stdout as output:
@@ -258,7 +342,7 @@ class SupervisedProcess:
                     self.log(f"{self.name} did not end within {limit_s:.0f} s of a {kind} shutdown")
             killed = process.returncode == -signal.SIGKILL
         if process is not None and self._session is not None:
-            sessions.end_session(self._session)
+            end_session(self._session)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
         self._process = self._thread = None

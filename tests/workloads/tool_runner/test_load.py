@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.linux import sessions
+from loadcell.linux import process as supervision
 from loadcell.workloads.tool import Tool, ToolOptions
 
 PATIENCE_S = 60.0
@@ -268,7 +268,7 @@ def test_nothing_outlives_a_load_whose_session_is_killed(tmp_path: Path) -> None
     mark = f"{os.getpid()}.10"
     worker = start(order(tmp_path, command=["sh", "-c", _FAMILY.format(mark=mark)]))
     until(lambda: len(with_mark("sleep\0" + f"86{mark}")) == 4)
-    for pid in sorted(sessions.remaining_processes(sessions.Session.of(worker.pid)), reverse=True):
+    for pid in sorted(supervision.remaining_processes(supervision.Session.of(worker.pid)), reverse=True):
         os.kill(pid, signal.SIGKILL)
     worker.communicate(timeout=PATIENCE_S)
     until(lambda: not with_mark(f"86{mark}"))

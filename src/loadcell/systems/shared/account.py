@@ -17,7 +17,6 @@ from pathlib import Path
 from signal import Signals
 
 from loadcell.linux import process as supervision
-from loadcell.linux import sessions
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.systems.base import TargetError
@@ -77,12 +76,12 @@ class Account:
             errors="replace",
             start_new_session=True,
         )
-        session = sessions.Session.of(process.pid)
+        session = supervision.Session.of(process.pid)
         with process:
             try:
                 output, _ = process.communicate(timeout=limit_s)
             except BaseException:
-                sessions.end_session(session)
+                supervision.end_session(session)
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 

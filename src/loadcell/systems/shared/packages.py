@@ -27,7 +27,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from loadcell.linux import sessions
+from loadcell.linux import process as supervision
 from loadcell.model import catalogue
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, Seconds
 from loadcell.plan.parts import Advice, Misfit
@@ -367,15 +367,15 @@ def _run(command: list[str], directory: Path) -> tuple[int | None, str]:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         cwd=directory, env=variables, text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
-    session = sessions.Session.of(process.pid)
+    session = supervision.Session.of(process.pid)
     with process:
         try:
             output, _ = process.communicate(timeout=FETCH_LIMIT_S)
         except subprocess.TimeoutExpired:
-            sessions.end_session(session)
+            supervision.end_session(session)
             return None, ""
         except BaseException:
-            sessions.end_session(session)
+            supervision.end_session(session)
             raise
     return process.returncode, _ANSI.sub("", output)
 
