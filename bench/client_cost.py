@@ -24,6 +24,7 @@ from bench.paired import (
     run_worker,
     spread,
 )
+from loadcell.parts import installed
 
 sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
@@ -33,6 +34,8 @@ SYSBENCH = ("oltp_point_select", "oltp_read_only")
 #: pgbench's scripts by their protocols: of each, the cost of a transaction
 PGBENCH = {"select-only": "prepared", "tpcb-like": "simple"}
 SCALE = 20
+#: Scripts of pgbench's that the workload `sql` makes of the same statements.
+STATEMENTS = {"select-only": "SELECT abalance FROM pgbench_accounts WHERE aid = :aid"}
 
 
 def sysbench(server: PostgresServer, script: str, seconds: int) -> Cost:
@@ -71,6 +74,14 @@ def loadcell_pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
     """As `loadcell`, but a script of pgbench's, by the transaction."""
     options = {"scripts": [{"name": script}], "scale": SCALE, "protocol": PGBENCH[script]}
     return _worker(server, {"pgbench": options}, seconds, "transactions")
+
+
+def loadcell_sql(server: PostgresServer, script: str, seconds: int) -> Cost:
+    """As `loadcell`, but the same transactions as statements of the workload `sql`."""
+    plan = {"statements": [STATEMENTS[script]], "parameters": {"aid": f"1..{SCALE * 100_000}"}}
+    part = installed().workloads["sql"]
+    workload = part(part.Options.model_validate(plan))
+    return _worker(server, workload.engine(), seconds, "transactions")
 
 
 def pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
@@ -149,6 +160,11 @@ def main() -> None:
                 {
                     "loadcell": lambda s=script: loadcell_pgbench(server, s, args.seconds),  # type: ignore[misc]
                     "pgbench": lambda s=script: pgbench(server, s, args.seconds),  # type: ignore[misc]
+                    **(
+                        {"sql": lambda s=script: loadcell_sql(server, s, args.seconds)}  # type: ignore[misc]
+                        if script in STATEMENTS
+                        else {}
+                    ),
                 },
             )
             cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
@@ -160,6 +176,11 @@ def main() -> None:
                 "cpu_ratio": {"pgbench": ratios(cpu["loadcell"], cpu["pgbench"])},
                 "rate_ratio": {"pgbench": ratios(rate["loadcell"], rate["pgbench"])},
             }
+            if "sql" in costs:
+                result["scripts"][f"sql {script}"] = {
+                    "cpu_ratio": {"pgbench": ratios(cpu["sql"], cpu["pgbench"])},
+                    "rate_ratio": {"pgbench": ratios(rate["sql"], rate["pgbench"])},
+                }
     name = f"client_cost_{args.only}" if args.only else "client_cost"
     keep(name, f"python -m bench.client_cost --rounds {args.rounds} --seconds {args.seconds}", result)
     for script, figures in result["scripts"].items():

@@ -59,7 +59,6 @@ _ALLOWED: Mapping[str, str] = {
     "systems/mysql/connection.py:_CachingSha2.authenticate": "shown by the message of its caller",
     "systems/postgres/monitor/queries.py:Link._await": "recorded with a note that the report words",
     "systems/redis/client.py:_plain_error": "the text of an error of the operating system",
-    "workloads/kv.py:_template": "a command of Redis",
 }
 
 

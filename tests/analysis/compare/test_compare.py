@@ -244,7 +244,7 @@ def test_a_percentile_needs_transactions_beyond_it() -> None:
     (finding,) = (item for item in findings.find(lacking, None) if item.message.code == "compare.no-value")
     assert finding.message.text == (
         "1 value has no counterpart to compare with: p99 response time of setting = off. "
-        "The exit status is 3 for it."
+        "The exit status is 3 for it, or 1 by --fail-on."
     )
 
 

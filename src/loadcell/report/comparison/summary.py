@@ -28,7 +28,7 @@ MOST_STATEMENTS = MOST_LINES - 4
 #: Sides of several that have a sentence of their own.
 MOST_SIDES = 3
 #: Differences that are named, and the length of one in characters.
-MOST_CHANGES, LONGEST_CHANGE = 3, 120
+MOST_CHANGES, LONGEST_CHANGE = 3, 160
 
 _VERDICT = Labels("compare.summary.verdict", get_args(Word))
 
