@@ -120,6 +120,17 @@ def test_values_that_nobody_measures_count_as_missing(value: str, run: Path) -> 
     assert result.exit_code == 0, result.output
 
 
+def test_line_ends_of_windows_are_read(run: Path) -> None:
+    before = read_run(run).intervals()
+    for file in run.glob("trials/[!.]*/*.csv"):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    after = read_run(run).intervals()
+    assert list(after.columns) == list(before.columns)
+    assert len(after) == len(before) > 0
+    result = CliRunner().invoke(main, ["report", str(run), "--json"])
+    assert result.exit_code == 0, result.output
+
+
 def test_half_surrogates_become_replacement_characters() -> None:
     assert parse('{"a": "x\\ud800", "b": "\\ud83d\\ude00"}') == {"a": "x?", "b": "\U0001f600"}
     with pytest.raises(MismatchError):

@@ -234,7 +234,8 @@ class StoredRun:
                 message = DAMAGED_CUT_OFF(size=str(len(content)), whole=str(expected))
             content = content[:end]
             self._note(path, message, LEFT_LINES(count=content.count(b"\n")))
-        return content
+        # Line ends of other systems, as a copy through an editor or an archive may have.
+        return content.replace(b"\r\n", b"\n") if b"\r\n" in content else content
 
     def _note(self, path: Path, finding: Message, remaining: Message) -> None:
         damage = Damage(str(path.relative_to(self.path)), finding, remaining)
