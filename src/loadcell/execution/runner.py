@@ -140,6 +140,9 @@ class Runner:
         if stored is not None:
             planned = replace(run, trials=stored.run.trials) if search else run
             resume.compare(stored.run, anonymous_run(planned) if stored.run.anonymous else planned)
+        checkout = (
+            None if stored is None else provenance.of_resumption(stored.run, self.plan, self.progress.note)
+        )
         fetch_packages(self.parts.targets, self.plan.treatments, self.progress.fetching)
         path = self._path(stored)
         self.resumed_by = resumed_by = (run if stored is None else stored.run).resumed_by
@@ -164,6 +167,7 @@ class Runner:
                 trials=len(source.trials) if isinstance(source, PlannedTrials) else None,
                 reused=len(reused),
                 loadcell_version=__version__,
+                checkout=checkout,
             )
             run = replace(run, executions=(*run.executions, execution))
             if stored is None:

@@ -79,10 +79,29 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkout:
+    """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
+
+    `dirty` is True if files that git tracks differ from the commit.
+    """
+
+    commit: Word | None = None
+    branch: str | None = None
+    dirty: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The beginning of the commit, with `-dirty` as `git describe --dirty` has it."""
+        mark = "-dirty" if self.dirty else ""
+        return None if self.commit is None else f"{self.commit[:_COMMIT_DIGITS]}{mark}"
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """One beginning or resumption of the run: its process, trials to do, and trials reused.
 
-    `trials` is None in a search, which decides on them as it goes.
+    `trials` is None in a search, which decides on them as it goes. `checkout` is that of a resumption; the
+    run's is that of its beginning.
     """
 
     pid: int | None = None
@@ -92,6 +111,7 @@ class Execution:
     trials: int | None = None
     reused: Annotated[int | None, OMITTED] = None
     loadcell_version: Annotated[str | None, OMITTED] = None
+    checkout: Annotated[Checkout | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +150,6 @@ class ImportedFile:
     unused: Annotated[tuple[str, ...] | None, OMITTED] = None
     dated: Annotated[Word | None, OMITTED] = None
     measured_utc: Annotated[Word | None, OMITTED] = None
-
-
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
-
-    `dirty` is True if files that git tracks differ from the commit.
-    """
-
-    commit: Word | None = None
-    branch: str | None = None
-    dirty: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """The beginning of the commit, with `-dirty` as `git describe --dirty` has it."""
-        mark = "-dirty" if self.dirty else ""
-        return None if self.commit is None else f"{self.commit[:_COMMIT_DIGITS]}{mark}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,12 @@ class RunRecord:
     about: Annotated[Mapping[str, str] | None, OMITTED] = None
     checkout: Annotated[Checkout | None, OMITTED] = None
     files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
+
+    @property
+    def checkouts(self) -> tuple[Checkout, ...]:
+        """The checkouts of all executions, distinct ones, the first of them first."""
+        named = (self.checkout, *(execution.checkout for execution in self.executions))
+        return tuple(dict.fromkeys(checkout for checkout in named if checkout is not None))
 
     @property
     def imported_utc(self) -> str | None:
