@@ -158,7 +158,7 @@ class Runner:
                     treatments=run.treatments,
                     ended_utc=None,
                     state="running",
-                    labels={**(stored.run.labels or {}), **self.plan.labels} or None,
+                    labels={**(stored.run.labels or {}), **self.plan.labels},
                 )
             execution = Execution(
                 pid=os.getpid(),
@@ -424,8 +424,8 @@ class Runner:
             state="running",
             command=tuple(self.options.command),
             resumed_by=self.options.by,
-            labels=dict(self.plan.labels) or None,
-            about=dict(self.plan.about) or None,
+            labels=dict(self.plan.labels),
+            about=dict(self.plan.about),
         )
 
 

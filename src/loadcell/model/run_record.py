@@ -176,7 +176,7 @@ class RunRecord:
 
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
     run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
-    loadcell cannot see, as the plan has them.
+    loadcell cannot see, as the plan has them; it and `labels` are None where an older version recorded none.
     """
 
     schema: int = 1
