@@ -54,7 +54,7 @@ RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
 NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
 
 #: Limit of removing the targets at the end of a search, whose treatments have a limit each.
-_PUT_AWAY_LIMIT_S = 120.0
+_REMOVAL_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Runner:
                     )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
-                self._put_away(pool, context)
+                self._remove_targets(pool, context)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 run = _current(run, source)
@@ -335,11 +335,11 @@ class Runner:
         for name, part in self.parts.targets.items():
             part.release(work / name)
 
-    def _put_away(self, pool: TargetPool, context: RunContext) -> None:
+    def _remove_targets(self, pool: TargetPool, context: RunContext) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""
         try:
             limits_s = (float(treatment.resolved.limits.cleanup) for treatment in self.plan.treatments)
-            limit_s = max(limits_s, default=_PUT_AWAY_LIMIT_S)
+            limit_s = max(limits_s, default=_REMOVAL_LIMIT_S)
             with context.interrupts.bounded(limit_s, breakable=False):
                 pool.destroy()
         except BaseException as error:  # the record must still be closed
