@@ -22,12 +22,12 @@ def response(body: bytes = b"ok", status: str = "200 OK", *headers: str) -> byte
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def says(text: bytes, *, goes_on: bool = True) -> Answer:
+def says(text: bytes, *, continues: bool = True) -> Answer:
     """Says the same to everything."""
 
     def answer(stream: socket.socket, number: int, head: bytes) -> bool:
         stream.sendall(text)
-        return goes_on
+        return continues
 
     return answer
 

@@ -16,6 +16,7 @@ from cli.test_list import days_ago, stored
 from lines import called
 from loadcell.store import clean as cleaning
 from loadcell.store.find import runs_under
+from loadcell.store.layout import StoreError
 from loadcell.store.write import RunWriter
 
 
@@ -145,6 +146,35 @@ def test_a_removal_that_was_killed_leaves_no_run_and_is_completed(home: Path) ->
     cleaned(home, "--keep", "5", "--yes")
     assert not (home / "results" / "orders" / ".day5.removed").exists()
     assert present(home) == ["old", "day4", "day3", "day2", "day1"]
+
+
+def test_other_things_in_the_results_directory_stay(home: Path) -> None:
+    results = home / "results"
+    for name in ("logs", ".cache", "src/.old.removed", "orders/.day4.removed"):
+        (results / name).mkdir(parents=True)
+    for name in ("src/.old.removed/mine.txt", "orders/.day4.removed/mine.txt"):
+        (results / name).write_text("mine")
+    assert cleaned(home, "reads", "--keep", "0", "--yes")["remains"] == []
+    assert not (results / "reads").exists()
+    done = called(home, "clean", "orders", "--keep", "3", "--yes")
+    assert done.returncode == 2
+    assert ".day4.removed" in "".join(done.stderr.split())
+    assert (results / "logs").is_dir()
+    assert (results / ".cache").is_dir()
+    assert (results / "src/.old.removed/mine.txt").is_file()
+    assert (results / "orders/.day4.removed/mine.txt").is_file()
+    assert "day4" in present(home)
+
+
+def test_a_removal_deletes_the_record_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(cleaning.shutil, "rmtree", stopped)
+    (home / "results/orders/day5/trials").mkdir(exist_ok=True)
+    with pytest.raises(StoreError):
+        cleaning.remove(home / "results/orders/day5")
+    assert cleaning.remains(home / "results") == [home / "results/orders/.day5.removed"]
 
 
 def test_damaged_baselines_stop_it(home: Path) -> None:

@@ -76,6 +76,18 @@ def test_options_of_verdicts_are_refused(home: Path, option: tuple[str, str]) ->
         assert f"{option[0]} needs verdicts, and two machines get none" in " ".join(refused.output.split())
 
 
+@pytest.mark.parametrize(
+    "option",
+    [("--metric", "p99"), ("--factor", "a"), ("--levels", "a,b"), ("--noise", "dada"), ("--against", "dbdb")],
+)
+def test_options_of_runs_are_refused_with_workloads(home: Path, option: tuple[str, str]) -> None:
+    refused = call("aaaa", "bbbb", "--workload", "dada", "dbdb", *option)
+    assert refused.exit_code == 2
+    assert f"{option[0]} is for runs, and --workload compares two machines" in " ".join(
+        refused.output.split()
+    )
+
+
 def test_machines_have_no_verdict(home: Path) -> None:
     (row,) = [
         row for row in json.loads(call("aaaa", "bbbb", "--json").stdout)["rows"] if row["figure"] == "iops"

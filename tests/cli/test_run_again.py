@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lines import called
+from linux.test_checkout import git
 from loadcell.model.run_record import RunRecord
 from loadcell.store import copies
 from loadcell.store.read import StoredRun, read_run
@@ -118,6 +119,49 @@ def test_such_a_run_can_be_resumed_without_the_files(first: StoredRun, tmp_path:
     assert resumed.state == "finished"
     assert len(resumed.trials) == len(first.trials)
     assert resumed.run.labels == {"branch": "main", "ci": "9"}
+
+
+def interrupted(first: StoredRun, home: Path, **record: object) -> Path:
+    """A copy of a run, in the directory of a plan of the same files, of which a trial has to be run again."""
+    (home / "small.yaml").write_text(PLAN)
+    (home / "small.properties").write_text(PROPERTIES)
+    path = shutil.copytree(first.path, home / "results" / "small" / "one")
+    document = json.loads((path / "run.json").read_text())
+    changes = {"plan_directory": str(home), "state": "interrupted", **record}
+    (path / "run.json").write_text(json.dumps({**document, **changes}))
+    shutil.rmtree(min((path / "trials").iterdir()))
+    return path
+
+
+def test_a_run_is_not_resumed_with_another_file(first: StoredRun, tmp_path: Path) -> None:
+    """Neither from a given plan, nor where the run has no undamaged copy."""
+    path = interrupted(first, tmp_path)
+    (tmp_path / "small.properties").write_text(PROPERTIES + "# of no effect\n")
+    words = ("--resume", "one", "--no-report")
+    done = called(tmp_path, "run", "small.yaml", *words)
+    assert done.returncode == 2
+    assert "small.properties has other contents" in " ".join(done.stderr.split())
+    [file] = first.run.files or ()
+    (path / str(file.copy)).unlink()
+    done = called(tmp_path, "run", *words)
+    assert done.returncode == 2
+    assert "small.properties has other contents" in " ".join(done.stderr.split())
+    (tmp_path / "small.properties").write_text(PROPERTIES)
+    assert called(tmp_path, "run", *words).returncode == 0
+    assert read_run(path).state == "finished"
+
+
+def test_a_resumption_has_its_own_checkout(first: StoredRun, tmp_path: Path) -> None:
+    before = {"commit": "a" * 40, "branch": "main", "dirty": False}
+    path = interrupted(first, tmp_path, checkout=before)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message=next")
+    done = called(tmp_path, "run", "--resume", "one", "--no-report")
+    assert done.returncode == 0, done.stderr
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    assert f"the git checkout is at {commit[:10]}; the trials so far were run at {'a' * 10}" in done.stderr
+    record = read_run(path).run
+    assert [checkout.commit for checkout in record.checkouts] == ["a" * 40, commit]
 
 
 def test_identical_arms_stay(home: Path) -> None:

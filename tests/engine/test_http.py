@@ -65,10 +65,10 @@ def test_an_answer_that_is_no_success_has_a_class(text: bytes, code: str, messag
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf of it", goes_on=False), "length"),
-        (says(CHUNKED + b"5\r\nhel", goes_on=False), "length"),
-        (says(b"HTTP/1.1 200 OK\r\nContent-Le", goes_on=False), "length"),
-        (says(b"", goes_on=False), "connection"),
+        (says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf of it", continues=False), "length"),
+        (says(CHUNKED + b"5\r\nhel", continues=False), "length"),
+        (says(b"HTTP/1.1 200 OK\r\nContent-Le", continues=False), "length"),
+        (says(b"", continues=False), "connection"),
         (resets, "reset"),
     ],
 )
@@ -256,7 +256,7 @@ def test_tls_wants_the_right_name_from_somebody_trusted(certificate: Path) -> No
 
 
 def test_each_request_can_have_its_own_secure_connection(certificate: Path) -> None:
-    with Hostile(says(response(), goes_on=False), secured(certificate)) as server:
+    with Hostile(says(response(), continues=False), secured(certificate)) as server:
         result = run(
             server.target(sslmode="require"),
             {**ONE, "keep_alive": False},

@@ -86,7 +86,7 @@ def test_lists_in_lists_without_end_are_refused_where_lists_may_come(nest: bytes
     assert "lists in lists, more than 32 deep" in errors(result)["protocol"]
 
 
-@pytest.mark.parametrize("answer", [says(b"$9\r\nhalf", goes_on=False), says(b"", goes_on=False), resets])
+@pytest.mark.parametrize("answer", [says(b"$9\r\nhalf", continues=False), says(b"", continues=False), resets])
 def test_a_connection_that_breaks_fails_what_was_asked_on_it(answer: Answer) -> None:
     result = load(answer)
     assert errors(result).keys() == {"connection"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loadcell.analysis.findings import given_up
+from loadcell.analysis.findings import abandoned
 from loadcell.execution.outcome import AFTER, should_abort
 from loadcell.execution.runner import RUN_INTERRUPTED
 from loadcell.model.message import Message, as_written
@@ -34,7 +34,7 @@ def sentences(reason: Message, language: str, state: str = "failed") -> list[str
     run = RunRecord(
         state=state, reason=reason.text, reason_code=reason.code, reason_args=reason.plain_arguments
     )
-    return [Texts(language).message(item.message) for item in given_up(run)]
+    return [Texts(language).message(item.message) for item in abandoned(run)]
 
 
 def test_a_target_that_never_came_up_for_one_reason_is_abandoned() -> None:
@@ -70,9 +70,9 @@ def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None
 
 def test_an_interrupted_run_and_records_of_before() -> None:
     assert sentences(RUN_INTERRUPTED(), "zh", "interrupted") == []
-    assert list(given_up(RunRecord(state="finished"))) == []
+    assert list(abandoned(RunRecord(state="finished"))) == []
     before = RunRecord(state="failed", reason="given up after 3 trials, none of which could begin: x")
-    [finding] = given_up(before)
+    [finding] = abandoned(before)
     assert (
         Texts("en").message(finding.message)
         == "The run was given up after 3 trials, none of which could begin: x."

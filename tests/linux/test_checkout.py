@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -87,3 +88,22 @@ def test_the_repository_starts_no_program(tree: Path) -> None:
     git(tree, "config", "core.fsmonitor", str(hook))
     assert checkout_of(tree) is not None
     assert not (tree / "started").exists()
+
+
+@pytest.mark.parametrize("driver", ["clean", "process"])
+@pytest.mark.parametrize("name", ["x", "a.b c", "a=b"])
+def test_filters_of_the_repository_do_not_run(tree: Path, driver: str, name: str) -> None:
+    """git reads a file again whose time is another than that of its index."""
+    program = tree / "filter"
+    program.write_text(f"#!/bin/sh\ntouch '{tree}/started'\ncat\n")
+    program.chmod(0o755)
+    (tree / ".git" / "info" / "attributes").write_text(f"*.yaml filter={name}\n")
+    git(tree, "config", f"filter.{name}.{driver}", str(program))
+    git(tree, "config", f"filter.{name}.required", "true")
+    os.utime(tree / "plan.yaml", (1e9, 1e9))
+    checkout = checkout_of(tree)
+    assert not (tree / "started").exists()
+    assert checkout == (None if "=" in name else Checkout(git(tree, "rev-parse", "HEAD"), "main"))
+    if name == "x":
+        git(tree, "status") if driver == "clean" else None
+        assert (tree / "started").exists() == (driver == "clean"), "git alone starts it"

@@ -6,23 +6,24 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 import fake_runs
 import loadcell.systems
+from loadcell.linux import disks
 from loadcell.model import panels
-from loadcell.model.panels import fact_labels
+from loadcell.model.panels import fact_labels, fact_units
 from loadcell.report import write
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import environment
 from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
-from loadcell.report.values import fact
+from loadcell.report.values import FIELD, fact
 from loadcell.store.read import read_run
 from loadcell.systems.base import TargetFacts
 from report import comparisons
@@ -52,7 +53,38 @@ def fact_paths() -> Iterator[str]:
 def test_every_fact_that_a_target_gives_has_a_name() -> None:
     names = {*fact_paths()}
     assert len(names) > 20
-    assert names - {path.rpartition(".")[2] for path in fact_labels()} == set()
+    assert names - {path.rpartition(".")[2] for path in fact_labels()} - {*FIELD.names} == set()
+
+
+def numbers_of(kind: type[Any], parent: str = "") -> Iterator[str]:
+    """Paths of facts whose names say that they are sizes or times; a part of a mapping is `*`."""
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        hint = hints[field.name]
+        path = f"{parent}{field.name}"
+        if field.name.endswith(("_bytes", "_s", "_ms")):
+            yield path
+        inner = "*." if get_origin(hint) is Mapping else ""
+        for part in (hint, *get_args(hint)):
+            if is_dataclass(part) and isinstance(part, type):
+                yield from numbers_of(part, f"{path}.{inner}")
+
+
+def test_every_size_and_time_has_a_declared_unit(tmp_path: Path) -> None:
+    assert {*fact_paths()}, "all systems are imported"
+    kinds = [TargetFacts]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    paths = {path for kind in kinds for path in numbers_of(kind)}
+    paths |= {f"data.{name}" for name in disks.file_system(tmp_path) or () if name.endswith("_bytes")}
+    assert {"files.*.size_bytes", "database.size_bytes", "data.free_bytes"} <= paths
+    assert paths - fact_units().keys() == set()
+
+
+def test_a_started_file_has_a_size_and_a_time() -> None:
+    size = summarised("files.argument 1.size_bytes", [123_456_789], Texts("en"))
+    time = summarised("files.program.modified_utc", ["2026-11-26T02:00:03.000000Z"], Texts("en"))
+    assert (size, time) == ("118 MiB", "2026-11-26 02:00")
 
 
 def test_labels_are_declared_by_the_systems_alone() -> None:

@@ -124,3 +124,8 @@ def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(sto
     output = printed(stored("trouble"), "zh", 200)
     assert "002-clients=1-r1：失败：" in output
     assert "005-clients=2-r1：超时：" in output
+
+
+def test_it_names_the_system_under_test(stored: Stored) -> None:
+    assert "PostgreSQL 16.4 (embedded)" in printed(stored("two"))
+    assert "PostgreSQL 16.4（embedded）" in printed(stored("two"), "zh")

@@ -55,6 +55,14 @@ def test_a_private_file_has_a_private_copy(tmp_path: Path, home: Path) -> None:
     assert modes == [0o600, 0o644]
 
 
+def test_a_program_that_cannot_be_read_is_left_out(tmp_path: Path, home: Path) -> None:
+    """`/proc/self/mem` is a regular file, and reading its beginning fails for every user."""
+    files = PlanFiles(home)
+    files.program("/proc/self/mem")
+    files.program("orders.csv")
+    assert [record.file for record in copy_files(tmp_path, files)] == ["orders.csv"]
+
+
 def test_the_same_content_is_stored_once(tmp_path: Path, home: Path) -> None:
     run = tmp_path / "run"
     first, other = copied(run, home, "schema.sql", "same.sql").files or ()

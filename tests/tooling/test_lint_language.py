@@ -87,6 +87,11 @@ def test_bound_names_phrases_and_openings_of_python(script: ModuleType, rules: A
     ]
 
 
+def test_a_short_name_has_no_phrase_of_several_words(script: ModuleType, rules: Any) -> None:
+    source = "def _held_against_the_first() -> None: ...\nfigures = 1\n"
+    assert hits(script.python_findings("a.py", source, rules)) == [(1, "identifier", "held against")]
+
+
 def test_bound_names_phrases_and_openings_of_rust(script: ModuleType, rules: Any) -> None:
     assert hits(script.rust_findings("a.rs", RUST, rules)) == [
         (1, "opening", "Whether"),

@@ -238,7 +238,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         treatments_of_run, trials, layout, lines, on_throughput, recommendation, searches
     )
     findings_of_run = (
-        *findings.given_up(run),
+        *findings.abandoned(run),
         *findings_of_run,
         *plans.findings(records, treatments_of_run),
         *placement_findings(run, records),

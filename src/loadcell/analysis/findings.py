@@ -136,7 +136,7 @@ TRIALS_SOME = FindingCode(
     "found.trials.some", Subject.TRIALS, "problem", (Concern.WRONG, 10), count=Count, ok_count=Count,
     others=list,
 )  # fmt: skip
-GIVEN_UP = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
+ABANDONED = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
 UNFINISHED = FindingCode("found.unfinished", Subject.TRIALS, "caution", (Concern.STANDS, 50), count=Count)
 ERRORS_NONE = FindingCode("found.errors.none", Subject.ERRORS, "good", (Concern.WELL, 30), count=Count)
 _ERRORS: dict[str, type] = {"count": Count, "failed_share": Share}
@@ -306,11 +306,11 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         yield UNFINISHED.finding(count=remaining)
 
 
-def given_up(run: RunRecord) -> Iterator[Finding]:
+def abandoned(run: RunRecord) -> Iterator[Finding]:
     """Why a run ended before its end, where nobody interrupted it."""
     if run.state == "failed" and run.reason:
         reason = Message(run.reason_code or "", run.reason_args or {}, recorded=(run.reason, ""))
-        yield GIVEN_UP.finding(why=reason)
+        yield ABANDONED.finding(why=reason)
 
 
 def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from loadcell.analysis.treatments import labels, treatments
 from loadcell.analysis.trials import of_run
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
-from loadcell.model.run_record import RunRecord, written
+from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.stats import change_points, distributions
 from loadcell.stats.change_points import ChangePoint
@@ -305,7 +305,7 @@ def _between(before: Run, after: Run) -> tuple[Difference, ...]:
     explanation first.
     """
     return (
-        *provenance.differences(before.run, after.run),
+        *provenance.differences([before.run], [after.run]),
         *differences.plans(before.run, after.run),
         *differences.targets(before.records, after.records),
         *differences.hosts(before.environment, after.environment),
@@ -349,7 +349,7 @@ PLACE = FindingCode(
 )
 DIFFERS = FindingCode("history.differs", Subject.HISTORY, "info", differences=list)
 DIFFERS_MORE = FindingCode("history.differs.more", Subject.HISTORY, "info", count=Count, differences=list)
-DIFFERENCE = MessageCode("history.difference", after=str, before=str, path=str)
+DIFFERENCE = MessageCode("history.difference", after=list, before=list, path=str)
 NOTHING_DIFFERS = FindingCode("history.nothing-differs", Subject.HISTORY, "info")
 LATEST_BELOW = FindingCode(
     "history.latest-below", Subject.HISTORY, "caution", change_share=Share, count=Count, of=Count, run=str,
@@ -436,6 +436,5 @@ def _event(history: History, event: Event) -> Iterator[Finding]:
 
 
 def _difference(difference: Difference) -> Message:
-    return DIFFERENCE(
-        path=difference.path, before=written(difference.before), after=written(difference.after)
-    )
+    before, after = map(differences.values, (difference.before, difference.after))
+    return DIFFERENCE(path=difference.path, before=before, after=after)

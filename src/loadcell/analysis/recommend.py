@@ -162,7 +162,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         lost_share=1 - _throughput(choice) / _throughput(best),
         alike=tuple(item for item in sound if item is not here and _alike(item, here, speeds)),
         founded=founded,
-        next_broke=above if above is not None and not _ended_well(above) else None,
+        next_broke=above if above is not None and not _succeeded(above) else None,
         unsound=not _sound(choice),
         at_edge=layout.x is not None and layout.x.numeric and len(layout.x.levels) > 2 and above is None,
         left_out=highest if _throughput(highest) > _throughput(best) else None,
@@ -189,12 +189,12 @@ def _positive(key: str, trial: Trial) -> float | None:
     return value if trial.counts and value is not None and math.isfinite(value) and value > 0 else None
 
 
-def _ended_well(treatment: Treatment) -> bool:
+def _succeeded(treatment: Treatment) -> bool:
     return set(treatment.statuses) <= {"ok", "not-run"}
 
 
 def _sound(treatment: Treatment) -> bool:
-    return _ended_well(treatment) and not treatment.failed
+    return _succeeded(treatment) and not treatment.failed
 
 
 def _above(choice: Treatment, treatments: Sequence[Treatment], layout: Layout) -> Treatment | None:
@@ -270,7 +270,7 @@ def left_out(recommendation: Recommendation) -> Iterator[Finding]:
     treatment = recommendation.left_out
     if treatment is None:
         return
-    code = LEFT_OUT_FAILED if _ended_well(treatment) else LEFT_OUT_BROKE
+    code = LEFT_OUT_FAILED if _succeeded(treatment) else LEFT_OUT_BROKE
     yield code.finding(
         (treatment.id,),
         treatment=treatment.label,

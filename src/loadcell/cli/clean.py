@@ -61,7 +61,8 @@ def clean(
         removals = [_removed(removal) for removal in removals]
         for path, _ in remains:
             cleaning.remove_remains(path)
-        cleaning.remove_empty(results)
+        gone = [removal.run.path for removal in removals if removal.retained is None]
+        cleaning.remove_empty(results, [*gone, *(path for path, _ in remains)])
     if as_json:
         echo_json(json.render(_document(removals, remains, removed=yes)))
     else:

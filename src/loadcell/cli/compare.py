@@ -202,7 +202,17 @@ def compare(
     summarised, (formats, path) = output.of_comparison(formats, out, link)
     try:
         machines = _machines(named, baseline)
-        alone = not (factor or levels or metrics or noise or against)
+        of_runs = {
+            "--against": against,
+            "--factor": factor,
+            "--levels": levels,
+            "--metric": metrics,
+            "--noise": noise,
+        }
+        alone = not any(of_runs.values())
+        if workloads and not alone:
+            option = next(option for option, values in of_runs.items() if values)
+            raise language.CallError(messages.CALL_WORKLOAD_OF_MACHINES(option=option))
         if workloads or (alone and _are_machines(machines)):
             for option, values in (("--least-effect", least_effects), ("--fail-on", fail_on)):
                 if values:

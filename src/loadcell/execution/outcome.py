@@ -19,7 +19,7 @@ from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 from loadcell.systems.shared.owner import SERVER_LOCK_UNKNOWN, SERVER_LOCKED
 
-RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
+RUN_ABANDONED = MessageCode("run.given-up", count=Count, why=Message)
 DIED = MessageCode("died", phase=Message, why=Message)
 NOTHING_SUCCEEDED = MessageCode(
     "nothing-succeeded", code=str, failed=Count, often=Count, remedy=Message, why=Message
@@ -89,7 +89,7 @@ def should_abort(records: Sequence[TrialRecord]) -> Message | None:
     )
     if not stuck or len({record.reason for record in records}) != 1:
         return None
-    return RUN_GIVEN_UP(count=len(records), why=_why(records[0]))
+    return RUN_ABANDONED(count=len(records), why=_why(records[0]))
 
 
 def _why(record: TrialRecord) -> Message:

@@ -54,7 +54,7 @@ RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
 NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
 
 #: Limit of removing the targets at the end of a search, whose treatments have a limit each.
-_PUT_AWAY_LIMIT_S = 120.0
+_REMOVAL_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,9 @@ class Runner:
         if stored is not None:
             planned = replace(run, trials=stored.run.trials) if search else run
             resume.compare(stored.run, anonymous_run(planned) if stored.run.anonymous else planned)
+        checkout = (
+            None if stored is None else provenance.of_resumption(stored.run, self.plan, self.progress.note)
+        )
         fetch_packages(self.parts.targets, self.plan.treatments, self.progress.fetching)
         path = self._path(stored)
         self.resumed_by = resumed_by = (run if stored is None else stored.run).resumed_by
@@ -155,7 +158,7 @@ class Runner:
                     treatments=run.treatments,
                     ended_utc=None,
                     state="running",
-                    labels={**(stored.run.labels or {}), **self.plan.labels} or None,
+                    labels={**(stored.run.labels or {}), **self.plan.labels},
                 )
             execution = Execution(
                 pid=os.getpid(),
@@ -164,6 +167,7 @@ class Runner:
                 trials=len(source.trials) if isinstance(source, PlannedTrials) else None,
                 reused=len(reused),
                 loadcell_version=__version__,
+                checkout=checkout,
             )
             run = replace(run, executions=(*run.executions, execution))
             if stored is None:
@@ -241,7 +245,7 @@ class Runner:
                     )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
-                self._put_away(pool, context)
+                self._remove_targets(pool, context)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 run = _current(run, source)
@@ -331,11 +335,11 @@ class Runner:
         for name, part in self.parts.targets.items():
             part.release(work / name)
 
-    def _put_away(self, pool: TargetPool, context: RunContext) -> None:
+    def _remove_targets(self, pool: TargetPool, context: RunContext) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""
         try:
             limits_s = (float(treatment.resolved.limits.cleanup) for treatment in self.plan.treatments)
-            limit_s = max(limits_s, default=_PUT_AWAY_LIMIT_S)
+            limit_s = max(limits_s, default=_REMOVAL_LIMIT_S)
             with context.interrupts.bounded(limit_s, breakable=False):
                 pool.destroy()
         except BaseException as error:  # the record must still be closed
@@ -420,8 +424,8 @@ class Runner:
             state="running",
             command=tuple(self.options.command),
             resumed_by=self.options.by,
-            labels=dict(self.plan.labels) or None,
-            about=dict(self.plan.about) or None,
+            labels=dict(self.plan.labels),
+            about=dict(self.plan.about),
         )
 
 

@@ -113,7 +113,7 @@ def write(
     path = out or new_run_directory(results, name, began, secrets.token_hex(3))
     if out is not None and not is_free(out):
         raise StoreError(IMPORT_OUT_EXISTS(path=out))
-    record = replace(_run(arranged, sources, dated, name, title, command), labels=labels or None)
+    record = replace(_run(arranged, sources, dated, name, title, command), labels=dict(labels or {}))
     writer = RunWriter(path)
     joined = _joined(arranged)
     reaching = max(joined) > 1

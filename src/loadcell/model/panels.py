@@ -175,7 +175,7 @@ class KeyValueTable:
 
 @dataclass(frozen=True)
 class FactUnit:
-    """Unit of facts of a target, by their paths in the record."""
+    """Unit of facts of a target, by their paths in the record; `*` stands for one part with any name."""
 
     unit: Unit
     paths: tuple[str, ...]

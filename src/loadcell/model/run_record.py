@@ -79,10 +79,29 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkout:
+    """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
+
+    `dirty` is True if files that git tracks differ from the commit.
+    """
+
+    commit: Word | None = None
+    branch: str | None = None
+    dirty: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The beginning of the commit, with `-dirty` as `git describe --dirty` has it."""
+        mark = "-dirty" if self.dirty else ""
+        return None if self.commit is None else f"{self.commit[:_COMMIT_DIGITS]}{mark}"
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """One beginning or resumption of the run: its process, trials to do, and trials reused.
 
-    `trials` is None in a search, which decides on them as it goes.
+    `trials` is None in a search, which decides on them as it goes. `checkout` is that of a resumption; the
+    run's is that of its beginning.
     """
 
     pid: int | None = None
@@ -92,6 +111,7 @@ class Execution:
     trials: int | None = None
     reused: Annotated[int | None, OMITTED] = None
     loadcell_version: Annotated[str | None, OMITTED] = None
+    checkout: Annotated[Checkout | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +153,6 @@ class ImportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkout:
-    """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
-
-    `dirty` is True if files that git tracks differ from the commit.
-    """
-
-    commit: Word | None = None
-    branch: str | None = None
-    dirty: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """The beginning of the commit, with `-dirty` as `git describe --dirty` has it."""
-        mark = "-dirty" if self.dirty else ""
-        return None if self.commit is None else f"{self.commit[:_COMMIT_DIGITS]}{mark}"
-
-
-@dataclass(frozen=True, slots=True)
 class PlanFile:
     """A file that the plan names, as the run found it.
 
@@ -174,7 +176,7 @@ class RunRecord:
 
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
     run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
-    loadcell cannot see, as the plan has them.
+    loadcell cannot see, as the plan has them; it and `labels` are None where an older version recorded none.
     """
 
     schema: int = 1
@@ -214,6 +216,12 @@ class RunRecord:
     about: Annotated[Mapping[str, str] | None, OMITTED] = None
     checkout: Annotated[Checkout | None, OMITTED] = None
     files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
+
+    @property
+    def checkouts(self) -> tuple[Checkout, ...]:
+        """The checkouts of all executions, distinct ones, the first of them first."""
+        named = (self.checkout, *(execution.checkout for execution in self.executions))
+        return tuple(dict.fromkeys(checkout for checkout in named if checkout is not None))
 
     @property
     def imported_utc(self) -> str | None:

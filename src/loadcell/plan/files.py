@@ -5,6 +5,7 @@ The notes are what a run records and copies, so that it can be run again without
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,3 +57,16 @@ def named_file(info: ValidationInfo, name: str, start: Path | None = None) -> Pa
     the plan's directory).
     """
     return files_of(info).find(name, start)
+
+
+def certificate_file(info: ValidationInfo, name: str) -> Path:
+    """Path of a file of trusted certificates, absolute. A relative one starts where loadcell is run.
+
+    A missing file is not noted: the system that needs it reports that.
+    """
+    files = files_of(info)
+    path = (files.copies.get(name) or Path(name).expanduser()).absolute()
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            files.find(name, Path().absolute())
+    return path

@@ -10,6 +10,7 @@ from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
+from loadcell.model.json import JsonObject
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -26,6 +27,7 @@ from loadcell.report.blocks import (
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections import environment, profile, provenance, summary
 from loadcell.report.sections.breakdown import factor_columns
+from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
 from loadcell.store.read import StoredRun
@@ -34,6 +36,8 @@ from loadcell.store.read import StoredRun
 MOST_ROWS = 40
 #: Trials that do not count of which the reasons are shown; the report has all of them.
 MOST_REASONS = 3
+#: Systems under test that are named.
+MOST_SYSTEMS = 4
 
 _BROKEN = ("failed", "timed-out", "invalid")
 #: Response times of a row.
@@ -68,10 +72,26 @@ def build(context: ReportContext) -> Report:
 
 
 def _origin(context: ReportContext) -> list[str]:
-    """Labels and commit, and facts that the plan states, in a line each."""
+    """Labels and commit, facts that the plan states, and the systems under test, in a line each."""
     colon, facts = context.texts("mark.colon"), context.stored.run.about or {}
     stated = " · ".join(f"{name}{colon}{text}" for name, text in facts.items())
-    return [line for line in (" ".join(provenance.names(context.stored.run)), stated) if line]
+    lines = (" ".join(provenance.names(context.stored.run)), stated, " · ".join(_systems(context)))
+    return [line for line in lines if line]
+
+
+def _systems(context: ReportContext) -> list[str]:
+    """Systems under test with their version and where they come from: `PostgreSQL 16.4 (embedded)`."""
+    described = (facts for system in context.systems for facts in system.described)
+    names = list(dict.fromkeys(name for facts in described if (name := _system(facts, context.texts))))
+    return [*names[:MOST_SYSTEMS], *(["…"] if len(names) > MOST_SYSTEMS else [])]
+
+
+def _system(facts: JsonObject, texts: Texts) -> str:
+    """One system; empty where its facts do not name it."""
+    product = facts.get("product") or facts.get("software") or facts.get("command")
+    name = " ".join(str(part) for part in (product, facts.get("version")) if part)
+    server = facts.get("server")
+    return texts("mark.detail", text=name, detail=str(server)) if name and server else name
 
 
 def frame(context: ReportContext, sections: Sequence[Section], question: str = "") -> Report:

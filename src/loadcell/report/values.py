@@ -51,14 +51,15 @@ def name(key: str, texts: Texts) -> str:
 def plain(path: str, value: Any, units: Mapping[str, Unit], texts: Texts) -> str:
     """The value at a path of a record as text; what is nested is put in one line.
 
-    `units` are those of numbers by their paths; numbers without one are counts and ratios.
+    `units` are those of numbers by their paths, in which a part may be `*` (any); numbers without one are
+    counts and ratios. Instants have a name that ends in `_utc`, in every record.
     """
     if isinstance(value, bool):
         return texts("mark.yes" if value else "mark.no")
     if value is None or value == "":
         return texts("mark.none")
     if isinstance(value, int | float):
-        unit = units.get(path)
+        unit = _unit(path, units)
         if unit is not None and value >= 0:
             return with_unit(unit, value)
         return str(value) if isinstance(value, int) else f"{value:,.4g}"
@@ -69,7 +70,14 @@ def plain(path: str, value: Any, units: Mapping[str, Unit], texts: Texts) -> str
             f"{name(part, texts)} {plain(f'{path}.{part}', item, units, texts)}"
             for part, item in value.items()
         )
-    return str(value)
+    return minute(str(value)) if path.endswith("_utc") else str(value)
+
+
+def _unit(path: str, units: Mapping[str, Unit]) -> Unit | None:
+    """The unit of a path: its own, or that of a path with `*` for one of its parts."""
+    parts = path.split(".")
+    patterns = (".".join([*parts[:position], "*", *parts[position + 1 :]]) for position in range(len(parts)))
+    return next((units[name] for name in (path, *patterns) if name in units), None)
 
 
 #: Metrics drawn instead of throughput in records that do not declare their metrics: older ones and imports.

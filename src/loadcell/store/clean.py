@@ -1,7 +1,8 @@
 """Removal of old runs: which may go, which are retained and why, and removal that leaves no half run.
 
 A run directory is renamed to a hidden name first. A removal that is killed leaves that name alone, which no
-command takes for a run, and the next removal takes it away.
+command takes for a run, and the next removal takes it away. Only what loadcell has made is removed: a results
+directory may hold other things.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from loadcell.model.message import ForeignText, MessageCode
-from loadcell.store.layout import StoreError
+from loadcell.store.layout import PLAN, RUN, TRIALS, StoreError, is_run
 from loadcell.store.selection import UNREADABLE, Selection, StoredRecord, selected, size_bytes
 from loadcell.store.write import sync_directory, take_lock
 
@@ -80,24 +81,44 @@ def remove(path: Path) -> bool:
         try:
             take_lock(descriptor)
             hidden = path.with_name(f".{path.name}.removed")
-            if hidden.exists():
-                shutil.rmtree(hidden)
+            if _is_remains(hidden):
+                _delete(hidden)
             path.rename(hidden)
         finally:
             os.close(descriptor)
         sync_directory(path.parent)
-        shutil.rmtree(hidden)
+        _delete(hidden)
     except BlockingIOError:
         return False
     except OSError as error:
-        raise StoreError(CLEAN_FAILED(path=path, said=error.strerror or error)) from None
+        occupied = error.filename2  # the hidden name, which something else has
+        raise StoreError(CLEAN_FAILED(path=occupied or path, said=error.strerror or error)) from None
     return True
+
+
+def _delete(hidden: Path) -> None:
+    """Delete a run under its hidden name; its record last, by which the remains of a killed removal are known
+    to be a run's. Raises OSError.
+    """
+    for child in hidden.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        elif child.name != RUN:
+            child.unlink()
+    (hidden / RUN).unlink(missing_ok=True)
+    hidden.rmdir()
 
 
 def remains(results: Path) -> list[Path]:
     """Hidden directories that killed removals have left."""
     parents = [results, *(child for child in _directories(results) if not child.name.startswith("."))]
-    return [child for parent in parents for child in _directories(parent) if _REMOVED.match(child.name)]
+    return [child for parent in parents for child in _directories(parent) if _is_remains(child)]
+
+
+def _is_remains(path: Path) -> bool:
+    """True for a run under its hidden name. Removals of older versions may have deleted its record first."""
+    of_run = is_run(path) or ((path / PLAN).is_file() and (path / TRIALS).is_dir())
+    return of_run and _REMOVED.match(path.name) is not None
 
 
 def _directories(path: Path) -> list[Path]:
@@ -107,16 +128,17 @@ def _directories(path: Path) -> list[Path]:
         return []
 
 
-def remove_empty(results: Path) -> None:
-    """Remove directories of plans that have no run any more."""
-    for directory in _directories(results):
-        with contextlib.suppress(OSError):  # there is something in it
-            directory.rmdir()
+def remove_empty(results: Path, removed: Iterable[Path]) -> None:
+    """Remove the directories of plans, below `results`, that have no run after these were removed."""
+    for directory in {path.parent for path in removed}:
+        if directory.parent == results:
+            with contextlib.suppress(OSError):  # there is something in it
+                directory.rmdir()
 
 
 def remove_remains(path: Path) -> None:
     """Remove what a removal that was killed has left. Raises StoreError."""
     try:
-        shutil.rmtree(path)
+        _delete(path)
     except OSError as error:
         raise StoreError(CLEAN_FAILED(path=path, said=error.strerror or error)) from None

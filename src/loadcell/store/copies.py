@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -50,14 +50,18 @@ def copy_files(run: Path, files: PlanFiles, secrets: Sequence[str] = ()) -> tupl
     """
     named = ((name, path) for name, path in files.named.items() if path.is_file() or not path.exists())
     records = [_copied(run, name, path, secrets) for name, path in named]
-    records += [_record(name, path, sha256_of(path), None, PROGRAM) for name, path in _present(files)]
+    records += _programs(files)
     if any(record.copy for record in records):
         sync_directory(run / FILES)
     return tuple(records)
 
 
-def _present(files: PlanFiles) -> Iterator[tuple[str, Path]]:
-    return ((name, path) for name, path in files.programs.items() if path.is_file())
+def _programs(files: PlanFiles) -> Iterator[PlanFile]:
+    """The programs; without those that may be executed only, not read."""
+    for name, path in files.programs.items():
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                yield _record(name, path, sha256_of(path), None, PROGRAM)
 
 
 def _copied(run: Path, name: str, path: Path, secrets: Sequence[str]) -> PlanFile:
@@ -118,12 +122,20 @@ def to_run_again(path: Path, run: RunRecord) -> dict[str, Path]:
 def changed_programs(run: RunRecord) -> list[str]:
     """Names of the programs of a run's plan that are other files now, or gone."""
     programs = (file for file in run.files or () if file.why_not == PROGRAM)
-    return [file.file for file in programs if not _is_same(file)]
+    return [file.file for file in programs if not _is_same(file, Path(file.path))]
 
 
-def _is_same(file: PlanFile) -> bool:
+def changed_files(run: RunRecord, named: Mapping[str, Path]) -> list[str]:
+    """Names of the files of a run that have other contents now, or are gone. `named` are the files of its
+    plan, or their copies, by their names.
+    """
+    files = (file for file in run.files or () if file.why_not != PROGRAM and file.file in named)
+    return [file.file for file in files if not _is_same(file, named[file.file])]
+
+
+def _is_same(file: PlanFile, path: Path) -> bool:
     try:
-        return sha256_of(Path(file.path)) == file.sha256
+        return sha256_of(path) == file.sha256
     except OSError:
         return False
 

@@ -118,8 +118,8 @@ class StoredRun:
         """Names of planned trials, unscored ones too, that a resumed run would do: those without a record,
         and aborted ones.
         """
-        given_up = (trial.name for trial in (*self.trials, *self.unscored) if trial.status is Status.ABORTED)
-        return [*self.missing, *given_up]
+        aborted = (trial.name for trial in (*self.trials, *self.unscored) if trial.status is Status.ABORTED)
+        return [*self.missing, *aborted]
 
     def directory(self, trial: str) -> Path:
         """Where a trial's files are."""

@@ -32,7 +32,7 @@ class StoredRecord:
     @property
     def id(self) -> str:
         """The part of the directory's name after the time."""
-        return short_id(self.path.resolve().name)
+        return short_id(self.path.absolute().name)
 
     @property
     def plan(self) -> str:

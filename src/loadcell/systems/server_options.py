@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import psutil
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.model.message import MessageCode
+from loadcell.plan.files import certificate_file
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
@@ -127,6 +128,8 @@ class ManagedOrExternalOptions(Options):
     reserved_settings: ClassVar[Mapping[str, str]]
     #: the option that says where an external server is, and an example of its value
     external_location: ClassVar[tuple[str, str] | None] = None
+    #: the option that names a file of trusted certificates
+    certificates_option: ClassVar[str] = "sslrootcert"
 
     server: Literal["embedded", "local", "external"] = "local"
     settings: dict[str, Setting] = Field(default_factory=dict)
@@ -142,6 +145,8 @@ class ManagedOrExternalOptions(Options):
         "external`).",
     )
     password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
+
+    _certificates: str | None = PrivateAttr(default=None)
 
     @staticmethod
     def canonical_setting(name: str) -> str:
@@ -159,6 +164,17 @@ class ManagedOrExternalOptions(Options):
         if server not in ("external", None) and name in cls.external_only and value is not None:
             raise SettingError(OPTION_EXTERNAL_ONLY(option=name))
         return value
+
+    @model_validator(mode="after")
+    def _finds_certificates(self, info: ValidationInfo) -> ManagedOrExternalOptions:
+        file = getattr(self, self.certificates_option, None)
+        self._certificates = None if file is None else str(certificate_file(info, file))
+        return self
+
+    @property
+    def certificates(self) -> str | None:
+        """Path of the file of trusted certificates, or of the run's copy of it."""
+        return self._certificates
 
     @field_validator("settings")
     @classmethod

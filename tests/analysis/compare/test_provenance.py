@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,14 @@ from typing import Any
 import fake_runs
 from lines import called
 from loadcell.analysis.compare.provenance import differences
-from loadcell.model.run_record import Checkout, PlanFile, RunRecord
+from loadcell.model.run_record import Checkout, Execution, PlanFile, RunRecord
 
 
 def paths(before: RunRecord, after: RunRecord) -> list[tuple[str, str, Any, Any]]:
+    return of_sides([before], [after])
+
+
+def of_sides(before: Sequence[RunRecord], after: Sequence[RunRecord]) -> list[tuple[str, str, Any, Any]]:
     return [(item.kind, item.path, item.before, item.after) for item in differences(before, after)]
 
 
@@ -52,7 +57,29 @@ def test_every_kind_is_found() -> None:
 
 
 def test_what_an_older_version_did_not_record_is_no_difference() -> None:
-    assert paths(RunRecord(), replace(ONE, labels=None, about=None)) == []
+    assert paths(RunRecord(), ONE) == []
+    assert paths(ONE, RunRecord()) == []
+    assert of_sides([RunRecord(), ONE], [ONE]) == []
+
+
+def test_no_labels_are_a_difference_where_they_were_recorded() -> None:
+    without = replace(ONE, labels={}, about={})
+    assert paths(without, ONE) == [
+        ("labels", "labels.branch", None, "main"),
+        ("labels", "labels.ci", None, "7"),
+        ("about", "about.firmware", None, "1"),
+    ]
+
+
+def test_runs_of_one_side_may_differ() -> None:
+    builds = [replace(ONE, labels={"ci": number}) for number in "1234"]
+    assert of_sides(builds[:2], builds[1::-1]) == []
+    assert of_sides(builds[:2], builds[2:]) == [("labels", "labels.ci", ("1", "2"), ("3", "4"))]
+
+
+def test_the_checkouts_of_a_resumed_run_all_count() -> None:
+    resumed = replace(ONE, executions=(Execution(), Execution(checkout=Checkout("b" * 40, "main"))))
+    assert paths(ONE, resumed) == [("source", "git.commit", "a" * 10, ("a" * 10, "b" * 10))]
 
 
 def test_a_change_in_the_tree_is_a_difference() -> None:
@@ -80,6 +107,26 @@ def test_compare_names_them_first(tmp_path: Path) -> None:
     assert [difference["kind"] for difference in document["differences"]] == ["labels", "about", "source"]
     chinese = called(tmp_path, "compare", "one", "two", "--lang", "zh").stdout
     assert "标签有 1 处不同" in "".join(chinese.split("\n"))
+
+
+def test_compare_names_the_values_of_all_runs(tmp_path: Path) -> None:
+    names = ["one", "two", "three", "four", "five"]
+    for number, name in enumerate(names, 1):
+        stored(tmp_path / name, labels={"ci": str(number), "side": "a" if number < 3 else "b"})
+    text = " ".join(called(tmp_path, "compare", *names).stdout.split())
+    assert "labels.ci: 1 → 2, 3, 4, 5" in text
+    assert "labels.side: a → b" in text
+    text = " ".join(called(tmp_path, "compare", *names[2:], "--against", *names[:2]).stdout.split())
+    assert "labels.ci: 1, 2 → 3, 4, 5" in text
+    assert "labels.side: a → b" in text
+    done = called(tmp_path, "compare", *names[2:], "--against", *names[:2], "--json", "--lang", "zh")
+    rows = json.loads(done.stdout)["differences"]
+    assert [(row["side"], row["path"], row["before"], row["after"]) for row in rows] == [
+        ("three, four, five", "labels.ci", ["1", "2"], ["3", "4", "5"]),
+        ("three, four, five", "labels.side", "a", "b"),
+    ]
+    page = called(tmp_path, "compare", *names, "--format", "md").stdout
+    assert "not set" not in page
 
 
 def test_history_has_labels_and_commits_of_its_runs(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from loadcell.analysis.compare import sides as sides_of
@@ -20,7 +20,7 @@ from loadcell.model.run_record import RunRecord, written
 from loadcell.model.run_record import differences as value_differences
 from loadcell.model.trial_record import TrialRecord
 
-CHANGED = MessageCode("compare.changed", after=str, before=str, path=str)
+CHANGED = MessageCode("compare.changed", after=list, before=list, path=str)
 CHANGED_WITHIN = MessageCode("compare.changed.within", change=Message, treatments=list)
 
 #: `plan` differences make two runs different experiments; the others say what besides the thing tested may
@@ -51,7 +51,10 @@ _DESIGN = ("order", "design", "repeats")
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs: where, and what the first run and another one had (None: nothing)."""
+    """One thing that differs: where, and what the first run or side and another one had (None: nothing).
+
+    A tuple are the distinct values of several runs.
+    """
 
     kind: Kind
     path: str
@@ -62,11 +65,41 @@ class Difference:
     @property
     def message(self) -> Message:
         """The difference in words."""
-        change = CHANGED(path=self.path, before=written(self.before), after=written(self.after))
+        change = CHANGED(path=self.path, before=values(self.before), after=values(self.after))
         return CHANGED_WITHIN(change=change, treatments=self.treatments[:3]) if self.treatments else change
 
     def __str__(self) -> str:
         return self.message.text
+
+
+def values(value: Any) -> list[str | Message]:
+    """The values of one side of a difference for a message."""
+    return [written(item) for item in _each(value)]
+
+
+def merged(differences: Iterable[Difference]) -> list[Difference]:
+    """Differences of several runs from one: of each thing all values that it has."""
+    by_path: dict[tuple[str, ...], Difference] = {}
+    for difference in differences:
+        key = (difference.kind, difference.path, *difference.treatments)
+        earlier = by_path.get(key, difference)
+        before, after = (
+            distinct((*_each(first), *_each(other)))
+            for first, other in ((earlier.before, difference.before), (earlier.after, difference.after))
+        )
+        by_path[key] = replace(difference, before=before, after=after)
+    return list(by_path.values())
+
+
+def distinct(values: Iterable[Any]) -> Any:
+    """Values without repetition: a tuple of several, or the single one."""
+    several: list[Any] = []
+    several += (value for value in values if value not in several)
+    return several[0] if len(several) == 1 else tuple(several)
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def plans(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:

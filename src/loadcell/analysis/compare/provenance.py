@@ -1,46 +1,59 @@
-"""Differences of two runs in their provenance: labels, facts of their authors, git checkouts, and the files
+"""Differences of two sides in their provenance: labels, facts of their authors, git checkouts, and the files
 that their plans name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from loadcell.analysis.compare.differences import Difference, Kind
+from loadcell.analysis.compare.differences import Difference, Kind, distinct
 from loadcell.model.run_record import RunRecord
 
+_Texts: TypeAlias = Mapping[str, str | None]
 
-def differences(before: RunRecord, after: RunRecord) -> tuple[Difference, ...]:
-    """Where they differ; what one of the runs did not record (an older version) is no difference."""
+
+def differences(before: Sequence[RunRecord], after: Sequence[RunRecord]) -> tuple[Difference, ...]:
+    """Where the runs of two sides do not have the same values.
+
+    Runs that did not record a thing (of an older version) are left out of it. Runs of one side may differ.
+    """
+    labels, about, checkouts, files = zip(_recorded(before), _recorded(after), strict=True)
     return (
-        *_of_texts("labels", before.labels or {}, after.labels or {}),
-        *_of_texts("about", before.about or {}, after.about or {}),
-        *_of_checkouts(before, after),
-        *_of_files(before, after),
+        *_of_texts("labels", *labels),
+        *_of_texts("about", *about),
+        *_of_texts("source", *checkouts),
+        *_of_files(*files),
     )
 
 
-def _of_texts(kind: Kind, before: Mapping[str, str], after: Mapping[str, str]) -> list[Difference]:
-    return [
-        Difference(kind, f"{kind}.{name}", before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    ]
+def _recorded(side: Sequence[RunRecord]) -> tuple[list[_Texts], ...]:
+    """Labels, facts, checkouts and files of the runs that recorded them, by the path of each."""
+    return (
+        [_under("labels", run.labels) for run in side if run.labels is not None],
+        [_under("about", run.about) for run in side if run.about is not None],
+        [{"git.commit": git.name, "git.branch": git.branch} for run in side for git in run.checkouts],
+        [{f"{file.file} (SHA-256)": file.sha256 for file in run.files} for run in side if run.files],
+    )
 
 
-def _of_checkouts(before: RunRecord, after: RunRecord) -> list[Difference]:
-    old, new = before.checkout, after.checkout
-    if old is None or new is None:
-        return []
-    values = {"commit": (old.name, new.name), "branch": (old.branch, new.branch)}
-    return [Difference("source", f"git.{name}", *pair) for name, pair in values.items() if pair[0] != pair[1]]
+def _under(parent: str, texts: Mapping[str, str]) -> _Texts:
+    return {f"{parent}.{name}": text for name, text in texts.items()}
 
 
-def _of_files(before: RunRecord, after: RunRecord) -> list[Difference]:
-    """Files of both runs with other contents; a file of one alone is a difference of the plans."""
-    old, new = ({file.file: file.sha256 for file in run.files or ()} for run in (before, after))
-    return [
-        Difference("files", f"{name} (SHA-256)", old[name], new[name])
-        for name in old
-        if name in new and old[name] != new[name]
-    ]
+def _of_texts(kind: Kind, before: Sequence[_Texts], after: Sequence[_Texts]) -> Iterator[Difference]:
+    """Where the values are others; a name without a value is one too. Nothing if a side recorded nothing."""
+    if not before or not after:
+        return
+    for name in dict.fromkeys(name for texts in (*before, *after) for name in texts):
+        old, new = ([texts.get(name) for texts in side] for side in (before, after))
+        if {*old} != {*new}:
+            yield Difference(kind, name, distinct(old), distinct(new))
+
+
+def _of_files(before: Sequence[_Texts], after: Sequence[_Texts]) -> Iterator[Difference]:
+    """Files of both sides with other contents; a file of one alone is a difference of the plans."""
+    for name in dict.fromkeys(name for texts in before for name in texts):
+        old, new = ([texts[name] for texts in side if name in texts] for side in (before, after))
+        if new and {*old} != {*new}:
+            yield Difference("files", name, distinct(old), distinct(new))

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from loadcell import __version__
+from loadcell.analysis.compare import differences as run_differences
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.differences import disturbed as disturbed_by_side
 from loadcell.analysis.compare.findings import DIFFERS, MOST_NAMED
 from loadcell.model import numbers
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, Message
 from loadcell.model.trial_record import Status
 from loadcell.report.blocks import (
     Block,
@@ -186,8 +188,8 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
             Cell(texts(_KIND(difference.kind))),
             *([Cell(label)] if several else []),
             Cell(difference.path),
-            Cell(texts("value.not-set") if difference.before is None else str(difference.before)),
-            Cell(texts("value.not-set") if difference.after is None else str(difference.after)),
+            Cell(_values(difference.before, texts)),
+            Cell(_values(difference.after, texts)),
         ]
         for label, changes in gathered.differences.items()
         for difference in changes
@@ -197,6 +199,14 @@ def differences(gathered: Gathered, words: Words) -> Section | None:
         table = Table("table-differences", title, columns, rows, only=True)
         blocks.append(table if len(rows) <= MOST_OPEN else Details(title, [table]))
     return Section("differences", texts("compare.section.differences"), blocks)
+
+
+def _values(value: Any, texts: Texts) -> str:
+    """The values of one side, and that there is none."""
+    values = run_differences.values(value)
+    return texts("mark.list").join(
+        texts.message(item) if isinstance(item, Message) else item for item in values
+    )
 
 
 def summary(gathered: Gathered, words: Words) -> Section:

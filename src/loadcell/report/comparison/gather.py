@@ -72,8 +72,8 @@ class Wanted:
 class Gathered:
     """A comparison with what it rests on.
 
-    `differences` are those between the first run and each other one, by label; `first_runs` is how many of
-    the runs are the first side, where sides are several runs.
+    `differences` are those between the first run and each other one, by label; of their provenance those
+    between the sides. `first_runs` is how many of the runs are the first side, where sides are several runs.
     """
 
     runs: tuple[StoredRun, ...]
@@ -93,8 +93,8 @@ class Gathered:
 
     @property
     def all_differences(self) -> list[Difference]:
-        """Those of all runs together."""
-        return [difference for differences in self.differences.values() for difference in differences]
+        """Those of all runs together, each thing once, with all its values."""
+        return differences.merged(difference for of_run in self.differences.values() for difference in of_run)
 
     def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
         """Latencies of a side's succeeded trials, by block, or by run where a side is several; trials whose
@@ -145,7 +145,7 @@ def gather(wanted: Wanted) -> Gathered:
     else:
         if wanted.factor is not None or wanted.levels:
             raise CannotCompareError(REFUSED_SEVERAL_RUNS())
-        by_label = _held_against_the_first(stored, labels, wanted.anyway)
+        by_label = _differences_by_label(stored, labels, first_runs, wanted.anyway)
         chosen = sides.run_groups(
             _groups(labels, stored, first_runs, wanted.against_label), anyway=wanted.anyway
         )
@@ -197,12 +197,18 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
     return apart(names, [run.path.resolve().parent.name for run, _ in runs])
 
 
-def _held_against_the_first(
-    stored: Sequence[StoredRun], labels: Sequence[str], anyway: bool
+def _differences_by_label(
+    stored: Sequence[StoredRun], labels: Sequence[str], first_runs: int | None, anyway: bool
 ) -> dict[str, tuple[Difference, ...]]:
-    """Differences by run. Raises CannotCompareError if the plans differ and that was not confirmed."""
+    """Differences by run, and those of the provenance by side. Raises CannotCompareError if the plans differ
+    and that was not confirmed.
+    """
     first = stored[0]
+    records = [run.run for run in stored]
     by_label: dict[str, tuple[Difference, ...]] = {}
+    if first_runs is not None:
+        of_sides = provenance.differences(records[:first_runs], records[first_runs:])
+        by_label[_joined(labels[first_runs:])] = of_sides
     for label, run in zip(labels[1:], stored[1:], strict=True):
         of_plan = differences.plans(first.run, run.run)
         if of_plan and not anyway:
@@ -210,7 +216,8 @@ def _held_against_the_first(
             more = [MORE_DIFFERENCES(count=str(len(of_plan) - 20))] if len(of_plan) > 20 else []
             raise CannotCompareError(REFUSED_OTHER_PLAN(first=labels[0], other=label), [*shown, *more])
         by_label[label] = (
-            *provenance.differences(first.run, run.run),
+            *by_label.get(label, ()),
+            *(provenance.differences([first.run], [run.run]) if first_runs is None else ()),
             *of_plan,
             *differences.hosts(first.environment, run.environment),
             *_of_targets(first, run, of_plan),
@@ -306,8 +313,8 @@ def data(gathered: Gathered) -> Mapping[str, object]:
         "noise_from": gathered.noise_from,
         "differences": [
             {"side": label, **vars(difference)}
-            for label, differences in gathered.differences.items()
-            for difference in differences
+            for label, of_run in gathered.differences.items()
+            for difference in of_run
         ],
         "disturbed": [
             {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}

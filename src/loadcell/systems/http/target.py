@@ -9,15 +9,15 @@ import ipaddress
 import socket
 import ssl
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
 import psutil
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.plan.files import certificate_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import (
@@ -65,6 +65,18 @@ class TlsOptions(Options):
         description="The name that the certificate must be for, and that the server is asked for (SNI). "
         "Default: the url's host.",
     )
+
+    _certificates: str | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _finds_certificates(self, info: ValidationInfo) -> TlsOptions:
+        self._certificates = None if self.ca is None else str(certificate_file(info, self.ca))
+        return self
+
+    @property
+    def certificates(self) -> str | None:
+        """Path of `ca`, or of the run's copy of it."""
+        return self._certificates
 
     def check(self, url: str) -> None:
         """Raises ValueError where these options say nothing."""
@@ -116,7 +128,7 @@ class Address:
             self.host,
             self.port,
             sslmode="verify-full" if tls.verify else "require",
-            sslrootcert=str(Path(tls.ca).expanduser().absolute()) if tls.ca else None,
+            sslrootcert=tls.certificates,
             tls_name=tls.name,
         )
 

@@ -113,7 +113,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
             reveal(options.url),
             password=reveal(options.password) if options.password else None,
             sslmode=options.sslmode,
-            sslrootcert=options.sslrootcert,
+            sslrootcert=options.certificates,
         )
         return address
 

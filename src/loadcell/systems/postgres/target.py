@@ -154,7 +154,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             password=reveal(options.password) if options.password else None,
             database=options.database,
             sslmode=options.sslmode,
-            sslrootcert=options.sslrootcert,
+            sslrootcert=options.certificates,
         )
 
     def _check_external(self, address: Address) -> None:

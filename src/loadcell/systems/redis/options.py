@@ -211,6 +211,7 @@ class RedisOptions(ManagedOrExternalOptions):
     external_only = frozenset(
         {"host", "port", "socket", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data"}
     )
+    certificates_option = "tls_ca"
     setting_pattern = re.compile(r"[a-z][a-z0-9-]*")
     reserved_settings = RESERVED
 

@@ -96,7 +96,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
             password=Secret(self.context.secret(options.password)) if options.password else None,
             database=options.database or 0,
             tls=bool(options.tls),
-            tls_ca=options.tls_ca,
+            tls_ca=options.certificates,
             tls_verify=options.tls_verify is not False,
             resp=options.resp,
         )
