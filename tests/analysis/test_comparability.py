@@ -207,3 +207,15 @@ def test_what_was_not_measured_does_not_count() -> None:
     analysis = analyse(replace(run, treatments=treatments), records)
     assert analysis.comparable
     assert "found.throughput" in findings_by_code(analysis)
+
+
+def test_no_workload_is_imported_where_all_treatments_have_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("loadcell.plan.workload.installed_workload", refuse)
+        assert analysed(KV, {**KV, "target": {"redis": {"port": 1}}}).comparable
+        assert not analysed(KV, KV, ("operation", "MiB")).comparable
+        with pytest.raises(AssertionError, match="kv"):
+            analysed(KV, {"workload": {"kv": {"read": 0.1}}})

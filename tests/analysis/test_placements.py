@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from loadcell.analysis.effects_findings import placement_findings
+from loadcell.analysis import placements
 from loadcell.model.run_record import FactorRecord, LevelRecord, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
@@ -34,7 +34,7 @@ def records(of: RunRecord, **memory: str) -> list[TrialRecord]:
 
 
 def sentences_of(of: RunRecord, placed: list[TrialRecord], language: str = "en") -> list[str]:
-    return [Texts(language).message(finding.message) for finding in placement_findings(of, placed)]
+    return [Texts(language).message(finding.message) for finding in placements.findings(of, placed)]
 
 
 def test_levels_that_are_the_same_processors_are_named() -> None:
@@ -49,13 +49,13 @@ def test_levels_that_are_the_same_processors_are_named() -> None:
 def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it() -> None:
     of = run(**{"affinity.memory": ["near", "far"]})
     apart = records(of, near="bind:0", far="bind:1")
-    assert [finding.message.arguments["factor"] for finding in placement_findings(of, apart)] == [
+    assert [finding.message.arguments["factor"] for finding in placements.findings(of, apart)] == [
         "affinity.target"
     ]
     adjacent = records(of, near="bind:0", far="bind:0")
     memory = [
         finding
-        for finding in placement_findings(of, adjacent)
+        for finding in placements.findings(of, adjacent)
         if finding.message.arguments["factor"] == "affinity.memory"
     ]
     assert [entry.message.code for entry in memory] == ["found.same-place.memory"]

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loadcell.analysis.tukey import TukeyTest
+from loadcell.analysis.tukey import UNLIKE_LEVEL, TukeyTest
 from loadcell.stats import additive
 
 #: Strontium in five bodies of water, and weights of pigs by feed (Zar, *Biostatistical Analysis*).
@@ -86,3 +86,30 @@ def test_what_the_scatter_of_two_rows_explains_is_no_difference() -> None:
     assert abs(np.diff(pooled.fitted.rows[6:])[0]) > pooled.least_difference * np.sqrt(2 / 8)
     assert pooled.differ(6, 7) is False
     assert one_block([*quiet, [value + 1 for value in quiet[0]], loud[0]]).differ(0, 6)
+
+
+def test_a_row_that_scatters_much_in_few_blocks_is_guarded_though_levenes_test_sees_nothing() -> None:
+    """By the pooled scatter the first row would differ from the third."""
+    values = np.array([[0.0, 0.9, -0.9], [0.2, 0.25, 0.15], [-1.6, -1.5, -1.55], [0.1, 0.05, 0.15]])
+    row, block = (places.ravel() for places in np.indices(values.shape))
+    test = TukeyTest(additive.fit(values.ravel(), row, block))
+    assert additive.scatter_p(test.fitted) > UNLIKE_LEVEL
+    error = test.fitted.error_of_difference(0, 2)
+    assert test.least_difference is not None
+    assert error is not None
+    assert abs(test.fitted.rows[0] - test.fitted.rows[2]) > test.least_difference * error
+    assert test.differ(0, 2) is False
+    assert test.differ(1, 2) is True
+
+
+def test_where_the_scatter_of_both_rows_is_estimated_below_0_the_pooled_one_counts() -> None:
+    values = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, -1.0]])
+    row, block = (places.ravel() for places in np.indices(values.shape))
+    test = TukeyTest(additive.fit(values.ravel(), row, block))
+    estimates = additive.row_variances(test.fitted)
+    variances, freedoms = test._scatter
+    below = estimates <= 0
+    assert below.any()
+    assert variances[below] == pytest.approx(test.fitted.variance)
+    assert set(freedoms[below]) == {test.fitted.freedom}
+    assert variances[~below] == pytest.approx(estimates[~below])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from execution.dead_runs import NOBODY, dead_run, end_owner
 from execution.live import PLAN, Live, descendants, external, living, loadcell, until
 from loadcell.execution import workdir
 from loadcell.linux import procfs
@@ -132,33 +133,33 @@ def test_ctrl_c_twice_ends_at_once_and_still_leaves_nothing_behind(tmp_path: Pat
 
 def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> None:
     mine = workdir.make_directory("living", tmp_path)
-    dead = workdir.make_directory("dead", tmp_path)
-    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
-    reused = workdir.make_directory("reused", tmp_path)
-    (reused / "owner.json").write_text(json.dumps({"pid": os.getpid(), "pid_start_time": 1, "run": "reused"}))
+    dead_run(tmp_path, "dead")
+    end_owner(workdir.make_directory("reused", tmp_path), os.getpid())
     assert sorted(workdir.sweep(tmp_path)) == ["dead", "reused"]
     assert mine.is_dir()
 
 
-@pytest.mark.parametrize("name", [".old-1-2", f".new-{2**22 + 1}-1-abc"])
+@pytest.mark.parametrize("name", [".old-1-2", f".new-{NOBODY}-1-abc"])
 def test_a_directory_whose_making_or_removal_was_killed_is_swept(tmp_path: Path, name: str) -> None:
     mine = workdir.make_directory("living", tmp_path)
     making = mine.with_name(f".new-{os.getpid()}-{procfs.started(os.getpid())}-abc")
     making.mkdir()
     remainder = mine.with_name(name)
     (remainder / "part").mkdir(parents=True)
+    hours_ago = time.time() - 7200
+    os.utime(remainder, (hours_ago, hours_ago))
     assert workdir.sweep(tmp_path) == [name]
     assert sorted(mine.parent.iterdir()) == sorted([making, mine])
 
 
 def test_what_bears_no_mark_is_somebody_elses(tmp_path: Path) -> None:
     user = f"loadcell-{os.getuid()}"
-    dead = {"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}
+    dead = json.loads((dead_run(tmp_path, "dead") / "owner.json").read_text())
     foreign = [
         (f"{user}/mydata", {}),
         (f"{user}/.old-results", {}),
         (f"{user}/.new-results", {}),
-        (f"{user}/owned", {"pid": 2**22 + 1}),
+        (f"{user}/owned", {"pid": NOBODY}),
         (f"{user}-archive/2026-results", {}),
         (f"{user}-copy/dead", dead),
     ]
@@ -167,7 +168,6 @@ def test_what_bears_no_mark_is_somebody_elses(tmp_path: Path) -> None:
         (tmp_path / name / "run.json").write_text("{}")
         if owner:
             (tmp_path / name / "owner.json").write_text(json.dumps(owner))
-    dead_run(tmp_path, "dead")
     assert workdir.sweep(tmp_path) == ["dead"]
     assert [name for name, _ in foreign if not (tmp_path / name / "run.json").exists()] == []
     workdir.remove(workdir.make_directory("ended", tmp_path))
@@ -218,8 +218,7 @@ def stuck(*_: object, **__: object) -> None:
 
 
 def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:
-    dead = workdir.make_directory("dead", tmp_path)
-    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
+    dead = dead_run(tmp_path, "dead")
     (dead / "data").mkdir()
     server = subprocess.Popen(["sleep", "60"], cwd=dead / "data")
     try:
@@ -228,13 +227,6 @@ def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Pat
         server.kill()
         server.wait()
     assert workdir.sweep(tmp_path) == ["dead"]
-
-
-def dead_run(home: Path, name: str) -> Path:
-    """The work directory of a run whose process is gone."""
-    path = workdir.make_directory(name, home)
-    (path / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": name}))
-    return path
 
 
 def test_processes_that_a_program_left_in_a_dead_run_are_ended_with_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from execution.dead_runs import dead_run
 from execution.world import PLAN, World, broken
 from frame_values import values
 from loadcell.execution import workdir
@@ -170,8 +171,7 @@ def test_trouble_with_putting_away_is_reported_and_harms_nothing(world: World, t
 
 
 def test_a_dead_runs_remainder_that_cannot_be_removed_harms_nothing(world: World, tmp_path: Path) -> None:
-    dead = workdir.make_directory("dead", tmp_path)
-    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
+    dead = dead_run(tmp_path, "dead")
     (dead / "postgres" / "image-1").mkdir(parents=True)
     (dead / "postgres" / "image-1" / "image.json").write_text(json.dumps({"file": str(tmp_path)}))
     ended = world.run(tmp_path)

@@ -51,6 +51,9 @@ def test_a_process_of_before_a_reboot_has_ended(me: ProcessIdentity, monkeypatch
     in_a_container = replace(before, namespace="pid:[4026532001]")
     assert in_a_container.has_ended() is None, "two containers may have one image's machine id"
     assert in_a_container.has_ended(local=True) is True, "on a disk of this machine"
+    clone = replace(before, host="other")
+    assert clone.has_ended() is None, "virtual machines of one template have its machine id"
+    assert replace(before, host="").has_ended() is None
 
 
 def test_records_of_earlier_versions_are_judged_only_on_a_disk_of_this_machine(

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.made import noise
 from analysis.runs import findings_by_code, run_of
+from loadcell.analysis import independence
 from loadcell.analysis.analyse import analyse
-from loadcell.analysis.drift import independence_of
 from loadcell.stats.autocorrelation import consecutive_alike
 from loadcell.stats.repeats import interval
 from truth.assertions import at_least, at_most
@@ -37,7 +37,7 @@ def test_intervals_of_correlated_blocks_cover_or_have_no_tick(alike: float, bloc
     for seed in range(RUNS):
         chance = np.random.default_rng(seed)
         values = noise(chance, blocks, alike, 0.03)[:, None] + chance.normal(0, 0.01, (blocks, 4))
-        judgement = independence_of(blocks, consecutive_alike(values - values.mean(axis=0)))
+        judgement = independence.of_blocks(blocks, consecutive_alike(values - values.mean(axis=0)))
         reach = interval([float(np.exp(value)) for value in values[:, 0]])
         assert reach is not None
         covers = reach.low <= 1 <= reach.high
@@ -56,7 +56,7 @@ def test_intervals_of_independent_blocks_have_a_tick_from_fifteen_on() -> None:
     ticked = 0
     for seed in range(RUNS):
         values = np.random.default_rng(seed).normal(0, 0.03, (20, 4))
-        ticked += independence_of(20, consecutive_alike(values - values.mean(axis=0))) == "independent"
+        ticked += independence.of_blocks(20, consecutive_alike(values - values.mean(axis=0))) == "independent"
     assert ticked / RUNS > 0.7
 
 

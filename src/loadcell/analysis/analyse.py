@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from loadcell.analysis import effects, findings, groups, plans, recommend, saturation
+from loadcell.analysis import effects, findings, groups, placements, plans, recommend, saturation
 from loadcell.analysis.effects import Change, Effects, Ratio
-from loadcell.analysis.effects_findings import placement_findings
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
@@ -241,7 +240,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         *findings.abandoned(run),
         *findings_of_run,
         *plans.findings(records, treatments_of_run),
-        *placement_findings(run, records),
+        *placements.findings(run, records),
     )
     return Analysis(
         trials,

@@ -1,5 +1,4 @@
-"""Drift of the machine over a run: differences between blocks, a trend of throughput, and correlation of
-consecutive blocks, with which the interval of a median covers less than it states.
+"""Drift of the machine over a run: differences between blocks, and a trend of throughput.
 
 Blocks hold every treatment once, so a block that is slower throughout is no effect. For the trend each trial
 is taken relative to its treatment's median, so that the order of treatments does not count.
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Share
 from loadcell.stats import distributions, steady_state
 from loadcell.stats.additive import LEAST_NOISE, Additive
-from loadcell.stats.autocorrelation import Array, consecutive_alike
+from loadcell.stats.autocorrelation import Array
 
 #: Significant differences of blocks are reported from this standard deviation between them (a share).
 NOTABLE_DRIFT = 0.02
@@ -115,51 +113,3 @@ def trend_findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
         return ()
     changed = abs(of_the_first(fitted.change, float(series.min() / series.mean())))
     return ((RUN_ROSE if fitted.change > 0 else RUN_FELL).finding(change_share=changed),)
-
-
-#: Consecutive repeats count as alike when chance makes them so in fewer than this share of runs.
-CONSECUTIVE_LEVEL = 0.05
-#: From this probability and this number of blocks on, independence is taken as shown: 93 % of the intervals
-#: of first-order processes then cover the median or are not confirmed. Fewer blocks hide a correlation with
-#: which 56 to 80 % of the intervals cover.
-UNREMARKABLE, FEWEST_TO_SEE = 0.25, 15
-
-#: Repeats depend on each other; nothing speaks against independence; there is too little to tell.
-Judgement = Literal["dependent", "independent", "unseen"]
-
-
-def independence(treatments: Sequence[Treatment]) -> Judgement:
-    """Judge repeats: *dependent* where throughput changed along the run, or consecutive repeats are alike."""
-    blocks = residuals(treatments)
-    if trend_findings(treatments):
-        return "dependent"
-    return independence_of(len(blocks), consecutive_alike(blocks))
-
-
-def independence_of(blocks: int, p: float | None) -> Judgement:
-    """The same by the probability that consecutive blocks are alike by chance; None where it has none."""
-    if p is not None and p < CONSECUTIVE_LEVEL:
-        return "dependent"
-    return "independent" if blocks >= FEWEST_TO_SEE and (p is None or p >= UNREMARKABLE) else "unseen"
-
-
-def residuals(treatments: Sequence[Treatment]) -> Array:
-    """Logarithms of throughput less the treatment's mean: a row a block, a column a treatment, 0 for a trial
-    that does not count.
-    """
-    logarithms = [
-        {
-            trial.block: math.log(trial.throughput_per_s)
-            for trial in treatment.trials
-            if trial.counts and trial.throughput_per_s
-        }
-        for treatment in treatments
-    ]
-    blocks = sorted({block for of_treatment in logarithms for block in of_treatment})
-    rows = {block: row for row, block in enumerate(blocks)}
-    table = np.zeros((len(blocks), len(logarithms)))
-    for column, of_treatment in enumerate(logarithms):
-        level = sum(of_treatment.values()) / len(of_treatment) if of_treatment else 0.0
-        for block, value in of_treatment.items():
-            table[rows[block], column] = value - level
-    return table

@@ -12,6 +12,7 @@ from loadcell.analysis import (
     effects_findings,
     flames,
     groups,
+    independence,
     open_loop,
     recommend,
     saturation,
@@ -443,7 +444,7 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     else:
         reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
         # `or more`: 6 repeats reach 96.9 %, and 97 % would be too much
-        yield INTERVALS_BY[drift.independence(treatments)].finding(
+        yield INTERVALS_BY[independence.of_repeats(treatments)].finding(
             count=min(repeats), coverage_share=math.floor(reached * 100) / 100, needed=FEWEST_FOR_INTERVAL
         )
 

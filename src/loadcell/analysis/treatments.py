@@ -17,7 +17,7 @@ from loadcell.model import catalogue, tools
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
-from loadcell.plan.workload import quantities_of
+from loadcell.plan.workload import have_equal_workloads, quantities_of
 from loadcell.stats.repeats import Repeats, summarise
 
 #: Factors of where something runs: `target`, `client`, `memory` behind it name the subject, and alone would
@@ -31,14 +31,31 @@ def quantity_of(described: TreatmentRecord, counting: Iterable[Trial]) -> str:
     """The quantity that a treatment of run.json measures, by its trials that count: equal texts for equal
     quantities.
     """
-    units = {trial.unit for trial in counting if trial.unit}
+    return "; ".join([*_units(counting), *quantities_of(described.settings), *_part(described)])
+
+
+def _units(counting: Iterable[Trial]) -> list[str]:
+    return sorted({trial.unit for trial in counting if trial.unit})
+
+
+def _part(described: TreatmentRecord) -> list[str]:
     part = str(described.levels.get(PART) or "") if tools.WORKLOAD in described.settings else ""
-    return "; ".join([*sorted(units), *quantities_of(described.settings), *([part] if part else [])])
+    return [part] if part else []
 
 
 def quantities(treatments: Iterable[Treatment]) -> int:
-    """Number of different quantities measured; values of more than one cannot be compared."""
-    return len({treatment.measures for treatment in treatments if treatment.measured})
+    """Number of different quantities measured; values of more than one cannot be compared.
+
+    Equal workloads measure equal quantities: their modules, which take long to load, are not imported.
+    """
+    measured = [
+        (item.described, [trial for trial in item.trials if trial.counts])
+        for item in treatments
+        if item.measured
+    ]
+    if have_equal_workloads(described.settings for described, _ in measured):
+        return len({(*_units(counting), *_part(described)) for described, counting in measured})
+    return len({quantity_of(*item) for item in measured})
 
 
 T = TypeVar("T")
@@ -106,8 +123,8 @@ class Treatment:
     figures: Mapping[str, Repeats]
     types: tuple[OfType, ...]
     outcomes: tuple[OfType, ...]
-    #: the quantity that its throughput measures, as `quantity_of` has it
-    measures: str
+    #: as in run.json
+    described: TreatmentRecord
 
     @property
     def measured(self) -> bool:
@@ -192,7 +209,7 @@ def _treatment(
         },
         types=over_repeats([trial.types for trial in counting], succeeded),
         outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),
-        measures=quantity_of(record, counting),
+        described=record,
     )
 
 

@@ -1,30 +1,23 @@
-"""Targets of a run's trials: that of the present trial is up, those of other treatments rest with their data.
-
-Around a load the statements of the plan are executed on its target, its statistics reset, and its statements
-explained.
+"""Targets of a run's trials: that of the present trial is up, those of other treatments rest with their
+data.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
-from loadcell.model.trial_record import PlanRecord
+from loadcell.model.message import Message, MessageCode, Seconds
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.model import Resolved
 from loadcell.plan.treatment import Treatment
-from loadcell.plan.workload import Run
-from loadcell.systems.base import Execute, Target, TargetContext, TargetError
+from loadcell.systems.base import Target, TargetContext
 from loadcell.systems.shared.packages import Package
 from loadcell.systems.shared.run_locks import RunLocks
-from loadcell.workloads.composite import CompositeWorkload
 
 TARGET_RESTARTED = MessageCode("target.restarted", "info")
 
@@ -140,61 +133,3 @@ class TargetPool:
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)
         return target
-
-
-DOING_EXECUTE_STATEMENT = MessageCode("doing.execute-statement", key=str, statement=ForeignText)
-
-#: What a message has of a statement.
-_SHOWN = 80
-
-
-@dataclass(frozen=True)
-class Statements:
-    """The statements of one trial; `log` takes lines for its output.log."""
-
-    target: Target[Any]
-    workload: CompositeWorkload
-    pool: TargetPool
-    treatment: str
-    log: Callable[[str], None]
-
-    def before(self) -> None:
-        """Execute those before the load. Raises TargetError and WorkloadError."""
-        with self._session("prepare") as run:
-            self.workload.before_load(run, entered=self.pool.entered != self.treatment)
-        self.pool.entered = self.treatment
-        if self.workload.resets_statistics:
-            for line in self.target.reset_statistics():
-                self.log(f"statistics: {line}")
-
-    def after(self, *, mysql: bool) -> tuple[PlanRecord, ...] | None:
-        """Explain the statements, once for each treatment, and execute those after the load.
-
-        Raises TargetError for the latter only: a missing execution plan leaves the measurement as it is.
-        """
-        plans: tuple[PlanRecord, ...] | None = None
-        if self.treatment not in self.pool.explained and (texts := self.workload.explained(mysql=mysql)):
-            try:
-                plans = tuple(self.target.explain(texts))
-                self.pool.explained.add(self.treatment)
-            except TargetError as error:
-                self.log(f"execution plans: {error.finding}")
-        with self._session("collect") as run:
-            self.workload.after_load(run)
-        return plans
-
-    @contextmanager
-    def _session(self, during: str) -> Iterator[Run]:
-        """Execute statements in one session, which begins with the first of them."""
-        with ExitStack() as stack:
-            sessions: list[Execute] = []
-
-            def run(statement: str, key: str) -> list[tuple[Any, ...]]:
-                if not sessions:
-                    sessions.append(stack.enter_context(self.target.sql_session(during)))
-                shown = " ".join(statement.split())
-                if len(shown) > _SHOWN:
-                    shown = shown[: _SHOWN - 1] + "…"
-                return sessions[0](statement, DOING_EXECUTE_STATEMENT(key=key, statement=shown))
-
-            yield run

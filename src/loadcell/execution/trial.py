@@ -23,7 +23,8 @@ from loadcell.execution.outcome import (
     nothing_ended,
 )
 from loadcell.execution.record import metrics, server_calls, server_counters, with_result
-from loadcell.execution.target_pool import Statements, TargetPool
+from loadcell.execution.statements import Statements
+from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document

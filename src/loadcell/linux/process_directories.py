@@ -1,5 +1,7 @@
-"""Directories of a process below /var/tmp, each with a note of its owner: what a killed owner leaves can be
-recognised, and removed later.
+"""Directories of a process below /var/tmp or TMPDIR, each with a note of its owner: what a killed owner
+leaves can be recognised, and removed later.
+
+/var/tmp counts as a disk of this machine; TMPDIR may be on storage that other machines share.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ _NAME_BYTES = 40
 _BASE = ".loadcell"
 #: Names of directories that are being made, with their maker, and that are being removed.
 _NEW, _OLD = re.compile(r"\.new-(\d+)-(\d+)-\w+"), re.compile(r"\.old-\d+-\d+")
+#: Age from which a directory without a note counts as abandoned. The note is written at once; clocks of
+#: machines that share storage differ by less.
+_UNFINISHED_S = 3600.0
 
 
 def make_directory(run_id: str, home: Path = HOME) -> Path:
@@ -36,9 +41,11 @@ def make_directory(run_id: str, home: Path = HOME) -> Path:
     me = ProcessIdentity.of_this_process()
     new = Path(tempfile.mkdtemp(prefix=f".new-{me.pid}-{me.started}-", dir=base))
     new.chmod(0o755)
-    where = {"boot": me.boot, "namespace": me.namespace}
+    where = {"boot": me.boot, "namespace": me.namespace, "machine": me.machine, "host": me.host}
     owner = {"pid": me.pid, "pid_start_time": me.started, **where, "run": run_id}
-    (new / _OWNER).write_text(json.dumps(owner))
+    unfinished = new / f".{_OWNER}"
+    unfinished.write_text(json.dumps(owner))
+    unfinished.rename(new / _OWNER)
     for attempt in range(1, 100):
         path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
         with contextlib.suppress(OSError):  # a directory of that name that is not empty
@@ -108,8 +115,12 @@ def is_abandoned(path: Path) -> bool:
         return True
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         owner: JsonObject = json.loads((path / _OWNER).read_text())
-        where = str(owner.get("boot", "")), str(owner.get("namespace", ""))
+        where = (str(owner.get(key, "")) for key in ("boot", "namespace", "machine", "host"))
         process = ProcessIdentity(int(owner["pid"]), owner["pid_start_time"], *where)
-        return "run" in owner and process.has_ended(local=True) is True
+        return "run" in owner and process.has_ended(local=path.parent.parent == HOME) is True
     making = _NEW.fullmatch(path.name)
-    return making is not None and procfs.started(int(making[1])) != int(making[2])
+    if making is None or procfs.started(int(making[1])) == int(making[2]):
+        return False
+    with contextlib.suppress(OSError):
+        return time.time() - path.stat().st_mtime > _UNFINISHED_S
+    return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def boot_id(root: Path = procfs.ROOT) -> str:
 class ProcessIdentity:
     """A process: its id, and its start in ticks since boot, within a boot and a pid namespace of a machine.
 
-    `machine` is a digest. What is not known, or was not recorded, is empty.
+    `machine` is a digest of the machine's id, `host` its name. What is not known, or was not recorded, is
+    empty.
     """
 
     pid: int
@@ -38,12 +40,14 @@ class ProcessIdentity:
     boot: str = ""
     namespace: str = ""
     machine: str = ""
+    host: str = ""
 
     @staticmethod
     def of_this_process() -> ProcessIdentity:
         pid = os.getpid()
         namespace, machine = _here()
-        return ProcessIdentity(pid, procfs.started(pid) or 0, boot_id(), namespace, machine)
+        started = procfs.started(pid) or 0
+        return ProcessIdentity(pid, started, boot_id(), namespace, machine, socket.gethostname())
 
     def has_ended(self, *, local: bool = False) -> bool | None:
         """True if the process has ended, False if it lives, None if that cannot be determined here.
@@ -54,8 +58,9 @@ class ProcessIdentity:
         boot = boot_id()
         if self.boot and boot and self.boot != boot:
             outside = self.namespace == namespace == _INITIAL
-            rebooted = local or (outside and self.machine != "" and self.machine == machine)
-            return True if rebooted else None
+            # virtual machines of one template share its machine id, and containers that of their image
+            same_machine = (self.machine, self.host) == (machine, socket.gethostname()) and machine != ""
+            return True if local or (outside and same_machine) else None
         recorded = self.boot == boot != "" and self.namespace == namespace != ""
         if recorded or (local and not self.namespace):
             return procfs.started(self.pid) != self.started

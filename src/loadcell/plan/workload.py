@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -276,6 +276,12 @@ def quantities_of(settings: JsonObject) -> list[str]:
     of them. What counts is what is measured, not under which conditions. Raises ExtensionError.
     """
     return sorted({_quantity(section) for section in _sections(settings)})
+
+
+def have_equal_workloads(settings: Iterable[JsonObject]) -> bool:
+    """True if the workloads in the settings of these treatments are equal, and so their quantities."""
+    sections = [list(_sections(item)) for item in settings]
+    return all(item == sections[0] for item in sections)
 
 
 def _sections(settings: JsonObject) -> Iterator[JsonObject]:

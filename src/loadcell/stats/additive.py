@@ -161,6 +161,8 @@ def row_variances(fitted: Additive) -> Floats:
 def _shares_of_noise(fitted: Additive) -> Floats:
     """t(i, k): squares of the elements of the residual matrix, summed over two rows' values (R, R)."""
     rows, blocks = len(fitted.counts), len(fitted.blocks)
+    if fitted.inverse is None and len(fitted.row) == rows * blocks:  # each row once in each block
+        return np.asarray((blocks - 1) * ((1 - 2 / rows) * np.eye(rows) + 1 / rows**2))
     table = _table(fitted.row, fitted.block, rows, blocks)
     normal = np.block([[np.diag(table.sum(axis=1)), table], [table.T, np.diag(table.sum(axis=0))]])
     inverse = np.linalg.pinv(normal, rcond=_ROUNDING)

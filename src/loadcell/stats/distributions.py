@@ -48,7 +48,7 @@ def chi_squared_tail(value: float, freedom: int) -> float:
     return float(chdtrc(freedom, value))
 
 
-def t_quantile(share: float, freedom: int) -> float:
+def t_quantile(share: float, freedom: float) -> float:
     """Two-sided quantile of Student's t with `freedom` degrees of freedom, for probability `share`."""
     return float(stdtrit(freedom, (1 + share) / 2))
 

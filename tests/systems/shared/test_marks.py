@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from loadcell.linux.process_identity import _INITIAL
 from loadcell.systems.base import DataSpec
 from loadcell.systems.shared.data_sets import Mark, parse
 from loadcell.systems.shared.owner import Owner
@@ -55,6 +56,13 @@ def test_only_an_owner_that_surely_ended_is_dead() -> None:
     assert replace(me, started=me.started - 1).surely_dead(), "the number was given to another process"
     assert not replace(dead, namespace="pid:[1]").surely_dead(), "another container of this host name"
     assert not replace(dead, boot="other", machine="other").surely_dead(), "another machine of this host name"
+
+
+def test_same_machine_id_and_other_host_name_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadcell.linux.process_identity._here", lambda: (_INITIAL, "0123456789ab"))
+    before = replace(Owner.of(Path("/x")), boot="earlier")
+    assert before.surely_dead(), "this machine has been started again"
+    assert not replace(before, host="vm-2").surely_dead(), "a clone of this virtual machine"
 
 
 def test_marks_of_earlier_versions_are_read() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
@@ -31,11 +30,11 @@ class Owner:
 
     @staticmethod
     def of(work: Path) -> Owner:
-        return Owner(socket.gethostname(), run=str(work), **asdict(ProcessIdentity.of_this_process()))
+        return Owner(run=str(work), **asdict(ProcessIdentity.of_this_process()))
 
     @property
     def process(self) -> ProcessIdentity:
-        return ProcessIdentity(self.pid, self.started, self.boot, self.namespace, self.machine)
+        return ProcessIdentity(self.pid, self.started, self.boot, self.namespace, self.machine, self.host)
 
     @property
     def tag(self) -> str:
