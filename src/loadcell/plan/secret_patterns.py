@@ -44,8 +44,9 @@ def is_secret_field(name: str) -> bool:
 
 #: What stands in the place of a value: a mask, a variable, a parameter, a type, or a word for none.
 _PLACEHOLDER = re.compile(
-    rf"{re.escape(REDACTED[:-1])}.*|\*+|x{{3,}}|X{{3,}}|\.{{3}}|\[|\?|%s|%\(\w+\)s|:[A-Za-z_]\w*|<[^<>]+>|\{{+[^{{}}]*\}}+"
-    rf"|\$[A-Z_][A-Z0-9_]*|\$\d+|\$\{{[^{{}}]+\}}|\$\(.*|\$\w*(?i:{_NAMES}|pass)"
+    rf"{re.escape(REDACTED[:-1])}.*|\*+|x{{3,}}|X{{3,}}|\.{{3}}|\[|\?|-+"
+    rf"|%s(?:\\n)?|%\(\w+\)s|:[A-Za-z_]\w*|<[^<>]+>|\$?\{{+[^{{}}]*\}}+"
+    rf"|\$[A-Z_][A-Z0-9_]*|\$\d+|\$\(.*|\$\w*(?i:{_NAMES}|pass)"
     r"|STRING|PASSWORD|PASSWD|SECRET|TOKEN|TEXT|VALUE|(?i:null|none|nil|true|false|yes|no)"
 )
 
