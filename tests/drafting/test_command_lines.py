@@ -218,6 +218,22 @@ class TestHttp:
         }
         assert "left out: -L" in result.stderr
 
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("-H", "X-Account-Key: sesame-17"),
+            ("-H", "X-Log: Authorization: ApiKey sesame-17"),
+            ("-d", "s3_key=sesame-17"),
+            ("-d", '{"note": "glpat-sesame-17-sesame-17"}'),
+            ("-d", '{"requirepass": "sesame-17"}'),
+        ],
+    )
+    def test_secrets_of_every_form_become_variables(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        result = init(tmp_path, "--", "curl", "http://127.0.0.1/a", *words)
+        assert result.returncode == 0, result.stderr
+        assert "sesame" not in result.stdout + result.stderr
+        assert "${env:LOADCELL_" in result.stdout
+
     def test_further_urls_of_curl_are_named(self, tmp_path: Path) -> None:
         result = init(
             tmp_path, "--", "curl", "http://127.0.0.1/a", "http://me:sesame-17@127.0.0.1:81/b?token=sesame-18"

@@ -63,6 +63,15 @@ def test_a_program_that_cannot_be_read_is_left_out(tmp_path: Path, home: Path) -
     assert [record.file for record in copy_files(tmp_path, files)] == ["orders.csv"]
 
 
+def test_a_private_file_with_the_content_of_a_public_one_has_a_private_copy(
+    tmp_path: Path, home: Path
+) -> None:
+    (home / "schema.sql").chmod(0o644)
+    (home / "same.sql").chmod(0o600)
+    _, private = copied(tmp_path / "run", home, "schema.sql", "same.sql").files or ()
+    assert (tmp_path / "run" / str(private.copy)).stat().st_mode & 0o777 == 0o600
+
+
 def test_the_same_content_is_stored_once(tmp_path: Path, home: Path) -> None:
     run = tmp_path / "run"
     first, other = copied(run, home, "schema.sql", "same.sql").files or ()

@@ -16,6 +16,7 @@ from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.arguments import Integer
 from loadcell.plan import secrets as plan_secrets
+from loadcell.plan.secret_patterns import is_secret_field
 
 if TYPE_CHECKING:
     from loadcell.cli.adhoc import LineOptions
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 #: holds the value of the field Authorization
 LOGIN = "LOADCELL_AUTHORIZATION"
-#: header fields whose values are secrets, and what else in a name says so
-_SECRET_FIELD = re.compile(r"authorization$|^cookie$|api-?key|token|secret|password|^x-auth", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 #: what somebody wrote who meant a range
 _LIKE_A_RANGE = re.compile(r"[^,./]+\.\.[^,./]+")
@@ -171,7 +170,7 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
         name, colon, value = (part.strip() for part in header.partition(":"))
         if not colon or not name:
             raise language.CallError(messages.CALL_HEADER())
-        if _SECRET_FIELD.search(name) and value and not plan_secrets.references(value):
+        if is_secret_field(name) and value and not plan_secrets.references(value):
             variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
             secrets.append(Hidden(header, f"{name}: ${{env:{variable}}}", variable, value))
             value = f"${{env:{variable}}}"
@@ -187,7 +186,7 @@ def _add(fields: dict[str, str], name: str, value: str) -> None:
     same = next((other for other in fields if other.lower() == name.lower()), None)
     if same is None:
         fields[name] = value
-    elif name.lower() in _ONCE or _SECRET_FIELD.search(name):
+    elif name.lower() in _ONCE or is_secret_field(name):
         raise language.CallError(messages.CALL_HEADER_TWICE(name=name))
     else:
         fields[same] += f", {value}"

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin
-from loadcell.drafting.http_parts import is_secret_name
 from loadcell.drafting.plan import load, plan
 from loadcell.ingest.commands import SYNTAXES, Syntax, Word, split_words
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.problems import SettingError
+from loadcell.plan.secret_patterns import is_secret_field
 from loadcell.plan.secrets import holds_literal
 from loadcell.plan.units import Duration
 
@@ -96,8 +96,8 @@ def _is_secret(word: Word, syntax: Syntax) -> bool:
     """True of an option whose value is a secret, and of a header field that has one."""
     if word.name in ("H", "header"):
         name, colon, _ = word.value.partition(":")
-        return bool(colon) and is_secret_name(name.strip())
-    return bool(word.value) and (word.name in syntax.secret or is_secret_name(word.name))
+        return bool(colon) and is_secret_field(name.strip())
+    return bool(word.value) and (word.name in syntax.secret or is_secret_field(word.name))
 
 
 def _written(word: Word) -> str:

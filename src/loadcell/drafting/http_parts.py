@@ -13,21 +13,13 @@ from loadcell.drafting.databases import reference
 from loadcell.drafting.draft import DraftError
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan import secret_patterns
+from loadcell.plan.secret_patterns import is_secret_field
 from loadcell.plan.secrets import holds_literal
 
 ADDRESS_NO_URL = MessageCode("draft-url.no-url", url=str)
 ADDRESS_INVALID = MessageCode("draft-url.invalid", url=str, reason=ForeignText)
 
-#: Names of header fields, form fields, parameters and members whose values are secrets.
-_SECRET = re.compile(
-    r"authorization$|^cookie$|passw|[-_]pass$|^pass$|pwd$|passphrase|secret|token|api[-_]?key|^x-auth|credential|^otp$|^pin$"
-    r"|^cvv$|^cvc$|card[-_]?number|access[-_]?key|private[-_]?key",
-    re.IGNORECASE,
-)
-#: A JSON web token, and a key with the beginning that its issuer gives it, whatever the name.
-_SECRET_VALUE = re.compile(
-    r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|(?:sk|pk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{16,}"
-)
 #: Members of JSON and elements of XML in a body that is written as text.
 _IN_TEXT = re.compile(
     r"""(["']?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(["'])(?P<value>(?:\\.|(?!\3)[^\\]){1,2000}?)\3"""
@@ -39,11 +31,6 @@ _SHORTEST = 4
 #: Stands for a dollar sign in front of a brace, which would begin a place.
 _DOLLAR = "dollar"
 _SAFE = "!#$%&'()*+,/:;=?@[]~{}|^`\\"
-
-
-def is_secret_name(name: str) -> bool:
-    """True if the value of a field, parameter or member of this name is a secret."""
-    return _SECRET.search(name) is not None
 
 
 class OutsideTexts:
@@ -68,7 +55,7 @@ class OutsideTexts:
 
     def value(self, name: str, value: str) -> str:
         """The value of a field: the variable of a secret, or the text."""
-        return self.secret(name, value) if value and is_secret_name(name) else self.text(value)
+        return self.secret(name, value) if value and is_secret_field(name) else self.text(value)
 
     def text(self, text: str) -> str:
         """A text without secrets that are known or can be seen in it."""
@@ -85,11 +72,11 @@ class OutsideTexts:
 
     def _secrets(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand in a text, in order and apart, each with a name."""
-        spans = [(*match.span(), "token") for match in _SECRET_VALUE.finditer(text)]
+        spans: list[tuple[int, int, str]] = [*secret_patterns.issued(text), *secret_patterns.headers(text)]
         for match in _IN_TEXT.finditer(text):
             name = match["name"] or match["tag"] or match["field"]
             group = "value" if match["name"] else "element" if match["tag"] else "word"
-            if is_secret_name(name):
+            if is_secret_field(name):
                 spans.append((*match.span(group), name))
         for value, variable in self._variables.items():
             if len(value) >= _SHORTEST:

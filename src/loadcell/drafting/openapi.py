@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from loadcell.drafting.draft import DraftError
-from loadcell.drafting.http_parts import is_secret_name
 from loadcell.model.message import MessageCode
+from loadcell.plan.secret_patterns import is_secret_field
 
 OPENAPI_UNRESOLVED = MessageCode("openapi.unresolved", reference=str, where=str)
 OPENAPI_EXTERNAL = MessageCode("openapi.external", reference=str, where=str)
@@ -218,7 +218,7 @@ class _Examples:
             if isinstance(node, Mapping) and node.get("readOnly") is True:
                 continue
             inner = self.of(node, f"{where}.{name}", depth + 1, open_references)
-            if isinstance(inner, str) and is_secret_name(str(name)):
+            if isinstance(inner, str) and is_secret_field(str(name)):
                 inner = f"secret {name}"
             if inner is not None:
                 value[str(name)] = inner

@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 from loadcell.drafting.correlation import Correlation, looks_generated
 from loadcell.drafting.document import Section
-from loadcell.drafting.http_parts import OutsideTexts, authorization, basic, is_secret_name
+from loadcell.drafting.http_parts import OutsideTexts, authorization, basic
 from loadcell.drafting.http_request import AUTOMATIC
 from loadcell.drafting.recording import Body, Exchange
 from loadcell.model.message import Bytes, Message, MessageCode
-from loadcell.plan.secrets import is_secret_key
+from loadcell.plan.secret_patterns import is_secret_field, is_secret_name
 
 STEP_BODY_LEFT_OUT = MessageCode("har-step.body-left-out", "caution", size_bytes=Bytes, kind=str)
 STEP_FILES = MessageCode("har-step.files", "caution")
@@ -236,7 +236,7 @@ def _common_headers(recorded: Sequence[Exchange]) -> tuple[tuple[str, str], ...]
         if (name, value) in common
         and name.lower() not in special
         and not _OF_BROWSERS.match(name)
-        and not is_secret_name(name)
+        and not is_secret_field(name)
     )
 
 
@@ -265,7 +265,7 @@ def _is_simple(document: Any, depth: int = 0) -> bool:
     if isinstance(document, dict):
         return all(
             _is_simple(inner, depth + 1)
-            and not (is_secret_key(name) and not isinstance(inner, str | dict | list | None))
+            and not (is_secret_name(name) and not isinstance(inner, str | dict | list | None))
             for name, inner in document.items()
         )
     return not isinstance(document, list) or all(_is_simple(inner, depth + 1) for inner in document)

@@ -33,7 +33,7 @@ def of_plan(
 
     `note` gets a remark on files without a copy, which a repetition of the run needs where they are.
     """
-    files = copy_files(directory, plan.files, secrets.values_in(plan.text))
+    files = copy_files(directory, plan.files, secrets.values_in("\n".join((plan.text, *plan.sets))))
     for why_not, remark in ((LARGE, FILES_LARGE), (SECRET, FILES_SECRET)):
         names = [file.file for file in files if file.why_not == why_not]
         if names:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, MessageError
+from loadcell.plan.secret_patterns import without_secrets
 
 OUTPUT_CUT_SHORT = MessageCode("output.cut-short", execution=str)
 OUTPUT_INCOMPLETE = MessageCode("output.incomplete", tool=str, reason=ForeignText)
@@ -34,6 +35,8 @@ IMPORT_ASSUMED_INTERVAL = MessageCode("import.assumed-interval", "info", source=
 
 #: Lines that were not understood are counted; this many are kept as examples.
 MOST_SHOWN = 5
+#: Characters of a line in which secrets are recognised, before an example is cut.
+_MOST_READ = 4000
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,7 @@ class Unread:
         if line.strip():
             self.count += 1
             if len(self.examples) < MOST_SHOWN:
-                self.examples.append(line.strip()[:200])
+                self.examples.append(without_secrets(line.strip()[:_MOST_READ])[:200])
 
     def more(self, count: int, example: str = "") -> None:
         """Count several at once."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.ingest.readers import Read
 from loadcell.ingest.text import Output, copies_directory, decoded
+from loadcell.plan.secret_patterns import is_secret_field, spans
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,13 @@ SYNTAXES = {
         valued=_names("c d t R s H T connections duration threads rate script header timeout"),
     ),
 }
-#: Options of any tool, and settings in a value (a DSN), that hold secrets by their names.
-_SECRET_NAME = re.compile(r"passw|pwd|secret|token|authorization", re.IGNORECASE)
 #: The user and the password of a URL.
 _LOGIN = re.compile(r"(?<=://)[^/\s]*@")
 #: Up to a shell's prompt, or a date and time; commands that start another one.
 _BEFORE = r"\s*(?:\S.*?[$#%>❯➜✗λ»]\s+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+)?(?:[$#%>+]+\s+)?"
 _STARTER = r"(?:(?:sudo|time|nohup|exec|numactl|taskset|nice|env)\b(?:\s+(?:-\S+|[\d,-]+|\w+=\S+))*\s+)*"
 #: What is no part of the command: a pipe, another command, a redirection.
-_END = re.compile(r"\d?>|[|;&<]|\s#\s")
+END_OF_COMMAND = re.compile(r"\d?>|[|;&<]|\s#\s")
 _ARGUMENTS = "arguments"
 
 
@@ -151,11 +151,6 @@ def without_commands(reading: Reading, tool: str) -> Reading:
         line for line in reading.examples if not (shape.match(line) or re.match(r"--?[A-Za-z]", line))
     )
     return replace(reading, examples=tuple(examples))
-
-
-def secret_names() -> list[str]:
-    """Names of options that hold secrets, as job files and results of tools have them."""
-    return sorted(name for tool in SYNTAXES.values() for name in tool.secret if "_" in name)
 
 
 def _shape(program: str) -> re.Pattern[str]:
@@ -233,18 +228,22 @@ def _is_printed(measured: Measured, name: str, value: str) -> bool:
 
 @dataclass(frozen=True)
 class Word:
-    """An option without its dashes and with its value ("" without one), or an argument, which has no name."""
+    """An option without its dashes and with its value ("" without one), or an argument, which has no name.
+
+    The value ends the word at `index`.
+    """
 
     name: str
     value: str
+    index: int = 0
 
 
 def split_words(words: Sequence[str], syntax: Syntax) -> list[Word]:
     """The words behind the name of a program as options and arguments, in their order."""
-    remaining = list(words)
+    remaining = deque(enumerate(words))
     parts: list[Word] = []
     while remaining:
-        word = remaining.pop(0)
+        index, word = remaining.popleft()
         name, equals, value = word.lstrip("-").partition("=")
         if re.match(r"-\w", word) and (word[1] in syntax.valued or not (equals and len(name) > 1)):
             letters, name, equals = word[1:], "", ""
@@ -252,15 +251,16 @@ def split_words(words: Sequence[str], syntax: Syntax) -> list[Word]:
                 name, letters = letters[0], letters[1:]
                 if syntax.takes_value(name) or not letters[:1].isalpha():
                     break
-                parts.append(Word(name, ""))
+                parts.append(Word(name, "", index))
             value = letters
         elif not (word.startswith("-") or re.match(r"\w+=", word)) or word == "-":
-            parts.append(Word("", word))
+            parts.append(Word("", word, index))
             continue
-        secret = _is_secret_option(syntax, name)
-        if not value and not equals and remaining and (secret or syntax.takes_value(name)):
-            value = remaining.pop(0) if secret or not remaining[0].startswith("-") else ""
-        parts.append(Word(name, value))
+        secret = is_secret_option(syntax, name)
+        takes_next = secret or (syntax.takes_value(name) and not (remaining and remaining[0][1][:1] == "-"))
+        if not value and not equals and remaining and takes_next:
+            index, value = remaining.popleft()
+        parts.append(Word(name, value, index))
     return parts
 
 
@@ -281,46 +281,18 @@ def _options(command: str) -> dict[str, str]:
     return options
 
 
-#: Characters of a command before and behind its program's name, and lines of one that is continued.
-_MOST_OF_COMMAND = 4000
-_MOST_LINES = 50
-
-
-def secrets_in(text: str, tool: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Begin and end of each command of a tool that has secrets in its options, and these secrets."""
-    declared = SYNTAXES.get(tool)
-    if declared is None or re.findall("[a-z]+", declared.program)[-1] not in text:
-        return
-    shape = _shape(declared.program)
-    for match in re.finditer(rf"\b{declared.program}\s", text):
-        begin = text.rfind("\n", max(0, match.start() - _MOST_OF_COMMAND), match.start()) + 1
-        end, lines = match.start(), [""]
-        while len(lines) <= _MOST_LINES and (len(lines) == 1 or lines[-1].endswith("\\")):
-            start = end + 1 if len(lines) > 1 else begin
-            end = text.find("\n", start, start + _MOST_OF_COMMAND)
-            end = min(len(text), start + _MOST_OF_COMMAND) if end < 0 else end
-            lines.append(text[start:end].strip())
-        command = shape.match(" ".join(line.removesuffix("\\") for line in lines).strip())
-        if command is None or not _is_command(command["command"]):
-            continue
-        _, *words = _words(command["command"])
-        options = split_words(words, declared)
-        secret = [word.value for word in options if word.value and _is_secret_option(declared, word.name)]
-        if secret:
-            yield begin, end, secret
-
-
 def _syntax(program: str) -> Syntax:
     return next(tool for tool in SYNTAXES.values() if re.fullmatch(tool.program, program))
 
 
-def _is_secret_option(syntax: Syntax, name: str) -> bool:
+def is_secret_option(syntax: Syntax, name: str) -> bool:
+    """True if the values of a tool's option are secrets."""
     return name in syntax.secret or _is_secret(name, "")
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """True if the name of an option, or a setting in its value, is one of a secret."""
-    return _SECRET_NAME.search(name) is not None or _SECRET_NAME.search(value) is not None
+    """True if an option is called as secrets are, or its value holds one (a DSN)."""
+    return is_secret_field(name) or bool(value and spans(value))
 
 
 def _words(command: str) -> list[str]:
@@ -329,5 +301,5 @@ def _words(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:  # a quotation without its end
         words = command.split()
-    end = next((index for index, word in enumerate(words) if _END.match(word)), len(words))
+    end = next((index for index, word in enumerate(words) if END_OF_COMMAND.match(word)), len(words))
     return words[:end]

@@ -1,119 +1,133 @@
-"""Copies of imported texts without the secrets in them: values of options, settings and connection strings.
+"""Imported texts without the secrets in them: values of options, settings, header fields and URLs.
 
 A text without secrets is copied byte for byte. A secret is replaced where it was recognised. Unless it is
-short or a number, it is also replaced wherever else it stands in the text.
+short or a number, it is also replaced wherever else it stands in any text of the import.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import io
+import os
+import stat
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadcell.ingest import commands
+from loadcell.ingest.command_secrets import secrets_in
 from loadcell.ingest.inputs import unpacker
 from loadcell.plan import secrets
+from loadcell.plan.secret_patterns import REDACTED, Span, apart, cut_out, is_placeholder, spans
 
-#: Stands in the place of a secret, and tells a reader of the copy who removed it.
-REDACTED = "[redacted-by-loadcell]"
+#: Of a compressed file, the text may be larger than this only if the file is not kept.
+MOST_TEXT_BYTES = 256 * 2**20
+#: Signs that may stand around a secret and belong to the text.
+_AROUND = "\"'\\ ,;.)]}"
+#: Options whose value is a user and a password.
+_LOGINS = ("A", "P")
 
-#: Settings in texts: names that end like those of secrets, with a value behind `=` or `:`.
-_NAMES = "|".join(
-    ("password", "passwd", "pwd", "passphrase", "secret", "token", "authorization", *commands.secret_names())
-)
-_VALUE = r"\"(?P<double>[^\"\n]{1,1000})\"|'(?P<single>[^'\n]{1,1000})'|(?P<plain>[^\s,;&\"'<>)}\]]{1,1000})"
-_SETTING = re.compile(
-    rf"(?<![A-Za-z0-9])(?P<key>[\w.-]{{0,40}}(?:{_NAMES}))(?![\w.-])[\"']?[ \t]{{0,9}}[=:][ \t]{{0,9}}"
-    rf"(?:(?:Bearer|Basic|Token)[ \t]+)?(?:{_VALUE})",
-    re.IGNORECASE,
-)
-#: Password of a URL, between its user and its host.
-_IN_URL = re.compile(r"://[^/@:\s]{0,100}:(?P<plain>[^@/\s]{1,1000})@")
-#: One of these stands in each line with a secret: lines are found by them before patterns are tried.
-_SIGNS = ("://", "passw", "pwd", "passphrase", "secret", "token", "authorization", *commands.secret_names())
-#: Characters around a sign in which patterns are tried.
-_BEFORE, _BEHIND = 200, 2000
-#: What a tool prints in place of a password, a variable, and a directory (`PWD`).
-_NO_SECRET = re.compile(
-    rf"{re.escape(REDACTED[:-1])}.*|\*+|x+|X+|\$\S+|<\S+|/\S*|null|none|true|false|yes|no", re.IGNORECASE
-)
+
+@dataclass(frozen=True)
+class Text:
+    """A file as it was read at one instant: its bytes, its text (unpacked), and its mode.
+
+    The text is `None` if it is too large to be kept.
+    """
+
+    file: Path
+    stored: bytes
+    text: bytes | None
+    mode: int
+
+    @classmethod
+    def of(cls, file: Path) -> Text:
+        """The text of a file. Raises OSError."""
+        opener: Any = unpacker(file)
+        with file.open("rb") as source:
+            mode = stat.S_IMODE(os.fstat(source.fileno()).st_mode)
+            stored = source.read()
+        if opener is None:
+            return cls(file, stored, stored, mode)
+        with opener(io.BytesIO(stored)) as unpacked:
+            text = unpacked.read(MOST_TEXT_BYTES + 1)
+        return cls(file, stored, text if len(text) <= MOST_TEXT_BYTES else None, mode)
+
+    @property
+    def is_packed(self) -> bool:
+        """True for a compressed file."""
+        return self.stored is not self.text
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy to keep under `name`: the file itself, or `content` without the `secrets` that were in it."""
+    """A copy to keep under `name`, for whom the file itself is readable; `is_redacted` if it had secrets."""
 
-    file: Path
     name: str
-    content: bytes | None = None
-    secrets: frozenset[str] = frozenset()
+    content: bytes
+    mode: int
+    is_redacted: bool
+
+    def write(self, directory: Path) -> None:
+        """Write the copy. Raises OSError."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(directory / self.name, flags, self.mode & 0o666), "wb") as file:
+            file.write(self.content)
 
 
-def copy_of(file: Path, tool: str, prefix: str, most_bytes: int) -> Copy | None:
-    """The copy of a tool's text; unpacked where it has secrets. None if it is larger than `most_bytes`."""
-    opener: Any = unpacker(file)
-    with file.open("rb") if opener is None else opener(file) as source:
-        content = source.read(most_bytes + 1)
-    if len(content) > most_bytes:
+def copy_of(text: Text, prefix: str, hidden: Collection[str]) -> Copy | None:
+    """The copy of a text without its secrets and the `hidden` ones; unpacked where it has any. None if
+    it is too large.
+    """
+    if text.text is None:
         return None
-    text, values = redacted(content, tool)
-    if text == content:
-        return Copy(file, f"{prefix}{file.name}")
-    name = file.stem if file.suffix in (".gz", ".bz2", ".xz") and opener is not None else file.name
-    return Copy(file, f"{prefix}{name}", text, values)
+    content = redacted(text.text, hidden)
+    if content == text.text:
+        return Copy(f"{prefix}{text.file.name}", text.stored, text.mode, is_redacted=False)
+    packed = text.is_packed and text.file.suffix in (".gz", ".bz2", ".xz")
+    name = text.file.stem if packed else text.file.name
+    return Copy(f"{prefix}{name}", content, text.mode, is_redacted=True)
 
 
-def redacted(content: bytes, tool: str) -> tuple[bytes, frozenset[str]]:
-    """A tool's text without its secrets, and these secrets; none if it has none.
+def secrets_of(content: bytes) -> frozenset[str]:
+    """The secrets in a text that are to be replaced wherever they stand: no numbers, and no short ones."""
+    text = content.decode("latin-1")
+    return _to_hide(text, _positions(text))
+
+
+def _to_hide(text: str, positions: Sequence[Span]) -> frozenset[str]:
+    values = {value for position in positions for value in _values(text, position)}
+    hidden = (value.encode("latin-1").decode("utf-8", "replace") for value in values)
+    return frozenset(value for value in hidden if not (secrets.is_short(value) or secrets.is_number(value)))
+
+
+def redacted(content: bytes, hidden: Collection[str] = ()) -> bytes:
+    """A text without its secrets and the `hidden` ones.
 
     All other bytes stay as they are, whatever the encoding.
     """
     text = content.decode("latin-1")
-    spans = sorted({*_settings(text), *_options(text, tool)})
-    if not spans:
-        return content, frozenset()
-    values = {text[begin:end] for begin, end in spans}
-    parts, at = [], 0
-    for begin, end in spans:
-        parts += [text[at:begin], REDACTED] if begin >= at else []
-        at = max(at, end)
-    text = "".join([*parts, text[at:]])
-    common = (secrets.is_short, secrets.is_number)
-    elsewhere = {value: REDACTED for value in values if not any(is_common(value) for is_common in common)}
-    names = frozenset(value.encode("latin-1").decode("utf-8", "replace") for value in elsewhere)
-    return secrets.replaced(text, elsewhere).encode("latin-1"), names
+    positions = _positions(text)
+    values = {value.encode().decode("latin-1"): REDACTED for value in {*hidden, *_to_hide(text, positions)}}
+    return secrets.replaced(cut_out(text, positions), values).encode("latin-1")
 
 
-def _settings(text: str) -> Iterator[tuple[int, int]]:
-    """Positions of the values of secret settings."""
-    lower = text.lower()
-    for begin, end in _windows(lower):
-        for pattern in (_SETTING, _IN_URL):
-            for match in pattern.finditer(text, begin, end):
-                group = match.lastgroup or ""
-                if not _NO_SECRET.fullmatch(match[group]):
-                    yield match.span(group)
+def redacted_text(text: str, hidden: Mapping[str, str]) -> str:
+    """One line or message of an import without its secrets and the `hidden` ones."""
+    return secrets.replaced(cut_out(text, _positions(text)), hidden)
 
 
-def _windows(lower: str) -> Iterator[tuple[int, int]]:
-    """Parts of lines around signs of secrets."""
-    for sign in _SIGNS:
-        at = lower.find(sign)
-        while at >= 0:
-            begin = max(lower.rfind("\n", 0, at) + 1, at - _BEFORE)
-            end = lower.find("\n", at, at + _BEHIND)
-            yield begin, end if end >= 0 else min(len(lower), at + _BEHIND)
-            at = lower.find(sign, max(end, at + len(sign)) if end >= 0 else at + _BEHIND)
+def _positions(text: str) -> list[Span]:
+    """Places of all secrets, in order and apart."""
+    options = (
+        position for position in secrets_in(text) if not is_placeholder(text[position.begin : position.end])
+    )
+    return apart([*spans(text), *options])
 
 
-def _options(text: str, tool: str) -> Iterator[tuple[int, int]]:
-    """Positions of the values of secret options, or of a command that writes them in another form."""
-    for begin, end, values in commands.secrets_in(text, tool):
-        for value in values:
-            if _NO_SECRET.fullmatch(value):
-                continue
-            alone = rf"(?:(?<![A-Za-z0-9_])|(?<=\s-[A-Za-z])){re.escape(value)}(?![A-Za-z0-9_])"
-            spans = [match.span() for match in re.finditer(alone, text[begin:end])]
-            yield from ((begin + first, begin + last) for first, last in spans or [(0, end - begin)])
+def _values(text: str, position: Span) -> list[str]:
+    """A secret as it may stand elsewhere: as it was written, and without signs around it or its user."""
+    value = text[position.begin : position.end]
+    forms = [value, value.strip(_AROUND)]
+    if position.name in _LOGINS:
+        forms.append(value.partition(":")[2])
+    return [form for form in forms if form.strip()]

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ from loadcell.ingest.base import (
 from loadcell.ingest.columns import UNJOINED, Column, Columns
 from loadcell.ingest.dating import Dated
 from loadcell.ingest.read import Arranged, Execution, Watched
+from loadcell.ingest.redaction import Text
 from loadcell.ingest.series import Intervals, Room
 from loadcell.model import run_record
 from loadcell.model.json import JsonObject
@@ -57,7 +58,7 @@ from loadcell.model.trial_record import (
     TrialRecord,
     Window,
 )
-from loadcell.plan.secrets import replaced
+from loadcell.plan.secret_patterns import REDACTED
 from loadcell.store.copies import MOST_COPIED_BYTES
 from loadcell.store.layout import (
     INTERVAL_COLUMNS,
@@ -65,7 +66,10 @@ from loadcell.store.layout import (
     REACH_COLUMNS,
     SAMPLE_HEAD,
     SCHEMA,
+    SOURCES,
+    TRIALS,
     StoreError,
+    cannot_write,
     new_run_directory,
 )
 from loadcell.store.write import RunWriter, TrialWriter, is_free, sync_directory
@@ -74,12 +78,10 @@ IMPORT_NOTHING_MEASURED = MessageCode("import.nothing-measured", sources=list, l
 IMPORT_OUT_EXISTS = MessageCode("import.out-exists", path=str)
 IMPORT_REDACTED = MessageCode("import.redacted", "info", files=list, placeholder=str)
 
+#: Texts of a run that are not searched for secrets again: names of devices and the like, row by row.
+_MOST_REMEMBERED = 4096
 #: Digits behind the point in all files of a trial.
 _DIGITS = 6
-#: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
-SOURCES = "sources"
-#: Of a compressed file, the text may be larger than this only if the file is not kept.
-MOST_TEXT_BYTES = 256 * 2**20
 
 
 def write(
@@ -118,10 +120,12 @@ def write(
     joined = _joined(arranged)
     reaching = max(joined) > 1
     try:
-        redacted, hidden = _keep(path, sources)
-        writer.redact = partial(replaced, values=hidden)
+        redacted, hidden = _keep(path / SOURCES, sources)
+        writer.redact = lru_cache(_MOST_REMEMBERED)(
+            partial(redaction.redacted_text, hidden=dict.fromkeys(hidden, REDACTED))
+        )
         if redacted:
-            note(IMPORT_REDACTED(files=redacted, placeholder=redaction.REDACTED))
+            note(IMPORT_REDACTED(files=redacted, placeholder=REDACTED))
         writer.write_run(replace(record, ended_utc=None, state="running"))
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
@@ -134,6 +138,12 @@ def write(
             monitors = _write_samples(trial, execution)
             trial.finish(_trial(number, execution, date, monitors, joined[number - 1]))
         writer.write_run(record)
+    except BaseException:
+        # The texts are still there; a directory without a whole run would be in the way of the next import.
+        for begun in (path / TRIALS).glob("*"):
+            shutil.rmtree(begun, ignore_errors=True)
+        writer.discard()
+        raise
     finally:
         writer.close()
     return path
@@ -150,31 +160,37 @@ def _joined(arranged: Arranged) -> list[int]:
     return [getattr(planned.measured.intervals, "joined", 1) for planned in arranged.executions]
 
 
-def _keep(path: Path, sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
-    """Keep copies of the files without their secrets.
+def _keep(home: Path, sources: Sequence[Source]) -> tuple[list[str], frozenset[str]]:
+    """Keep copies of the files without their secrets; larger files stay where they are.
 
-    Returns the names of those that had any, and the secrets with what replaces them.
+    Returns the names of the copies that had any, and the secrets. All are known before the first is written.
+    Raises StoreError.
     """
-    home = path / SOURCES
-    home.mkdir(exist_ok=True)
     files = [
-        (source.tool, file)
+        file
         for source in sources
         for file in (*(source.stored if source.path.is_dir() else (source.path,)), *source.also)
     ]
+    stored = [
+        (number, file) for number, file in enumerate(files, 1) if file.stat().st_size <= MOST_COPIED_BYTES
+    ]
+    hidden: frozenset[str] = frozenset()
+    for _, file in stored:
+        hidden |= redaction.secrets_of(Text.of(file).text or b"")
     redacted: list[str] = []
-    hidden: dict[str, str] = {}
-    for number, (tool, file) in enumerate(files, 1):
-        if file.stat().st_size > MOST_COPIED_BYTES:
-            continue
-        copy = redaction.copy_of(file, tool, f"{number:02d}-", MOST_TEXT_BYTES)
-        if copy is not None and copy.content is None:
-            shutil.copyfile(file, home / copy.name)
-        elif copy is not None and copy.content is not None:
-            (home / copy.name).write_bytes(copy.content)
-            redacted.append(f"{SOURCES}/{copy.name}")
-            hidden.update(dict.fromkeys(copy.secrets, redaction.REDACTED))
-    sync_directory(home)
+    try:
+        shutil.rmtree(home, ignore_errors=True)  # an import that was killed
+        home.mkdir()
+        for number, file in stored:
+            copy = redaction.copy_of(Text.of(file), f"{number:02d}-", hidden)
+            if copy is None:
+                continue
+            copy.write(home)
+            if copy.is_redacted:
+                redacted.append(f"{SOURCES}/{copy.name}")
+        sync_directory(home)
+    except OSError as error:
+        raise cannot_write(home, error) from None
     return redacted, hidden
 
 

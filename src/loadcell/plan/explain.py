@@ -24,7 +24,8 @@ from loadcell.plan.problems import (
     nearest,
     shown,
 )
-from loadcell.plan.secrets import holds_literal, is_secret_key
+from loadcell.plan.secret_patterns import is_secret_name
+from loadcell.plan.secrets import holds_literal
 from loadcell.plan.units import Duration, Fraction, Rate, Size
 
 SHOWN_SECRET = MessageCode("shown.secret")
@@ -212,6 +213,6 @@ def _merged(problems: list[Problem]) -> Problem:
 def _shown(path: tuple[str, ...], node: Node) -> str | Message:
     """The value found; never one that may be a secret."""
     value = plain(node)
-    if any(is_secret_key(key) for key in path) or (isinstance(value, str) and holds_literal(value)):
+    if any(is_secret_name(key) for key in path) or (isinstance(value, str) and holds_literal(value)):
         return SHOWN_SECRET()
     return shown(value)

@@ -13,7 +13,8 @@ from typing import Final
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.plan.nodes import Keys, Node, Scalar, plain
 from loadcell.plan.problems import INVALID, Mark, Problem, SettingError, shown
-from loadcell.plan.secrets import REFERENCE, holds_literal, is_secret_key
+from loadcell.plan.secret_patterns import has_secret_word, holds_private_key, is_secret_name, spans
+from loadcell.plan.secrets import REFERENCE
 
 ALLOWED_LABELS = MessageCode("allowed.labels", example=str)
 ALLOWED_LABEL_NAME = MessageCode("allowed.label-name", longest=Count)
@@ -34,19 +35,6 @@ MOST = 64
 LONGEST_NAME = 64
 #: As an option and a filter take it without quotes.
 _LABEL_NAME = re.compile(rf"[^\W\d_][\w.-]{{0,{LONGEST_NAME - 1}}}")
-#: Words of a name that say what the value is, beside those of settings (`is_secret_key`).
-_SECRET_NAME = re.compile(
-    r"(^|[ _.-])(password|passwd|passphrase|secret|token|credentials?|api[ _.-]?key|private[ _.-]?key|"
-    r"access[ _.-]?key)([ _.-]|$)",
-    re.IGNORECASE,
-)
-#: Beginnings of secrets as their issuers write them: GitHub, GitLab, Slack, AWS, Stripe, a JSON Web Token,
-#: PEM, and the values of the header Authorization.
-_SECRET_VALUE = re.compile(
-    r"(?<![A-Za-z0-9])(gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{16}|"
-    r"xox[abprs]-[\w-]{10}|(AKIA|ASIA)[A-Z0-9]{16}|sk_live_[A-Za-z0-9]{16}|"
-    r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY|(Bearer|Basic) [A-Za-z0-9+/=._~-]{8})"
-)
 
 
 @dataclass(frozen=True)
@@ -113,8 +101,8 @@ def _unfit(name: str, text: str) -> Message | None:
     """The mistake in a value: its length, its characters, or a secret. None for a good one."""
     if len(text) > LONGEST_VALUE:
         return LABEL_TOO_LONG(name=name, length=len(text), longest=LONGEST_VALUE)
-    secret_name = _SECRET_NAME.search(name) or is_secret_key(name)
-    if secret_name or REFERENCE.search(text) or _SECRET_VALUE.search(text) or holds_literal(text):
+    secret_name = has_secret_word(name) or is_secret_name(name)
+    if secret_name or REFERENCE.search(text) or holds_private_key(text) or spans(text):
         return LABEL_SECRET(name=name)
     if not all(character.isprintable() or character == "\n" for character in text):
         return INVALID(value=shown(text), allowed=ALLOWED_LABEL_VALUE(longest=LONGEST_VALUE))

@@ -18,6 +18,14 @@ from urllib.parse import quote
 from loadcell.model.message import Count, MessageCode, MessageError, as_written
 from loadcell.plan.nodes import Keys, Node, scalars
 from loadcell.plan.problems import INVALID, Problem, nearest, shown
+from loadcell.plan.secret_patterns import (
+    MOST_OF_SECRET,
+    headers,
+    holds_private_key,
+    is_secret_name,
+    issued,
+    login_passwords,
+)
 
 SECRET_MISSING = MessageCode("secret.missing", name=str)
 SECRET_SHORT = MessageCode("secret.short", name=str, shortest=Count)
@@ -36,15 +44,11 @@ _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
 #: Sections for people alone; labels and facts take no secret in any form (`loadcell.plan.labels`).
 _OF_PEOPLE = ("title", "question", "labels", "about")
-_SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
-#: Characters of a user or a secret in a text; without bounds the search takes quadratic time in long ones.
-_MOST_OF_SECRET = 1000
-_IN_URL = re.compile(
-    rf"[A-Za-z][A-Za-z0-9+.-]{{0,31}}://[^/@:\s]{{0,{_MOST_OF_SECRET}}}:(?P<secret>[^@\s]{{1,{_MOST_OF_SECRET}}})@"
-)
+#: A password as libpq's words, Java's options and variables of the environment have it. Other names stand in
+#: statements and bodies of requests as well (`token = $1`).
 _IN_WORDS = re.compile(
     r"(?:^|[\s?&;,'\"])-{0,2}(?:pg|ssl)?(?:password|passwd|pwd)\s{0,9}=\s{0,9}"
-    rf"(?P<secret>'[^']{{0,{_MOST_OF_SECRET}}}'|[^\s&;]{{1,{_MOST_OF_SECRET}}})",
+    rf"(?P<secret>'[^']{{0,{MOST_OF_SECRET}}}'|[^\s&;]{{1,{MOST_OF_SECRET}}})",
     re.IGNORECASE,
 )
 
@@ -99,9 +103,9 @@ class Secrets:
         return REFERENCE.sub(value, text)
 
     def values_in(self, text: str) -> tuple[str, ...]:
-        """Values of the references in a text, as far as their variables are set."""
+        """Values of the references in a text, as far as their variables are set, in all written forms."""
         values = (self._env.get(name, "") for name in references(text))
-        return tuple(value for value in values if len(value) >= SHORTEST)
+        return tuple(form for value in values if len(value) >= SHORTEST for form in _forms(value))
 
     def redact(self, text: str) -> str:
         """One value with every secret revealed so far replaced by the reference it came from.
@@ -159,7 +163,7 @@ def _replaced(reference: str, match: re.Match[str]) -> str:
     if not _NUMBER.fullmatch(match[0]):
         return reference
     text, begin, end = match.string, match.start(), match.end()
-    before = text[max(0, begin - _MOST_OF_SECRET) : begin]
+    before = text[max(0, begin - MOST_OF_SECRET) : begin]
     if text.startswith("@", end) or _SECRET_BEFORE.search(before):
         return reference
     in_number = _NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(text, end)
@@ -182,19 +186,12 @@ def references(text: str) -> list[str]:
     return [match[1] for match in REFERENCE.finditer(text)]
 
 
-def is_secret_key(key: str) -> bool:
-    """True if a setting of this name holds a secret."""
-    return _SECRET_KEY.search(key) is not None
-
-
 def holds_literal(text: str) -> bool:
-    """True if a text (a DSN, a command line) holds a password written out."""
-    for pattern in (_IN_URL, _IN_WORDS):
-        for match in pattern.finditer(text):
-            literal = REFERENCE.sub("", match["secret"].strip("'\""))
-            if literal:
-                return True
-    return False
+    """True if a text (a DSN, a command line) holds a password or a login written out."""
+    positions = (*login_passwords(text), *headers(text), *issued(text))
+    literals = [text[position.begin : position.end] for position in positions]
+    literals += [match["secret"].strip("'\"") for match in _IN_WORDS.finditer(text)]
+    return holds_private_key(text) or any(REFERENCE.sub("", literal) for literal in literals)
 
 
 def problems_of(root: Keys, env: Mapping[str, str]) -> Iterator[Problem]:
@@ -214,7 +211,7 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
     for keys, scalar in scalars(node, path):
         where = ".".join(keys)
         text = scalar.text
-        if is_secret_key(keys[-1]):
+        if is_secret_name(keys[-1]):
             literal = REFERENCE.sub("", _PLACE.sub("", text) if _has_places(keys) else text)
             if scalar.value is not None and literal:
                 yield Problem(scalar.mark, where, SECRET_WRITTEN(reference=_FORM))

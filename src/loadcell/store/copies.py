@@ -91,13 +91,14 @@ def _record(name: str, path: Path, digest: str, copy: str | None, why_not: str |
 
 def _write(copy: Path, content: bytes, mode: int) -> None:
     """Write a copy by rename, which others may read if they may read the file; the same content under another
-    name is a link.
+    name is a link, for whom both files are readable.
     """
     if copy.exists():
         return
     copy.parent.mkdir(parents=True, exist_ok=True)
     same = next(copy.parent.iterdir(), None)
     if same is not None and same.name != _NEW:
+        same.chmod(stat.S_IMODE(same.stat().st_mode) & mode)
         os.link(same, copy)
         return
     new = copy.with_name(_NEW)

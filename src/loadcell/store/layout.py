@@ -32,6 +32,8 @@ RUN: Final = "run.json"
 ENVIRONMENT: Final = "environment.json"
 TRIALS: Final = "trials"
 FILES: Final = "files"
+#: Where an imported run keeps the files it was made of.
+SOURCES: Final = "sources"
 TRIAL: Final = "trial.json"
 INTERVALS: Final = "intervals.csv"
 LATENCY: Final = "latency.hlog"

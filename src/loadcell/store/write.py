@@ -67,7 +67,7 @@ def is_free(path: Path) -> bool:
     """True if a run can begin in this directory: it does not exist, is empty, or holds the beginning of a run
     that was killed before it had a record.
     """
-    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, layout.FILES, _PROBE}
+    begun = {layout.PLAN, layout.ENVIRONMENT, layout.TRIALS, layout.FILES, layout.SOURCES, _PROBE}
     begun |= {f".{name}.new" for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN)}
     try:
         names = {file.name for file in path.iterdir()}
@@ -112,7 +112,8 @@ class RunWriter:
 
     def discard(self) -> None:
         """Remove what was written of a run that never began, and the directories that were made for it."""
-        shutil.rmtree(self.path / layout.FILES, ignore_errors=True)
+        for name in (layout.FILES, layout.SOURCES):
+            shutil.rmtree(self.path / name, ignore_errors=True)
         for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN):
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.new").unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from loadcell.plan.secrets import is_secret_key
+from loadcell.plan.secret_patterns import is_secret_name
 from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.connection import rows
 
@@ -33,5 +33,5 @@ def changed_settings(connection: Connection, product: str, effective: Mapping[st
     return {
         name
         for name in names & effective.keys()
-        if not is_secret_key(name) and not effective[name].startswith("/")
+        if not is_secret_name(name) and not effective[name].startswith("/")
     }
