@@ -175,8 +175,8 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
-#: A number with a suffix or with separators of thousands.
-_SHORT_NUMBER = re.compile(r"(\d+(?:\.\d+)?|\d{1,3}(?:[,_' ]\d{3})+)\s*([kKmMgG]?)")
+#: A number with a suffix or with separators of thousands; no longer one is meant.
+_SHORT_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,9})?|\d{1,3}(?:[,_' ]\d{3}){1,4})\s{0,3}([kKmMgG]?)")
 _SUFFIXES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
