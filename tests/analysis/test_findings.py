@@ -9,6 +9,7 @@ import pytest
 
 from analysis.runs import analysis_of, findings_by_code, run_of
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.error_codes import meaning
 from loadcell.analysis.finding import Subject
 from loadcell.analysis.trials import from_record
 from loadcell.model.trial_record import Check, ErrorRecord, ExpectationResult, Status
@@ -123,6 +124,30 @@ def test_that_all_failed_alike_is_not_said_by_two_counts() -> None:
     assert "20 requests failed" in sentence
     assert "all with http-404, not found" in sentence
     assert "times" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        (20, "all with NEWER: restart the server. Failed"),
+        (30, "most often with NEWER (20 times): restart the server. Failed"),
+    ],
+)
+def test_code_without_a_meaning_has_its_remedy(failed: int, words: str) -> None:
+    run, records = run_of({"10": [100, 101]})
+    error = ErrorRecord("NEWER", 20, message="", meaning="", advice="restart the server")
+    records[0] = replace(with_field(records[0], "totals.transactions.failed", failed), errors=(error,))
+    (sentence,) = (
+        Texts("en", "request").message(finding.message)
+        for finding in analyse(run, records).findings
+        if finding.subject is Subject.ERRORS
+    )
+    assert words in sentence
+
+
+@pytest.mark.parametrize("code", ["NOSCRIPT", "EXECABORT"])
+def test_codes_of_scripts_and_transactions_have_a_meaning(code: str) -> None:
+    assert meaning(code)
 
 
 @pytest.mark.parametrize(

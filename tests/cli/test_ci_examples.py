@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -62,6 +63,14 @@ def write_state(home: Path, sleep_s: float) -> None:
     (home / "perf" / "plan.yaml").write_text(plan)
 
 
+def commit(home: Path) -> str:
+    """Make the directory a repository with one commit, whose hash is returned."""
+    git = "git -c user.name=me -c user.email=me@example.org"
+    return shell(
+        f"git init -q && git add -A && {git} commit -qm state && git rev-parse HEAD", home
+    ).stdout.strip()
+
+
 def shell(commands: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run commands as the runners of both systems do: by bash, which ends at the first failure."""
     return subprocess.run(
@@ -107,6 +116,7 @@ def test_both_systems_measure_in_the_same_way() -> None:
 def test_slower_branch_is_reported_and_fails_the_job(tmp_path: Path) -> None:
     write_state(tmp_path / "main", 0)
     write_state(tmp_path / "branch", 0.01)
+    commits = {side: commit(tmp_path / side) for side in ("main", "branch")}
     step_summary = tmp_path / "step-summary.md"
     for name in ("Build both states", "Run both by turns"):
         done = shell(steps()[name]["run"], tmp_path, ROUNDS="3")
@@ -118,6 +128,9 @@ def test_slower_branch_is_reported_and_fails_the_job(tmp_path: Path) -> None:
         GITHUB_STEP_SUMMARY=str(step_summary),
     )
     assert done.returncode == 1, done.stderr
+    for side, expected in commits.items():
+        record = json.loads((tmp_path / "results" / f"{side}-1" / "run.json").read_text())
+        assert record["labels"]["commit"] == expected
     text = (tmp_path / "summary.md").read_text()
     assert step_summary.read_text() == text
     lines = text.splitlines()
@@ -131,11 +144,9 @@ def test_slower_branch_is_reported_and_fails_the_job(tmp_path: Path) -> None:
 def test_gitlab_checks_out_both_states(tmp_path: Path) -> None:
     """The first commands of its job, on a repository with two commits."""
     write_state(tmp_path, 0)
-    git = "git -c user.name=me -c user.email=me@example.org"
-    commit = f"git add -A && {git} commit -qm state && git rev-parse HEAD"
-    base = shell(f"git init -q && {commit}", tmp_path).stdout.strip()
+    base = commit(tmp_path)
     (tmp_path / "service.py").write_text("other")
-    head = shell(commit, tmp_path).stdout.strip()
+    head = commit(tmp_path)
     build = read(GITLAB)["performance"]["script"][0]
     done = shell(build, tmp_path, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, CI_COMMIT_SHA=head)
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from cli.test_list import days_ago, stored
-from lines import called
+from lines import CliRunner, called
+from loadcell.cli import main
 from loadcell.store import clean as cleaning
 from loadcell.store.find import runs_under
 from loadcell.store.layout import StoreError
@@ -157,8 +158,8 @@ def test_other_things_in_the_results_directory_stay(home: Path) -> None:
     assert cleaned(home, "reads", "--keep", "0", "--yes")["remains"] == []
     assert not (results / "reads").exists()
     done = called(home, "clean", "orders", "--keep", "3", "--yes")
-    assert done.returncode == 2
-    assert ".day4.removed" in "".join(done.stderr.split())
+    assert done.returncode == 1
+    assert ".day4.removed" in "".join(done.stdout.split())
     assert (results / "logs").is_dir()
     assert (results / ".cache").is_dir()
     assert (results / "src/.old.removed/mine.txt").is_file()
@@ -175,6 +176,66 @@ def test_a_removal_deletes_the_record_last(home: Path, monkeypatch: pytest.Monke
     with pytest.raises(StoreError):
         cleaning.remove(home / "results/orders/day5")
     assert cleaning.remains(home / "results") == [home / "results/orders/.day5.removed"]
+
+
+def test_a_run_that_cannot_be_removed_does_not_stop_the_others(home: Path) -> None:
+    (home / "results" / "orders" / ".day4.removed").write_text("a file where a directory was expected")
+    shown = called(home, "clean", "orders", "--keep", "2", "--yes")
+    assert shown.returncode == 1
+    rows = {line.split()[0]: line for line in shown.stdout.splitlines() if line.startswith("day")}
+    assert list(rows) == ["day5", "day4", "day3"]
+    assert "removed" in rows["day5"]
+    assert "removed" in rows["day3"]
+    assert "failed" in rows["day4"]
+    assert "cannot be removed" in " ".join(shown.stdout.split())
+    assert "2 runs, " in shown.stdout
+    assert "Check who owns it" in shown.stdout
+    assert present(home) == ["old", "day4", "day2", "day1"]
+    stored(home / "results", "orders", "day3", started_utc=days_ago(3))
+    done = called(home, "clean", "orders", "--keep", "2", "--yes", "--json")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert (ids(document["failed"]), ids(document["runs"])) == (["day4"], ["day3"])
+    assert "Not a directory" in document["failed"][0]["reason"]
+    assert document["size_bytes"] == document["runs"][0]["size_bytes"]
+
+
+def test_remains_that_cannot_be_removed_do_not_stop_the_others(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (".a.removed", ".b.removed"):
+        (home / "results" / "orders" / "day5" / "trials").mkdir(exist_ok=True)
+        (home / "results" / "orders" / "day5").rename(home / "results" / "orders" / name)
+        stored(home / "results", "orders", "day5", started_utc=days_ago(5))
+
+    def rmtree(path: Path) -> None:
+        if path.parent.name == ".a.removed":
+            raise PermissionError(1, "Operation not permitted")
+        subprocess.run(["rm", "-r", str(path)], check=True)
+
+    monkeypatch.setattr(cleaning.shutil, "rmtree", rmtree)
+    monkeypatch.chdir(home)
+    result = CliRunner().invoke(main, ["clean", "--keep", "5", "--yes", "--json"])
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert [Path(remain["path"]).name for remain in document["failed_remains"]] == [".a.removed"]
+    assert [Path(remain["path"]).name for remain in document["remains"]] == [".b.removed"]
+
+
+def test_failed_and_killed_runs_push_no_result_out(home: Path) -> None:
+    """The latest are counted among finished runs; what is newer than the oldest of them stays, too."""
+    for day, state in ((1, "failed"), (2, "failed"), (4, "interrupted")):
+        stored(home / "results", "orders", f"day{day}", started_utc=days_ago(day), state=state)
+    assert ids(cleaned(home, "orders", "--keep", "1")["runs"]) == ["day5", "day4"]
+    assert ids(cleaned(home, "orders", "--keep", "2")["runs"]) == []
+    assert ids(cleaned(home, "orders", "--keep", "1", "--status", "failed")["runs"]) == ["day2"]
+
+
+def test_runs_with_the_label_are_counted(home: Path) -> None:
+    for day in (1, 3, 5):
+        labels = {"branch": "main"}
+        stored(home / "results", "orders", f"day{day}", started_utc=days_ago(day), labels=labels)
+    assert ids(cleaned(home, "orders", "--keep", "2", "--label", "branch=main")["runs"]) == ["day5"]
 
 
 def test_damaged_baselines_stop_it(home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -34,9 +35,34 @@ def summary(*arguments: str) -> list[str]:
     return lines
 
 
-def write(home: Path, name: str, seed: int) -> str:
+def write(home: Path, name: str, seed: int, **shape: Any) -> str:
     path = home / "results" / "plan" / f"20260310T08000{seed % 10}Z-{name}"
-    return str(comparisons.write(path, fake_runs.Shape(repeats=4, seed=seed)))
+    return str(comparisons.write(path, fake_runs.Shape(**{"repeats": 4, "seed": seed, **shape})))
+
+
+def scale(run: str, throughput: float, response: float, level: float | None = None) -> None:
+    """Multiply throughput and response times of all trials; with `level` those are first set to it."""
+    for trial in sorted((Path(run) / "trials").iterdir()):
+        path = trial / "trial.json"
+        document = json.loads(path.read_text())
+        totals = document["totals"]
+        totals["throughput_per_s"] = throughput * (level or totals["throughput_per_s"])
+        for name, value in totals["response"].items():
+            if name.endswith("_ms"):
+                totals["response"][name] = response * (level or value)
+        path.write_text(json.dumps(document))
+
+
+def two_sides(home: Path, throughput: float, response: float, spread: float = 0.001) -> list[str]:
+    """Five runs a side, whose main metric and response times differ by these factors."""
+    sides = []
+    for side, factors in (("branch", (throughput, response)), ("main", (1.0, 1.0))):
+        for number in range(5):
+            run = write(home, f"{side}{number}", number, repeats=1, factors={"load.clients": [8]})
+            near = 1 + spread * (number - 2)
+            scale(run, factors[0] * near, factors[1] * near, level=1000.0)
+            sides.append(run)
+    return [*sides[:5], "--against", *sides[5:], "--metric", "throughput", "--metric", "p95"]
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +74,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         for at, side in enumerate(("main", "same", "slow"), 1)
     }
     for run in sides["slow"]:
-        for trial in sorted((Path(run) / "trials").iterdir()):
-            path = trial / "trial.json"
-            document = json.loads(path.read_text())
-            totals = document["totals"]
-            totals["throughput_per_s"] /= 2
-            for name, value in totals["response"].items():
-                totals["response"][name] = value * 2 if name.endswith("_ms") else value
-            path.write_text(json.dumps(document))
+        scale(run, throughput=0.5, response=2)
     return sides
 
 
@@ -142,6 +161,52 @@ def test_exit_status_is_that_of_the_gate(
     assert result.stdout.startswith("### ")
 
 
+@pytest.mark.parametrize(
+    ("throughput", "response", "heading", "verdicts"),
+    [
+        (1.0, 3.0, "Slower: p95 +200% (throughput: same)", "slower (p95); same (throughput)"),
+        (1.1, 3.0, "Slower: p95 +200% (throughput: faster)", "slower (p95); faster (throughput)"),
+        (0.9, 0.5, "Slower: throughput -10.0%", "slower (throughput); faster (p95)"),
+        (0.9, 3.0, "Slower: throughput -10.0%", None),
+        (1.0, 0.5, "Same: throughput", "same (throughput); faster (p95)"),
+    ],
+)
+def test_heading_agrees_with_the_gate(
+    tmp_path: Path, throughput: float, response: float, heading: str, verdicts: str | None
+) -> None:
+    """Whatever makes `--fail-on slower` fail is in the heading, and other verdicts have a line."""
+    arguments = two_sides(tmp_path, throughput, response)
+    result = call("compare", *arguments, "--format", "summary", "--fail-on", "slower")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"### {heading}")
+    assert result.exit_code == int(heading.startswith("Slower"))
+    stated = [line for line in lines if "Verdicts for `--fail-on`" in line]
+    assert [line.endswith(f": {verdicts}.") for line in stated] == [True] * (verdicts is not None)
+    assert len(lines) <= MOST_LINES
+    assert " is " not in result.stdout, "a side is five runs"
+    word = "worse" if response > 1 else "better"
+    assert f"branch4 are {word} in the only other value: p95 response time (" in result.stdout
+
+
+def test_metric_that_is_slower_but_not_for_the_gate_is_explained(tmp_path: Path) -> None:
+    """Both response times are slower by the false discovery rate, and neither by the stricter correction."""
+    arguments = [*two_sides(tmp_path, 2.0, 1.08, spread=0.0295), "--metric", "p99"]
+    lines = summary(*arguments, "--fail-on", "slower")
+    assert lines[0].startswith("### Faster: throughput +100%")
+    [stated] = [line for line in lines if "Verdicts for `--fail-on`" in line]
+    assert stated.startswith("- **⚠** ")
+    assert stated.endswith(": ambiguous (p95, p99); faster (throughput).")
+    assert any("are worse in 2 of the 2 other values: p95" in line for line in lines)
+
+
+def test_heading_of_a_ranking_names_the_slower_metric(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(factors={"load.clients": [1, 2, 4]}, repeats=8)
+    run = str(comparisons.write(tmp_path / "ranked", shape))
+    lines = summary(run, "--metric", "throughput", "--metric", "p95")
+    assert " ranks first by throughput" in lines[0]
+    assert "; slower: " in lines[0]
+
+
 def test_report_is_written_beside_the_summary(runs: Runs, tmp_path: Path) -> None:
     page = tmp_path / "comparison.html"
     arguments = ["compare", *runs["slow"], "--against", *runs["main"], "--format", "summary"]
@@ -193,6 +258,16 @@ def test_text_from_outside_is_no_markup(runs: Runs, tmp_path: Path) -> None:
     assert page.count("<h") == 1
     [differences] = [line for line in lines if "Other differences: " in line]
     assert "`cpu.model: " in differences
+
+
+def test_names_of_levels_are_no_mentions_references_or_links(tmp_path: Path) -> None:
+    """A bot posts the summary, and the plan comes from the pull request."""
+    levels = ["@torvalds", "#123 https://evil.example/x"]
+    run = comparisons.write(tmp_path / "run", fake_runs.Shape(factors={"target.storage": levels}, repeats=8))
+    text = "\n".join(summary(str(run)))
+    for reference in ("@torvalds", "#123", "https://"):
+        assert reference not in text
+        assert reference in text.replace("\u2060", "").replace("\\", ""), "it reads the same"
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from loadcell.report import write
 from loadcell.report.build import build
@@ -33,6 +35,31 @@ Stored = Callable[[str], StoredRun]
 )
 def test_text_stays_text(text: str, written: str) -> None:
     assert markdown.escaped(text) == written
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *("@torvalds", "@org/team", "a@example.org", "#123", "owner/name#123", "GH-12", "gh-12"),
+        *("https://evil.example/x", "www.evil.example", "_www.evil.example", "HTTP://x"),
+        *("!12", "~bug", "$12", "&12", "^12", "%v1.2", '%"next release"'),
+    ],
+)
+def test_name_is_no_mention_reference_or_link(reference: str) -> None:
+    """GitHub and GitLab look for them in the text that a reader sees, so that an escape does not help."""
+    sentence = f"storage = {reference} is faster"
+    for text in (markdown.escaped(sentence), markdown.coded(sentence)):
+        seen = unescape(MarkdownIt("commonmark").render(text))
+        assert reference not in seen
+        assert reference in seen.replace("\u2060", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["+4.9% (95% interval +2.1% … +7.0%)", "5%以内", "a & b, x: y/z", "#", "R&D"]
+)
+def test_plain_sentence_has_no_joiner(text: str) -> None:
+    assert "\u2060" not in markdown.escaped(text)
+    assert markdown.coded("`@name` and `http://x`") == "`@name` and `http://x`", "code is no reference"
 
 
 def test_pictures_are_whole_svg_files_that_the_text_refers_to(

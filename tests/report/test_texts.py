@@ -186,7 +186,8 @@ def test_chinese_is_chinese() -> None:
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
         "benchmarksql.file-remarks",
         "error.with-remedy", "metric-meaning.of-group", "check-page.placement",
-        "compare.summary.title", "found.plan-differs.of", "plans.plan",
+        "compare.summary.title", "compare.summary.title.slower", "compare.summary.gate.rows",
+        "found.plan-differs.of", "plans.plan",
 
     }  # fmt: skip
 

@@ -84,6 +84,16 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def test_directory_is_recorded_without_dots(tmp_path: Path) -> None:
+    """A plan in `perf/` that names the directory above."""
+    (tmp_path / "perf").mkdir()
+    options = CommandOptions.model_validate(
+        {"command": "./serve.sh", "url": "http://127.0.0.1:1", "directory": ".."},
+        context={"directory": tmp_path / "perf"},
+    )
+    assert options.path == tmp_path.resolve()
+
+
 @pytest.mark.parametrize(
     "ready", [{}, {"log": "now listen"}, {"url": "http://127.0.0.1:{port}/"}], ids=["port", "log", "url"]
 )

@@ -49,7 +49,7 @@ _HTTP2 = (
 #: First words of the errors of Redis.
 _REDIS = (
     "ERR", "WRONGTYPE", "OOM", "NOAUTH", "WRONGPASS", "NOPERM", "MOVED", "CROSSSLOT", "CLUSTERDOWN",
-    "READONLY", "LOADING", "BUSY", "MISCONF", "max-clients", "database",
+    "READONLY", "LOADING", "BUSY", "MISCONF", "NOSCRIPT", "EXECABORT", "max-clients", "database",
 )  # fmt: skip
 #: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the
 #: list.

@@ -157,6 +157,8 @@ ERRORS_ALIKE_BARE = _errors_code("all-alike.bare", **_ERRORS, code=str)
 ERRORS_ALIKE_REMEDIED = _errors_code(
     "all-alike.remedied", **_ERRORS, code=str, meaning=Message, remedy=Message
 )
+ERRORS_CODED_REMEDIED_BARE = _errors_code("coded.remedied.bare", **_CODED, remedy=Message)
+ERRORS_ALIKE_REMEDIED_BARE = _errors_code("all-alike.remedied.bare", **_ERRORS, code=str, remedy=Message)
 RETRIED = FindingCode(
     "found.retried", Subject.ERRORS, "info", (Concern.COST, 10), count=Count, retried_share=Share
 ).marked(evidence=Evidence.RESULTS)
@@ -338,13 +340,15 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         if codes:
             code, often = codes.most_common(1)[0]
             params |= {"code": code, "meaning": meanings[code], "code_count": often}
-            alike = often == failed
-            finding_code = ERRORS_ALIKE if alike else ERRORS_CODED
+            alike, bare = often == failed, not meanings[code].text
             if code in remedies:
-                finding_code = ERRORS_ALIKE_REMEDIED if alike else ERRORS_CODED_REMEDIED
                 params["remedy"] = remedies[code]
-            elif not meanings[code].text:
-                finding_code = ERRORS_ALIKE_BARE if alike else ERRORS_CODED_BARE
+                with_meaning = ERRORS_ALIKE_REMEDIED if alike else ERRORS_CODED_REMEDIED
+                without = ERRORS_ALIKE_REMEDIED_BARE if alike else ERRORS_CODED_REMEDIED_BARE
+            else:
+                with_meaning = ERRORS_ALIKE if alike else ERRORS_CODED
+                without = ERRORS_ALIKE_BARE if alike else ERRORS_CODED_BARE
+            finding_code = without if bare else with_meaning
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield finding_code.finding(evidence, **params)
     retried = sum(trial.retried for trial in all_trials)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,16 +21,23 @@ from loadcell.report.render import json
 from loadcell.store import clean as cleaning
 from loadcell.store import find as run_finder
 from loadcell.store.clean import Removal
+from loadcell.store.layout import StoreError
 from loadcell.store.selection import records_under, size_bytes
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+    from loadcell.model.message import Message
 
 
 @click.command("clean")
 @click.argument("plan", required=False, shell_complete=plans_with_runs)
 @results_option
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the latest N runs of each plan.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Keep the latest N runs of each plan: of finished ones, or those that meet --status, and --label.",
+)
 @filter_options
 @click.option("--yes", "-y", is_flag=True, help="Remove them; without it they are only shown.")
 @language_option("the table", expose_value=False)
@@ -45,9 +54,10 @@ def clean(
 ) -> None:
     """Remove old runs (of PLAN): shows which and how large they are, and removes them with --yes.
 
-    At least one of --older-than and --keep is needed; with both, a run goes that is older than that and not
-    among the latest N of its plan. Baselines, runs with the label `keep`, runs under way, and runs whose
-    record cannot be read always stay.
+    At least one of --older-than and --keep is needed; with both, a run goes that meets both. --keep counts
+    finished runs, or those that meet --status, and --label; what is newer than the oldest of the N stays,
+    too. Baselines, runs with the label `keep`, runs under way, and runs whose record cannot be read always
+    stay. What cannot be removed is listed with the reason; the exit status is then 1.
     """
     if keep is None and older_than_s is None:
         raise language.CallError(messages.CLEAN_NO_CONDITION())
@@ -56,38 +66,82 @@ def clean(
     wanted = selection(None if plan is None else plan_name(plan), labels, states, older_than_s)
     baselines = run_finder.runs_of_baselines(results, run_finder.DEFAULT_RESULTS)
     removals = cleaning.removals(records_under(results), wanted, keep, baselines)
-    remains = [(path, size_bytes(path)) for path in cleaning.remains(results)]
+    remains = [_Remain(path, size_bytes(path)) for path in cleaning.remains(results)]
     if yes:
         removals = [_removed(removal) for removal in removals]
-        for path, _ in remains:
-            cleaning.remove_remains(path)
-        gone = [removal.run.path for removal in removals if removal.retained is None]
-        cleaning.remove_empty(results, [*gone, *(path for path, _ in remains)])
+        remains = [_remain_removed(remain) for remain in remains]
+        gone = [removal.run.path for removal in removals if _goes(removal)]
+        cleaning.remove_empty(
+            results, [*gone, *(remain.path for remain in remains if remain.failure is None)]
+        )
     if as_json:
         echo_json(json.render(_document(removals, remains, removed=yes)))
     else:
         _show(removals, remains, removed=yes)
+    if _failures(removals, remains):
+        sys.exit(1)
+
+
+@dataclass(frozen=True)
+class _Remain:
+    """A hidden directory that a killed removal has left; `failure` says why it could not be removed."""
+
+    path: Path
+    size_bytes: int
+    failure: Message | None = None
 
 
 def _removed(removal: Removal) -> Removal:
     """The removal after it was tried: a run that has been resumed meanwhile stays."""
-    if removal.retained is not None or cleaning.remove(removal.run.path):
+    if removal.retained is not None:
         return removal
-    return Removal(removal.run, removal.size_bytes, cleaning.RUNNING)
+    try:
+        return removal if cleaning.remove(removal.run.path) else replace(removal, retained=cleaning.RUNNING)
+    except StoreError as error:
+        return replace(removal, failure=error.message)
 
 
-def _document(removals: list[Removal], remains: list[tuple[Path, int]], *, removed: bool) -> JsonObject:
-    going = [removal for removal in removals if removal.retained is None]
+def _remain_removed(remain: _Remain) -> _Remain:
+    try:
+        cleaning.remove_remains(remain.path)
+    except StoreError as error:
+        return replace(remain, failure=error.message)
+    return remain
+
+
+def _goes(removal: Removal) -> bool:
+    return removal.retained is None and removal.failure is None
+
+
+def _failures(removals: list[Removal], remains: list[_Remain]) -> list[Message]:
+    failures = [*(removal.failure for removal in removals), *(remain.failure for remain in remains)]
+    return [failure for failure in failures if failure is not None]
+
+
+def _document(removals: list[Removal], remains: list[_Remain], *, removed: bool) -> JsonObject:
+    going = [removal for removal in removals if _goes(removal)]
+    gone = [remain for remain in remains if remain.failure is None]
     return {
         "removed": removed,
-        "size_bytes": sum(removal.size_bytes for removal in going) + sum(size for _, size in remains),
+        "size_bytes": sum(removal.size_bytes for removal in going)
+        + sum(remain.size_bytes for remain in gone),
         "runs": [_run(removal) for removal in going],
         "retained": [
             {**_run(removal), "reason": removal.retained}
             for removal in removals
             if removal.retained is not None
         ],
-        "remains": [{"path": path, "size_bytes": size} for path, size in remains],
+        "failed": [
+            {**_run(removal), "reason": removal.failure.text}
+            for removal in removals
+            if removal.failure is not None
+        ],
+        "remains": [{"path": remain.path, "size_bytes": remain.size_bytes} for remain in gone],
+        "failed_remains": [
+            {"path": remain.path, "size_bytes": remain.size_bytes, "reason": remain.failure.text}
+            for remain in remains
+            if remain.failure is not None
+        ],
     }
 
 
@@ -102,7 +156,7 @@ def _run(removal: Removal) -> JsonObject:
     }
 
 
-def _show(removals: list[Removal], remains: list[tuple[Path, int]], *, removed: bool) -> None:
+def _show(removals: list[Removal], remains: list[_Remain], *, removed: bool) -> None:
     rows = table.Table(box=None, pad_edge=False, header_style="bold")
     rows.add_column(language.written(messages.LIST_ID()), no_wrap=True)
     rows.add_column(language.written(messages.LIST_PLAN()), overflow="fold")
@@ -110,6 +164,10 @@ def _show(removals: list[Removal], remains: list[tuple[Path, int]], *, removed: 
     rows.add_column(language.written(messages.LIST_SIZE()), justify="right", no_wrap=True)
     rows.add_column(language.written(messages.CLEAN_OUTCOME()), overflow="fold")
     outcome = language.written(messages.CLEAN_REMOVED() if removed else messages.CLEAN_GOES())
+
+    def tried(failure: Message | None) -> str:
+        return outcome if failure is None else language.written(messages.CLEAN_FAILED(why=failure))
+
     for removal in removals:
         retained = None if removal.retained is None else messages.CLEAN_RETAINED[removal.retained]()
         rows.add_row(
@@ -117,16 +175,25 @@ def _show(removals: list[Removal], remains: list[tuple[Path, int]], *, removed: 
             text.Text(removal.run.plan),
             removal.run.written_utc[:16].replace("T", " "),
             size_text(removal.size_bytes),
-            outcome if retained is None else language.written(retained),
+            text.Text(tried(removal.failure) if retained is None else language.written(retained)),
         )
-    for path, size in remains:
-        rows.add_row("", text.Text(path.name), "", size_text(size), outcome)
+    for remain in remains:
+        rows.add_row(
+            "",
+            text.Text(remain.path.name),
+            "",
+            size_text(remain.size_bytes),
+            text.Text(tried(remain.failure)),
+        )
     if rows.row_count:
         terminal.Terminal().print(rows)
-    sizes = [removal.size_bytes for removal in removals if removal.retained is None]
-    sizes += [size for _, size in remains]
-    if not sizes:
+    sizes = [removal.size_bytes for removal in removals if _goes(removal)]
+    sizes += [remain.size_bytes for remain in remains if remain.failure is None]
+    failures = _failures(removals, remains)
+    if not sizes and not failures:
         echo(language.written(messages.CLEAN_NOTHING()))
         return
     code = messages.CLEAN_TOTAL_REMOVED if removed else messages.CLEAN_TOTAL
     echo(language.written(code(count=len(sizes), size=size_text(sum(sizes)))))
+    for advice in dict.fromkeys(language.written(failure.remedy) for failure in failures if failure.remedy):
+        echo(advice)

@@ -65,6 +65,7 @@ CLEAN_RETAINED = {
     reason: MessageCode(f"clean.retained.{reason}")
     for reason in ("baseline", "label", "running", "damaged", "link")
 }
+CLEAN_FAILED = MessageCode("clean.not-removed", why=Message)
 CLEAN_NOTHING = MessageCode("clean.nothing")
 CLEAN_TOTAL = MessageCode("clean.total", count=Count, size=str)
 CLEAN_TOTAL_REMOVED = MessageCode("clean.total-removed", count=Count, size=str)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from loadcell.model.message import ForeignText, MessageCode
+from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.plan.labels import holds
 from loadcell.store.layout import PLAN, RUN, TRIALS, StoreError, is_run
 from loadcell.store.selection import UNREADABLE, Selection, StoredRecord, selected, size_bytes
 from loadcell.store.write import sync_directory, take_lock
@@ -34,11 +35,14 @@ _REMOVED = re.compile(r"^\..+\.removed$")
 
 @dataclass(frozen=True)
 class Removal:
-    """A run that may go, with its size; `retained` says why it stays all the same."""
+    """A run that may go, with its size; `retained` says why it stays all the same, `failure` why it could not
+    be removed.
+    """
 
     run: StoredRecord
     size_bytes: int
     retained: str | None = None
+    failure: Message | None = None
 
 
 def removals(
@@ -48,16 +52,20 @@ def removals(
     baselines: Collection[Path],
     now_s: float | None = None,
 ) -> list[Removal]:
-    """The runs that meet the conditions, and are not among the `keep` latest of their plan.
+    """The runs that meet the conditions, and are older than the `keep` latest of their plan.
+
+    The latest are counted among finished runs, or those of the selection's states, with its labels: runs that
+    failed or were killed push no result out.
 
     `runs` are all of the results, the oldest first; `baselines` are directories, whole.
     """
     later: Counter[str] = Counter()
     latest: set[Path] = set()
     for run in reversed(runs):
-        later[run.plan] += 1
-        if keep is not None and later[run.plan] <= keep:
+        if keep is not None and later[run.plan] < keep:
             latest.add(run.path)
+        if run.state in (selection.states or ("finished",)) and holds(run.labels, selection.labels):
+            later[run.plan] += 1
     chosen = [run for run in selected(list(runs), selection, now_s) if run.path not in latest]
     return [Removal(run, size_bytes(run.path), _retained_for(run, baselines)) for run in chosen]
 

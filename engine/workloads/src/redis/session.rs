@@ -5,6 +5,7 @@
 //! | `Handshake` | replies of the handshake |
 //! | `Idle` | nothing: the pacer starts the next batch |
 //! | `Running` | the replies to a batch of commands, in order |
+//! | `Loading` | the replies to the loading of scripts that the server had lost |
 //!
 //! Each command of a batch (`pipeline`) is one transaction, timed from the sending of the batch. A
 //! read-modify-write consists of two commands, the second of which depends on the first reply: it is always
@@ -42,6 +43,8 @@ enum State {
     Handshake,
     Idle,
     Running,
+    /// Number of replies awaited.
+    Loading(usize),
 }
 
 /// State of the current reply, which belongs to the oldest operation.
@@ -65,6 +68,8 @@ pub struct RedisSession {
     intended: Nanos,
     sent: Nanos,
     answer: Answer,
+    /// Commands whose scripts the server has lost; loaded again after the batch.
+    lost_scripts: Vec<usize>,
 }
 
 impl RedisSession {
@@ -78,6 +83,7 @@ impl RedisSession {
             intended: 0,
             sent: 0,
             answer: Answer::default(),
+            lost_scripts: Vec::new(),
         }
     }
 
@@ -98,7 +104,7 @@ impl RedisSession {
                 if let Token::Error(error) = token {
                     answer.wrong.get_or_insert_with(|| refusal(error));
                 }
-                if !read.ends || !self.command_ended(index, out)? {
+                if !read.ends || !self.command_ended(index, out) {
                     return Ok(());
                 }
             }
@@ -139,16 +145,16 @@ impl RedisSession {
             (_, token) => return Err(other(operation, token)),
         }
         if read.ends {
-            self.ended(cx, at, operation);
+            self.ended(cx, at, operation, out);
         }
         Ok(())
     }
 
     /// A reply to the oldest operation, user-defined commands, is complete. Returns whether it is the last.
     ///
-    /// A server that has lost a script gets it again, and the call is repeated within the operation. In a
-    /// batch, later replies are on their way: the connection fails, and the next one loads the scripts.
-    fn command_ended(&mut self, index: usize, out: &mut Vec<u8>) -> Result<bool, Failure> {
+    /// A server that has lost a script gets it again, and the call is repeated within the operation. Where
+    /// later replies of a batch are on their way, the call fails, and the script is loaded after the batch.
+    fn command_ended(&mut self, index: usize, out: &mut Vec<u8>) -> bool {
         let answer = &mut self.answer;
         answer.read += 1;
         let command = self.client.command(index);
@@ -156,20 +162,22 @@ impl RedisSession {
             && why.code == NO_SCRIPT
             && !answer.modifying
         {
-            if self.client.pending() > 1 {
-                return Err(why.clone());
+            if self.client.pending() == 1 {
+                load_script(script, out);
+                *answer = Answer { modifying: true, ..Answer::default() };
+                template(&mut self.client, index, out);
+                return false;
             }
-            load_script(script, out);
-            *answer = Answer { modifying: true, ..Answer::default() };
-            template(&mut self.client, index, out);
-            return Ok(false);
+            if !self.lost_scripts.contains(&index) {
+                self.lost_scripts.push(index);
+            }
         }
-        Ok(answer.read == command.requests.len() + usize::from(answer.modifying))
+        answer.read == command.requests.len() + usize::from(answer.modifying)
     }
 
     /// The oldest operation is complete.
     #[inline]
-    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, operation: KvOperation) {
+    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, operation: KvOperation, out: &mut Vec<u8>) {
         let (intended, sent) = (self.intended, self.sent);
         (self.answer.read, self.answer.modifying) = (0, false);
         if let Some(why) = self.answer.wrong.take() {
@@ -187,8 +195,19 @@ impl RedisSession {
             }
         }
         if self.client.pending() == 0 {
-            self.state = State::Idle;
+            self.state = if self.lost_scripts.is_empty() { State::Idle } else { self.load_lost(out) };
         }
+    }
+
+    /// Load the scripts again that the server has lost.
+    #[cold]
+    fn load_lost(&mut self, out: &mut Vec<u8>) -> State {
+        let commands = std::mem::take(&mut self.lost_scripts);
+        commands
+            .iter()
+            .filter_map(|&at| self.client.command(at).script.as_ref())
+            .for_each(|script| load_script(script, out));
+        State::Loading(commands.len())
     }
 }
 
@@ -258,6 +277,11 @@ impl Session for RedisSession {
                     }
                 }
                 _ if read.token == Token::Nothing => {}
+                // A refusal is the failure of the next call.
+                State::Loading(awaited) if read.ends => {
+                    self.state = if awaited == 1 { State::Idle } else { State::Loading(awaited - 1) };
+                }
+                State::Loading(_) => {}
                 _ => return Err(stray(read.token)),
             }
         }
@@ -288,6 +312,7 @@ impl Session for RedisSession {
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         self.state = State::Closed;
         self.answer = Answer::default();
+        self.lost_scripts.clear();
         while let Some(operation) = self.client.oldest() {
             self.client.failed();
             failed(cx, operation, self.intended, self.sent, at, why);

@@ -266,14 +266,36 @@ fn lost_script_is_loaded_again_within_its_call() {
 }
 
 #[test]
-fn lost_script_ends_the_connection_of_a_batch() {
+fn lost_script_is_loaded_again_after_its_batch() {
     let mut harness = of_script(3);
     harness.begin();
     assert_eq!(harness.sent(), [CALL; 3].join(" "));
+    assert_eq!(harness.feed(NO_SCRIPT), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(NO_SCRIPT), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), "", "replies of the batch are on their way");
     assert_eq!(harness.feed(b":1\r\n"), Ok(NextAction::Reply));
-    assert_eq!(harness.feed(NO_SCRIPT).unwrap_err().code, "NOSCRIPT");
-    assert_eq!(harness.lose("NOSCRIPT"), Reconnect::Later);
-    assert_eq!(harness.counts("limit"), (3, 1, 2));
+    assert_eq!(harness.sent(), "SCRIPT LOAD return 1");
+    assert_eq!(harness.counts("limit"), (3, 1, 2), "only the calls without their script fail");
+    assert_eq!(harness.errors(), ["NOSCRIPT"]);
+    assert_eq!(harness.feed(b"$5\r\ne0e1f\r\n"), Ok(NextAction::Idle));
+    harness.begin();
+    assert_eq!(harness.sent(), [CALL; 3].join(" "));
+    assert_eq!(harness.feed(b":1\r\n:1\r\n:1\r\n"), Ok(NextAction::Idle));
+    assert_eq!(harness.counts("limit"), (6, 4, 2));
+}
+
+#[test]
+fn connection_lost_while_a_script_is_loaded_again() {
+    let mut harness = of_script(2);
+    harness.begin();
+    harness.feed(NO_SCRIPT).unwrap();
+    assert_eq!(harness.feed(b":1\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.lose("connection"), Reconnect::Later);
+    assert_eq!(harness.counts("limit"), (2, 1, 1));
+    harness.sent();
+    assert_eq!(harness.session.opened(&mut harness.out), NextAction::Reply);
+    assert_eq!(harness.feed(OPENING), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), "HELLO 3 PING SCRIPT LOAD return 1");
 }
 
 #[test]

@@ -11,7 +11,7 @@ from statistics import median
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference, disturbance_findings
 from loadcell.analysis.compare.metrics import Lack, Metric, Reason, Word
-from loadcell.analysis.compare.sides import FEWEST_RUNS, Sides, name
+from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides, name
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
@@ -66,15 +66,17 @@ def _verdict(name: str, severity: Severity, /, **arguments: type) -> FindingCode
     return FindingCode(f"compare.{name}", Subject.VERDICT, severity, **arguments)
 
 
+#: `other_count` is the number of runs that the other side names.
+_DECIDED = {**_EFFECT, "values": Message, "other_count": Count}
 VERDICTS: dict[Word, FindingCode] = {
-    "faster": _verdict("faster", "good", values=Message, **_EFFECT),
-    "slower": _verdict("slower", "problem", values=Message, **_EFFECT),
-    "same": _verdict("same", "good", values=Message, least_share=Share, **_EFFECT),
+    "faster": _verdict("faster", "good", **_DECIDED),
+    "slower": _verdict("slower", "problem", **_DECIDED),
+    "same": _verdict("same", "good", least_share=Share, **_DECIDED),
 }
 #: The difference is there; that it matters rests on the estimate alone.
 ESTIMATED: dict[Word, FindingCode] = {
-    "faster": _verdict("faster.estimate", "good", least_share=Share, values=Message, **_EFFECT),
-    "slower": _verdict("slower.estimate", "problem", least_share=Share, values=Message, **_EFFECT),
+    "faster": _verdict("faster.estimate", "good", least_share=Share, **_DECIDED),
+    "slower": _verdict("slower.estimate", "problem", least_share=Share, **_DECIDED),
 }
 AMBIGUOUS: dict[Reason, FindingCode] = {
     "wide": _verdict("ambiguous.wide", "caution", least_share=Share, **_EFFECT),
@@ -101,18 +103,20 @@ RANKED_ALONE = FindingCode("compare.ranked.alone", Subject.RANKING, "info", best
 RANKED_TIED = FindingCode(
     "compare.ranked.tied", Subject.RANKING, "info", best=str, count=Count, metric=Message, names=list
 )
-_EXCEPTION: dict[str, type] = {"count": Count, "of": Count, "other": str, "places": list}
+_ONLY: dict[str, type] = {"other": str, "other_count": Count, "places": list}
+_EXCEPTION: dict[str, type] = {**_ONLY, "count": Count, "of": Count}
 
 
-def _exceptions(word: Word, severity: Severity) -> tuple[FindingCode, FindingCode]:
+def _exceptions(word: Word, severity: Severity) -> tuple[FindingCode, FindingCode, FindingCode]:
     return (
+        FindingCode(f"compare.places.{word}.only", Subject.FIGURES, severity, **_ONLY),
         FindingCode(f"compare.places.{word}", Subject.FIGURES, severity, **_EXCEPTION),
         FindingCode(f"compare.places.{word}.many", Subject.FIGURES, severity, **_EXCEPTION),
     )
 
 
-#: Exceptions to the headline: by verdict, few (all are named) and many.
-EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode]] = {
+#: Exceptions to the headline: by verdict, of one other value, few (all are named) and many.
+EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode, FindingCode]] = {
     "slower": _exceptions("slower", "problem"),
     "faster": _exceptions("faster", "good"),
 }
@@ -208,6 +212,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             (row.context,),
             other=name(comparison.sides, side),
             first=name(comparison.sides, first),
+            other_count=_run_count(side),
             metric=metric_name(row.metric),
             least_share=row.least_effect,
             needed=FEWEST_RUNS,
@@ -229,21 +234,28 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
         )
 
 
+def _run_count(side: Side) -> int:
+    """Number of runs that the side's name lists; 1 of a level."""
+    return max(len(side.runs), 1)
+
+
 def others(comparison: Comparison) -> Iterator[Finding]:
     """Contexts or metrics whose result differs from the headline."""
     headline = comparison.headline
     for side in range(1, len(comparison.sides.sides)):
         rows = [row for row in comparison.rows if row.side == side and row not in headline]
-        for word, (few, many) in EXCEPTIONS.items():
+        for word, (only, few, many) in EXCEPTIONS.items():
             rows_of_word = [row for row in rows if row.verdict.word == word and row.context != OVERALL] or [
                 row for row in rows if row.verdict.word == word
             ]
             if not rows_of_word:
                 continue
             rows_of_word.sort(key=size, reverse=True)
-            yield (many if len(rows_of_word) > MOST_NAMED else few).finding(
+            code = many if len(rows_of_word) > MOST_NAMED else few
+            yield (only if len(rows) == 1 else code).finding(
                 tuple(row.context for row in rows_of_word),
                 other=name(comparison.sides, comparison.sides.sides[side]),
+                other_count=_run_count(comparison.sides.sides[side]),
                 count=len(rows_of_word),
                 of=len(rows),
                 places=tuple(_place(comparison.sides, row) for row in rows_of_word[:MOST_NAMED]),

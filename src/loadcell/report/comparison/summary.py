@@ -9,7 +9,7 @@ from itertools import islice
 from typing import get_args
 
 from loadcell.analysis.compare import findings
-from loadcell.analysis.compare.compare import Row
+from loadcell.analysis.compare.compare import Comparison, Row
 from loadcell.analysis.compare.differences import disturbance_findings
 from loadcell.analysis.compare.findings import DIFFERS, VALUES
 from loadcell.analysis.compare.metrics import Word
@@ -29,6 +29,9 @@ MOST_STATEMENTS = MOST_LINES - 4
 MOST_SIDES = 3
 #: Differences that are named, and the length of one in characters.
 MOST_CHANGES, LONGEST_CHANGE = 3, 160
+
+#: Verdicts in the order in which a gate names them.
+_WORST_FIRST: tuple[Word, ...] = ("slower", "no-value", "insufficient", "ambiguous", "same", "faster")
 
 _VERDICT = Labels("compare.summary.verdict", get_args(Word))
 
@@ -56,12 +59,32 @@ def summary(gathered: Gathered, lang: str, location: str) -> Summary:
 
 
 def _title(words: Words) -> str:
-    """The verdict with the main metric and its change; of several sides, which ranks first."""
+    """The verdict with the main metric and its change; of several sides, which ranks first. A metric that is
+    slower for a gate precedes a main metric that is not, since it fails the job.
+    """
     comparison, texts = words.comparison, words.texts
+    slower = _slower_besides(comparison)
     if comparison.ranking:
         *_, ranked = findings.headlines(comparison)
-        return texts.message(ranked.message).rstrip(".。")
+        title = texts.message(ranked.message).rstrip(".。")
+        if slower is None:
+            return title
+        return texts(
+            "compare.summary.title.ranked",
+            title=title,
+            name=words.row(slower),
+            change=words.change(slower.effect),
+        )
     row, *others = comparison.headline
+    if slower is not None:
+        return texts(
+            "compare.summary.title.slower",
+            verdict=texts(_VERDICT("slower")),
+            name=words.row(slower),
+            change=words.change(slower.effect),
+            metric=words.metric(row.metric),
+            main=words.verdict(row),
+        )
     words_of_sides = dict.fromkeys(item.verdict.word for item in comparison.headline)
     verdict = texts("mark.list").join(texts(_VERDICT(word)) for word in words_of_sides)
     if others or row.effect is None:
@@ -74,15 +97,19 @@ def _title(words: Words) -> str:
     )
 
 
+def _slower_besides(comparison: Comparison) -> Row | None:
+    """The row with the largest change that a gate takes for slower, of a side whose main metric is not."""
+    headline = {row.side: row.verdict.word for row in comparison.headline}
+    rows = [row for row in comparison.rows if row.gate_word == "slower" != headline[row.side]]
+    return max(rows, key=findings.size, default=None)
+
+
 def _statements(gathered: Gathered, words: Words) -> Iterator[Statement]:
     """Statements, the most important first."""
     comparison = gathered.comparison
     heads = list(findings.headlines(comparison))[: len(comparison.headline)]
     yield from (Sentences([finding]) for finding in heads[:MOST_SIDES])
-    for row in comparison.headline[:MOST_SIDES]:
-        if row.gate_word != row.verdict.word:
-            text = words.texts("compare.summary.gate", verdict=words.word(row.gate_word))
-            yield Remark("caution", text)
+    yield from _gate(words)
     exceptions = list(findings.others(comparison))
     yield from (Sentences([finding]) for finding in exceptions)
     if not exceptions:
@@ -97,6 +124,27 @@ def _statements(gathered: Gathered, words: Words) -> Iterator[Statement]:
     )
     yield from (Sentences([item]) for item in doubts if item.severity in {"caution", "problem"})
     yield from (Sentences([finding]) for finding in heads[MOST_SIDES:])
+
+
+def _gate(words: Words) -> Iterator[Remark]:
+    """The verdicts of all rows as a gate reads them, where they differ from each other or from what the rest
+    of the summary says.
+    """
+    rows = words.by_importance(words.comparison.rows)
+    alike = len({row.gate_word for row in rows}) == 1
+    weaker = any(row.gate_word != row.verdict.word for row in rows)
+    if alike and not weaker:
+        return
+    listed = []
+    for word in (word for word in _WORST_FIRST if any(row.gate_word == word for row in rows)):
+        names = [words.row(row) for row in rows if row.gate_word == word]
+        hidden = len(names) - MOST_CHANGES
+        code = "compare.summary.gate.rows" if hidden <= 0 else "compare.summary.gate.rows.many"
+        listed.append(
+            words.texts(code, verdict=words.word(word), names=names[:MOST_CHANGES], count=max(hidden, 0))
+        )
+    verdicts = words.texts("mark.semicolon").join(listed)
+    yield Remark("caution" if weaker else "info", words.texts("compare.summary.gate", verdicts=verdicts))
 
 
 def _largest(words: Words) -> Iterator[Remark]:

@@ -52,6 +52,15 @@ MOST_FOLDED_ROWS = 60
 _NOT_IN_ADDRESS = re.compile(r"[\s<>\\]")
 _MEASURED = re.compile(rf'(<text [^<>]*font-family="){MEASURED}(?=")')
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
+#: Where GitHub and GitLab find people, issues and other objects, or an address, in text that is no code: a
+#: mark before a name or a number, and the beginning of an address. They look at the text behind entities and
+#: backslashes, so that only a character within stops them.
+_REFERENCE = re.compile(
+    r"""[@#~](?=[\w"'])|[!$&^](?=\d)|(?<!\d)%(?=[\w"'])|:(?=//)|(?<![^\W_])www(?=\.)|\bGH(?=-\d)""",
+    re.IGNORECASE,
+)
+#: WORD JOINER: has no width, and allows no line break.
+_JOINER = "\u2060"
 #: What a line must not begin with: a heading, a list, a rule.
 _AT_START = re.compile(r"^(\d*)([-+=#.)])(?=[\s#=-]|$)")
 
@@ -91,14 +100,17 @@ def _reference(summary: Summary, texts: Texts) -> str:
 
 def escaped(text: str) -> str:
     """Text that no Markdown reader takes for markup; on one line."""
-    return _AT_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
+    return _AT_START.sub(r"\1\\\2", _plain(" ".join(text.split())))
+
+
+def _plain(text: str) -> str:
+    """Text without markup, mentions of people, references and links."""
+    return _SPECIAL.sub(r"\\\1", _REFERENCE.sub(rf"\g<0>{_JOINER}", text))
 
 
 def coded(sentence: str | Iterable[Part]) -> str:
     """A sentence as text that no Markdown reader takes for markup, but for its code; on one line."""
-    written = "".join(
-        _span(piece.text) if piece.code else _SPECIAL.sub(r"\\\1", piece.text) for piece in _joined(sentence)
-    )
+    written = "".join(_span(piece.text) if piece.code else _plain(piece.text) for piece in _joined(sentence))
     return _AT_START.sub(r"\1\\\2", " ".join(written.split()))
 
 

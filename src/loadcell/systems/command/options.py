@@ -177,8 +177,8 @@ class CommandOptions(Options):
 
     @property
     def path(self) -> Path | None:
-        """The directory it is run in, whole; None for that of the run's own."""
-        return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
+        """The directory it is run in, absolute and without `..`; None for that of the run's own."""
+        return None if self.directory is None else (self._directory / self.directory).expanduser().resolve()
 
 
 def words_of(command: str | tuple[str, ...]) -> list[str]:
