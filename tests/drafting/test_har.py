@@ -289,6 +289,19 @@ class TestBadInput:
         assert "\n# b: c\n- {d: [e" in next(iter(body))
         assert "${env:HOME}" not in next(iter(body))
 
+    def test_names_refer_to_no_variable(self, tmp_path: Path) -> None:
+        token = "abc123def456"
+        late = exchange(url=f"http://shop.example/b?${{env:HOME}}={token}")
+        late["startedDateTime"] = "2026-01-01T00:00:01Z"
+        made = steps(tmp_path, exchange(content=answer({"${env:HOME}": token})), late)
+        assert "extract" not in made["index"]
+        assert made["b"]["path"] == f"/b?${{dollar}}{{env:HOME}}={token}"
+
+    def test_a_reference_that_is_left_is_refused(self, tmp_path: Path) -> None:
+        har = save(tmp_path, exchange(url="http://${env:http_proxy}.example/"))
+        message = refused(tmp_path, har, http_proxy="sesame-17")
+        assert "visit.har refers to environment variables of yours: ${env:http_proxy}" in message
+
     @pytest.mark.parametrize("kind", ["bodies", "entries"])
     def test_a_recording_of_200_megabytes(self, tmp_path: Path, kind: str) -> None:
         if kind == "bodies":

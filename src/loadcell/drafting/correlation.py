@@ -227,7 +227,7 @@ def _leaves(document: Any) -> Iterator[tuple[str, str, str]]:
                     depth + 1,
                 )
                 for name, inner in value.items()
-                if "'" not in name and "\\" not in name
+                if "'" not in name and "\\" not in name and "${" not in name
             ]
             waiting += reversed(members)
         elif isinstance(value, list) and depth < _DEEPEST:

@@ -10,6 +10,8 @@ from loadcell.model.message import Message, MessageCode
 DRAFT_PASSWORD = MessageCode("draft.password", "info", variable=str)
 
 POSTGRES_VARIABLE, MYSQL_VARIABLE = "PGPASSWORD", "MYSQL_PWD"
+#: Variables of drafts for databases.
+VARIABLES = frozenset({POSTGRES_VARIABLE, MYSQL_VARIABLE})
 
 
 def reference(variable: str) -> str:

@@ -18,6 +18,7 @@ from loadcell.plan.source import LARGEST_BYTES
 
 DRAFT_HEAD = MessageCode("draft.head", "info", version=str, source=str)
 DRAFT_REFUSED = MessageCode("draft.refused", source=str, problems=ForeignText)
+DRAFT_FOREIGN_REFERENCE = MessageCode("draft.foreign-reference", source=str, references=list)
 DRAFT_TOO_LONG = MessageCode("draft.too-long", source=str, size_bytes=Bytes, most_bytes=Bytes)
 
 _MOST_PROBLEMS = 5
@@ -32,8 +33,16 @@ def text(draft: Draft, source: str, write: Writer) -> str:
     return "\n".join([*head, *notes, document.text(draft.plan, write)])
 
 
-def check(plan: str, source: str, path: Path, parts: Parts, write: Writer) -> None:
-    """Raises DraftError unless `loadcell check` will accept the plan as the file `path`, its secrets set."""
+def check(plan: str, source: str, path: Path, parts: Parts, write: Writer, variables: frozenset[str]) -> None:
+    """Raises DraftError unless `loadcell check` will accept the plan as the file `path`, its secrets set.
+
+    `variables` are those of the draft. A reference to another one, also in a comment, would send a secret of
+    the user to the server that the source names.
+    """
+    foreign = [name for name in dict.fromkeys(references(plan)) if name not in variables]
+    if foreign:
+        shown = [f"${{env:{name}}}" for name in foreign]
+        raise DraftError(DRAFT_FOREIGN_REFERENCE(source=source, references=shown))
     size = len(plan.encode("utf-8", "replace"))
     if size > LARGEST_BYTES:
         raise DraftError(DRAFT_TOO_LONG(source=source, size_bytes=size, most_bytes=LARGEST_BYTES))

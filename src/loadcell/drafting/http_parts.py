@@ -108,6 +108,11 @@ class OutsideTexts:
         return text.replace("${", f"${{{_DOLLAR}}}{{")
 
     @property
+    def variables(self) -> frozenset[str]:
+        """Variables that hold the secrets."""
+        return frozenset(self._moved)
+
+    @property
     def has_secrets(self) -> bool:
         """True if a text had a secret."""
         return bool(self._moved)
@@ -151,7 +156,7 @@ def path_of(path: str, query: str, texts: OutsideTexts) -> str:
         return written
     pairs = (pair.partition("=") for pair in query.split("&"))
     return f"{written}?" + "&".join(
-        f"{_encoded(name)}{equals}{texts.value(unquote(name), _encoded(value))}"
+        f"{texts.text(_encoded(name))}{equals}{texts.value(unquote(name), _encoded(value))}"
         for name, equals, value in pairs
     )
 

@@ -97,7 +97,7 @@ class Scenario:
             return path
         pairs = (pair.partition("=") for pair in exchange.query.split("&"))
         return f"{path}?" + "&".join(
-            f"{_encoded(name)}{equals}{self._query_value(unquote(name), value)}"
+            f"{self._texts.text(_encoded(name))}{equals}{self._query_value(unquote(name), value)}"
             for name, equals, value in pairs
         )
 
@@ -143,7 +143,10 @@ class Scenario:
                 }
                 step.put("form", form)
             if body.files:
-                files = {field: {"file": re.sub(r"[^\w.-]", "_", name)} for field, name in body.files}
+                files = {
+                    self._texts.text(field): {"file": re.sub(r"[^\w.-]", "_", name)}
+                    for field, name in body.files
+                }
                 step.put("files", files, active=False)
                 return [STEP_FILES()]
             return []

@@ -144,9 +144,9 @@ def _step(
     for field in form:
         name, _, value = field.partition("=")
         if value.startswith("@"):
-            files[name] = {"file": line.file("-F", value[1:].partition(";")[0])}
+            files[texts.text(name)] = {"file": line.file("-F", value[1:].partition(";")[0])}
         else:
-            values[name] = texts.value(name, value)
+            values[texts.text(name)] = texts.value(name, value)
     if address.auth and not any(entry.key == "auth" for entry in request.entries):
         request.put("auth", address.auth)
     if values:

@@ -65,7 +65,8 @@ def _draft(origin: Origin) -> Draft:
     workload = Section(pgbench=options)
     title = COMMAND_TITLE(command=origin.name)
     section = plan(title, target, workload, load(settings), levels=None)
-    return Draft(section, (*line.notes(), *(() if is_external else (PGBENCH_EMBEDDED(),))))
+    notes = (*line.notes(), *(() if is_external else (PGBENCH_EMBEDDED(),)))
+    return Draft(section, notes, databases.VARIABLES)
 
 
 def _target(line: CommandLine) -> tuple[Section, bool]:

@@ -64,7 +64,7 @@ def _draft(origin: Origin) -> Draft:
         COMMAND_TITLE(command=origin.name), target, Section(kv=options), load(settings),
         factors=Section(test=Section(**levels)) if len(levels) > 1 else None, levels=None,
     )  # fmt: skip
-    return Draft(section, (*notes, *line.notes()))
+    return Draft(section, (*notes, *line.notes()), frozenset({_VARIABLE}))
 
 
 def _levels(line: CommandLine) -> tuple[dict[str, dict[str, Value]], list[Message]]:

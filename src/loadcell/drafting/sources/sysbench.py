@@ -50,7 +50,7 @@ def _draft(origin: Origin) -> Draft:
     workload = Section()
     workload.put("sysbench", options, SYSBENCH_PREPARED())
     section = plan(COMMAND_TITLE(command=origin.name), target, workload, load(settings), levels=None)
-    return Draft(section, line.notes())
+    return Draft(section, line.notes(), databases.VARIABLES)
 
 
 def _load(line: CommandLine) -> dict[str, Value]:
