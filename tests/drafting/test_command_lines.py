@@ -50,6 +50,23 @@ class TestPgbench:
         assert line in result.stderr
         assert f"# - {line}" in result.stdout
 
+    @pytest.mark.parametrize(
+        ("words", "dsn"),
+        [
+            (("-h", "h1", "postgresql://me:sesame-17@db/shop"), "postgresql://me@db/shop"),
+            (
+                ("-p", "5433", "-U", "me", "postgresql:///shop?password=sesame-17"),
+                "postgresql://me@:5433/shop",
+            ),
+            (("-d", "host=db user=me password='sesame-17' dbname=shop"), "host=db user=me dbname=shop"),
+        ],
+    )
+    def test_a_dsn_in_the_place_of_a_name(self, tmp_path: Path, words: tuple[str, ...], dsn: str) -> None:
+        result = init(tmp_path, "--", "pgbench", "-S", *words)
+        assert "sesame" not in result.stdout + result.stderr
+        server = document(result.stdout)["target"]["postgres"]
+        assert server == {"server": "external", "dsn": dsn, "password": "${env:PGPASSWORD}"}
+
     def test_it_runs(self, tmp_path: Path, postgres_server: PostgresServer) -> None:
         words = ("pgbench", "-h", postgres_server.host, "-p", str(postgres_server.port), "-U", "postgres")
         from_command(tmp_path, *words, "-c", "2", "-T", "1", "-S", "postgres")
@@ -217,6 +234,41 @@ class TestHttp:
             "parameters": {"dollar": {"values": ["$"]}},
         }
         assert "left out: -L" in result.stderr
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            "user%5Bpassword%5D=sesame-17",
+            "user[password]=sesame-17&x=1",
+            '{"a": [{"pin": 93817264, "password": 12345678}], "x": true}',
+            "{card_number: 4111111111111111, cvv: 93817264}",
+            '{"inner": "{\\"password\\": \\"sesame-17\\"}"}',
+            'x {\\"password\\": \\"sesame-17\\"}',
+            "user: me\npassword: sesame-17 93817264\n",
+            "<p><Password><![CDATA[sesame-17]]></Password></p>",
+            "link=http%3A%2F%2Fx%2F%3Ftoken%3Dsesame-17",
+        ],
+    )
+    def test_passwords_in_bodies_of_all_kinds(self, tmp_path: Path, data: str) -> None:
+        result = init(tmp_path, "--", "curl", "http://127.0.0.1/", "--data-raw", data)
+        assert result.returncode == 0, result.stderr
+        for secret in ("sesame", "93817264", "12345678", "411111"):
+            assert secret not in result.stdout + result.stderr
+        assert "${env:LOADCELL_" in document(result.stdout)["workload"]["http"]["body"]
+
+    def test_numbers_that_are_no_secrets(self, tmp_path: Path) -> None:
+        data = '{"max_tokens": 100, "pin":"sesame-17", "remember_token": true}'
+        plan = from_command(tmp_path, "curl", "http://127.0.0.1/", "-d", data, variables=("LOADCELL_PIN",))
+        body = plan["workload"]["http"]["body"]
+        assert body == '{"max_tokens": 100, "pin": "${env:LOADCELL_PIN}", "remember_token": true}'
+
+    @pytest.mark.parametrize(
+        "path", ["/x?sig=sesame-17", "/x?X-Amz-Signature=sesame-17&b=1", "/x;jsessionid=sesame-17?a=1"]
+    )
+    def test_signatures_and_sessions_in_urls(self, tmp_path: Path, path: str) -> None:
+        result = init(tmp_path, "--", "curl", f"http://127.0.0.1{path}", "-H", "X-Session-Id: sesame-18")
+        assert result.returncode == 0, result.stderr
+        assert "sesame" not in result.stdout + result.stderr
 
     def test_further_urls_of_curl_are_named(self, tmp_path: Path) -> None:
         result = init(

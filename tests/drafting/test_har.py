@@ -237,6 +237,29 @@ class TestSecrets:
         assert work["steps"]["post_login"]["path"] == "/login?api_key=${env:LOADCELL_API_KEY}&x=1"
         assert "headers" not in work  # those with the cookie are commented out
 
+    def test_forms_with_a_repeated_field_and_numbers(self, tmp_path: Path) -> None:
+        form = "application/x-www-form-urlencoded"
+        har = save(
+            tmp_path,
+            exchange(
+                "POST", "http://shop.example/login",
+                post={"mimeType": form, "text": "role=a&role=b&user%5Bpin%5D=sesame%2F17"},
+            ),
+            exchange(
+                "POST", "http://shop.example/pay",
+                post={"mimeType": "application/json", "text": '{"pin": 93817264, "password": 12345678}'},
+            ),
+        )  # fmt: skip
+        result = init(tmp_path, har)
+        assert result.returncode == 0, result.stderr
+        assert not any(text in result.stdout for text in ("sesame", "93817264", "12345678"))
+        made = document(result.stdout)["workload"]["http"]["steps"]
+        assert made["post_login"]["body"] == "role=a&role=b&user%5Bpin%5D=${env:LOADCELL_USER_PIN}"
+        assert "Content-Type" not in made["post_login"].get("headers", {})
+        assert (
+            made["post_pay"]["body"] == '{"pin": ${env:LOADCELL_PIN}, "password": ${env:LOADCELL_PASSWORD}}'
+        )
+
 
 class TestBadInput:
     def test_no_recording(self, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ ADDRESS_INVALID = MessageCode("draft-url.invalid", url=str, reason=ForeignText)
 #: Names of header fields, form fields, parameters and members whose values are secrets.
 _SECRET = re.compile(
     r"authorization$|^cookie$|passw|[-_]pass$|^pass$|pwd$|passphrase|secret|token|api[-_]?key|^x-auth|credential|^otp$|^pin$"
-    r"|^cvv$|^cvc$|card[-_]?number|access[-_]?key|private[-_]?key",
+    r"|^cvv$|^cvc$|card[-_]?number|access[-_]?key|private[-_]?key"
+    r"|sess(?:ion)?[-_]?id$|^sid$|^sig$|signature|^cv[vc]2$|security[-_]?code|^ssn$",
     re.IGNORECASE,
 )
 #: A JSON web token, and a key with the beginning that its issuer gives it, whatever the name.
@@ -30,10 +31,20 @@ _SECRET_VALUE = re.compile(
 )
 #: Members of JSON and elements of XML in a body that is written as text.
 _IN_TEXT = re.compile(
-    r"""(["']?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(["'])(?P<value>(?:\\.|(?!\3)[^\\]){1,2000}?)\3"""
-    r"""|<(?P<tag>[\w:.-]{1,60})(?:\s[^<>]{0,200})?>(?P<element>[^<>]{1,2000})</"""
-    r"""|(?:^|(?<=[&?;\s]))(?P<field>[\w.-]{1,60})=(?P<word>[^&\s;"'<>]{1,2000})"""
+    r"""((?:\\{0,3}["'])?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(\\{0,3}["'])"""
+    r"""(?P<value>(?:(?!\3)(?:\\.|[^\\])){1,2000}?)\3"""
+    r"""|<(?P<tag>[\w:.-]{1,60})(?:\s[^<>]{0,200})?>\s{0,20}"""
+    r"""(?:<!\[CDATA\[(?P<data>[^\]]{1,2000})|(?P<element>[^<>]{1,2000})</)"""
+    r"""|(?:^|(?<=[&?;\s]))(?P<field>[\w.\[\]%-]{1,60})=(?P<word>[^&\s;"'<>]{1,2000})"""
 )
+#: A name and its value without quotes, as YAML and header fields have them: up to the end of the line, to the
+#: next name or to a closing brace.
+_LABEL = re.compile(r"""(?<![\w.-])(?P<label>[\w.-]{1,60})["']?\s{0,5}:[^\S\n]{0,5}(?=[^\s"'\\])""")
+_LABELLED = re.compile(
+    r"""[^\n"'<>]{1,2000}?(?=\s*(?:$|[\n"'<>}\]]|[,;&]\s*["']?[\w.-]{1,60}["']?\s*[:=]))"""
+)
+#: What JSON has without quotes.
+_NO_SECRETS = ("true", "false", "null", "{", "[", "{}", "[]")
 #: Shorter values are part of too many other texts.
 _SHORTEST = 4
 #: Stands for a dollar sign in front of a brace, which would begin a place.
@@ -43,7 +54,8 @@ _SAFE = "!#$%&'()*+,/:;=?@[]~{}|^`\\"
 
 def is_secret_name(name: str) -> bool:
     """True if the value of a field, parameter or member of this name is a secret."""
-    return _SECRET.search(name) is not None
+    words = (name, *re.findall(r"[^\[\].:]+", name))  # of `user[pin]`, and of `wsse:pin`
+    return any(_SECRET.search(word) for word in words)
 
 
 class OutsideTexts:
@@ -83,14 +95,27 @@ class OutsideTexts:
         written = "".join([*pieces, self._defused(text[at:])])
         return self.secret("secret", text) if holds_literal(written) else written
 
+    def hides(self, text: str) -> bool:
+        """True if a text has secrets."""
+        return bool(self._secrets(text))
+
     def _secrets(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand in a text, in order and apart, each with a name."""
         spans = [(*match.span(), "token") for match in _SECRET_VALUE.finditer(text)]
-        for match in _IN_TEXT.finditer(text):
+        at = 0
+        while match := _IN_TEXT.search(text, at):
             name = match["name"] or match["tag"] or match["field"]
-            group = "value" if match["name"] else "element" if match["tag"] else "word"
-            if is_secret_name(name):
+            group = "value" if match["name"] else "word" if match["field"] else "element"
+            group = "data" if match["data"] else group
+            at = match.end()
+            if is_secret_name(unquote(name)):
                 spans.append((*match.span(group), name))
+            else:
+                at = match.start(group)  # a value may have names and values itself
+        for match in _LABEL.finditer(text):
+            value = _LABELLED.match(text, match.end()) if is_secret_name(match["label"]) else None
+            if value is not None and value[0] not in _NO_SECRETS:
+                spans.append((*value.span(), match["label"]))
         for value, variable in self._variables.items():
             if len(value) >= _SHORTEST:
                 spans += [

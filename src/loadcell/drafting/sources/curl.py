@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from loadcell.drafting.bodies import body
 from loadcell.drafting.command import COMMAND_MISSING, COMMAND_NO_COUNTERPART, CommandLine, numbers
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
@@ -89,7 +90,7 @@ def _draft(origin: Origin) -> Draft:
     elif isinstance(data, dict):
         request.put("body", data)
     elif data is not None:
-        request.put("body", texts.text(data))
+        request.put("body", body(data, texts, kind or ""))
     if line.flag("http2", "http2-prior-knowledge"):
         request.put("version", 2)
     target: dict[str, Value] = numbers(socket=line.value("unix-socket"))

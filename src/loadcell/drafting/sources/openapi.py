@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from loadcell.drafting.bodies import body
 from loadcell.drafting.contents import Contents, clean
 from loadcell.drafting.databases import reference
 from loadcell.drafting.document import Section
@@ -101,14 +102,14 @@ class _Requests:
             and parameter.get("required")
             and re.fullmatch(r"[!-9;-~]+", str(parameter.get("name")))
         }
-        body, kind = self._body(operation)
-        if body is not None:
+        text, kind = self._body(operation)
+        if text is not None:
             written = kind.strip() if kind.strip().isprintable() else "application/json"
             headers["Content-Type"] = self._texts.text(written)
         if headers:
             request.put("headers", headers)
-        if body is not None:
-            request.put("body", body)
+        if text is not None:
+            request.put("body", text)
         request.put("share", _READ_SHARE if operation.method in READING else _WRITE_SHARE)
         comments = [] if active or self._has_writing else [OPENAPI_WRITING()]
         self._has_writing |= not active
@@ -205,7 +206,7 @@ class _Requests:
             text = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False)
             if "urlencoded" in str(kind) and isinstance(example, dict):
                 text = "&".join(f"{name}={value}" for name, value in example.items())
-            return self._texts.text(text), str(kind)
+            return body(text, self._texts, str(kind)), str(kind)
         return None, ""
 
     def _name(self, operation: Operation) -> str:
