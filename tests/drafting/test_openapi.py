@@ -217,6 +217,17 @@ class TestBadInput:
         (tmp_path / "large.yaml").write_text("openapi: 3.0.0\n" + "# x\n" * 1_100_000)
         assert "at most" in refused(tmp_path, "large.yaml")
 
+    def test_aliases_that_multiply(self, tmp_path: Path) -> None:
+        lines = ["openapi: 3.0.0", "info: {title: x}", "servers: [{url: http://x}]", "x0: &x0 [a, a]"]
+        for number in range(1, 12):
+            aliases = ", ".join([f"*x{number - 1}"] * 20)
+            lines.append(f"x{number}: &x{number} [{aliases}]")
+        lines.append("paths: {/a: {post: {requestBody: {content: {application/json: {example: *x11}}}}}}")
+        (tmp_path / "small.yaml").write_text("\n".join(lines))
+        plan = drafted(tmp_path, "small.yaml")
+        [request] = plan["workload"]["http"]["requests"].values()
+        assert len(request["body"]) < 10_000
+
     def test_odd_values(self, tmp_path: Path) -> None:
         parameters = [
             {"name": "a b\n", "in": "path", "schema": {"type": ["null", "string"], "example": "x: #\n${y}"}},
