@@ -270,6 +270,56 @@ class TestHttp:
         assert result.returncode == 0, result.stderr
         assert "sesame" not in result.stdout + result.stderr
 
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--retry-delay", "2"),
+            ("--noproxy", "127.0.0.1"),
+            ("--dump-header", "h.txt"),
+            ("--pass", "sesame-17"),
+            ("-sSLx", "http://proxy.example:3128"),
+            ("--no-keepalive",),
+        ],
+    )
+    def test_values_of_options_of_curl_are_no_addresses(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        plan = from_command(tmp_path, "curl", *words, "http://127.0.0.1:8080/a")
+        assert plan["target"]["http"]["url"] == "http://127.0.0.1:8080"
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("--sesame", "x"), "curl has no option --sesame that is known here"),
+            (("x.example",), "several addresses, and not all have a scheme"),
+            (("-d", "a=1", "-d", "@p.txt"), "Option -d of curl makes the request of a file"),
+            (("-G", "-d", "@p.txt"), "Option -G of curl makes the request of a file"),
+            (("--data-urlencode", "name@p.txt"), "Option --data-urlencode of curl makes"),
+            (("--json", "@-"), "Option --json of curl makes"),
+            (("-F", "a=<p.txt"), "Option -F of curl makes"),
+            (("--max-time",), "The option --max-time of curl has no value"),
+        ],
+    )
+    def test_requests_of_curl_that_no_plan_has(
+        self, tmp_path: Path, words: tuple[str, ...], message: str
+    ) -> None:
+        (tmp_path / "p.txt").write_text("b=2")
+        assert message in refused(tmp_path, "--", "curl", "http://127.0.0.1/", *words)
+
+    def test_pieces_of_a_body_of_curl_in_their_order(self, tmp_path: Path) -> None:
+        words = ("--data-raw", "@x=1", "-d", "b=2", "--data-urlencode", "c=a b", "--data", "-d=3")
+        request = from_command(tmp_path, "curl", "http://127.0.0.1/", *words)["workload"]["http"]
+        assert request["body"] == "@x=1&b=2&c=a%20b&-d=3"
+
+    def test_files_of_curl(self, tmp_path: Path) -> None:
+        (tmp_path / "body.json").write_text("{}\n")
+        request = from_command(tmp_path, "curl", "http://127.0.0.1/", "--json", "@body.json")["workload"][
+            "http"
+        ]
+        assert request["body"] == {"file": "body.json"}
+        assert request["headers"] == {"Content-Type": "application/json", "Accept": "application/json"}
+        result = init(tmp_path, "--", "curl", "http://127.0.0.1/", "-d", "@body.json", "-b", "cookies.txt")
+        assert "curl sends body.json without ends of lines" in result.stderr
+        assert "left out: -b" in result.stderr
+
     def test_further_urls_of_curl_are_named(self, tmp_path: Path) -> None:
         result = init(
             tmp_path, "--", "curl", "http://127.0.0.1/a", "http://me:sesame-17@127.0.0.1:81/b?token=sesame-18"

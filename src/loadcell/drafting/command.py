@@ -28,18 +28,25 @@ COMMAND_TITLE = MessageCode("draft-command.title", "info", command=str)
 class CommandLine:
     """The words behind a program. Names of options are without dashes."""
 
-    def __init__(self, origin: Origin, syntax: Syntax) -> None:
+    def __init__(self, origin: Origin, syntax: Syntax | Sequence[Word]) -> None:
+        """`syntax` splits the words; or they are split already."""
         self.program = origin.name
         self.words = list(origin.words[1:])
         self._origin = origin
-        self._options = split_words(self.words, syntax)
+        self._options = split_words(self.words, syntax) if isinstance(syntax, Syntax) else list(syntax)
         self._taken: set[int] = set()
 
-    def values(self, *names: str) -> list[str]:
-        """Values of an option in all its spellings, in their order."""
-        indices = [index for index, word in enumerate(self._options) if word.name in names]
+    def options(self, *names: str, having: str = "") -> list[Word]:
+        """Options of these names in their order, those whose values have a text in them."""
+        indices = [
+            index for index, word in enumerate(self._options) if word.name in names and having in word.value
+        ]
         self._taken.update(indices)
-        return [self._options[index].value for index in indices]
+        return [self._options[index] for index in indices]
+
+    def values(self, *names: str, having: str = "") -> list[str]:
+        """Values of an option in all its spellings, in their order."""
+        return [word.value for word in self.options(*names, having=having)]
 
     def value(self, *names: str) -> str | None:
         """The last value of an option."""
