@@ -88,6 +88,7 @@ class TestSysbench:
             ),
             *("--table-size=5000", "--time=60", "--warmup-time=3", "--skip_trx=on", "--rand-type=special"),
             *("--point_selects=5", "--db-ps-mode=disable", "--report-interval=1", "run"),
+            variables=("PGPASSWORD",),
         )
         assert plan["target"]["postgres"]["dsn"] == "postgresql://me@db/bench"
         assert plan["workload"]["sysbench"] == {
@@ -104,6 +105,24 @@ class TestSysbench:
         assert "MYSQL_PWD" in result.stderr
         message = refused(tmp_path, "--", "sysbench", "mine.lua", "--mysql-password=sesame-17", "run")
         assert "sesame-17" not in message
+
+    def test_an_address_that_no_plan_has(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--mysql-socket=/tmp/other.sock", "run")
+        assert "--mysql-socket names a socket" in refused(tmp_path, "--", *words)
+
+    def test_options_of_the_other_driver_are_named(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--db-driver=pgsql", "--mysql-host=db", "run")
+        assert "left out: --mysql-host" in init(tmp_path, "--", *words).stderr
+
+    def test_a_password_of_postgres_is_a_variable(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--pgsql-user=me", "--pgsql-password=sesame-17", "run")
+        plan = from_command(tmp_path, *words, variables=("PGPASSWORD",))
+        assert plan["target"]["postgres"]["password"] == "${env:PGPASSWORD}"
+
+    def test_a_rate_of_a_test_that_sysbench_runs_is_named(self, tmp_path: Path) -> None:
+        result = init(tmp_path, "--", "sysbench", "cpu", "--rate=10", "run")
+        assert "left out: --rate" in result.stderr
+        assert "10/s" not in result.stdout
 
     def test_tests_without_a_database_are_called_as_they_are(self, tmp_path: Path) -> None:
         plan = from_command(
@@ -209,6 +228,15 @@ class TestHttp:
             tmp_path, "wrk", "-t2", "-c10", "-d5s", "-s", "post.lua", "http://127.0.0.1:8080/x"
         )
         assert plan["workload"] == {"tool": {"wrk": "-s post.lua '${url}/x'"}}
+
+    def test_what_a_script_of_wrk_leaves_out_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "post.lua").write_text("x = 1")
+        words = ("wrk2", "-R", "100", "--sesame", "x", "-s", "post.lua")
+        result = init(tmp_path, "--", *words, "http://127.0.0.1/")
+        assert "left out: --sesame" in result.stderr
+        assert "left out: --rate" in result.stderr
+        for url in ("http://me:sesame-17@127.0.0.1/", "http://127.0.0.1/?token=sesame-17"):
+            assert "holds a secret" in refused(tmp_path, "--", "wrk", "-s", "post.lua", url)
 
     def test_wrk_runs(self, tmp_path: Path, shop: Shop) -> None:
         plan = from_command(tmp_path, "wrk", "-t1", "-c2", "-d1s", "--latency", f"{shop.url}/items?page=2")

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from loadcell.drafting.databases import VARIABLES
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin
 from loadcell.drafting.http_parts import is_secret_name
@@ -120,7 +121,12 @@ def numbers(**values: Value) -> dict[str, Value]:
 
 
 def as_it_is(
-    origin: Origin, tool: str, arguments: Sequence[str], settings: Mapping[str, Value], target: Section
+    origin: Origin,
+    tool: str,
+    arguments: Sequence[str],
+    settings: Mapping[str, Value],
+    target: Section,
+    notes: Sequence[Message] = (),
 ) -> Draft:
     """The plan that calls the tool itself, with these arguments; `settings` are those of the load.
 
@@ -140,4 +146,4 @@ def as_it_is(
         levels=None,
         expect=(),
     )
-    return Draft(section)
+    return Draft(section, tuple(notes), VARIABLES)
