@@ -142,6 +142,25 @@ class TestSysbench:
 
 
 class TestRedisBenchmark:
+    def test_words_keep_their_blanks(self, tmp_path: Path) -> None:
+        words = ("redis-benchmark", "-n", "10", "SET", "k a", 'it "is"', "", "-x", "a=b", "c'd")
+        plan = from_command(tmp_path, *words)
+        [operation] = plan["workload"]["kv"]["commands"].values()
+        assert operation == {"command": 'SET "k a" \'it "is"\' "" -x a=b c\'d'}
+        assert "both kinds of quotation marks" in refused(tmp_path, "--", *words[:3], "SET", "k", "a'\" b")
+
+    def test_eval_is_a_script(self, tmp_path: Path, redis_server: RedisServer) -> None:
+        server = ("redis-benchmark", "-p", str(redis_server.port), "-a", "x", "-n", "50", "-c", "2")
+        script = "return redis.call('SET', KEYS[1], ARGV[1])"
+        words = ("EVAL", script, "1", "k:__rand_int__", "a b")
+        plan = from_command(tmp_path, *server, *words, variables=("REDISCLI_AUTH",))
+        assert plan["workload"]["kv"]["commands"] == {
+            "eval": {"script": script, "keys": ["k:${number}"], "arguments": ["a b"]}
+        }
+        [trial] = run(tmp_path, REDISCLI_AUTH=str(redis_server.password))
+        assert (trial.status, trial.totals.transactions.succeeded) == ("ok", 50), trial.reason
+        assert "'2' of the option EVAL" in refused(tmp_path, "--", *server, "EVAL", script, "2", "k")
+
     def test_tests_are_levels(self, tmp_path: Path) -> None:
         words = (
             "redis-benchmark",

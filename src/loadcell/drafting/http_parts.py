@@ -113,9 +113,9 @@ class OutsideTexts:
             else:
                 at = match.start(group)  # a value may have names and values itself
         for match in _LABEL.finditer(text):
-            value = _LABELLED.match(text, match.end()) if is_secret_name(match["label"]) else None
-            if value is not None and value[0] not in _NO_SECRETS:
-                spans.append((*value.span(), match["label"]))
+            labelled = _LABELLED.match(text, match.end()) if is_secret_name(match["label"]) else None
+            if labelled is not None and labelled[0] not in _NO_SECRETS:
+                spans.append((*labelled.span(), match["label"]))
         for value, variable in self._variables.items():
             if len(value) >= _SHORTEST:
                 spans += [
