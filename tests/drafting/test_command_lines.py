@@ -292,7 +292,7 @@ class TestHttp:
             '{"inner": "{\\"password\\": \\"sesame-17\\"}"}',
             'x {\\"password\\": \\"sesame-17\\"}',
             "user: me\npassword: sesame-17 93817264\n",
-            "<p><Password><![CDATA[sesame-17]]></Password></p>",
+            "<p><Password><![CDATA[x]sesame-17]]></Password></p>",
             "link=http%3A%2F%2Fx%2F%3Ftoken%3Dsesame-17",
         ],
     )
@@ -303,6 +303,11 @@ class TestHttp:
             assert secret not in result.stdout + result.stderr
         assert "${env:LOADCELL_" in document(result.stdout)["workload"]["http"]["body"]
 
+    def test_json_that_curl_sends_as_a_form(self, tmp_path: Path) -> None:
+        data = '{"a": "password reset: please", "url": "http://x/?a=b&c=d"}'
+        plan = from_command(tmp_path, "curl", "http://127.0.0.1/", "-d", data)
+        assert plan["workload"]["http"]["body"] == data
+
     def test_numbers_that_are_no_secrets(self, tmp_path: Path) -> None:
         data = '{"max_tokens": 100, "pin":"sesame-17", "remember_token": true}'
         plan = from_command(tmp_path, "curl", "http://127.0.0.1/", "-d", data, variables=("LOADCELL_PIN",))
@@ -310,7 +315,13 @@ class TestHttp:
         assert body == '{"max_tokens": 100, "pin": "${env:LOADCELL_PIN}", "remember_token": true}'
 
     @pytest.mark.parametrize(
-        "path", ["/x?sig=sesame-17", "/x?X-Amz-Signature=sesame-17&b=1", "/x;jsessionid=sesame-17?a=1"]
+        "path",
+        [
+            "/x?sig=sesame-17",
+            "/x?q=a%26token%3Dsesame-17",
+            "/x?X-Amz-Signature=sesame-17&b=1",
+            "/x;jsessionid=sesame-17?a=1",
+        ],
     )
     def test_signatures_and_sessions_in_urls(self, tmp_path: Path, path: str) -> None:
         result = init(tmp_path, "--", "curl", f"http://127.0.0.1{path}", "-H", "X-Session-Id: sesame-18")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
-from urllib.parse import unquote_plus
 
 from loadcell.drafting.http_parts import OutsideTexts, is_secret_name
 
 #: A form without blanks and ends of lines.
 _FORM = re.compile(r"[^\s=&<>{}\"]{1,200}=[^\s<>{}\"]*")
+#: Beginnings of JSON and XML, which curl sends as a form if nothing else is said. An empty text is none, too.
+_NO_FORM = ("{", "[", "<", "")
 #: Names of numbers that are no secrets, though they sound like it: `max_tokens`, `token_expires_in`.
 _COUNT = re.compile(r"tokens$|expir|[-_](count|length|limit)$", re.IGNORECASE)
 
@@ -20,7 +21,7 @@ def body(text: str, texts: OutsideTexts, kind: str = "") -> str:
     document = json_of(text)
     if isinstance(document, dict | list) and _has_secret(document, texts):
         return _json(document, texts, is_compact='": ' not in text)
-    if "urlencoded" in kind or _FORM.fullmatch(text):
+    if _FORM.fullmatch(text) or ("urlencoded" in kind and text.lstrip()[:1] not in _NO_FORM):
         return "&".join(_field(pair, texts) for pair in text.split("&"))
     return texts.text(text)
 
@@ -88,9 +89,5 @@ def _json(document: Any, texts: OutsideTexts, *, is_compact: bool) -> str:
 
 
 def _field(pair: str, texts: OutsideTexts) -> str:
-    """A field of a form. The variable of a secret holds the value as it is sent, percent-encoded."""
     name, equals, value = pair.partition("=")
-    plain, key = unquote_plus(value), unquote_plus(name)
-    if value and (is_secret_name(key) or (plain != value and texts.hides(plain))):
-        return f"{texts.text(name)}{equals}{texts.secret(key, value)}"
-    return f"{texts.text(name)}{equals}{texts.text(value)}"
+    return f"{texts.text(name)}{equals}{texts.encoded(name, value)}"

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from loadcell.drafting.contents import clean
 from loadcell.drafting.databases import reference
@@ -34,7 +34,7 @@ _IN_TEXT = re.compile(
     r"""((?:\\{0,3}["'])?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(\\{0,3}["'])"""
     r"""(?P<value>(?:(?!\3)(?:\\.|[^\\])){1,2000}?)\3"""
     r"""|<(?P<tag>[\w:.-]{1,60})(?:\s[^<>]{0,200})?>\s{0,20}"""
-    r"""(?:<!\[CDATA\[(?P<data>[^\]]{1,2000})|(?P<element>[^<>]{1,2000})</)"""
+    r"""(?:<!\[CDATA\[(?P<data>(?:(?!\]\]>)[\s\S]){1,2000})|(?P<element>[^<>]{1,2000})</)"""
     r"""|(?:^|(?<=[&?;\s]))(?P<field>[\w.\[\]%-]{1,60})=(?P<word>[^&\s;"'<>]{1,2000})"""
 )
 #: A name and its value without quotes, as YAML and header fields have them: up to the end of the line, to the
@@ -81,6 +81,13 @@ class OutsideTexts:
     def value(self, name: str, value: str) -> str:
         """The value of a field: the variable of a secret, or the text."""
         return self.secret(name, value) if value and is_secret_name(name) else self.text(value)
+
+    def encoded(self, name: str, value: str) -> str:
+        """A value of a form or query. It and its name are percent-encoded, and so is the variable's value."""
+        plain, key = unquote_plus(value), unquote_plus(name)
+        if value and (is_secret_name(key) or (plain != value and self.hides(plain))):
+            return self.secret(key, value)
+        return self.text(value)
 
     def text(self, text: str) -> str:
         """A text without secrets that are known or can be seen in it."""
@@ -181,7 +188,7 @@ def path_of(path: str, query: str, texts: OutsideTexts) -> str:
         return written
     pairs = (pair.partition("=") for pair in query.split("&"))
     return f"{written}?" + "&".join(
-        f"{texts.text(_encoded(name))}{equals}{texts.value(unquote(name), _encoded(value))}"
+        f"{texts.text(_encoded(name))}{equals}{texts.encoded(name, _encoded(value))}"
         for name, equals, value in pairs
     )
 
