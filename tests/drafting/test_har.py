@@ -246,7 +246,7 @@ class TestSecrets:
                 post={"mimeType": form, "text": "role=a&role=b&user%5Bpin%5D=sesame%2F17"},
             ),
             exchange(
-                "POST", "http://shop.example/pay",
+                "POST", "http://shop.example/pay", headers=[field("Content-Type", "application/json")],
                 post={"mimeType": "application/json", "text": '{"pin": 93817264, "password": 12345678}'},
             ),
         )  # fmt: skip
@@ -256,9 +256,11 @@ class TestSecrets:
         made = document(result.stdout)["workload"]["http"]["steps"]
         assert made["post_login"]["body"] == "role=a&role=b&user%5Bpin%5D=${env:LOADCELL_USER_PIN}"
         assert "Content-Type" not in made["post_login"].get("headers", {})
-        assert (
-            made["post_pay"]["body"] == '{"pin": ${env:LOADCELL_PIN}, "password": ${env:LOADCELL_PASSWORD}}'
-        )
+        assert made["post_pay"] == {
+            "path": "/pay",
+            "headers": {"Content-Type": "application/json"},
+            "body": '{"pin": ${env:LOADCELL_PIN}, "password": ${env:LOADCELL_PASSWORD}}',
+        }
 
 
 class TestBadInput:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from loadcell import __version__
@@ -33,16 +33,21 @@ def text(draft: Draft, source: str, write: Writer) -> str:
     return "\n".join([*head, *notes, document.text(draft.plan, write)])
 
 
-def check(plan: str, source: str, path: Path, parts: Parts, write: Writer, variables: frozenset[str]) -> None:
-    """Raises DraftError unless `loadcell check` will accept the plan as the file `path`, its secrets set.
+def check_references(draft: Draft, source: str, own: Iterable[str] = ()) -> None:
+    """Raises DraftError for a reference to a variable that neither the draft nor the user's call (`own`) has.
 
-    `variables` are those of the draft. A reference to another one, also in a comment, would send a secret of
-    the user to the server that the source names.
+    The source has brought it along, and a run would send its value to the server that the source names.
+    Entries that are commented out count, too: they are there to be used.
     """
-    foreign = [name for name in dict.fromkeys(references(plan)) if name not in variables]
+    texts = "\n".join(document.texts(draft.plan))
+    known = draft.variables.union(own)
+    foreign = [f"${{env:{name}}}" for name in dict.fromkeys(references(texts)) if name not in known]
     if foreign:
-        shown = [f"${{env:{name}}}" for name in foreign]
-        raise DraftError(DRAFT_FOREIGN_REFERENCE(source=source, references=shown))
+        raise DraftError(DRAFT_FOREIGN_REFERENCE(source=source, references=foreign))
+
+
+def check(plan: str, source: str, path: Path, parts: Parts, write: Writer) -> None:
+    """Raises DraftError unless `loadcell check` will accept the plan as the file `path`, its secrets set."""
     size = len(plan.encode("utf-8", "replace"))
     if size > LARGEST_BYTES:
         raise DraftError(DRAFT_TOO_LONG(source=source, size_bytes=size, most_bytes=LARGEST_BYTES))

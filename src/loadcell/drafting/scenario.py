@@ -80,9 +80,11 @@ class Scenario:
         if exchange.method != ("POST" if exchange.body else "GET"):
             step.put("method", exchange.method)
         step.put("path", self._correlation.link(exchange) or self._path(exchange))
-        self._put_headers(step, exchange)
+        sent = Section()
         if exchange.body is not None:
-            comments += self._put_body(step, exchange.body)
+            comments += self._put_body(sent, exchange.body)
+        self._put_headers(step, exchange, has_text=any(entry.key == "body" for entry in sent.entries))
+        step.entries += sent.entries
         if exchange.status != 200:
             step.put("check", {"status": exchange.status})
         if exchange.status >= 400:
@@ -108,9 +110,9 @@ class Scenario:
             written = self._texts.text(_encoded(value))
         return f"{self._texts.text(_encoded(name))}{equals}{written}"
 
-    def _put_headers(self, step: Section, exchange: Exchange) -> None:
+    def _put_headers(self, step: Section, exchange: Exchange, *, has_text: bool) -> None:
         headers: dict[str, str] = {}
-        automatic = _automatic(exchange)
+        automatic = _automatic(exchange, has_text=has_text)
         for name, value in exchange.headers:
             if (name, value) in self._common or name.lower() in automatic or _OF_BROWSERS.match(name):
                 continue
@@ -215,13 +217,16 @@ def _encoded(text: str) -> str:
     )  # fmt: skip
 
 
-def _automatic(exchange: Exchange) -> frozenset[str]:
-    """Fields that loadcell writes itself, or that decide nothing for this request."""
+def _automatic(exchange: Exchange, *, has_text: bool) -> frozenset[str]:
+    """Fields that loadcell writes itself, or that decide nothing for this request.
+
+    A body that is a text in the plan keeps its content type.
+    """
     fields = set(AUTOMATIC)
     if exchange.method in _READING:
         fields.update(_OF_CHANGES)
     body = exchange.body
-    if body is None or body.is_form or body.kind == "application/json":
+    if body is None or body.is_form or (body.kind == "application/json" and not has_text):
         fields.add("content-type")
     return frozenset(fields)
 
