@@ -99,7 +99,7 @@ def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path |
     write = language.writer()
     draft = drafts.draft(origin)
     plan = finish.text(draft, origin.name, write)
-    finish.check_references(draft, origin.name, own=references(dsn or ""))
+    finish.check_references(draft, origin.name, of_call=references(dsn or ""))
     finish.check(plan, origin.name, out or Path(_DEFAULT), parts.installed(), write)
     for note in draft.notes:
         echo(write(note), err=True)

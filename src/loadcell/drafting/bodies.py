@@ -10,7 +10,7 @@ from loadcell.drafting.http_parts import OutsideTexts, is_secret_name
 
 #: A form without blanks and ends of lines.
 _FORM = re.compile(r"[^\s=&<>{}\"]{1,200}=[^\s<>{}\"]*")
-#: Beginnings of JSON and XML, which curl sends as a form if nothing else is said. An empty text is none, too.
+#: Beginnings of JSON and XML, which curl sends as a form by default. An empty text is none, too.
 _NO_FORM = ("{", "[", "<", "")
 #: Names of numbers that are no secrets, though they sound like it: `max_tokens`, `token_expires_in`.
 _COUNT = re.compile(r"tokens$|expir|[-_](count|length|limit)$", re.IGNORECASE)

@@ -33,15 +33,15 @@ def text(draft: Draft, source: str, write: Writer) -> str:
     return "\n".join([*head, *notes, document.text(draft.plan, write)])
 
 
-def check_references(draft: Draft, source: str, own: Iterable[str] = ()) -> None:
-    """Raises DraftError for a reference to a variable that neither the draft nor the user's call (`own`) has.
+def check_references(draft: Draft, source: str, of_call: Iterable[str] = ()) -> None:
+    """Raises DraftError for a reference to a variable that neither the draft nor the user's call (`of_call`) has.
 
     The source has brought it along, and a run would send its value to the server that the source names.
     Entries that are commented out count, too: they are there to be used.
     """
     texts = "\n".join(document.texts(draft.plan))
-    known = draft.variables.union(own)
-    foreign = [f"${{env:{name}}}" for name in dict.fromkeys(references(texts)) if name not in known]
+    allowed = draft.variables.union(of_call)
+    foreign = [f"${{env:{name}}}" for name in dict.fromkeys(references(texts)) if name not in allowed]
     if foreign:
         raise DraftError(DRAFT_FOREIGN_REFERENCE(source=source, references=foreign))
 
