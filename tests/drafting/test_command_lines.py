@@ -367,6 +367,13 @@ class TestHttp:
         request = from_command(tmp_path, "curl", "http://127.0.0.1/", *words)["workload"]["http"]
         assert request["body"] == "@x=1&b=2&c=a%20b&-d=3"
 
+    def test_the_next_request_of_curl_is_left_out(self, tmp_path: Path) -> None:
+        result = init(
+            tmp_path, "--", "curl", "-d", "a=1", "http://127.0.0.1/a", "--next", "-d", "b=2", "http://x/b"
+        )
+        assert "left out: --next" in result.stderr
+        assert document(result.stdout)["workload"]["http"]["body"] == "a=1"
+
     def test_files_of_curl(self, tmp_path: Path) -> None:
         (tmp_path / "body.json").write_text("{}\n")
         request = from_command(tmp_path, "curl", "http://127.0.0.1/", "--json", "@body.json")["workload"][

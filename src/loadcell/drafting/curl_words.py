@@ -62,7 +62,7 @@ _FLAGS = _names(
 def split_curl(words: Sequence[str]) -> list[Word]:
     """The words behind `curl` as options and arguments, in their order.
 
-    Raises DraftError for an option that curl does not have, whose value would be taken for an address.
+    What follows `--next` is another request, and left out. Raises DraftError for an option that curl does not have, whose value would be taken for an address.
     """
     remaining, parts = list(words), list[Word]()
     while remaining:
@@ -76,6 +76,8 @@ def split_curl(words: Sequence[str]) -> list[Word]:
                 parts.append(Word(name, _value(word, remaining)))
             elif name in _FLAGS or name.removeprefix("no-") in _FLAGS:
                 parts.append(Word(name, ""))
+                if name == "next":
+                    break
             else:
                 raise DraftError(CURL_UNKNOWN(option=f"--{name.partition('=')[0]}"))
         elif word.startswith("-") and word != "-":

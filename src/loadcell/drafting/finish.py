@@ -34,7 +34,7 @@ def text(draft: Draft, source: str, write: Writer) -> str:
 
 
 def check_references(draft: Draft, source: str, of_call: Iterable[str] = ()) -> None:
-    """Raises DraftError for a reference to a variable that neither the draft nor the user's call (`of_call`) has.
+    """Raises DraftError for a reference to a variable that neither the draft nor the call (`of_call`) has.
 
     The source has brought it along, and a run would send its value to the server that the source names.
     Entries that are commented out count, too: they are there to be used.
