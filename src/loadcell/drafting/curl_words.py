@@ -62,7 +62,8 @@ _FLAGS = _names(
 def split_curl(words: Sequence[str]) -> list[Word]:
     """The words behind `curl` as options and arguments, in their order.
 
-    What follows `--next` is another request, and left out. Raises DraftError for an option that curl does not have, whose value would be taken for an address.
+    What follows `--next` is another request, and left out. Raises DraftError for an
+    option that curl does not have, whose value would be taken for an address.
     """
     remaining, parts = list(words), list[Word]()
     while remaining:
