@@ -12,6 +12,8 @@ from campaigns.driver import call
 
 CASES = 3_000
 
+#: Nothing of a foreign file may bring it into a plan, whose run would send its value.
+_REFERENCE = "${env:HOME}"
 _PASSWORD = "sesame-17"
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"$ref": "#/components/schemas/B"}}}
 OPENAPI = {
@@ -62,7 +64,7 @@ HAR = {
     }
 }  # fmt: skip
 ODD: list[Any] = [
-    *(None, True, 0, -1, 1.5, 1e300, "", "x", "${a}", "${env:HOME}", "a\nb", "\0", "\ud800", "é", "http://["),
+    *(None, True, 0, -1, 1.5, 1e300, "", "x", "${a}", _REFERENCE, "a\nb", "\0", "\ud800", "é", "http://["),
     *(
         "http://u:p@h:99999/",
         "//",
@@ -91,6 +93,7 @@ def case(random: Random, home: Path) -> None:
     result = call("init", file, *random.choice(((), ("--lang", "zh"))))
     assert result.exit_code in (0, 2), f"exit status {result.exit_code}"
     assert (result.exit_code == 0) == bool(result.stdout), "a plan, or a mistake"
+    assert _REFERENCE not in result.stdout, "a reference of the source is in the plan"
     if '\\"password\\"' in file.read_text():
         assert _PASSWORD not in result.output, "a password is written"
 
@@ -112,7 +115,7 @@ def _mutate(random: Random, node: Any) -> None:
         elif way == 3:
             del node[key]
         elif isinstance(node, dict):
-            node[random.choice(("$ref", "a b", "password", "x\n"))] = random.choice(ODD)
+            node[random.choice(("$ref", "a b", "password", "x\n", _REFERENCE))] = random.choice(ODD)
         else:
             node.append(copy.deepcopy(random.choice(ODD)))
         return

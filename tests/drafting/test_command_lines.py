@@ -50,6 +50,23 @@ class TestPgbench:
         assert line in result.stderr
         assert f"# - {line}" in result.stdout
 
+    @pytest.mark.parametrize(
+        ("words", "dsn"),
+        [
+            (("-h", "h1", "postgresql://me:sesame-17@db/shop"), "postgresql://me@db/shop"),
+            (
+                ("-p", "5433", "-U", "me", "postgresql:///shop?password=sesame-17"),
+                "postgresql://me@:5433/shop",
+            ),
+            (("-d", "host=db user=me password='sesame-17' dbname=shop"), "host=db user=me dbname=shop"),
+        ],
+    )
+    def test_a_dsn_in_the_place_of_a_name(self, tmp_path: Path, words: tuple[str, ...], dsn: str) -> None:
+        result = init(tmp_path, "--", "pgbench", "-S", *words)
+        assert "sesame" not in result.stdout + result.stderr
+        server = document(result.stdout)["target"]["postgres"]
+        assert server == {"server": "external", "dsn": dsn, "password": "${env:PGPASSWORD}"}
+
     def test_it_runs(self, tmp_path: Path, postgres_server: PostgresServer) -> None:
         words = ("pgbench", "-h", postgres_server.host, "-p", str(postgres_server.port), "-U", "postgres")
         from_command(tmp_path, *words, "-c", "2", "-T", "1", "-S", "postgres")
@@ -71,6 +88,7 @@ class TestSysbench:
             ),
             *("--table-size=5000", "--time=60", "--warmup-time=3", "--skip_trx=on", "--rand-type=special"),
             *("--point_selects=5", "--db-ps-mode=disable", "--report-interval=1", "run"),
+            variables=("PGPASSWORD",),
         )
         assert plan["target"]["postgres"]["dsn"] == "postgresql://me@db/bench"
         assert plan["workload"]["sysbench"] == {
@@ -87,6 +105,24 @@ class TestSysbench:
         assert "MYSQL_PWD" in result.stderr
         message = refused(tmp_path, "--", "sysbench", "mine.lua", "--mysql-password=sesame-17", "run")
         assert "sesame-17" not in message
+
+    def test_an_address_that_no_plan_has(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--mysql-socket=/tmp/other.sock", "run")
+        assert "--mysql-socket names a socket" in refused(tmp_path, "--", *words)
+
+    def test_options_of_the_other_driver_are_named(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--db-driver=pgsql", "--mysql-host=db", "run")
+        assert "left out: --mysql-host" in init(tmp_path, "--", *words).stderr
+
+    def test_a_password_of_postgres_is_a_variable(self, tmp_path: Path) -> None:
+        words = ("sysbench", "oltp_read_write", "--pgsql-user=me", "--pgsql-password=sesame-17", "run")
+        plan = from_command(tmp_path, *words, variables=("PGPASSWORD",))
+        assert plan["target"]["postgres"]["password"] == "${env:PGPASSWORD}"
+
+    def test_a_rate_of_a_test_that_sysbench_runs_is_named(self, tmp_path: Path) -> None:
+        result = init(tmp_path, "--", "sysbench", "cpu", "--rate=10", "run")
+        assert "left out: --rate" in result.stderr
+        assert "10/s" not in result.stdout
 
     def test_tests_without_a_database_are_called_as_they_are(self, tmp_path: Path) -> None:
         plan = from_command(
@@ -106,6 +142,25 @@ class TestSysbench:
 
 
 class TestRedisBenchmark:
+    def test_words_keep_their_blanks(self, tmp_path: Path) -> None:
+        words = ("redis-benchmark", "-n", "10", "SET", "k a", 'it "is"', "", "-x", "a=b", "c'd")
+        plan = from_command(tmp_path, *words)
+        [operation] = plan["workload"]["kv"]["commands"].values()
+        assert operation == {"command": 'SET "k a" \'it "is"\' "" -x a=b c\'d'}
+        assert "both kinds of quotation marks" in refused(tmp_path, "--", *words[:3], "SET", "k", "a'\" b")
+
+    def test_eval_is_a_script(self, tmp_path: Path, redis_server: RedisServer) -> None:
+        server = ("redis-benchmark", "-p", str(redis_server.port), "-a", "x", "-n", "50", "-c", "2")
+        script = "return redis.call('SET', KEYS[1], ARGV[1])"
+        words = ("EVAL", script, "1", "k:__rand_int__", "a b")
+        plan = from_command(tmp_path, *server, *words, variables=("REDISCLI_AUTH",))
+        assert plan["workload"]["kv"]["commands"] == {
+            "eval": {"script": script, "keys": ["k:${number}"], "arguments": ["a b"]}
+        }
+        [trial] = run(tmp_path, REDISCLI_AUTH=str(redis_server.password))
+        assert (trial.status, trial.totals.transactions.succeeded) == ("ok", 50), trial.reason
+        assert "'2' of the option EVAL" in refused(tmp_path, "--", *server, "EVAL", script, "2", "k")
+
     def test_tests_are_levels(self, tmp_path: Path) -> None:
         words = (
             "redis-benchmark",
@@ -193,6 +248,15 @@ class TestHttp:
         )
         assert plan["workload"] == {"tool": {"wrk": "-s post.lua '${url}/x'"}}
 
+    def test_what_a_script_of_wrk_leaves_out_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "post.lua").write_text("x = 1")
+        words = ("wrk2", "-R", "100", "--sesame", "x", "-s", "post.lua")
+        result = init(tmp_path, "--", *words, "http://127.0.0.1/")
+        assert "left out: --sesame" in result.stderr
+        assert "left out: --rate" in result.stderr
+        for url in ("http://me:sesame-17@127.0.0.1/", "http://127.0.0.1/?token=sesame-17"):
+            assert "holds a secret" in refused(tmp_path, "--", "wrk", "-s", "post.lua", url)
+
     def test_wrk_runs(self, tmp_path: Path, shop: Shop) -> None:
         plan = from_command(tmp_path, "wrk", "-t1", "-c2", "-d1s", "--latency", f"{shop.url}/items?page=2")
         assert plan["load"]["clients"] == 2
@@ -233,6 +297,109 @@ class TestHttp:
         assert result.returncode == 0, result.stderr
         assert "sesame" not in result.stdout + result.stderr
         assert "${env:LOADCELL_" in result.stdout
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            "user%5Bpassword%5D=sesame-17",
+            "user[password]=sesame-17&x=1",
+            '{"a": [{"pin": 93817264, "password": 12345678}], "x": true}',
+            "{card_number: 4111111111111111, cvv: 93817264}",
+            '{"inner": "{\\"password\\": \\"sesame-17\\"}"}',
+            'x {\\"password\\": \\"sesame-17\\"}',
+            "user: me\npassword: sesame-17 93817264\n",
+            "<p><Password><![CDATA[x]sesame-17]]></Password></p>",
+            "link=http%3A%2F%2Fx%2F%3Ftoken%3Dsesame-17",
+        ],
+    )
+    def test_passwords_in_bodies_of_all_kinds(self, tmp_path: Path, data: str) -> None:
+        result = init(tmp_path, "--", "curl", "http://127.0.0.1/", "--data-raw", data)
+        assert result.returncode == 0, result.stderr
+        for secret in ("sesame", "93817264", "12345678", "411111"):
+            assert secret not in result.stdout + result.stderr
+        assert "${env:LOADCELL_" in document(result.stdout)["workload"]["http"]["body"]
+
+    def test_json_that_curl_sends_as_a_form(self, tmp_path: Path) -> None:
+        data = '{"a": "password reset: please", "url": "http://x/?a=b&c=d"}'
+        plan = from_command(tmp_path, "curl", "http://127.0.0.1/", "-d", data)
+        assert plan["workload"]["http"]["body"] == data
+
+    def test_numbers_that_are_no_secrets(self, tmp_path: Path) -> None:
+        data = '{"max_tokens": 100, "pin":"sesame-17", "remember_token": true}'
+        plan = from_command(tmp_path, "curl", "http://127.0.0.1/", "-d", data, variables=("LOADCELL_PIN",))
+        body = plan["workload"]["http"]["body"]
+        assert body == '{"max_tokens": 100, "pin": "${env:LOADCELL_PIN}", "remember_token": true}'
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/x?sig=sesame-17",
+            "/x?q=a%26token%3Dsesame-17",
+            "/x?X-Amz-Signature=sesame-17&b=1",
+            "/x;jsessionid=sesame-17?a=1",
+        ],
+    )
+    def test_signatures_and_sessions_in_urls(self, tmp_path: Path, path: str) -> None:
+        result = init(tmp_path, "--", "curl", f"http://127.0.0.1{path}", "-H", "X-Session-Id: sesame-18")
+        assert result.returncode == 0, result.stderr
+        assert "sesame" not in result.stdout + result.stderr
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--retry-delay", "2"),
+            ("--noproxy", "127.0.0.1"),
+            ("--dump-header", "h.txt"),
+            ("--pass", "sesame-17"),
+            ("-sSLx", "http://proxy.example:3128"),
+            ("--no-keepalive",),
+        ],
+    )
+    def test_values_of_options_of_curl_are_no_addresses(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        plan = from_command(tmp_path, "curl", *words, "http://127.0.0.1:8080/a")
+        assert plan["target"]["http"]["url"] == "http://127.0.0.1:8080"
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("--sesame", "x"), "curl has no option --sesame that is known here"),
+            (("x.example",), "several addresses, and not all have a scheme"),
+            (("-d", "a=1", "-d", "@p.txt"), "Option -d of curl makes the request of a file"),
+            (("-G", "-d", "@p.txt"), "Option -G of curl makes the request of a file"),
+            (("--data-urlencode", "name@p.txt"), "Option --data-urlencode of curl makes"),
+            (("--json", "@-"), "Option --json of curl makes"),
+            (("-F", "a=<p.txt"), "Option -F of curl makes"),
+            (("--max-time",), "The option --max-time of curl has no value"),
+        ],
+    )
+    def test_requests_of_curl_that_no_plan_has(
+        self, tmp_path: Path, words: tuple[str, ...], message: str
+    ) -> None:
+        (tmp_path / "p.txt").write_text("b=2")
+        assert message in refused(tmp_path, "--", "curl", "http://127.0.0.1/", *words)
+
+    def test_pieces_of_a_body_of_curl_in_their_order(self, tmp_path: Path) -> None:
+        words = ("--data-raw", "@x=1", "-d", "b=2", "--data-urlencode", "c=a b", "--data", "-d=3")
+        request = from_command(tmp_path, "curl", "http://127.0.0.1/", *words)["workload"]["http"]
+        assert request["body"] == "@x=1&b=2&c=a%20b&-d=3"
+
+    def test_the_next_request_of_curl_is_left_out(self, tmp_path: Path) -> None:
+        result = init(
+            tmp_path, "--", "curl", "-d", "a=1", "http://127.0.0.1/a", "--next", "-d", "b=2", "http://x/b"
+        )
+        assert "left out: --next" in result.stderr
+        assert document(result.stdout)["workload"]["http"]["body"] == "a=1"
+
+    def test_files_of_curl(self, tmp_path: Path) -> None:
+        (tmp_path / "body.json").write_text("{}\n")
+        request = from_command(tmp_path, "curl", "http://127.0.0.1/", "--json", "@body.json")["workload"][
+            "http"
+        ]
+        assert request["body"] == {"file": "body.json"}
+        assert request["headers"] == {"Content-Type": "application/json", "Accept": "application/json"}
+        result = init(tmp_path, "--", "curl", "http://127.0.0.1/", "-d", "@body.json", "-b", "cookies.txt")
+        assert "curl sends body.json without ends of lines" in result.stderr
+        assert "left out: -b" in result.stderr
 
     def test_further_urls_of_curl_are_named(self, tmp_path: Path) -> None:
         result = init(

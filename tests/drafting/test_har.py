@@ -237,6 +237,31 @@ class TestSecrets:
         assert work["steps"]["post_login"]["path"] == "/login?api_key=${env:LOADCELL_API_KEY}&x=1"
         assert "headers" not in work  # those with the cookie are commented out
 
+    def test_forms_with_a_repeated_field_and_numbers(self, tmp_path: Path) -> None:
+        form = "application/x-www-form-urlencoded"
+        har = save(
+            tmp_path,
+            exchange(
+                "POST", "http://shop.example/login",
+                post={"mimeType": form, "text": "role=a&role=b&user%5Bpin%5D=sesame%2F17"},
+            ),
+            exchange(
+                "POST", "http://shop.example/pay", headers=[field("Content-Type", "application/json")],
+                post={"mimeType": "application/json", "text": '{"pin": 93817264, "password": 12345678}'},
+            ),
+        )  # fmt: skip
+        result = init(tmp_path, har)
+        assert result.returncode == 0, result.stderr
+        assert not any(text in result.stdout for text in ("sesame", "93817264", "12345678"))
+        made = document(result.stdout)["workload"]["http"]["steps"]
+        assert made["post_login"]["body"] == "role=a&role=b&user%5Bpin%5D=${env:LOADCELL_USER_PIN}"
+        assert "Content-Type" not in made["post_login"].get("headers", {})
+        assert made["post_pay"] == {
+            "path": "/pay",
+            "headers": {"Content-Type": "application/json"},
+            "body": '{"pin": ${env:LOADCELL_PIN}, "password": ${env:LOADCELL_PASSWORD}}',
+        }
+
 
 class TestBadInput:
     def test_no_recording(self, tmp_path: Path) -> None:
@@ -288,6 +313,19 @@ class TestBadInput:
         assert list(body) == list(body.values())
         assert "\n# b: c\n- {d: [e" in next(iter(body))
         assert "${env:HOME}" not in next(iter(body))
+
+    def test_names_refer_to_no_variable(self, tmp_path: Path) -> None:
+        token = "abc123def456"
+        late = exchange(url=f"http://shop.example/b?${{env:HOME}}={token}")
+        late["startedDateTime"] = "2026-01-01T00:00:01Z"
+        made = steps(tmp_path, exchange(content=answer({"${env:HOME}": token})), late)
+        assert "extract" not in made["index"]
+        assert made["b"]["path"] == f"/b?${{dollar}}{{env:HOME}}={token}"
+
+    def test_a_reference_that_is_left_is_refused(self, tmp_path: Path) -> None:
+        har = save(tmp_path, exchange(url="http://${env:http_proxy}.example/"))
+        message = refused(tmp_path, har, http_proxy="sesame-17")
+        assert "visit.har refers to environment variables of yours: ${env:http_proxy}" in message
 
     @pytest.mark.parametrize("kind", ["bodies", "entries"])
     def test_a_recording_of_200_megabytes(self, tmp_path: Path, kind: str) -> None:

@@ -175,6 +175,39 @@ class TestReferences:
         assert "/x.post.a" in text
 
 
+class TestReferencesToVariables:
+    """A document's names and kinds refer to no variable of the reader's environment."""
+
+    @pytest.mark.parametrize("position", ["query", "cookie", "header"])
+    def test_name_of_a_key(self, tmp_path: Path, position: str) -> None:
+        scheme = {"type": "apiKey", "in": position, "name": "a=${env:HOME}&k"}
+        more = {"components": {"securitySchemes": {"key": scheme}}, "security": [{"key": []}]}
+        result = init(tmp_path, openapi(tmp_path, {"/a": {"get": {}}}, **more))
+        assert "${env:HOME}" not in result.stdout
+        assert result.stdout or position == "header"  # which no header field can be called
+
+    def test_name_of_a_key_of_a_query_is_one_name(self, tmp_path: Path) -> None:
+        scheme = {"type": "apiKey", "in": "query", "name": "a=${env:HOME}&k"}
+        more = {"components": {"securitySchemes": {"key": scheme}}, "security": [{"key": []}]}
+        plan = drafted(
+            tmp_path,
+            openapi(tmp_path, {"/a": {"get": {}}}, **more),
+            variables=("LOADCELL_A_ENV_HOME_K",),
+        )
+        [request] = plan["workload"]["http"]["requests"].values()
+        assert request["path"] == "/a?a%3D%24%7Benv%3AHOME%7D%26k=${env:LOADCELL_A_ENV_HOME_K}"
+
+    def test_content_type(self, tmp_path: Path) -> None:
+        body = {"content": {"application/json; x=${env:HOME}": {"example": {"a": 1}}}}
+        plan = drafted(tmp_path, openapi(tmp_path, {"/a": {"post": {"requestBody": body}}}))
+        [request] = plan["workload"]["http"]["requests"].values()
+        assert request["headers"] == {"Content-Type": "application/json; x=${dollar}{env:HOME}"}
+
+    def test_title(self, tmp_path: Path) -> None:
+        plan = drafted(tmp_path, openapi(tmp_path, {"/a": {"get": {}}}, info={"title": "${env:HOME}"}))
+        assert plan["title"] == "Requests to {env:HOME}"
+
+
 class TestBadInput:
     def test_documents_of_another_kind(self, tmp_path: Path) -> None:
         assert "describes no operations" in refused(tmp_path, openapi(tmp_path, {}))
@@ -183,6 +216,17 @@ class TestBadInput:
         assert "another version" in refused(tmp_path, "old.json")
         (tmp_path / "large.yaml").write_text("openapi: 3.0.0\n" + "# x\n" * 1_100_000)
         assert "at most" in refused(tmp_path, "large.yaml")
+
+    def test_aliases_that_multiply(self, tmp_path: Path) -> None:
+        lines = ["openapi: 3.0.0", "info: {title: x}", "servers: [{url: http://x}]", "x0: &x0 [a, a]"]
+        for number in range(1, 12):
+            aliases = ", ".join([f"*x{number - 1}"] * 20)
+            lines.append(f"x{number}: &x{number} [{aliases}]")
+        lines.append("paths: {/a: {post: {requestBody: {content: {application/json: {example: *x11}}}}}}")
+        (tmp_path / "small.yaml").write_text("\n".join(lines))
+        plan = drafted(tmp_path, "small.yaml")
+        [request] = plan["workload"]["http"]["requests"].values()
+        assert len(request["body"]) < 10_000
 
     def test_odd_values(self, tmp_path: Path) -> None:
         parameters = [

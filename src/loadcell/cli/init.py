@@ -17,6 +17,7 @@ from loadcell.cli.streams import echo
 from loadcell.drafting import draft as drafts
 from loadcell.drafting import finish
 from loadcell.model.json import JsonObject
+from loadcell.plan.secrets import references
 from loadcell.store import layout
 
 #: What a plan is called in messages until it has a file.
@@ -98,6 +99,7 @@ def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path |
     write = language.writer()
     draft = drafts.draft(origin)
     plan = finish.text(draft, origin.name, write)
+    finish.check_references(draft, origin.name, of_call=references(dsn or ""))
     finish.check(plan, origin.name, out or Path(_DEFAULT), parts.installed(), write)
     for note in draft.notes:
         echo(write(note), err=True)
@@ -105,9 +107,9 @@ def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path |
         echo(plan, nl=False)
     else:
         new_file.write(plan, out)
-    variables = finish.missing_variables(plan, os.environ)
-    if variables:
-        echo(write(messages.INIT_VARIABLES(variables=variables)), err=True)
+    missing = finish.missing_variables(plan, os.environ)
+    if missing:
+        echo(write(messages.INIT_VARIABLES(variables=missing)), err=True)
     file = layout.quoted(out or Path(_DEFAULT))
     code = messages.INIT_NEXT if out is not None else messages.INIT_NEXT_UNSAVED
     echo(write(code(check=f"loadcell check {file}", run=f"loadcell run {file}")), err=True)

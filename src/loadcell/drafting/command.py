@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from loadcell.drafting.databases import VARIABLES
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin
 from loadcell.drafting.plan import load, plan
@@ -28,18 +29,25 @@ COMMAND_TITLE = MessageCode("draft-command.title", "info", command=str)
 class CommandLine:
     """The words behind a program. Names of options are without dashes."""
 
-    def __init__(self, origin: Origin, syntax: Syntax) -> None:
+    def __init__(self, origin: Origin, syntax: Syntax | Sequence[Word]) -> None:
+        """`syntax` splits the words; or they are split already."""
         self.program = origin.name
         self.words = list(origin.words[1:])
         self._origin = origin
-        self._options = split_words(self.words, syntax)
+        self._options = split_words(self.words, syntax) if isinstance(syntax, Syntax) else list(syntax)
         self._taken: set[int] = set()
 
-    def values(self, *names: str) -> list[str]:
-        """Values of an option in all its spellings, in their order."""
-        indices = [index for index, word in enumerate(self._options) if word.name in names]
+    def options(self, *names: str, having: str = "") -> list[Word]:
+        """Options of these names in their order, those whose values have a text in them."""
+        indices = [
+            index for index, word in enumerate(self._options) if word.name in names and having in word.value
+        ]
         self._taken.update(indices)
-        return [self._options[index].value for index in indices]
+        return [self._options[index] for index in indices]
+
+    def values(self, *names: str, having: str = "") -> list[str]:
+        """Values of an option in all its spellings, in their order."""
+        return [word.value for word in self.options(*names, having=having)]
 
     def value(self, *names: str) -> str | None:
         """The last value of an option."""
@@ -113,7 +121,12 @@ def numbers(**values: Value) -> dict[str, Value]:
 
 
 def as_it_is(
-    origin: Origin, tool: str, arguments: Sequence[str], settings: Mapping[str, Value], target: Section
+    origin: Origin,
+    tool: str,
+    arguments: Sequence[str],
+    settings: Mapping[str, Value],
+    target: Section,
+    notes: Sequence[Message] = (),
 ) -> Draft:
     """The plan that calls the tool itself, with these arguments; `settings` are those of the load.
 
@@ -133,4 +146,4 @@ def as_it_is(
         levels=None,
         expect=(),
     )
-    return Draft(section)
+    return Draft(section, tuple(notes), VARIABLES)

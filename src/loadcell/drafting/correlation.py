@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from loadcell.drafting.http_parts import OutsideTexts
+from loadcell.drafting.http_parts import OutsideTexts, is_secret_member
 from loadcell.drafting.recording import Exchange
-from loadcell.plan.secret_patterns import is_secret_field
 
 #: A text that a program may have generated: long, or with letters and digits.
 _TOKEN = re.compile(r"[A-Za-z0-9+/_.~%-]{8,}={0,2}")
@@ -67,7 +66,7 @@ class Correlation:
         variable = self._variable(text)
         if variable is not None:
             return variable
-        if text and name and is_secret_field(name):
+        if text and name and is_secret_member(name):
             return self._texts.secret(name, text)
         return self.inside(text)
 
@@ -228,7 +227,7 @@ def _leaves(document: Any) -> Iterator[tuple[str, str, str]]:
                     depth + 1,
                 )
                 for name, inner in value.items()
-                if "'" not in name and "\\" not in name
+                if "'" not in name and "\\" not in name and "${" not in name
             ]
             waiting += reversed(members)
         elif isinstance(value, list) and depth < _DEEPEST:

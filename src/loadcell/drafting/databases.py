@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from loadcell.drafting.document import Section
-from loadcell.model.message import Message, MessageCode
+from loadcell.drafting.draft import DraftError
+from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.systems.dsn import joined, without_password
 
 DRAFT_PASSWORD = MessageCode("draft.password", "info", variable=str)
+DRAFT_INVALID_DSN = MessageCode("draft.invalid-dsn", reason=ForeignText)
 
 POSTGRES_VARIABLE, MYSQL_VARIABLE = "PGPASSWORD", "MYSQL_PWD"
+#: Variables of drafts for databases.
+VARIABLES = frozenset({POSTGRES_VARIABLE, MYSQL_VARIABLE})
 
 
 def reference(variable: str) -> str:
@@ -33,7 +38,32 @@ def postgres(
         dsn = f"postgresql://{login}{where}/{quote(database or '', safe='')}"
     else:
         dsn = " ".join(f"{name}={_libpq(value)}" for name, value in words.items() if value)
-    options = Section(server="external", dsn=dsn or "dbname=postgres")
+    return _postgres(dsn or "dbname=postgres", has_password=has_password)
+
+
+def postgres_dsn(dsn: str, host: str | None, port: str | None, user: str | None) -> Section:
+    """An existing PostgreSQL by a DSN, which decides what libpq's options name, too. Raises DraftError."""
+    try:
+        clean, password = without_password(dsn)
+        if "://" not in clean:
+            words = {"host": host, "port": port, "user": user}
+            first = [f"{name}={_libpq(value)}" for name, value in words.items() if value]
+            return _postgres(" ".join([*first, clean]), has_password=password is not None)
+        parts = urlsplit(clean)
+        login, at, where = parts.netloc.rpartition("@")
+        if not where:
+            where = _host(host or "") + (f":{port}" if port else "")
+        elif port and "," not in where and parts.port is None:
+            where = f"{where}:{port}"
+    except ValueError as error:
+        raise DraftError(DRAFT_INVALID_DSN(reason=error)) from None
+    login = login if at or not user else quote(user, safe="")
+    netloc = f"{login}@{where}" if login else where
+    return _postgres(joined(parts._replace(netloc=netloc)), has_password=password is not None)
+
+
+def _postgres(dsn: str, *, has_password: bool) -> Section:
+    options = Section(server="external", dsn=dsn)
     comments = () if has_password else (_password(POSTGRES_VARIABLE),)
     options.put("password", reference(POSTGRES_VARIABLE), *comments, active=has_password)
     return Section(postgres=options)

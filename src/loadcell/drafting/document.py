@@ -78,6 +78,23 @@ def text(plan: Section, write: Writer) -> str:
     return "\n".join(_Renderer(write).section(plan)) + "\n"
 
 
+def texts(value: Value | object) -> Iterator[str]:
+    """All keys and texts of a plan, also of entries that are commented out; no comments and no titles."""
+    if isinstance(value, Section | Items):
+        for entry in value.entries:
+            yield from texts(entry.key)
+            yield from texts(entry.value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from texts(key)
+            yield from texts(inner)
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from texts(inner)
+
+
 def comment(message: str) -> list[str]:
     """A text as lines of a comment."""
     lines = [""]

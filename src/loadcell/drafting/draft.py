@@ -69,10 +69,15 @@ class Origin:
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted plan. `notes` are what a reader must know of it: its head has them, and standard error."""
+    """A drafted plan. `notes` are what a reader must know of it: its head has them, and standard error.
+
+    `variables` are the environment variables that the source has put into the plan. A reference to any other
+    one comes from outside, and such a plan is refused.
+    """
 
     plan: Section
     notes: tuple[Message, ...] = ()
+    variables: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

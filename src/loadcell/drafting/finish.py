@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from loadcell import __version__
@@ -18,6 +18,7 @@ from loadcell.plan.source import LARGEST_BYTES
 
 DRAFT_HEAD = MessageCode("draft.head", "info", version=str, source=str)
 DRAFT_REFUSED = MessageCode("draft.refused", source=str, problems=ForeignText)
+DRAFT_FOREIGN_REFERENCE = MessageCode("draft.foreign-reference", source=str, references=list)
 DRAFT_TOO_LONG = MessageCode("draft.too-long", source=str, size_bytes=Bytes, most_bytes=Bytes)
 
 _MOST_PROBLEMS = 5
@@ -30,6 +31,19 @@ def text(draft: Draft, source: str, write: Writer) -> str:
     head = document.comment(write(DRAFT_HEAD(version=__version__, source=source)))
     notes = [line for note in draft.notes for line in document.comment(f"- {write(note)}")]
     return "\n".join([*head, *notes, document.text(draft.plan, write)])
+
+
+def check_references(draft: Draft, source: str, of_call: Iterable[str] = ()) -> None:
+    """Raises DraftError for a reference to a variable that neither the draft nor the call (`of_call`) has.
+
+    The source has brought it along, and a run would send its value to the server that the source names.
+    Entries that are commented out count, too: they are there to be used.
+    """
+    texts = "\n".join(document.texts(draft.plan))
+    allowed = draft.variables.union(of_call)
+    foreign = [f"${{env:{name}}}" for name in dict.fromkeys(references(texts)) if name not in allowed]
+    if foreign:
+        raise DraftError(DRAFT_FOREIGN_REFERENCE(source=source, references=foreign))
 
 
 def check(plan: str, source: str, path: Path, parts: Parts, write: Writer) -> None:

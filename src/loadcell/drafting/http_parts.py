@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from loadcell.drafting.contents import clean
 from loadcell.drafting.databases import reference
@@ -22,15 +22,31 @@ ADDRESS_INVALID = MessageCode("draft-url.invalid", url=str, reason=ForeignText)
 
 #: Members of JSON and elements of XML in a body that is written as text.
 _IN_TEXT = re.compile(
-    r"""(["']?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(["'])(?P<value>(?:\\.|(?!\3)[^\\]){1,2000}?)\3"""
-    r"""|<(?P<tag>[\w:.-]{1,60})(?:\s[^<>]{0,200})?>(?P<element>[^<>]{1,2000})</"""
-    r"""|(?:^|(?<=[&?;\s]))(?P<field>[\w.-]{1,60})=(?P<word>[^&\s;"'<>]{1,2000})"""
+    r"""((?:\\{0,3}["'])?)(?P<name>[\w.-]{1,60})\1\s{0,5}[:=]\s{0,5}(\\{0,3}["'])"""
+    r"""(?P<value>(?:(?!\3)(?:\\.|[^\\])){1,2000}?)\3"""
+    r"""|<(?P<tag>[\w:.-]{1,60})(?:\s[^<>]{0,200})?>\s{0,20}"""
+    r"""(?:<!\[CDATA\[(?P<data>(?:(?!\]\]>)[\s\S]){1,2000})|(?P<element>[^<>]{1,2000})</)"""
+    r"""|(?:^|(?<=[&?;\s]))(?P<field>[\w.\[\]%-]{1,60})=(?P<word>[^&\s;"'<>]{1,2000})"""
 )
+#: A name and its value without quotes, as YAML and header fields have them: up to the end of the line, to the
+#: next name or to a closing brace.
+_LABEL = re.compile(r"""(?<![\w.-])(?P<label>[\w.-]{1,60})["']?\s{0,5}:[^\S\n]{0,5}(?=[^\s"'\\])""")
+_LABELLED = re.compile(
+    r"""[^\n"'<>]{1,2000}?(?=\s*(?:$|[\n"'<>}\]]|[,;&]\s*["']?[\w.-]{1,60}["']?\s*[:=]))"""
+)
+#: What JSON has without quotes.
+_NO_SECRETS = ("true", "false", "null", "{", "[", "{}", "[]")
 #: Shorter values are part of too many other texts.
 _SHORTEST = 4
 #: Stands for a dollar sign in front of a brace, which would begin a place.
 _DOLLAR = "dollar"
 _SAFE = "!#$%&'()*+,/:;=?@[]~{}|^`\\"
+
+
+def is_secret_member(name: str) -> bool:
+    """True if the value of a field, parameter or member of this name is a secret."""
+    words = (name, *re.findall(r"[^\[\].:]+", name))  # of `user[pin]`, and of `wsse:pin`
+    return any(is_secret_field(word) for word in words)
 
 
 class OutsideTexts:
@@ -55,7 +71,14 @@ class OutsideTexts:
 
     def value(self, name: str, value: str) -> str:
         """The value of a field: the variable of a secret, or the text."""
-        return self.secret(name, value) if value and is_secret_field(name) else self.text(value)
+        return self.secret(name, value) if value and is_secret_member(name) else self.text(value)
+
+    def encoded(self, name: str, value: str) -> str:
+        """A value of a form or query. It and its name are percent-encoded, and so is the variable's value."""
+        plain, key = unquote_plus(value), unquote_plus(name)
+        if value and (is_secret_member(key) or (plain != value and self.hides(plain))):
+            return self.secret(key, value)
+        return self.text(value)
 
     def text(self, text: str) -> str:
         """A text without secrets that are known or can be seen in it."""
@@ -70,14 +93,27 @@ class OutsideTexts:
         written = "".join([*pieces, self._defused(text[at:])])
         return self.secret("secret", text) if holds_literal(written) else written
 
+    def hides(self, text: str) -> bool:
+        """True if a text has secrets."""
+        return bool(self._secrets(text))
+
     def _secrets(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand in a text, in order and apart, each with a name."""
         spans: list[tuple[int, int, str]] = [*secret_patterns.issued(text), *secret_patterns.headers(text)]
-        for match in _IN_TEXT.finditer(text):
+        at = 0
+        while match := _IN_TEXT.search(text, at):
             name = match["name"] or match["tag"] or match["field"]
-            group = "value" if match["name"] else "element" if match["tag"] else "word"
-            if is_secret_field(name):
+            group = "value" if match["name"] else "word" if match["field"] else "element"
+            group = "data" if match["data"] else group
+            at = match.end()
+            if is_secret_member(unquote(name)):
                 spans.append((*match.span(group), name))
+            else:
+                at = match.start(group)  # a value may have names and values itself
+        for match in _LABEL.finditer(text):
+            labelled = _LABELLED.match(text, match.end()) if is_secret_member(match["label"]) else None
+            if labelled is not None and labelled[0] not in _NO_SECRETS:
+                spans.append((*labelled.span(), match["label"]))
         for value, variable in self._variables.items():
             if len(value) >= _SHORTEST:
                 spans += [
@@ -93,6 +129,11 @@ class OutsideTexts:
         if "${" in text:
             self._has_dollar = True
         return text.replace("${", f"${{{_DOLLAR}}}{{")
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Variables that hold the secrets."""
+        return frozenset(self._moved)
 
     @property
     def has_secrets(self) -> bool:
@@ -138,7 +179,7 @@ def path_of(path: str, query: str, texts: OutsideTexts) -> str:
         return written
     pairs = (pair.partition("=") for pair in query.split("&"))
     return f"{written}?" + "&".join(
-        f"{_encoded(name)}{equals}{texts.value(unquote(name), _encoded(value))}"
+        f"{texts.text(_encoded(name))}{equals}{texts.encoded(name, _encoded(value))}"
         for name, equals, value in pairs
     )
 

@@ -39,7 +39,7 @@ def put_headers(request: Section, fields: Iterable[tuple[str, str]], texts: Outs
                 continue
             headers[name] = str(credentials)
         else:
-            headers[name] = texts.value(name, value)
+            headers[texts.text(name)] = texts.value(name, value)
     if headers:
         request.put("headers", headers)
 
@@ -68,4 +68,4 @@ def draft(
         COMMAND_TITLE(command=program), Section(http=Section(url=address.base, **(target or {}))),
         Section(http=request), load(settings), levels=None,
     )  # fmt: skip
-    return Draft(section, notes)
+    return Draft(section, notes, texts.variables)

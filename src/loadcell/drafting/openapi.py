@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from loadcell.drafting.draft import DraftError
+from loadcell.drafting.http_parts import is_secret_member
 from loadcell.model.message import MessageCode
-from loadcell.plan.secret_patterns import is_secret_field
 
 OPENAPI_UNRESOLVED = MessageCode("openapi.unresolved", reference=str, where=str)
 OPENAPI_EXTERNAL = MessageCode("openapi.external", reference=str, where=str)
@@ -20,6 +20,8 @@ READING, WRITING = ("get", "head"), ("post", "put", "patch", "delete")
 #: Values of an example, and how deep they are: a request that people still read.
 _MOST_VALUES, _DEEPEST = 200, 8
 _MOST_PROPERTIES = 20
+#: Characters of a value that is neither text nor number.
+_LONGEST = 1000
 _FORMATS = {
     "date": "2026-01-01",
     "date-time": "2026-01-01T00:00:00Z",
@@ -139,12 +141,12 @@ class Document:
     def example(self, media: Mapping[str, Any], where: str) -> Any:
         """An example value of a parameter or media type."""
         if "example" in media:
-            return _plain(media["example"])
+            return _Plain().of(media["example"])
         examples = media.get("examples")
         if isinstance(examples, Mapping) and examples:
             first = self.resolved(next(iter(examples.values())), where)
             if "value" in first:
-                return _plain(first["value"])
+                return _Plain().of(first["value"])
         return _Examples(self).of(media.get("schema", media), where, 0, frozenset())
 
 
@@ -154,6 +156,7 @@ class _Examples:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._count = 0
+        self._plain = _Plain()
 
     def of(self, node: Any, where: str, depth: int, open_references: frozenset[str]) -> Any:
         """An example of a schema; None where it is part of itself, or too much."""
@@ -168,10 +171,10 @@ class _Examples:
         schema = self._document.resolved(node, where)
         for key in ("example", "const", "default"):
             if key in schema:
-                return _plain(schema[key])
+                return self._plain.of(schema[key])
         for key in ("examples", "enum"):
             if isinstance(schema.get(key), list) and schema[key]:
-                return _plain(schema[key][0])
+                return self._plain.of(schema[key][0])
         parts = schema.get("allOf")
         if isinstance(parts, list) and parts:
             values: list[Any] = [self.of(part, where, depth + 1, open_references) for part in parts]
@@ -218,7 +221,7 @@ class _Examples:
             if isinstance(node, Mapping) and node.get("readOnly") is True:
                 continue
             inner = self.of(node, f"{where}.{name}", depth + 1, open_references)
-            if isinstance(inner, str) and is_secret_field(str(name)):
+            if isinstance(inner, str) and is_secret_member(str(name)):
                 inner = f"secret {name}"
             if inner is not None:
                 value[str(name)] = inner
@@ -251,15 +254,26 @@ def _text(schema: Mapping[str, Any]) -> str:
     return text[:longest] if isinstance(longest, int) and longest > 0 else text
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """A value of the document as JSON has it: YAML has dates, too."""
-    if depth > _DEEPEST:
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner, depth + 1) for key, inner in list(value.items())[:_MOST_VALUES]}
-    if isinstance(value, list):
-        return [_plain(inner, depth + 1) for inner in value[:_MOST_PROPERTIES]]
-    return value if value is None or isinstance(value, _SIMPLE) else str(value)
+class _Plain:
+    """Values of the document as JSON has them (YAML has dates, too), of bounded size together.
+
+    Aliases of YAML make a small document a large value.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        """A value; None for what is too deep, or too much."""
+        self._count += 1
+        if depth > _DEEPEST or self._count > _MOST_VALUES:
+            return None
+        if isinstance(value, Mapping):
+            members = list(value.items())[: _MOST_VALUES - self._count]
+            return {str(key): self.of(inner, depth + 1) for key, inner in members}
+        if isinstance(value, list):
+            return [self.of(inner, depth + 1) for inner in value[:_MOST_PROPERTIES]]
+        return value if value is None or isinstance(value, _SIMPLE) else str(value)[:_LONGEST]
 
 
 def is_supported(root: Mapping[str, Any]) -> bool:

@@ -44,6 +44,13 @@ class Body:
     files: tuple[tuple[str, str], ...] = ()
     size: int = 0
 
+    @property
+    def is_form(self) -> bool:
+        """True of a form that a plan can have as one: each field once."""
+        if self.fields is None:
+            return False
+        return not self.text or len(dict(self.fields)) == len(self.fields)
+
 
 @dataclass(frozen=True)
 class Exchange:

@@ -7,15 +7,16 @@ import math
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
+from loadcell.drafting.bodies import Unquoted, is_secret, json_of
 from loadcell.drafting.correlation import Correlation, looks_generated
 from loadcell.drafting.document import Section
-from loadcell.drafting.http_parts import OutsideTexts, authorization, basic
+from loadcell.drafting.http_parts import OutsideTexts, authorization, basic, is_secret_member
 from loadcell.drafting.http_request import AUTOMATIC
 from loadcell.drafting.recording import Body, Exchange
 from loadcell.model.message import Bytes, Message, MessageCode
-from loadcell.plan.secret_patterns import is_secret_field, is_secret_name
+from loadcell.plan.secret_patterns import is_secret_name
 
 STEP_BODY_LEFT_OUT = MessageCode("har-step.body-left-out", "caution", size_bytes=Bytes, kind=str)
 STEP_FILES = MessageCode("har-step.files", "caution")
@@ -79,9 +80,11 @@ class Scenario:
         if exchange.method != ("POST" if exchange.body else "GET"):
             step.put("method", exchange.method)
         step.put("path", self._correlation.link(exchange) or self._path(exchange))
-        self._put_headers(step, exchange)
+        sent = Section()
         if exchange.body is not None:
-            comments += self._put_body(step, exchange.body)
+            comments += self._put_body(sent, exchange.body)
+        self._put_headers(step, exchange, has_text=any(entry.key == "body" for entry in sent.entries))
+        step.entries += sent.entries
         if exchange.status != 200:
             step.put("check", {"status": exchange.status})
         if exchange.status >= 400:
@@ -96,19 +99,20 @@ class Scenario:
         if not exchange.query:
             return path
         pairs = (pair.partition("=") for pair in exchange.query.split("&"))
-        return f"{path}?" + "&".join(
-            f"{_encoded(name)}{equals}{self._query_value(unquote(name), value)}"
-            for name, equals, value in pairs
-        )
+        return f"{path}?" + "&".join(self._pair(*pair) for pair in pairs)
 
-    def _query_value(self, name: str, value: str) -> str:
-        plain = unquote(value)
-        written = self._correlation.value(plain, name)
-        return written if written != self._texts.text(plain) else self._texts.text(_encoded(value))
+    def _pair(self, name: str, equals: str, value: str) -> str:
+        """A parameter of a query or a field of a form, percent-encoded."""
+        plain, key = unquote_plus(value), unquote_plus(name)
+        written = self._correlation.value(plain, key)
+        has_secret = is_secret_member(key) or self._texts.hides(plain)
+        if written == self._texts.text(plain) and not has_secret:
+            written = self._texts.text(_encoded(value))
+        return f"{self._texts.text(_encoded(name))}{equals}{written}"
 
-    def _put_headers(self, step: Section, exchange: Exchange) -> None:
+    def _put_headers(self, step: Section, exchange: Exchange, *, has_text: bool) -> None:
         headers: dict[str, str] = {}
-        automatic = _automatic(exchange)
+        automatic = _automatic(exchange, has_text=has_text)
         for name, value in exchange.headers:
             if (name, value) in self._common or name.lower() in automatic or _OF_BROWSERS.match(name):
                 continue
@@ -135,7 +139,7 @@ class Scenario:
         if body.size or len(body.text) > _LONGEST_BODY:
             step.put("body", {"file": "body.bin"}, active=False)
             return [STEP_BODY_LEFT_OUT(size_bytes=body.size or len(body.text), kind=body.kind or "?")]
-        if body.fields is not None and len(dict(body.fields)) == len(body.fields):
+        if body.is_form:
             if body.fields:
                 form = {
                     self._texts.text(name): self._correlation.value(value, name)
@@ -143,49 +147,49 @@ class Scenario:
                 }
                 step.put("form", form)
             if body.files:
-                files = {field: {"file": re.sub(r"[^\w.-]", "_", name)} for field, name in body.files}
+                files = {
+                    self._texts.text(field): {"file": re.sub(r"[^\w.-]", "_", name)}
+                    for field, name in body.files
+                }
                 step.put("files", files, active=False)
                 return [STEP_FILES()]
             return []
-        if "json" in body.kind:
-            self._put_json(step, body.text)
+        document = json_of(body.text)
+        if body.fields is not None:
+            pairs = (pair.partition("=") for pair in body.text.split("&"))
+            step.put("body", "&".join(self._pair(*pair) for pair in pairs))
+        elif isinstance(document, dict | list) and _is_simple(document):
+            self._put_json(step, document, is_json="json" in body.kind)
         else:
             step.put("body", self._correlation.inside(body.text))
         return []
 
-    def _put_json(self, step: Section, text: str) -> None:
-        """A body of JSON as YAML, or as a text where it has variables in the place of numbers."""
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            step.put("body", self._correlation.inside(text))
-            return
-        if not _is_simple(document):
-            step.put("body", self._correlation.inside(text))
-            return
-        numbers: dict[str, str] = {}
-        written = self._json(document, "", numbers)
-        if not numbers:
+    def _put_json(self, step: Section, document: Any, *, is_json: bool) -> None:
+        """A body of JSON as YAML; as a text where it has variables for numbers, or another kind."""
+        unquoted = Unquoted()
+        written = self._json(document, "", unquoted)
+        if is_json and not unquoted:
             step.put("json", written)
-            return
-        plain = json.dumps(written, ensure_ascii=False)
-        for mark, variable in numbers.items():
-            plain = plain.replace(json.dumps(mark), variable)
-        step.put("body", plain)
+        else:
+            step.put("body", unquoted.text(written))
 
-    def _json(self, value: Any, key: str, numbers: dict[str, str]) -> Any:
+    def _json(self, value: Any, key: str, unquoted: Unquoted) -> Any:
         if isinstance(value, dict):
-            return {self._texts.text(name): self._json(inner, name, numbers) for name, inner in value.items()}
+            return {
+                self._texts.text(name): self._json(inner, name, unquoted) for name, inner in value.items()
+            }
         if isinstance(value, list):
-            return [self._json(inner, key, numbers) for inner in value]
+            return [self._json(inner, key, unquoted) for inner in value]
         if isinstance(value, str):
             return self._correlation.value(value, key)
         if isinstance(value, int | float) and not isinstance(value, bool):
             variable = self._correlation.number(value)
+            if variable is None and is_secret(key, value):
+                variable = self._texts.secret(key, str(value))
             if variable is not None:
-                mark = f"\x00{len(numbers)}\x00"
-                numbers[mark] = variable
-                return mark
+                return unquoted.mark(variable)
+        if value is not None and is_secret_name(key):  # which a plan has as a reference alone
+            return unquoted.mark(json.dumps(value))
         return value
 
     def _think(self, number: int) -> str | None:
@@ -213,13 +217,16 @@ def _encoded(text: str) -> str:
     )  # fmt: skip
 
 
-def _automatic(exchange: Exchange) -> frozenset[str]:
-    """Fields that loadcell writes itself, or that decide nothing for this request."""
+def _automatic(exchange: Exchange, *, has_text: bool) -> frozenset[str]:
+    """Fields that loadcell writes itself, or that decide nothing for this request.
+
+    A body that is a text in the plan keeps its content type.
+    """
     fields = set(AUTOMATIC)
     if exchange.method in _READING:
         fields.update(_OF_CHANGES)
     body = exchange.body
-    if body is None or body.fields is not None or body.kind == "application/json":
+    if body is None or body.is_form or (body.kind == "application/json" and not has_text):
         fields.add("content-type")
     return frozenset(fields)
 
@@ -236,7 +243,7 @@ def _common_headers(recorded: Sequence[Exchange]) -> tuple[tuple[str, str], ...]
         if (name, value) in common
         and name.lower() not in special
         and not _OF_BROWSERS.match(name)
-        and not is_secret_field(name)
+        and not is_secret_member(name)
     )
 
 
@@ -259,13 +266,9 @@ def _name(exchange: Exchange, names: set[str]) -> str:
 
 
 def _is_simple(document: Any, depth: int = 0) -> bool:
-    """True of JSON that YAML can have: not too deep, and no secret that is no text."""
+    """True of JSON that YAML can have: not too deep."""
     if depth > _DEEPEST_JSON:
         return False
     if isinstance(document, dict):
-        return all(
-            _is_simple(inner, depth + 1)
-            and not (is_secret_name(name) and not isinstance(inner, str | dict | list | None))
-            for name, inner in document.items()
-        )
+        return all(_is_simple(inner, depth + 1) for inner in document.values())
     return not isinstance(document, list) or all(_is_simple(inner, depth + 1) for inner in document)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcell.drafting.databases import VARIABLES
 from loadcell.drafting.document import Items, Section, Value
 from loadcell.drafting.draft import Draft, DraftError
 from loadcell.drafting.plan import load, plan
@@ -100,7 +101,7 @@ def draft(database: str, target: Section, tables: Sequence[Table], more: int) ->
     workload = Section()
     workload.put("sql", _sql(usable))
     section = plan(TABLES_TITLE(database=database), target, workload, load({}))
-    return Draft(section, tuple(notes))
+    return Draft(section, tuple(notes), VARIABLES)
 
 
 def _sql(tables: Sequence[Table]) -> Section:

@@ -22,7 +22,8 @@ _ENDING = re.compile(rf"(?:{_NAMES}|authorization)$", re.IGNORECASE)
 _WORD = re.compile(rf"(?<![A-Za-z0-9])(?:{_NAMES}|authorization)(?![A-Za-z0-9])", re.IGNORECASE)
 #: Parts of names of header fields, form fields and options.
 _PART = re.compile(
-    rf"passw|(?:^|[-_])pass$|{_NAMES}|authorization|^(?:set-)?cookie$|^x-auth|^otp$|^pin$|^cvv$|^cvc$|card[-_]?number",
+    rf"passw|(?:^|[-_])pass$|{_NAMES}|authorization|^(?:set-)?cookie$|^x-auth|^otp$|^pin$|^cv[vc]2?$"
+    r"|card[-_]?number|sess(?:ion)?[-_]?id$|^sid$|^sig$|signature|security[-_]?code|^ssn$",
     re.IGNORECASE,
 )
 

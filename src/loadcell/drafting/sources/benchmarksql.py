@@ -51,7 +51,7 @@ def _draft(origin: Origin) -> Draft:
         PROPERTIES_TITLE(file=origin.name), _target(path, read, connection), workload, load(settings),
         levels=None,
     )  # fmt: skip
-    return Draft(section, tuple(notes))
+    return Draft(section, tuple(notes), databases.VARIABLES)
 
 
 def _target(path: Path, read: Properties, connection: Connection | None) -> Section:

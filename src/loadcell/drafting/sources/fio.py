@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from loadcell.drafting.command import CommandLine, as_it_is, numbers
@@ -31,7 +32,8 @@ def _draft(origin: Origin) -> Draft:
     draft = as_it_is(origin, "fio", words, settings, Section(host={}))
     written = re.findall(r"--filename[= ](\S+)", " ".join(words))
     writes = re.search(r"--(?:rw|readwrite)[= ]\w*(?:write|rw|trim)", " ".join(words))
-    return Draft(draft.plan, (FIO_WRITES(names=written),)) if written and writes else draft
+    notes = (FIO_WRITES(names=written),) if written and writes else ()
+    return replace(draft, notes=(*draft.notes, *notes))
 
 
 def _without(words: list[str], names: tuple[str, ...]) -> list[str]:

@@ -78,7 +78,7 @@ def _draft(origin: Origin) -> Draft:
     target.put("http", Section(url=url), HAR_TARGET())
     settings = load({"clients": CLIENTS, "duration": _duration(chosen, scenario.think_s)})
     section = plan(HAR_TITLE(host=chosen[0].host), target, Section(http=work), settings)
-    return Draft(section, notes)
+    return Draft(section, notes, texts.variables | {_COOKIE})
 
 
 def _chosen(recorded: Sequence[Exchange], origin: Origin) -> tuple[list[Exchange], tuple[Message, ...]]:

@@ -30,7 +30,8 @@ def _draft(origin: Origin) -> Draft:
         request.put("auth", address.auth)
     if texts.parameters():
         request.put("parameters", texts.parameters())
-    return Draft(plan(HTTP_START_TITLE(url=address.base), target, workload, load({})))
+    section = plan(HTTP_START_TITLE(url=address.base), target, workload, load({}))
+    return Draft(section, variables=texts.variables)
 
 
 DRAFT = Source(_draft, ("http", "https"))

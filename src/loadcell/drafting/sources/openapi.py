@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
-from loadcell.drafting.contents import Contents
+from loadcell.drafting.bodies import body
+from loadcell.drafting.contents import Contents, clean
 from loadcell.drafting.databases import reference
 from loadcell.drafting.document import Section
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
@@ -27,6 +29,8 @@ OPENAPI_VALUES = MessageCode("openapi.values", "info", place=str)
 OPENAPI_TARGET = MessageCode("openapi.target", "info")
 
 _DEFAULT_URL = "http://127.0.0.1:8080"
+#: Variables of the credentials that a document requires.
+_USER, _PASSWORD, _TOKEN = "LOADCELL_USER", "LOADCELL_PASSWORD", "LOADCELL_TOKEN"
 _MOST_OPERATIONS = 100
 _READ_SHARE, _WRITE_SHARE = 10, 1
 #: Numbers of identifiers for which the document has no bounds.
@@ -65,9 +69,9 @@ def _draft(origin: Origin) -> Draft:
     target = Section()
     target.put("http", Section(url=url), OPENAPI_TARGET())
     title = document.resolved(root.get("info"), "info").get("title")
-    name = " ".join(str(title).split()) if title else origin.name
+    name = " ".join(str(title).replace("${", "{").split()) if title else origin.name
     section = plan(OPENAPI_TITLE(name=name), target, Section(http=requests.section()), load({}))
-    return Draft(section, tuple(notes))
+    return Draft(section, tuple(notes), requests.variables)
 
 
 class _Requests:
@@ -92,19 +96,20 @@ class _Requests:
             request.put("method", operation.method.upper())
         request.put("path", self._path(operation, active))
         headers = {
-            str(parameter["name"]): self._header(parameter)
+            self._texts.text(str(parameter["name"])): self._header(parameter)
             for parameter in operation.parameters
             if parameter.get("in") == "header"
             and parameter.get("required")
             and re.fullmatch(r"[!-9;-~]+", str(parameter.get("name")))
         }
-        body, kind = self._body(operation)
-        if body is not None:
-            headers["Content-Type"] = kind.strip() if kind.strip().isprintable() else "application/json"
+        text, kind = self._body(operation)
+        if text is not None:
+            written = kind.strip() if kind.strip().isprintable() else "application/json"
+            headers["Content-Type"] = self._texts.text(written)
         if headers:
             request.put("headers", headers)
-        if body is not None:
-            request.put("body", body)
+        if text is not None:
+            request.put("body", text)
         request.put("share", _READ_SHARE if operation.method in READING else _WRITE_SHARE)
         comments = [] if active or self._has_writing else [OPENAPI_WRITING()]
         self._has_writing |= not active
@@ -122,6 +127,11 @@ class _Requests:
             section.put("parameters", parameters, OPENAPI_VALUES(place="${name}"))
         section.put("requests", self._requests)
         return section
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Variables that the requests refer to."""
+        return self._texts.variables | {_USER, _PASSWORD, _TOKEN}
 
     def _path(self, operation: Operation, active: bool) -> str:
         declared = {
@@ -196,7 +206,7 @@ class _Requests:
             text = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False)
             if "urlencoded" in str(kind) and isinstance(example, dict):
                 text = "&".join(f"{name}={value}" for name, value in example.items())
-            return self._texts.text(text), str(kind)
+            return body(text, self._texts, str(kind)), str(kind)
         return None, ""
 
     def _name(self, operation: Operation) -> str:
@@ -231,16 +241,16 @@ class _Requests:
                 secret = self._texts.secret(key, f"key {key}")
                 match scheme.get("in"):
                     case "query":
-                        self._key_of_query = f"{key}={secret}"
+                        self._key_of_query = f"{quote(clean(key), safe='[]')}={secret}"
                     case "cookie":
-                        self._credentials.put("headers", {"Cookie": f"{key}={secret}"})
+                        self._credentials.put("headers", {"Cookie": f"{self._texts.text(key)}={secret}"})
                     case _:
-                        self._credentials.put("headers", {key: secret})
+                        self._credentials.put("headers", {self._texts.text(key): secret})
             elif kind == "basic" or (kind == "http" and inner == "basic"):
-                user, password = reference("LOADCELL_USER"), reference("LOADCELL_PASSWORD")
+                user, password = reference(_USER), reference(_PASSWORD)
                 self._credentials.put("auth", {"basic": {"user": user, "password": password}})
             elif kind in ("http", "oauth2", "openIdConnect"):
-                self._credentials.put("auth", {"bearer": reference("LOADCELL_TOKEN")})
+                self._credentials.put("auth", {"bearer": reference(_TOKEN)})
 
 
 DRAFT = Source(_draft, recognises=_recognises, file_kind="OpenAPI")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from loadcell.drafting import databases
 from loadcell.drafting.command import COMMAND_TITLE, CommandLine, numbers
 from loadcell.drafting.document import Section, Value
@@ -24,7 +27,7 @@ _ALWAYS = (
 
 
 def _draft(origin: Origin) -> Draft:
-    line = CommandLine(origin, SYNTAXES["pgbench"])
+    line = CommandLine(replace(origin, words=_with_dbname(origin.words)), SYNTAXES["pgbench"])
     line.needless(*_ALWAYS)
     target, is_external = _target(line)
     rate, limit = line.value("R", "rate"), line.value("L", "latency-limit")
@@ -65,7 +68,19 @@ def _draft(origin: Origin) -> Draft:
     workload = Section(pgbench=options)
     title = COMMAND_TITLE(command=origin.name)
     section = plan(title, target, workload, load(settings), levels=None)
-    return Draft(section, (*line.notes(), *(() if is_external else (PGBENCH_EMBEDDED(),))))
+    notes = (*line.notes(), *(() if is_external else (PGBENCH_EMBEDDED(),)))
+    return Draft(section, notes, databases.VARIABLES)
+
+
+def _with_dbname(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with libpq's `key=value` form as the value of `--dbname`."""
+    named = list(words)
+    for index, word in enumerate(words):
+        before = words[index - 1].lstrip("-") if index else ""
+        is_value = words[index - 1].startswith("-") and SYNTAXES["pgbench"].takes_value(before)
+        if index and not is_value and re.match(r"[a-z_]+\s*=", word):
+            named[index] = f"--dbname={word}"
+    return tuple(named)
 
 
 def _target(line: CommandLine) -> tuple[Section, bool]:
@@ -73,6 +88,8 @@ def _target(line: CommandLine) -> tuple[Section, bool]:
     host, port, user = line.value("h", "host"), line.value("p", "port"), line.value("U", "username")
     arguments = line.arguments()
     database = line.value("d", "dbname") or (arguments[0] if arguments else None)
+    if database and ("://" in database or "=" in database):
+        return databases.postgres_dsn(database, host, port, user), True
     if any((host, port, user, database)):
         return databases.postgres(host, port, user, database), True
     target = Section(postgres=Section(server="embedded"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
-from loadcell.drafting.command import COMMAND_TITLE, CommandLine, numbers
+from loadcell.drafting.command import COMMAND_NUMBER, COMMAND_TITLE, CommandLine, numbers
 from loadcell.drafting.databases import reference
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
@@ -17,10 +19,11 @@ from loadcell.workloads.kv import TAKEN
 
 REDIS_NO_TESTS = MessageCode("draft-redis-benchmark.no-tests", "caution")
 REDIS_UNKNOWN_TESTS = MessageCode("draft-redis-benchmark.unknown-tests", "caution", names=list)
+REDIS_QUOTES = MessageCode("draft-redis-benchmark.quotes")
 REDIS_KEYS = MessageCode("draft-redis-benchmark.keys", "info")
 
 _VARIABLE = "REDISCLI_AUTH"
-_ALWAYS = ("q", "csv", "precision", "e", "L", "seed", "x")
+_ALWAYS = ("q", "csv", "precision", "e", "L", "seed")
 _VERBS = ("get", "set", "mset")
 #: What redis-benchmark sends in its other tests; true of those that only read.
 _COMMANDS = {
@@ -42,7 +45,9 @@ _COMMANDS = {
 
 
 def _draft(origin: Origin) -> Draft:
-    line = CommandLine(origin, SYNTAXES["redis-benchmark"])
+    options_end = _end_of_options(origin.words)
+    command = origin.words[options_end:]
+    line = CommandLine(replace(origin, words=origin.words[:options_end]), SYNTAXES["redis-benchmark"])
     line.needless(*_ALWAYS)
     target = _target(line)
     requests = line.integer("n") or 100_000
@@ -56,7 +61,7 @@ def _draft(origin: Origin) -> Draft:
     pipeline = line.integer("P")
     if pipeline:
         options.put("pipeline", pipeline)
-    levels, notes = _levels(line)
+    levels, notes = _levels(line, command)
     if len(levels) == 1:
         [(_, [(path, value)])] = ((name, level.items()) for name, level in levels.items())
         options.put(path.rpartition(".")[2], value)
@@ -64,17 +69,53 @@ def _draft(origin: Origin) -> Draft:
         COMMAND_TITLE(command=origin.name), target, Section(kv=options), load(settings),
         factors=Section(test=Section(**levels)) if len(levels) > 1 else None, levels=None,
     )  # fmt: skip
-    return Draft(section, (*notes, *line.notes()))
+    return Draft(section, (*notes, *line.notes()), frozenset({_VARIABLE}))
 
 
-def _levels(line: CommandLine) -> tuple[dict[str, dict[str, Value]], list[Message]]:
+def _end_of_options(words: Sequence[str]) -> int:
+    """Index of the first word of the command, which ends the options."""
+    index = 1
+    while index < len(words) and words[index].startswith("-"):
+        index += 1 + SYNTAXES["redis-benchmark"].takes_value(words[index].lstrip("-"))
+    return index
+
+
+def _of_words(words: Sequence[str]) -> dict[str, object]:
+    """An operation that sends these words. Raises DraftError."""
+    verb, *arguments = words
+    if verb.upper() in ("EVAL", "EVAL_RO") and len(arguments) > 1 and _filled(arguments[0]) == arguments[0]:
+        script, count, *values = arguments
+        if not re.fullmatch(r"\d{1,4}", count) or int(count) > len(values):
+            raise DraftError(COMMAND_NUMBER(option=verb, value=repr(count)))
+        entry: dict[str, object] = {"script": script}
+        keys, further = values[: int(count)], values[int(count) :]
+        entry |= {"keys": [_filled(key) for key in keys]} if keys else {}
+        entry |= {"arguments": [_filled(value) for value in further]} if further else {}
+        return {**entry, **({"kind": "read"} if verb.upper() == "EVAL_RO" else {})}
+    return {"command": " ".join(_quoted(_filled(word)) for word in words)}
+
+
+def _filled(word: str) -> str:
+    return word.replace("__rand_int__", "${number}").replace("__data__", "${value}")
+
+
+def _quoted(word: str) -> str:
+    """A word of a command's template, whose quotation marks have no escapes. Raises DraftError."""
+    if word and not re.search(r"\s", word) and word[0] not in "'\"":
+        return word
+    for mark in ('"', "'"):
+        if mark not in word:
+            return f"{mark}{word}{mark}"
+    raise DraftError(REDIS_QUOTES())
+
+
+def _levels(line: CommandLine, arguments: Sequence[str]) -> tuple[dict[str, dict[str, Value]], list[Message]]:
     """The settings of each test by its name, and what is to be known of them."""
-    arguments = line.arguments()
     if arguments:
-        command = " ".join(arguments).replace("__rand_int__", "${number}").replace("__data__", "${value}")
         name = re.sub(r"[^a-z0-9_]", "", arguments[0].lower())[:30] or "command"
-        name = f"{name}_command" if name in TAKEN or not name[0].isalpha() else name
-        return {name: {"workload.kv.commands": {name: {"command": command}}}}, []
+        name = name if name[0].isalpha() else f"command{name}"
+        name = f"{name}_command" if name in TAKEN else name
+        return {name: {"workload.kv.commands": {name: _of_words(arguments)}}}, []
     listed = line.value("t")
     names = [name.strip().lower() for name in (listed or "get,set").split(",") if name.strip()]
     if "lrange" in names:

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import get_args
 
 from loadcell.drafting import databases
-from loadcell.drafting.command import COMMAND_MISSING, COMMAND_TITLE, CommandLine, as_it_is, numbers
+from loadcell.drafting.command import (
+    COMMAND_MISSING,
+    COMMAND_NO_COUNTERPART,
+    COMMAND_TITLE,
+    CommandLine,
+    as_it_is,
+    numbers,
+)
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.plan import load, plan
@@ -14,6 +21,7 @@ from loadcell.ingest.commands import SYNTAXES
 from loadcell.model.message import MessageCode
 from loadcell.workloads.sysbench import Script, SysbenchOptions
 
+SYSBENCH_SOCKET = MessageCode("draft-sysbench.socket", option=str)
 SYSBENCH_PREPARED = MessageCode("draft-sysbench.prepared", "info")
 
 _ALWAYS = (
@@ -42,7 +50,8 @@ def _draft(origin: Origin) -> Draft:
             if word.partition("=")[0] not in counted
         ]
         tested = target if _names_database(line) else Section(host={})
-        return as_it_is(origin, "sysbench", words, {**settings, "warmup": "0s"}, tested)
+        notes = [COMMAND_NO_COUNTERPART(options=["--rate"])] if settings.pop("rate", None) else []
+        return as_it_is(origin, "sysbench", words, {**settings, "warmup": "0s"}, tested, notes)
     line.needless(*_ALWAYS)
     options = Section(script=script)
     for name, value in _options(line).items():
@@ -50,7 +59,7 @@ def _draft(origin: Origin) -> Draft:
     workload = Section()
     workload.put("sysbench", options, SYSBENCH_PREPARED())
     section = plan(COMMAND_TITLE(command=origin.name), target, workload, load(settings), levels=None)
-    return Draft(section, line.notes())
+    return Draft(section, line.notes(), databases.VARIABLES)
 
 
 def _load(line: CommandLine) -> dict[str, Value]:
@@ -91,17 +100,21 @@ def _names_database(line: CommandLine) -> bool:
     return any(word.startswith(("--db-driver", "--mysql-", "--pgsql-")) for word in line.words)
 
 
+def _names_postgres(line: CommandLine) -> bool:
+    return any(word.startswith("--pgsql-") for word in line.words)
+
+
 def _target(line: CommandLine) -> Section:
-    driver = line.value("db-driver") or ("pgsql" if line.value("pgsql-host", "pgsql-db") else "mysql")
-    names = ("host", "port", "user", "db", "socket")
-    values = {name: line.value(f"{driver}-{name}") for name in names}
+    driver = line.value("db-driver") or ("pgsql" if _names_postgres(line) else "mysql")
+    host, port = line.value(f"{driver}-host"), line.value(f"{driver}-port")
+    user = line.value(f"{driver}-user") or "sbtest"
     has_password = line.flag(f"{driver}-password")
     if driver == "pgsql":
-        host = values["host"] or "localhost"
-        return databases.postgres(host, values["port"], values["user"] or "sbtest", values["db"] or "sbtest")
-    return databases.mysql(
-        values["host"], values["port"], values["user"] or "sbtest", has_password=has_password
-    )
+        database = line.value("pgsql-db") or "sbtest"
+        return databases.postgres(host or "localhost", port, user, database, has_password=has_password)
+    if line.flag("mysql-socket"):
+        raise DraftError(SYSBENCH_SOCKET(option="--mysql-socket"))
+    return databases.mysql(host, port, user, has_password=has_password)
 
 
 DRAFT = Source(_draft, ("sysbench",))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.drafting.command import COMMAND_MISSING, CommandLine, as_it_is, numbers
+from loadcell.drafting.command import (
+    COMMAND_MISSING,
+    COMMAND_NO_COUNTERPART,
+    COMMAND_SECRET,
+    CommandLine,
+    as_it_is,
+    numbers,
+)
 from loadcell.drafting.document import Section, Value
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.http_parts import OutsideTexts, address_of
@@ -32,12 +39,18 @@ def _draft(origin: Origin) -> Draft:
         words = ["-s", line.file("-s", script)]
         for name, value in fields:
             words += ["-H", f"{name}: {value}"]
+        if texts.parameters() or texts.has_secrets:  # wrk would send the reference to them
+            raise DraftError(COMMAND_SECRET(program=origin.name))
         words.append("${url}" + address.path)
         of_tool: dict[str, Value] = {
             name: settings[name] for name in ("clients", "threads", "duration") if name in settings
         }
         target = Section(http={"url": address.base})
-        return as_it_is(origin, "wrk", words, {**of_tool, "warmup": "0s"}, target)
+        notes = list(line.notes())
+        left_out = [f"--{name}" for name in ("rate", "timeout") if name in settings]
+        if left_out:
+            notes.append(COMMAND_NO_COUNTERPART(options=left_out))
+        return as_it_is(origin, "wrk", words, {**of_tool, "warmup": "0s"}, target, notes)
     request = Section(path=address.path)
     put_headers(request, fields, texts)
     return draft(origin.name, address, request, texts, settings, line.notes())
