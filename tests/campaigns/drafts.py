@@ -31,7 +31,7 @@ OPENAPI = {
         }
     },
     "components": {
-        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+        "securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "X-Key"}},
         "schemas": {"B": {"type": "array", "items": {"$ref": "#/components/schemas/B"}}},
     },
 }
@@ -79,7 +79,15 @@ ODD: list[Any] = [
         {"a": {}},
         "A" * 5000,
     ),
-    *("application/json", "multipart/form-data; boundary=x", 10**30, "token: abc", '{"password": 3}'),
+    *(
+        "query",
+        "cookie",
+        "application/json",
+        "multipart/form-data; boundary=x",
+        10**30,
+        "token: abc",
+        '{"password": 3}',
+    ),
 ]
 
 
@@ -109,11 +117,15 @@ def _mutate(random: Random, node: Any) -> None:
         if isinstance(inner, dict | list) and inner and random.random() > 0.06:
             node = inner
             continue
-        way = random.randrange(5)
+        way = random.randrange(7)
         if way < 3:
             node[key] = copy.deepcopy(random.choice(ODD))
         elif way == 3:
             del node[key]
+        elif way == 5 and isinstance(inner, str):
+            node[key] = random.choice((inner + _REFERENCE, inner.replace('"token"', f'"{_REFERENCE}"')))
+        elif way == 6 and isinstance(node, dict):
+            node[key + _REFERENCE] = node.pop(key)
         elif isinstance(node, dict):
             node[random.choice(("$ref", "a b", "password", "x\n", _REFERENCE))] = random.choice(ODD)
         else:

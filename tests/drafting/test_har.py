@@ -322,6 +322,10 @@ class TestBadInput:
         assert "extract" not in made["index"]
         assert made["b"]["path"] == f"/b?${{dollar}}{{env:HOME}}={token}"
 
+    def test_links_that_are_none(self, tmp_path: Path) -> None:
+        wrong = [field("Location", "http://[")]
+        assert steps(tmp_path, exchange(answer_headers=wrong, content=answer({"next": "http://["})))
+
     def test_a_reference_that_is_left_is_refused(self, tmp_path: Path) -> None:
         har = save(tmp_path, exchange(url="http://${env:http_proxy}.example/"))
         message = refused(tmp_path, har, http_proxy="sesame-17")

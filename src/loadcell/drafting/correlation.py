@@ -148,9 +148,15 @@ class Correlation:
         match = _Appearance(step, {"header": name}, name)
         self._values.setdefault(value, match)
         if name.lower() == "location":
-            parts = urlsplit(value)
-            if not parts.netloc or parts.netloc.lower() == exchange.host:
-                self._links.setdefault(_link(parts.path, parts.query), match)
+            self._add_link(exchange, value, match)
+
+    def _add_link(self, exchange: Exchange, url: str, match: _Appearance) -> None:
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # `http://[`
+            return
+        if not parts.netloc or parts.netloc.lower() == exchange.host:
+            self._links.setdefault(_link(parts.path, parts.query), match)
 
     def _add_json(self, step: int, exchange: Exchange) -> None:
         try:
@@ -163,9 +169,7 @@ class Correlation:
             if exchange.method in _CREATING and _IDENTIFIER.search(key):
                 self._identifiers.setdefault(value, match)
             if value.startswith(("/", "http://", "https://")):
-                parts = urlsplit(value)
-                if not parts.netloc or parts.netloc.lower() == exchange.host:
-                    self._links.setdefault(_link(parts.path, parts.query), match)
+                self._add_link(exchange, value, match)
 
     def _add_markup(self, step: int, text: str) -> None:
         for count, token in enumerate(_TOKEN.finditer(text)):
