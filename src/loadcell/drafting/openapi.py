@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from loadcell.drafting.draft import DraftError
 from loadcell.drafting.http_parts import is_secret_member
+from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
 
 OPENAPI_UNRESOLVED = MessageCode("openapi.unresolved", reference=str, where=str)
@@ -44,21 +45,21 @@ class Operation:
     method: str
     path: str
     name: str
-    parameters: tuple[Mapping[str, Any], ...]
-    body: Mapping[str, Any]
+    parameters: tuple[JsonObject, ...]
+    body: JsonObject
 
 
 class Document:
     """The document. Every method raises DraftError for what cannot be resolved."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: JsonObject) -> None:
         self.root = root
         self.is_swagger = "swagger" in root
 
-    def resolved(self, node: Any, where: str) -> Mapping[str, Any]:
+    def resolved(self, node: Any, where: str) -> JsonObject:
         """A mapping, or the one that it refers to; empty if references lead in a circle."""
         visited: set[str] = set()
-        while isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
+        while isinstance(node, dict) and isinstance(node.get("$ref"), str):
             reference = node["$ref"]
             if reference in visited:
                 return {}
@@ -66,7 +67,7 @@ class Document:
             node = self._target(reference, where)
         if node is None:
             return {}
-        if not isinstance(node, Mapping):
+        if not isinstance(node, dict):
             raise DraftError(OPENAPI_SHAPE(where=where))
         return node
 
@@ -96,9 +97,9 @@ class Document:
                 if method in item:
                     yield self._operation(method, str(path), item, f"{where}.{method}")
 
-    def _operation(self, method: str, path: str, item: Mapping[str, Any], where: str) -> Operation:
+    def _operation(self, method: str, path: str, item: JsonObject, where: str) -> Operation:
         operation = self.resolved(item[method], where)
-        parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
+        parameters: dict[tuple[str, str], JsonObject] = {}
         for listed in (item.get("parameters"), operation.get("parameters")):
             for node in items(listed):
                 parameter = self.resolved(node, f"{where}.parameters")
@@ -111,9 +112,7 @@ class Document:
             self._body(operation, tuple(parameters.values()), where),
         )
 
-    def _body(
-        self, operation: Mapping[str, Any], parameters: tuple[Mapping[str, Any], ...], where: str
-    ) -> Mapping[str, Any]:
+    def _body(self, operation: JsonObject, parameters: tuple[JsonObject, ...], where: str) -> JsonObject:
         """Content type -> media type with a schema."""
         if not self.is_swagger:
             body = self.resolved(operation.get("requestBody"), f"{where}.requestBody")
@@ -138,7 +137,7 @@ class Document:
 
     # -- examples
 
-    def example(self, media: Mapping[str, Any], where: str) -> Any:
+    def example(self, media: JsonObject, where: str) -> Any:
         """An example value of a parameter or media type."""
         if "example" in media:
             return _Plain().of(media["example"])
@@ -179,7 +178,7 @@ class _Examples:
         if isinstance(parts, list) and parts:
             values: list[Any] = [self.of(part, where, depth + 1, open_references) for part in parts]
             values.append(self._object(schema, where, depth, open_references))
-            merged: dict[str, Any] = {}
+            merged: JsonObject = {}
             for value in values:
                 merged |= value if isinstance(value, dict) else {}
             if merged:
@@ -191,9 +190,7 @@ class _Examples:
                     return value
         return self._of_type(schema, where, depth, open_references)
 
-    def _of_type(
-        self, schema: Mapping[str, Any], where: str, depth: int, open_references: frozenset[str]
-    ) -> Any:
+    def _of_type(self, schema: JsonObject, where: str, depth: int, open_references: frozenset[str]) -> Any:
         kind: Any = schema.get("type")
         if isinstance(kind, list):
             kind = next((name for name in kind if name != "null"), "")
@@ -210,12 +207,12 @@ class _Examples:
         return _text(schema)
 
     def _object(
-        self, schema: Mapping[str, Any], where: str, depth: int, open_references: frozenset[str]
-    ) -> dict[str, Any]:
+        self, schema: JsonObject, where: str, depth: int, open_references: frozenset[str]
+    ) -> JsonObject:
         properties = self._document.resolved(schema.get("properties"), where)
         required = schema.get("required")
         names = [name for name in properties if isinstance(required, list) and name in required]
-        value: dict[str, Any] = {}
+        value: JsonObject = {}
         for name in names or list(properties)[:_MOST_PROPERTIES]:
             node = properties[name]
             if isinstance(node, Mapping) and node.get("readOnly") is True:
@@ -246,7 +243,7 @@ def _address(url: str, beginning: str = "") -> tuple[str, str] | None:
     return f"{parts.scheme}://{host}", beginning or parts.path.rstrip("/")
 
 
-def _text(schema: Mapping[str, Any]) -> str:
+def _text(schema: JsonObject) -> str:
     text = _FORMATS.get(str(schema.get("format")), "text")
     shortest, longest = schema.get("minLength"), schema.get("maxLength")
     if isinstance(shortest, int) and len(text) < shortest <= 1000:
@@ -276,6 +273,6 @@ class _Plain:
         return value if value is None or isinstance(value, _SIMPLE) else str(value)[:_LONGEST]
 
 
-def is_supported(root: Mapping[str, Any]) -> bool:
+def is_supported(root: JsonObject) -> bool:
     """True of the versions that are read."""
     return re.match(r"3\.", str(root.get("openapi", ""))) is not None or str(root.get("swagger")) == "2.0"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from loadcell.drafting.bodies import body
@@ -16,6 +15,7 @@ from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.http_parts import OutsideTexts, path_of
 from loadcell.drafting.openapi import READING, Document, Operation, is_supported, items
 from loadcell.drafting.plan import load, plan
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode
 
 OPENAPI_VERSION = MessageCode("openapi.version", path=str)
@@ -83,7 +83,7 @@ class _Requests:
         self._texts = OutsideTexts()
         self._requests = Section()
         self._names = set(_TAKEN)
-        self._values: dict[str, tuple[dict[str, Any], bool]] = {}
+        self._values: dict[str, tuple[JsonObject, bool]] = {}
         self._has_writing = False
         self._key_of_query = ""
 
@@ -157,7 +157,7 @@ class _Requests:
         target = target if target.startswith("/") else f"/{target}"
         return f"{target}?{'&'.join(query)}" if query else target
 
-    def _parameter(self, operation: Operation, parameter: Mapping[str, Any], active: bool) -> str:
+    def _parameter(self, operation: Operation, parameter: JsonObject, active: bool) -> str:
         """The name of the place for a parameter; parameters with equal values share one."""
         values = self._values_of(operation, parameter)
         base = re.sub(r"[^A-Za-z0-9_]", "_", str(parameter.get("name")))[:24] or "value"
@@ -169,7 +169,7 @@ class _Requests:
         self._values[name] = (values, active or was_active)
         return name
 
-    def _values_of(self, operation: Operation, parameter: Mapping[str, Any]) -> dict[str, Any]:
+    def _values_of(self, operation: Operation, parameter: JsonObject) -> JsonObject:
         where = f"{operation.path}.{parameter.get('name')}"
         schema = self._document.resolved(parameter.get("schema", parameter), where)
         if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -190,7 +190,7 @@ class _Requests:
         )
         return {"values": [self._texts.text(text)]}
 
-    def _header(self, parameter: Mapping[str, Any]) -> str:
+    def _header(self, parameter: JsonObject) -> str:
         name = str(parameter["name"])
         example = self._document.example(parameter, name)
         return self._texts.value(name, "text" if example is None else str(example))
