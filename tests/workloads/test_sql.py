@@ -122,10 +122,9 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("statements: ['SELECT :custmer']\nparameters: {customer: 1..9}", "did you mean `:customer`?"),
+        ("statements: ['SELECT :custmer']\nparameters: {customer: 1..9}", "did you mean: customer"),
         ("statements: ['SELECT :a']", "select uses `:a`, which has no value: add it to `parameters`"),
-        ("statements: ['SELECT 1']\nparameters: {a: 1..9}", "no statement uses the parameter a"),
-        ("statements: ['SELECT :idd']\nparameters: {idd: 1..9, id: 1..9}", "parameter id; did you mean idd?"),
+        ("statements: ['SELECT 1']\nparameters: {a: 1..9}", "parameters.a: no statement uses it: write `:a`"),
         ("statements: ['SELECT :a']\nparameters: {a: 9..1}", "9..1 is no range of integers"),
         ("statements: ['SELECT :a']\nparameters: {a: {range: 1..9, values: [1]}}", "it needs one of `range`"),
         ("statements: ['SELECT :a']\nparameters: {a: {file: no.txt}}", "no.txt: No such file"),
@@ -161,6 +160,19 @@ def test_mistakes_name_what_is_wrong(tmp_path: Path, options: str, message: str)
         (tmp_path / name).write_text(text)
     (tmp_path / "t.xlsx").write_text("x")
     assert message in mistakes(tmp_path, options)
+
+
+def test_an_unused_parameter_is_reported_at_its_line_without_a_guess_at_a_used_name(tmp_path: Path) -> None:
+    options = "statements: ['SELECT :device']\nparameters:\n  device: 1..9\n  devices: 1..9"
+    [line] = [line for line in mistakes(tmp_path, options).splitlines() if "parameters.devices" in line]
+    assert "devices: 1..9" in (tmp_path / "plan.yaml").read_text().splitlines()[int(line.split(":")[1]) - 1]
+    assert "did you mean" not in mistakes(tmp_path, options)
+
+
+def test_a_misspelt_place_is_guessed_once_among_unused_parameters(tmp_path: Path) -> None:
+    options = "statements: ['SELECT :device, :devise']\nparameters: {device: 1..9, devize: 1..9}"
+    assert mistakes(tmp_path, options).count("did you mean: devize") == 1
+    assert mistakes(tmp_path, options).count("did you mean") == 1
 
 
 def test_mysql_has_no_extended_protocol(tmp_path: Path) -> None:

@@ -41,9 +41,6 @@ SQL_NAME_TWICE = MessageCode("sql.name-twice", name=str)
 SQL_NO_WEIGHT = MessageCode("sql.no-weight")
 SQL_TOO_MANY = MessageCode("sql.too-many", most=Count)
 SQL_PARAMETER_UNSET = MessageCode("sql.parameter-unset", parameter=str, name=str)
-SQL_PARAMETER_UNSET_NEAR = MessageCode("sql.parameter-unset-near", parameter=str, name=str, near=str)
-SQL_PARAMETER_UNUSED = MessageCode("sql.parameter-unused", parameter=str)
-SQL_PARAMETER_UNUSED_NEAR = MessageCode("sql.parameter-unused-near", parameter=str, near=str)
 
 #: What the ending of a file's name says about its contents.
 KINDS = {".sql": "sql", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
@@ -312,6 +309,7 @@ class SqlOptions(Options):
 
     _transactions: tuple[Transaction, ...] = PrivateAttr(default=())
     _sources: dict[str, ParameterSource] = PrivateAttr(default_factory=dict)
+    _unused: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _fits(self) -> SqlOptions:
@@ -324,14 +322,9 @@ class SqlOptions(Options):
                     used.setdefault(parameter, transaction.name)
         for parameter, name in used.items():
             if parameter not in self._sources:
-                near = nearest(parameter, self._sources)
-                code = SQL_PARAMETER_UNSET_NEAR if near else SQL_PARAMETER_UNSET
-                raise SettingError(code.pick(parameter=parameter, name=name, near=near or ""), near)
-        for parameter in self._sources:
-            if parameter not in used:
-                near = nearest(parameter, used)
-                code = SQL_PARAMETER_UNUSED_NEAR if near else SQL_PARAMETER_UNUSED
-                raise SettingError(code.pick(parameter=parameter, near=near or ""), near)
+                near = nearest(parameter, self._sources.keys() - used.keys())
+                raise SettingError(SQL_PARAMETER_UNSET(parameter=parameter, name=name), near)
+        self._unused = tuple(parameter for parameter in self._sources if parameter not in used)
         return self
 
     @property
@@ -343,6 +336,11 @@ class SqlOptions(Options):
     def sources(self) -> Mapping[str, ParameterSource]:
         """The values of each parameter."""
         return self._sources
+
+    @property
+    def unused_parameters(self) -> tuple[str, ...]:
+        """Parameters that no statement uses."""
+        return self._unused
 
     @property
     def files(self) -> list[tuple[DataFile, Path]]:
