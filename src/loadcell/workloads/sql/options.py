@@ -36,6 +36,7 @@ SQL_NO_DATA = MessageCode("sql.no-data")
 SQL_EMPTY_STATEMENT = MessageCode("sql.empty-statement", name=str)
 SQL_ONE_FORM = MessageCode("sql.one-form", name=str)
 SQL_UNCLOSED = MessageCode("sql.unclosed", name=str, line=str)
+SQL_UNBALANCED = MessageCode("sql.unbalanced", statement=ForeignText)
 SQL_BLOCK_OPEN = MessageCode("sql.block-open", name=str)
 SQL_NAME_TWICE = MessageCode("sql.name-twice", name=str)
 SQL_NO_WEIGHT = MessageCode("sql.no-weight")
@@ -191,17 +192,24 @@ class Transaction:
     requests: tuple[Request, ...]
 
 
+def _pieces(text: str, name: str) -> list[str]:
+    """The statements of a text that has this name in messages. Raises SettingError."""
+    try:
+        texts = [piece.text for piece in sql_text.pieces(text)]
+    except sql_text.UnclosedError as error:
+        raise SettingError(SQL_UNCLOSED(name=name, line=str(error.line))) from None
+    for statement in texts:
+        if not sql_text.is_balanced(statement):
+            raise SettingError(SQL_UNBALANCED(statement=statement))
+    return texts
+
+
 def _texts(statement: Statement, name: str) -> list[str]:
     """The statements of a transaction. Raises SettingError."""
     if (statement.sql is None) == (statement.transaction is None):
         raise SettingError(SQL_ONE_FORM(name=name))
     written = statement.transaction or (statement.sql or "",)
-    texts: list[str] = []
-    for text in written:
-        try:
-            texts += [piece.text for piece in sql_text.pieces(text)]
-        except sql_text.UnclosedError as error:
-            raise SettingError(SQL_UNCLOSED(name=name, line=str(error.line))) from None
+    texts = [piece for text in written for piece in _pieces(text, name)]
     if not texts:
         raise SettingError(SQL_EMPTY_STATEMENT(name=name))
     if sql_text.leaves_block_open(texts):
@@ -243,13 +251,7 @@ def _free(names: set[str], wanted: str) -> str:
 
 def _statements(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Statements around trials, each a single one."""
-    split = []
-    for text in texts:
-        try:
-            split += [piece.text for piece in sql_text.pieces(text)]
-        except sql_text.UnclosedError as error:
-            raise SettingError(SQL_UNCLOSED(name=text[:40], line=str(error.line))) from None
-    return tuple(split)
+    return tuple(statement for text in texts for statement in _pieces(text, text[:40]))
 
 
 _Statements = Annotated[tuple[str, ...], AfterValidator(_statements)]
