@@ -367,6 +367,20 @@ class Http(Workload[HttpOptions]):
     def changes_data(self) -> bool:
         return False
 
+    @property
+    def has_credentials(self) -> bool:  # type: ignore[override]  # of this workload it depends on the options
+        options = self.options
+        senders: list[HttpOptions | Request | Step] = [
+            options,
+            *(options.requests or {}).values(),
+            *(options.steps or {}).values(),
+        ]
+        return any(
+            getattr(sender, "auth", None) not in (None, "none")
+            or any(name.lower() == "authorization" for name in sender.headers)
+            for sender in senders
+        )
+
     def engine(self) -> JsonObject:
         return {"http": self.options.section()}
 
