@@ -245,6 +245,21 @@ def test_credentials_come_from_the_environment_and_are_written_nowhere(tmp_path:
             assert b"Y2xlcms6" not in text, file
 
 
+def test_refused_credentials_are_not_reported_as_missing_ones(tmp_path: Path, shop: Shop) -> None:
+    os.environ["SHOP_TOKEN"] = "expired"
+    try:
+        work = {"auth": {"bearer": "${env:SHOP_TOKEN}"}, "path": "/stock"}
+        [trial] = run(tmp_path, shop, work, {"requests": 20})
+    finally:
+        del os.environ["SHOP_TOKEN"]
+    assert trial["status"] == "failed"
+    assert "the service refuses the credentials given" in trial["advice"]
+    assert "LOADCELL_AUTHORIZATION" not in json.dumps(trial)
+    (tmp_path / "none").mkdir()
+    [trial] = run(tmp_path / "none", shop, {"path": "/stock"}, {"requests": 20})
+    assert "LOADCELL_AUTHORIZATION" in trial["advice"]
+
+
 NGINX = """
 daemon off;
 worker_processes 1;

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from hostile import Hostile, response, says
 from loadcell.model.json import document
+from loadcell.plan.model import Load
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.command.options import CommandOptions
 from loadcell.systems.command.target import Command
@@ -197,6 +198,23 @@ def test_a_relative_program_needs_a_directory(options: dict[str, Any], paths: li
     misfits = list(Command.misfits(complete))
     assert [misfit.path for misfit in misfits] == paths
     assert all("`directory: .`" in misfit.message.advice for misfit in misfits)
+
+
+def test_an_argument_that_names_a_file_beside_the_plan_is_remarked_on(tmp_path: Path) -> None:
+    (tmp_path / "server.py").touch()
+    (tmp_path / "elsewhere").mkdir()
+
+    def remarks(**options: Any) -> list[str]:
+        values = {"command": "python3 server.py", "url": "http://127.0.0.1:1", **options}
+        read = CommandOptions.model_validate(values, context={"directory": tmp_path})
+        return [remark.message.text for remark in Command.advice(read, Load(clients=1, duration="1s"))]
+
+    [remark] = remarks()
+    assert "server.py is not found from the directory in which the program runs" in remark
+    assert len(remarks(directory="elsewhere")) == 1
+    assert remarks(directory=".") == []
+    assert remarks(files={"server.py": ""}) == []
+    assert remarks(command=["sh", "-c", "x" * 5000]) == []
 
 
 def test_last_words_are_in_the_reason(make: Make) -> None:

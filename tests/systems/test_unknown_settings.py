@@ -1,12 +1,15 @@
-"""Settings that the programs of a managed server do not know are remarked on before a run."""
+"""Settings that the programs of a managed server do not know are mistakes of the plan."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadcell.plan.model import Load
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.plan.problems import PlanError
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
 from loadcell.systems.postgres.options import PostgresOptions
@@ -15,15 +18,13 @@ from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
 from loadcell.systems.server import SETTING_UNKNOWN, SETTING_UNKNOWN_NEAR
 
-LOAD = Load(clients=1, duration="1s")
-
 
 def unknown(target: type[Any], options: Any) -> dict[str, str | None]:
-    """The names most like the settings that are remarked on as unknown."""
+    """The names most like the settings that are refused as unknown."""
     return {
-        advice.path.rpartition(".")[2]: advice.message.arguments.get("nearest")
-        for advice in target.advice(options, LOAD)
-        if advice.message.code in (SETTING_UNKNOWN.code, SETTING_UNKNOWN_NEAR.code)
+        misfit.path.rpartition(".")[2]: misfit.message.arguments.get("nearest")
+        for misfit in target.misfits(options)
+        if misfit.message.code in (SETTING_UNKNOWN.code, SETTING_UNKNOWN_NEAR.code)
     }
 
 
@@ -47,7 +48,25 @@ def test_misspelt_settings_of_mariadb() -> None:
     assert unknown(Mysql, options) == {"inodb_buffer_pool_size": "innodb_buffer_pool_size"}
 
 
-def test_nothing_is_remarked_where_the_settings_cannot_be_known() -> None:
+def test_settings_of_plugins_that_the_plan_loads_are_left_to_the_server() -> None:
+    settings = {"plugin_load_add": "ha_rocksdb", "rocksdb_block_cache_size": "1G"}
+    assert unknown(Mysql, MysqlOptions.model_validate({"settings": settings})) == {}
+
+
+def test_a_misspelt_setting_is_a_mistake_at_its_line_and_column(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "target:\n  postgres:\n    settings: {shared_bufers: 64MB}\n"
+        "workload: {pgbench: {}}\nload: {clients: 1, duration: 1s}\n"
+    )
+    with pytest.raises(PlanError) as caught:
+        load_plan(plan, installed())
+    [problem] = caught.value.problems
+    assert (problem.mark.line, problem.mark.column) == (3, 16)
+    assert problem.finding.endswith("did you mean `shared_buffers`?")
+
+
+def test_nothing_is_refused_where_the_settings_cannot_be_known() -> None:
     assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "1mb"}})) == {}
     missing = PostgresOptions.model_validate(
         {"server": "local", "binaries": "/nowhere", "settings": {"shard_buffers": "1GB"}}

@@ -159,12 +159,11 @@ def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     assert message in mistake(**options)
 
 
-def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_on() -> None:
-    options = {"requests": {"get": {}, "set": {"share": 0}}, "parameters": {"key": {"to": 9}}}
+def test_a_request_without_a_share_is_remarked_on() -> None:
+    options = {"requests": {"get": {}, "set": {"share": 0}}}
     texts = {
         remark.path: remark.message.text for remark in Http(HttpOptions.model_validate(options)).advice()
     }
-    assert "${key}" in texts["parameters.key"]
     assert texts["requests.set.share"] == "it is never made"
 
 

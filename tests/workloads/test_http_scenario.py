@@ -254,6 +254,14 @@ def checked(tmp_path: Path, order: str, load: str = "duration: 1s") -> str:
     return "\n".join(f"{remark.path}: {remark.message.text}" for remark in remarks(plan, installed()))
 
 
+def test_a_parameter_that_no_step_uses_is_a_mistake_at_its_line(tmp_path: Path) -> None:
+    reported = checked(tmp_path, "order: random}\n    parameters:\n      device: {from: 1, to: 9")
+    assert "workload.http.parameters.device: no request uses it" in reported
+    [mistake] = [line for line in reported.splitlines() if "parameters.device" in line]
+    written = (tmp_path / "plan.yaml").read_text().splitlines()
+    assert "device: {from: 1" in written[int(mistake.split(":")[1]) - 1]
+
+
 def test_plans_with_scenarios(tmp_path: Path) -> None:
     reported = checked(tmp_path, "order: random")
     assert "data.more" in reported

@@ -122,10 +122,9 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("statements: ['SELECT :custmer']\nparameters: {customer: 1..9}", "did you mean `:customer`?"),
+        ("statements: ['SELECT :custmer']\nparameters: {customer: 1..9}", "did you mean: customer"),
         ("statements: ['SELECT :a']", "select uses `:a`, which has no value: add it to `parameters`"),
-        ("statements: ['SELECT 1']\nparameters: {a: 1..9}", "no statement uses the parameter a"),
-        ("statements: ['SELECT :idd']\nparameters: {idd: 1..9, id: 1..9}", "parameter id; did you mean idd?"),
+        ("statements: ['SELECT 1']\nparameters: {a: 1..9}", "parameters.a: no statement uses it: write `:a`"),
         ("statements: ['SELECT :a']\nparameters: {a: 9..1}", "9..1 is no range of integers"),
         ("statements: ['SELECT :a']\nparameters: {a: {range: 1..9, values: [1]}}", "it needs one of `range`"),
         ("statements: ['SELECT :a']\nparameters: {a: {file: no.txt}}", "no.txt: No such file"),
@@ -138,6 +137,8 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
         ("statements: []", "statements"),
         ("statements: [' ; -- no']", "statement 1 has no SQL in it"),
         ('statements: ["SELECT \'a"]', "a quote or comment that begins in line 1 is never closed"),
+        ("statements: [SELECT f(1, 2)]", "the parentheses of `SELECT f(1` are not balanced"),
+        ("statements: ['SELECT 1)']", "the parentheses of `SELECT 1)` are not balanced"),
         ("statements: ['BEGIN; SELECT 1']", "begins a transaction and does not end it"),
         ("statements: [{name: a, sql: SELECT 1}, {name: a, sql: SELECT 2}]", "the name a is taken"),
         ("statements: [{weight: 1}]", "needs either `sql` or `transaction`"),
@@ -161,6 +162,42 @@ def test_mistakes_name_what_is_wrong(tmp_path: Path, options: str, message: str)
         (tmp_path / name).write_text(text)
     (tmp_path / "t.xlsx").write_text("x")
     assert message in mistakes(tmp_path, options)
+
+
+def test_a_statement_that_a_comma_splits_is_refused_at_its_position(tmp_path: Path) -> None:
+    options = "statements: [SELECT 1]\nbefore-treatment: [CREATE INDEX ON events (device, at DESC)]"
+    reported = mistakes(tmp_path, options)
+    assert "plan.yaml:6:23: workload.sql.before-treatment" in reported
+    assert "the parentheses of `CREATE INDEX ON events (device` are not balanced" in reported
+    assert "a comma inside [ ] separates statements; put the statement in quotes" in reported
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE INDEX ON events (device, at DESC)",
+        "SELECT ')', \"(\", $$($$ -- (",
+        "SELECT 1 /* ( */",
+        "SELECT 'it\\'s (', 1",
+        "SELECT 1 # (",
+    ],
+)
+def test_parentheses_count_outside_of_quotes_and_comments(tmp_path: Path, statement: str) -> None:
+    workload = plan(tmp_path, f"statements: [SELECT 1]\nbefore-treatment:\n- |\n  {statement}")
+    assert workload.options.before_treatment == (statement,)
+
+
+def test_an_unused_parameter_is_reported_at_its_line_without_a_guess_at_a_used_name(tmp_path: Path) -> None:
+    options = "statements: ['SELECT :device']\nparameters:\n  device: 1..9\n  devices: 1..9"
+    [line] = [line for line in mistakes(tmp_path, options).splitlines() if "parameters.devices" in line]
+    assert "devices: 1..9" in (tmp_path / "plan.yaml").read_text().splitlines()[int(line.split(":")[1]) - 1]
+    assert "did you mean" not in mistakes(tmp_path, options)
+
+
+def test_a_misspelt_place_is_guessed_once_among_unused_parameters(tmp_path: Path) -> None:
+    options = "statements: ['SELECT :device, :devise']\nparameters: {device: 1..9, devize: 1..9}"
+    assert mistakes(tmp_path, options).count("did you mean: devize") == 1
+    assert mistakes(tmp_path, options).count("did you mean") == 1
 
 
 def test_mysql_has_no_extended_protocol(tmp_path: Path) -> None:

@@ -240,6 +240,20 @@ def test_a_script_beside_the_plan_that_is_not_called_as_one_is_remarked_on(tmp_p
     ]
 
 
+def test_an_argument_that_names_a_file_beside_the_plan_is_remarked_on(tmp_path: Path) -> None:
+    (tmp_path / "bench.py").touch()
+    (tmp_path / "plans").mkdir()
+    _, document = checked(tmp_path / "plans", "command: python3 ../bench.py ${duration_s}")
+    assert [entry["text"] for entry in document["remarks"]] == [
+        "../bench.py is not found from the directory in which the program runs, but lies beside the plan: "
+        "write `${plan}/../bench.py`"
+    ]
+    _, document = checked(
+        tmp_path / "plans", f"command: [python3, '${{plan}}/../bench.py', {'x' * 300}, '${{duration_s}}']"
+    )
+    assert document["remarks"] == []
+
+
 def test_a_command_that_is_not_told_how_long_to_run_is_remarked_on(tmp_path: Path) -> None:
     _, document = checked(tmp_path, "command: 'true'")
     [remark] = document["remarks"]

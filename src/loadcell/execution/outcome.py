@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from loadcell.execution.context import PHASES
 from loadcell.execution.interrupts import EXIT_INTERRUPTED
-from loadcell.model.engine_messages import failure_remedy, load_failure
+from loadcell.model.engine_messages import CREDENTIALS_REFUSED, failure_remedy, load_failure
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, RunVerdict
 from loadcell.model.trial_record import TRANSACTION, Status, Totals, TrialRecord
@@ -136,14 +136,18 @@ def _commonest(record: TrialRecord, protocol: str) -> Mapping[str, object] | Non
     """Arguments of a message on the commonest error of transactions; None if no error has a code."""
     codes: Counter[str] = Counter()
     messages: dict[str, str] = {}
+    refused = False
     for error in record.errors:
         if error.operation == TRANSACTION:
             codes[error.code] += error.count
+            refused |= error.advice_code == CREDENTIALS_REFUSED.code
             messages.setdefault(error.code, error.message or "")
     if not codes:
         return None
     code, often = codes.most_common(1)[0]
     remedy = failure_remedy(protocol, code) or _remedy_of_answer(code)
+    if refused and code == "http-401":
+        remedy = CREDENTIALS_REFUSED()
     why = load_failure(code, messages[code] or code, remedy)
     return {"code": code, "often": often, "why": why, "remedy": remedy}
 

@@ -129,7 +129,9 @@ def with_result(
             for operation in result.operations
             if operation.name != TRANSACTION
         },
-        errors=tuple(explained(error, protocol) for error in result.errors),
+        errors=tuple(
+            explained(error, protocol, authorized=composite.has_credentials) for error in result.errors
+        ),
         schedule=_schedule(result.schedule, seconds),
         groups=groups,
         lifetime=result.lifetime,
@@ -137,11 +139,11 @@ def with_result(
     )
 
 
-def explained(error: ErrorRecord, protocol: str) -> ErrorRecord:
+def explained(error: ErrorRecord, protocol: str, *, authorized: bool = False) -> ErrorRecord:
     """An error with what its code means, and what to do about it where that is known: in English, and the
-    code of the sentence.
+    code of the sentence. `authorized` tells that the requests carry credentials.
     """
-    remedy = error_remedy(protocol, error.code)
+    remedy = error_remedy(protocol, error.code, authorized=authorized)
     if remedy is not None:
         error = replace(error, advice=remedy.text, advice_code=remedy.code)
     return replace(error, meaning=meaning(error.code))

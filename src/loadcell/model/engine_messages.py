@@ -124,8 +124,13 @@ def failure_remedy(protocol: str, code: str | None) -> Message | None:
     return next((Message(code) for code in codes if code in declared()), None)
 
 
-def error_remedy(protocol: str, code: str) -> Message | None:
-    """The remedy for an error of single requests; a lack of resources of this machine comes first."""
+def error_remedy(protocol: str, code: str, *, authorized: bool = False) -> Message | None:
+    """The remedy for an error of single requests; a lack of resources of this machine comes first.
+
+    `authorized` tells that the requests carry credentials.
+    """
+    if authorized and code == "http-401":
+        return CREDENTIALS_REFUSED()
     shortage = f"short-of.{code}"
     return Message(shortage) if shortage in declared() else failure_remedy(protocol, code)
 
@@ -288,6 +293,7 @@ MessageCode("remedy.mysql.1205")
 MessageCode("remedy.mysql.1290")
 MessageCode("remedy.mysql.1836")
 MessageCode("remedy.http-401")
+CREDENTIALS_REFUSED = MessageCode("remedy.http-401-authorized")
 MessageCode("remedy.resp.NOAUTH")
 MessageCode("remedy.resp.WRONGPASS")
 MessageCode("remedy.resp.NOPROTO")

@@ -250,6 +250,9 @@ class Workload(ABC, Generic[Opts]):
     #: whether it sends statements of the user, which a server may split among parallel workers
     has_user_statements: bool = False
 
+    #: whether its requests carry credentials of the plan
+    has_credentials: bool = False
+
     #: whether the engine holds every value that it reads against what it wrote
     verifies_values: bool = False
 

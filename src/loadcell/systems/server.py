@@ -58,8 +58,8 @@ _LOG_DELAY_S = 0.2
 
 OptionsT = TypeVar("OptionsT", bound=ManagedOrExternalOptions)
 AddressT = TypeVar("AddressT", bound="ServerAddress")
-SETTING_UNKNOWN = MessageCode("setting.unknown", "caution", name=str)
-SETTING_UNKNOWN_NEAR = MessageCode("setting.unknown-near", "caution", name=str, nearest=str)
+SETTING_UNKNOWN = MessageCode("setting.unknown", name=str)
+SETTING_UNKNOWN_NEAR = MessageCode("setting.unknown-near", name=str, nearest=str)
 
 DirectoryT = TypeVar("DirectoryT", bound=OwnedDirectory)
 ServerT = TypeVar("ServerT", bound="ManagedServer[Any, Any]")
@@ -442,6 +442,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         yield from super().misfits(options)
         if cls.repository is not None and isinstance(options, VersionedOptions) and not options.external:
             yield from cls.repository.misfits(options, cls.check_programs)
+        if not options.external:
+            yield from cls._unknown_settings(options)
 
     @classmethod
     def packages(cls, options: OptionsT) -> tuple[Package, ...]:
@@ -454,18 +456,19 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:
         if options.external:
             return []
-        advice = [*cls.remarks(options, load), *cls._about_settings(options)]
+        advice = [*cls.remarks(options, load)]
         if cls.repository is not None and isinstance(options, VersionedOptions):
             advice += cls.repository.remarks(options)
         return advice
 
     @classmethod
-    def _about_settings(cls, options: OptionsT) -> Iterator[Advice]:
+    def _unknown_settings(cls, options: OptionsT) -> Iterator[Misfit]:
+        """Settings with which the server would not start, as far as its programs are here to be asked."""
         with suppress(TargetError):  # no programs, which is a misfit
             if options.settings and all(package.ready for package in cls.packages(options)):
                 for name, near in cls.unknown_settings(options).items():
                     code = SETTING_UNKNOWN if near is None else SETTING_UNKNOWN_NEAR
-                    yield Advice(f"target.{cls.name}.settings.{name}", code.pick(name=name, nearest=near))
+                    yield Misfit(f"settings.{name}", code.pick(name=name, nearest=near))
 
     # -- addresses
 

@@ -69,6 +69,11 @@ class CompositeWorkload:
         """True if any of them sends statements of the user."""
         return any(workload.has_user_statements for _, workload in self.members)
 
+    @property
+    def has_credentials(self) -> bool:
+        """True if requests of any of them carry credentials of the plan."""
+        return any(workload.has_credentials for _, workload in self.members)
+
     def figures(self, result: load_result.LoadResult) -> dict[str, float]:
         """Metrics of all groups combined; of several groups only additive ones."""
         every = self.figures_of_groups(result)

@@ -40,7 +40,7 @@ from loadcell.workloads.http_scenario import HTTP_DATA_ROWS, DataFile, Step
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
 
-HTTP_UNUSED_PARAMETER = MessageCode("http.unused-parameter", "caution", place=str)
+HTTP_UNUSED_PARAMETER = MessageCode("http.unused-parameter", place=str)
 HTTP_NEVER_SENT = MessageCode("http.never-sent", "caution")
 HTTP_STREAMS_WITH_RATE = MessageCode("http.streams-with-rate")
 HTTP_PARAMETER_SOURCE = MessageCode("http.parameter-source")
@@ -367,6 +367,20 @@ class Http(Workload[HttpOptions]):
     def changes_data(self) -> bool:
         return False
 
+    @property
+    def has_credentials(self) -> bool:  # type: ignore[override]  # of this workload it depends on the options
+        options = self.options
+        senders: list[HttpOptions | Request | Step] = [
+            options,
+            *(options.requests or {}).values(),
+            *(options.steps or {}).values(),
+        ]
+        return any(
+            getattr(sender, "auth", None) not in (None, "none")
+            or any(name.lower() == "authorization" for name in sender.headers)
+            for sender in senders
+        )
+
     def engine(self) -> JsonObject:
         return {"http": self.options.section()}
 
@@ -380,7 +394,18 @@ class Http(Workload[HttpOptions]):
                 misfits.append(Misfit(f"workload.http.data.{name}.order", rows))
             if data.at_end == "stop" and load.rate is not None:
                 misfits.append(Misfit(f"workload.http.data.{name}.at_end", HTTP_STOP_WITH_RATE()))
+        used = self._texts_of_requests()
+        misfits += [
+            Misfit(f"workload.http.parameters.{name}", HTTP_UNUSED_PARAMETER(place=f"${{{name}}}"))
+            for name in options.parameters
+            if f"${{{name}}}" not in used
+        ]
         return misfits
+
+    def _texts_of_requests(self) -> str:
+        """JSON text of everything that is sent, in which places of parameters are written as in the plan."""
+        section = self.options.section()
+        return json.dumps([section["requests"], (section["scenario"] or {}).get("steps")])
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         if not settings.load.warmup:
@@ -393,15 +418,9 @@ class Http(Workload[HttpOptions]):
 
     def advice(self) -> list[Advice]:
         options = self.options
-        section = options.section()
-        used = json.dumps([section["requests"], (section["scenario"] or {}).get("steps")])
-        advice = [
-            Advice(f"parameters.{name}", HTTP_UNUSED_PARAMETER(place=f"${{{name}}}"))
-            for name in options.parameters
-            if f"${{{name}}}" not in used
-        ]
+        used = self._texts_of_requests()
         never = [name for name, request in (options.requests or {}).items() if request.share == 0]
-        advice += [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
+        advice = [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
         advice += [
             Advice(f"data.{name}", HTTP_UNUSED_DATA(place=f"${{{name}.{data.columns[0]}}}"))
             for name, data in options.data.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -28,6 +29,7 @@ VALGRIND_UNREADABLE = MessageCode("valgrind.unreadable", said=Message)
 COMMAND_PLACE_TAKEN = MessageCode("command.place-taken", address=str, port=str)
 COMMAND_NO_DIRECTORY = MessageCode("command.no-directory", path=str)
 COMMAND_RELATIVE = MessageCode("command.relative", program=str)
+COMMAND_ADJACENT_FILE = MessageCode("command.adjacent-file", "caution", file=str)
 COMMAND_NO_PROGRAM = MessageCode("command.no-program", program=str)
 COMMAND_NOT_READY = MessageCode("command.not-ready", limit_s=Seconds, program=str, why=Message)
 COMMAND_NO_DATA = MessageCode("command.no-data")
@@ -179,6 +181,18 @@ class CommandOptions(Options):
     def path(self) -> Path | None:
         """The directory it is run in, absolute and without `..`; None for that of the run's own."""
         return None if self.directory is None else (self._directory / self.directory).expanduser().resolve()
+
+    @property
+    def adjacent_files(self) -> tuple[str, ...]:
+        """Arguments that name files from the plan's directory, but not from that in which it is run."""
+        return tuple(
+            word
+            for word in words_of(self.command)[1:]
+            if not word.startswith(("/", "-", WORK))
+            and os.path.normpath(word) not in self.files
+            and os.path.isfile(self._directory / word)  # noqa: PTH113 - a script may be too long for a path
+            and not (self.path is not None and os.path.exists(self.path / word))  # noqa: PTH110
+        )
 
 
 def words_of(command: str | tuple[str, ...]) -> list[str]:

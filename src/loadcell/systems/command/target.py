@@ -20,7 +20,7 @@ from loadcell.linux import process as supervision
 from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
-from loadcell.plan.parts import Misfit, Options
+from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.profilers import valgrind
 from loadcell.systems.base import (
     Role,
@@ -32,6 +32,7 @@ from loadcell.systems.base import (
     missing_directory,
 )
 from loadcell.systems.command.options import (
+    COMMAND_ADJACENT_FILE,
     COMMAND_ENDED,
     COMMAND_NO_DATA,
     COMMAND_NO_DIRECTORY,
@@ -58,6 +59,7 @@ from loadcell.systems.shared.account import free_port
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import MemoryRecord
+    from loadcell.plan.model import Load
 
 _POLL_S = 0.03
 _ALIVE_LIMIT_S = 3.0
@@ -106,6 +108,14 @@ class Command(Target[CommandOptions]):
         relative = "/" in program and not program.startswith(("/", WORK))
         if relative and str(Path(program)) not in options.files:
             yield Misfit("command", COMMAND_RELATIVE(program=repr(program)))
+
+    @classmethod
+    def advice(cls, options: CommandOptions, load: Load) -> list[Advice]:
+        remarks = [
+            Advice("target.command.command", COMMAND_ADJACENT_FILE(file=word), subject=word)
+            for word in options.adjacent_files
+        ]
+        return [*super().advice(options, load), *remarks]
 
     def up(self) -> None:
         process = self._process

@@ -110,7 +110,11 @@ def unknown_settings(programs: Binaries, names: Iterable[str]) -> dict[str, str 
     """Settings that a server does not know, with the names most like them.
 
     A name with a dot is one of a named key cache. The beginning of a single name stands for it.
+    Plugins that the settings load have settings of their own.
     """
+    names = list(names)
+    if any(name.startswith("plugin_load") for name in names):
+        return {}
     settings = _settings(programs.server)
     return {
         name: nearest(name, settings)

@@ -24,6 +24,7 @@ SQL_READY_EMPTY = MessageCode("sql.ready-empty", query=str)
 SQL_QUERY_EMPTY = MessageCode("sql.query-empty", parameter=str)
 SQL_QUERY_TOO_MANY = MessageCode("sql.query-too-many", parameter=str, most=Count)
 SQL_EXTENDED = MessageCode("sql.extended")
+SQL_PARAMETER_UNUSED = MessageCode("sql.parameter-unused", place=str)
 
 
 class Sql(Workload[SqlOptions]):
@@ -85,8 +86,15 @@ class Sql(Workload[SqlOptions]):
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:
         if target is not None and MYSQL in target.offers and self.options.protocol == "extended":
-            return [Misfit("protocol", SQL_EXTENDED())]
-        return super().misfits(load, target)
+            return [Misfit("workload.sql.protocol", SQL_EXTENDED())]
+        unused = self.options.unused_parameters
+        return [
+            *super().misfits(load, target),
+            *(
+                Misfit(f"workload.sql.parameters.{name}", SQL_PARAMETER_UNUSED(place=f":{name}"))
+                for name in unused
+            ),
+        ]
 
     def engine(self) -> JsonObject:
         options = self.options

@@ -36,14 +36,12 @@ SQL_NO_DATA = MessageCode("sql.no-data")
 SQL_EMPTY_STATEMENT = MessageCode("sql.empty-statement", name=str)
 SQL_ONE_FORM = MessageCode("sql.one-form", name=str)
 SQL_UNCLOSED = MessageCode("sql.unclosed", name=str, line=str)
+SQL_UNBALANCED = MessageCode("sql.unbalanced", statement=ForeignText)
 SQL_BLOCK_OPEN = MessageCode("sql.block-open", name=str)
 SQL_NAME_TWICE = MessageCode("sql.name-twice", name=str)
 SQL_NO_WEIGHT = MessageCode("sql.no-weight")
 SQL_TOO_MANY = MessageCode("sql.too-many", most=Count)
 SQL_PARAMETER_UNSET = MessageCode("sql.parameter-unset", parameter=str, name=str)
-SQL_PARAMETER_UNSET_NEAR = MessageCode("sql.parameter-unset-near", parameter=str, name=str, near=str)
-SQL_PARAMETER_UNUSED = MessageCode("sql.parameter-unused", parameter=str)
-SQL_PARAMETER_UNUSED_NEAR = MessageCode("sql.parameter-unused-near", parameter=str, near=str)
 
 #: What the ending of a file's name says about its contents.
 KINDS = {".sql": "sql", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
@@ -194,17 +192,24 @@ class Transaction:
     requests: tuple[Request, ...]
 
 
+def _pieces(text: str, name: str) -> list[str]:
+    """The statements of a text that has this name in messages. Raises SettingError."""
+    try:
+        texts = [piece.text for piece in sql_text.pieces(text)]
+    except sql_text.UnclosedError as error:
+        raise SettingError(SQL_UNCLOSED(name=name, line=str(error.line))) from None
+    for statement in texts:
+        if not sql_text.is_balanced(statement):
+            raise SettingError(SQL_UNBALANCED(statement=statement))
+    return texts
+
+
 def _texts(statement: Statement, name: str) -> list[str]:
     """The statements of a transaction. Raises SettingError."""
     if (statement.sql is None) == (statement.transaction is None):
         raise SettingError(SQL_ONE_FORM(name=name))
     written = statement.transaction or (statement.sql or "",)
-    texts: list[str] = []
-    for text in written:
-        try:
-            texts += [piece.text for piece in sql_text.pieces(text)]
-        except sql_text.UnclosedError as error:
-            raise SettingError(SQL_UNCLOSED(name=name, line=str(error.line))) from None
+    texts = [piece for text in written for piece in _pieces(text, name)]
     if not texts:
         raise SettingError(SQL_EMPTY_STATEMENT(name=name))
     if sql_text.leaves_block_open(texts):
@@ -246,13 +251,7 @@ def _free(names: set[str], wanted: str) -> str:
 
 def _statements(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Statements around trials, each a single one."""
-    split = []
-    for text in texts:
-        try:
-            split += [piece.text for piece in sql_text.pieces(text)]
-        except sql_text.UnclosedError as error:
-            raise SettingError(SQL_UNCLOSED(name=text[:40], line=str(error.line))) from None
-    return tuple(split)
+    return tuple(statement for text in texts for statement in _pieces(text, text[:40]))
 
 
 _Statements = Annotated[tuple[str, ...], AfterValidator(_statements)]
@@ -312,6 +311,7 @@ class SqlOptions(Options):
 
     _transactions: tuple[Transaction, ...] = PrivateAttr(default=())
     _sources: dict[str, ParameterSource] = PrivateAttr(default_factory=dict)
+    _unused: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _fits(self) -> SqlOptions:
@@ -324,14 +324,9 @@ class SqlOptions(Options):
                     used.setdefault(parameter, transaction.name)
         for parameter, name in used.items():
             if parameter not in self._sources:
-                near = nearest(parameter, self._sources)
-                code = SQL_PARAMETER_UNSET_NEAR if near else SQL_PARAMETER_UNSET
-                raise SettingError(code.pick(parameter=parameter, name=name, near=near or ""), near)
-        for parameter in self._sources:
-            if parameter not in used:
-                near = nearest(parameter, used)
-                code = SQL_PARAMETER_UNUSED_NEAR if near else SQL_PARAMETER_UNUSED
-                raise SettingError(code.pick(parameter=parameter, near=near or ""), near)
+                near = nearest(parameter, self._sources.keys() - used.keys())
+                raise SettingError(SQL_PARAMETER_UNSET(parameter=parameter, name=name), near)
+        self._unused = tuple(parameter for parameter in self._sources if parameter not in used)
         return self
 
     @property
@@ -343,6 +338,11 @@ class SqlOptions(Options):
     def sources(self) -> Mapping[str, ParameterSource]:
         """The values of each parameter."""
         return self._sources
+
+    @property
+    def unused_parameters(self) -> tuple[str, ...]:
+        """Parameters that no statement uses."""
+        return self._unused
 
     @property
     def files(self) -> list[tuple[DataFile, Path]]:

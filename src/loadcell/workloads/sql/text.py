@@ -160,6 +160,23 @@ def pieces(text: str) -> list[Piece]:
     return statements
 
 
+def is_balanced(statement: str) -> bool:
+    """True if parentheses outside of quotes and comments are balanced, in one dialect at least."""
+    return any(_closes_parentheses(statement, pattern) for pattern in (_STANDARD, _STANDARD_ESCAPED, _MYSQL))
+
+
+def _closes_parentheses(statement: str, pattern: re.Pattern[str]) -> bool:
+    depth = 0
+    for match in pattern.finditer(statement):
+        if match["comment"] or match["quoted"]:
+            continue
+        for symbol in match[0]:
+            depth += (symbol == "(") - (symbol == ")")
+            if depth < 0:
+                return False
+    return depth == 0
+
+
 def parts(statement: str) -> list[str | Place]:
     """A statement as texts and places of parameters."""
     for pattern in (_STANDARD, _STANDARD_ESCAPED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ TOOL_NO_REQUESTS_PER_CLIENT = MessageCode("tool.no-requests-per-client")
 TOOL_NO_REQUESTS = MessageCode("tool.no-requests", place=str, tool=str)
 TOOL_NO_CLIENTS = MessageCode("tool.no-clients", clients=str, place=str, tool=str)
 TOOL_NO_DURATION = MessageCode("tool.no-duration", "caution", place=str)
+TOOL_ADJACENT_FILE = MessageCode("tool.adjacent-file", "caution", file=str, written=str)
 TOOL_INTEGER_SECONDS = MessageCode("tool.whole-seconds", time=str, tool=str)
 TOOL_NO_PLACEHOLDER = MessageCode("tool.no-placeholder", place=str, target=str, available=list)
 TOOL_THE_COMMAND = MessageCode("tool.the-command")
@@ -152,7 +154,11 @@ class Tool(Workload[ToolOptions]):
                 advice.append(Advice(tool.name, lack))
         elif (lack := _missing(options.words(Setting()), options.home)) is not None:
             advice.append(Advice(COMMAND, lack))
+        if tool is None:
+            advice += _adjacent(COMMAND, options.words(Setting()), options.home)
         for which in ("prepare", "before", "after"):
+            for words in options.others(which):
+                advice += _adjacent(which, words, options.home)
             remarks = [
                 missing
                 for words in options.others(which)
@@ -170,6 +176,14 @@ def _missing(words: list[str], plan: Path, tool: CheckedTool | None = None) -> M
     if "${" in program or shutil.which(program) is not None:
         return None
     return missing_program(program, plan, tool)
+
+
+def _adjacent(setting: str, words: list[str], plan: Path) -> Iterator[Advice]:
+    """Arguments that name files beside the plan, although commands run in a directory of the trial."""
+    for word in words[1:]:
+        if not word.startswith(("/", "-", "$")) and os.path.isfile(plan / word):  # noqa: PTH113 - a script may be too long for a path
+            message = TOOL_ADJACENT_FILE(file=word, written=f"${{plan}}/{word.removeprefix('./')}")
+            yield Advice(setting, message, subject=word)
 
 
 PART = Tool
