@@ -157,6 +157,10 @@ ERRORS_ALIKE_BARE = _errors_code("all-alike.bare", **_ERRORS, code=str)
 ERRORS_ALIKE_REMEDIED = _errors_code(
     "all-alike.remedied", **_ERRORS, code=str, meaning=Message, remedy=Message
 )
+ERRORS_IN = MessageCode("errors.in", meaning=Message, operations=list)
+ERRORS_IN_BARE = MessageCode("errors.in.bare", operations=list)
+#: Operations that a sentence names, the most frequent first.
+_MOST_OPERATIONS = 3
 RETRIED = FindingCode(
     "found.retried", Subject.ERRORS, "info", (Concern.COST, 10), count=Count, retried_share=Share
 ).marked(evidence=Evidence.RESULTS)
@@ -325,6 +329,7 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     else:
         codes: Counter[str] = Counter()
         meanings: dict[str, Message] = {}
+        operations: dict[str, Counter[str]] = {}
         remedies = {
             error.code: error.remedy for trial in all_trials for error in trial.errors if error.remedy
         }
@@ -333,23 +338,35 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 if error.transactions:
                     codes[error.code] += error.transactions
                     meanings.setdefault(error.code, error.meaning)
+                    operations.setdefault(error.code, Counter()).update(error.operations)
         params: dict[str, object] = {"count": failed, "failed_share": failed / ended}
         finding_code = ERRORS_SOME
         if codes:
             code, often = codes.most_common(1)[0]
-            params |= {"code": code, "meaning": meanings[code], "code_count": often}
+            meaning = _with_operations(meanings[code], operations[code])
+            params |= {"code": code, "meaning": meaning, "code_count": often}
             alike = often == failed
             finding_code = ERRORS_ALIKE if alike else ERRORS_CODED
             if code in remedies:
                 finding_code = ERRORS_ALIKE_REMEDIED if alike else ERRORS_CODED_REMEDIED
                 params["remedy"] = remedies[code]
-            elif not meanings[code].text:
+            elif not meaning.text:
                 finding_code = ERRORS_ALIKE_BARE if alike else ERRORS_CODED_BARE
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield finding_code.finding(evidence, **params)
     retried = sum(trial.retried for trial in all_trials)
     if retried:
         yield RETRIED.finding(count=retried, retried_share=retried / ended)
+
+
+def _with_operations(meaning: Message, counts: Counter[str]) -> Message:
+    """The meaning of an error with the operations of the workload that it struck, where that is recorded."""
+    if not counts:
+        return meaning
+    operations = [name for name, _ in counts.most_common(_MOST_OPERATIONS)]
+    if not meaning.text:
+        return ERRORS_IN_BARE(operations=operations)
+    return ERRORS_IN(meaning=meaning, operations=operations)
 
 
 def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
