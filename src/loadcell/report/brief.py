@@ -72,10 +72,15 @@ def build(context: ReportContext) -> Report:
 
 
 def _origin(context: ReportContext) -> list[str]:
-    """Labels and commit, facts that the plan states, and the systems under test, in a line each."""
+    """Labels and commit, facts that the plan states, the run that was repeated, and the systems under test,
+    in a line each.
+    """
     colon, facts = context.texts("mark.colon"), context.stored.run.about or {}
     stated = " · ".join(f"{name}{colon}{text}" for name, text in facts.items())
-    lines = (" ".join(provenance.names(context.stored.run)), stated, " · ".join(_systems(context)))
+    source = context.stored.run.repeats_run
+    repeated = "" if source is None else context.texts("terminal.repeats-run", run=source.id)
+    names = " ".join(provenance.names(context.stored.run))
+    lines = (names, stated, repeated, " · ".join(_systems(context)))
     return [line for line in lines if line]
 
 
