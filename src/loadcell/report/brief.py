@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import environment, profile, provenance, summary
+from loadcell.report.sections import breakdown, environment, profile, provenance, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
@@ -60,10 +60,12 @@ def build(context: ReportContext) -> Report:
         for finding in findings
     ]
     lost = profile.lost_memory(context)
+    operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
         Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)]),
         Section("results", "", _results(context)),
+        Section("operations", "", [] if operations is None else [operations]),
         Section("memory", "", [] if lost is None else [lost]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
