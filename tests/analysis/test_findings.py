@@ -12,6 +12,7 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.error_codes import meaning
 from loadcell.analysis.finding import Subject
 from loadcell.analysis.trials import from_record
+from loadcell.execution.record import explained
 from loadcell.model.trial_record import Check, ErrorRecord, ExpectationResult, Status
 from loadcell.report.texts import Texts
 from records import trial, with_field
@@ -124,6 +125,20 @@ def test_that_all_failed_alike_is_not_said_by_two_counts() -> None:
     assert "20 requests failed" in sentence
     assert "all with http-404, not found" in sentence
     assert "times" not in sentence
+
+
+def test_a_failure_names_its_operation_and_its_cause_once() -> None:
+    run, records = run_of({"10": [100, 101]})
+    error = explained(ErrorRecord("WRONGTYPE", 20, message=""), "resp")
+    records[0] = replace(
+        with_field(records[0], "totals.transactions.failed", 20),
+        errors=(replace(error, operation="tag"), error),
+    )
+    [finding] = [item for item in analyse(run, records).findings if item.subject is Subject.ERRORS]
+    sentence = Texts("en", "operation").message(finding.message)
+    assert "all with WRONGTYPE, the key holds another type of value (operation tag): use" in sentence
+    assert sentence.count("another type of value") == 1
+    assert "键的值类型不符（操作 tag）" in Texts("zh", "operation").message(finding.message)
 
 
 @pytest.mark.parametrize(

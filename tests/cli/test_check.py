@@ -177,6 +177,37 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def test_steps_have_a_line_each_in_short_form(tmp_path: Path) -> None:
+    steps = """\
+target: {http: {url: "http://127.0.0.1:8080"}}
+workload:
+  http:
+    steps:
+      login: {path: /login, form: {user: ada}, extract: {token: {json: $.token}}}
+      order: {method: POST, path: /orders, json: {item: 7}, headers: {X-Token: "${token}"}}
+load: {clients: 1}
+"""
+    lines = [line.strip() for line in check(tmp_path, steps).stdout.splitlines()]
+    assert "steps.login: path /login, ..." in lines
+    assert "steps.order: method POST, path /orders, ..." in lines
+
+
+def test_values_that_the_plan_does_not_give_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text("CREATE TABLE t (id int PRIMARY KEY, v int);")
+    statements = """\
+target: {postgres: {server: embedded}}
+workload:
+  sql:
+    data: {files: [schema.sql]}
+    statements: [SELECT v FROM t WHERE id = 1, "SELECT count(*) FROM t WHERE v > 2"]
+load: {clients: 1}
+"""
+    done = check(tmp_path, statements)
+    assert "sha256" not in done.stdout
+    assert "data.files [schema.sql]" in done.stdout
+    assert "statements: SELECT v FROM t WHERE id = 1\n" in re.sub(" +\n", "\n", done.stdout)
+
+
 def test_a_seed_shows_the_order(tmp_path: Path) -> None:
     from loadcell.design.order import trials
     from loadcell.parts import installed

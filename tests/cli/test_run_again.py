@@ -11,7 +11,7 @@ import pytest
 
 from lines import called
 from linux.test_checkout import git
-from loadcell.model.run_record import RunRecord
+from loadcell.model.run_record import RepeatedRun, RunRecord
 from loadcell.store import copies
 from loadcell.store.read import StoredRun, read_run
 from servers import PostgresServer
@@ -84,6 +84,18 @@ def test_the_same_is_done_again_without_the_plan_and_its_files(
     third = run(tmp_path, str(again.path), "--label", "ci=8")
     assert settings(third.run) == settings(first.run)
     assert third.run.labels == {"branch": "main", "ci": "8"}
+
+
+def test_the_run_that_is_repeated_is_named(first: StoredRun, tmp_path: Path) -> None:
+    assert first.run.repeats_run is None
+    done = called(tmp_path, "run", str(first.path), "--quiet", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert f"plan and files of run {first.short_id}" in done.stderr.splitlines()[0]
+    assert read_run(tmp_path / "again").run.repeats_run == RepeatedRun(first.short_id, str(first.path))
+    assert f"plan and files of run {first.short_id}" in called(tmp_path, "show", "again").stdout
+    page = called(tmp_path, "report", "again", "--format", "md", "--out", "page.md")
+    assert page.returncode == 0, page.stderr
+    assert f"Plan and files are those of run {first.short_id} (" in (tmp_path / "page.md").read_text()
 
 
 def test_a_changed_plan_and_file_do_not_matter(first: StoredRun, tmp_path: Path, home: Path) -> None:

@@ -101,7 +101,7 @@ def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) ->
 
 
 @pytest.mark.parametrize(
-    ("lang", "helps"), [("en", "with another prefix"), ("zh", "请让此命令使用带另一前缀")]
+    ("lang", "helps"), [("en", "with another prefix"), ("zh", "使用带另一前缀的单独的键")]
 )
 def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str) -> None:
     error = explained(ErrorRecord("WRONGTYPE", 7, message="no"), "resp")

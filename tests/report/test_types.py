@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from fake_runs import two_treatments, write_run
+from fake_runs import Shape, two_treatments, write_run
+from lines import called
+from loadcell.report.blocks import Table
+from loadcell.report.brief import of_run
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.store.read import read_run
@@ -52,6 +55,41 @@ def test_a_table_has_a_row_for_each_type_and_each_outcome_that_came(tmp_path: Pa
     assert "rolled back by design" in text
     assert "delivery" not in text, "nothing was skipped"
     assert "`select`" not in text
+
+
+def terminal_table(home: Path, names: list[str], lang: str = "en", treatments: int = 2) -> list[list[str]]:
+    """The rows of the terminal's table of operations, of a run with these operations."""
+    path = write_run(home / "run", Shape(factors={"load.clients": [2**n for n in range(treatments)]}))
+    for file in path.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["unit"] = "operation"
+        document["operations"] = {name: {**operation("read", 90), "failed": 3} for name in names}
+        file.write_text(json.dumps(document))
+    sections = {section.id: section for section in of_run(read_run(path), lang).sections}
+    tables = [block for block in sections["operations"].blocks if isinstance(block, Table)]
+    return [[cell.text for cell in row] for table in tables for row in table.rows]
+
+
+def test_a_terminal_shows_the_operations_of_few_treatments(tmp_path: Path) -> None:
+    rows = terminal_table(tmp_path, ["get", "tag"])
+    assert [row[-5:] for row in rows[:2]] == [
+        ["get", "3.000", "4.00", "12.5", "6"],
+        ["tag", "3.000", "4.00", "12.5", "6"],
+    ]
+    assert len(rows) == 4
+    shown = called(tmp_path, "show", "run", "--lang", "zh").stdout
+    assert "tag" in shown
+    assert "每秒" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("names", "treatments"), [(["get"], 2), ([f"op{n}" for n in range(13)], 2), (["get", "set"], 4)]
+)
+def test_a_single_operation_and_many_rows_are_left_to_the_report(
+    tmp_path: Path, names: list[str], treatments: int
+) -> None:
+    assert terminal_table(tmp_path, names, treatments=treatments) == []
 
 
 def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from statistics import median
 from loadcell.analysis import (
     drift,
     effects_findings,
+    error_findings,
     flames,
     groups,
     independence,
@@ -139,29 +140,6 @@ TRIALS_SOME = FindingCode(
 )  # fmt: skip
 ABANDONED = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
 UNFINISHED = FindingCode("found.unfinished", Subject.TRIALS, "caution", (Concern.STANDS, 50), count=Count)
-ERRORS_NONE = FindingCode("found.errors.none", Subject.ERRORS, "good", (Concern.WELL, 30), count=Count)
-_ERRORS: dict[str, type] = {"count": Count, "failed_share": Share}
-_CODED: dict[str, type] = {**_ERRORS, "code": str, "code_count": Count}
-
-
-def _errors_code(name: str, /, **arguments: type) -> FindingCode:
-    return FindingCode(f"found.errors.{name}", Subject.ERRORS, "problem", (Concern.WRONG, 20), **arguments)
-
-
-ERRORS_SOME = _errors_code("some", **_ERRORS)
-ERRORS_CODED = _errors_code("coded", **_CODED, meaning=Message)
-ERRORS_CODED_BARE = _errors_code("coded.bare", **_CODED)
-ERRORS_CODED_REMEDIED = _errors_code("coded.remedied", **_CODED, meaning=Message, remedy=Message)
-ERRORS_ALIKE = _errors_code("all-alike", **_ERRORS, code=str, meaning=Message)
-ERRORS_ALIKE_BARE = _errors_code("all-alike.bare", **_ERRORS, code=str)
-ERRORS_ALIKE_REMEDIED = _errors_code(
-    "all-alike.remedied", **_ERRORS, code=str, meaning=Message, remedy=Message
-)
-ERRORS_CODED_REMEDIED_BARE = _errors_code("coded.remedied.bare", **_CODED, remedy=Message)
-ERRORS_ALIKE_REMEDIED_BARE = _errors_code("all-alike.remedied.bare", **_ERRORS, code=str, remedy=Message)
-RETRIED = FindingCode(
-    "found.retried", Subject.ERRORS, "info", (Concern.COST, 10), count=Count, retried_share=Share
-).marked(evidence=Evidence.RESULTS)
 EXPECT_MET = FindingCode(
     "found.expect.met", Subject.EXPECTATIONS, "good", (Concern.WELL, 40), count=Count, expressions=list
 )
@@ -316,46 +294,6 @@ def abandoned(run: RunRecord) -> Iterator[Finding]:
         yield ABANDONED.finding(why=reason)
 
 
-def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Transactions that failed or were tried again."""
-    ended = sum(trial.succeeded + trial.failed for trial in all_trials)
-    failed = sum(trial.failed for trial in all_trials)
-    if not ended:
-        return
-    if not failed:
-        yield ERRORS_NONE.finding(count=ended)
-    else:
-        codes: Counter[str] = Counter()
-        meanings: dict[str, Message] = {}
-        remedies = {
-            error.code: error.remedy for trial in all_trials for error in trial.errors if error.remedy
-        }
-        for trial in all_trials:
-            for error in trial.errors:
-                if error.transactions:
-                    codes[error.code] += error.transactions
-                    meanings.setdefault(error.code, error.meaning)
-        params: dict[str, object] = {"count": failed, "failed_share": failed / ended}
-        finding_code = ERRORS_SOME
-        if codes:
-            code, often = codes.most_common(1)[0]
-            params |= {"code": code, "meaning": meanings[code], "code_count": often}
-            alike, bare = often == failed, not meanings[code].text
-            if code in remedies:
-                params["remedy"] = remedies[code]
-                with_meaning = ERRORS_ALIKE_REMEDIED if alike else ERRORS_CODED_REMEDIED
-                without = ERRORS_ALIKE_REMEDIED_BARE if alike else ERRORS_CODED_REMEDIED_BARE
-            else:
-                with_meaning = ERRORS_ALIKE if alike else ERRORS_CODED
-                without = ERRORS_ALIKE_BARE if alike else ERRORS_CODED_BARE
-            finding_code = without if bare else with_meaning
-        evidence = tuple(trial.name for trial in all_trials if trial.failed)
-        yield finding_code.finding(evidence, **params)
-    retried = sum(trial.retried for trial in all_trials)
-    if retried:
-        yield RETRIED.finding(count=retried, retried_share=retried / ended)
-
-
 def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """Which of the plan's expectations held."""
     missed: dict[str, list[str]] = {}
@@ -489,7 +427,7 @@ def find(
         *spread(treatments),
         *trials(all_trials),
         *unusable(all_trials),
-        *errors(all_trials),
+        *error_findings.errors(all_trials),
         *expectations(all_trials),
         *held(all_trials),
         *validity.findings(all_trials),

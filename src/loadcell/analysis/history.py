@@ -307,7 +307,7 @@ def _between(before: Run, after: Run) -> tuple[Difference, ...]:
     return (
         *provenance.differences([before.run], [after.run]),
         *differences.plans(before.run, after.run),
-        *differences.targets(before.records, after.records),
+        *differences.targets([before.records], [after.records]),
         *differences.hosts(before.environment, after.environment),
         *differences.tools(before.run, after.run),
     )

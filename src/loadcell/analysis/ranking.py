@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadcell.analysis.error_findings import ERRORS_NONE
 from loadcell.analysis.finding import LAST, Concern, Evidence, Finding, FindingCode, Statement, Subject
-from loadcell.analysis.findings import ERRORS_NONE, EXPECT_MET, TRIALS_ALL, TRIALS_SOME
+from loadcell.analysis.findings import EXPECT_MET, TRIALS_ALL, TRIALS_SOME
 from loadcell.analysis.open_loop import OVERLOADED
 from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.trials import Trial

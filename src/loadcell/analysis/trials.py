@@ -10,6 +10,7 @@ and over a treatment's repeats.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -194,6 +195,8 @@ class ErrorCount:
     transactions: int
     #: what to do about it, where that is known
     remedy: Message | None = None
+    #: number of failures by the operations of the workload that it struck
+    operations: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -384,6 +387,7 @@ def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
                 transactions or sum(error.count for error in errors),
                 transactions,
                 _remedy(errors[0]),
+                Counter({error.operation: error.count for error in errors if error.operation != TRANSACTION}),
             )
         )
     return tuple(counts)

@@ -14,6 +14,7 @@ from loadcell import parts
 from loadcell.cli import language
 from loadcell.cli.streams import echo
 from loadcell.model.message import MessageCode
+from loadcell.model.run_record import RepeatedRun
 from loadcell.plan import load as plan_loader
 from loadcell.store import copies, layout
 from loadcell.store import read as stored_runs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 NOT_AGAIN_IMPORTED = MessageCode("again.imported", path=str)
 NOT_AGAIN_ANONYMOUS = MessageCode("again.anonymous", path=str)
 PROGRAMS_CHANGED = MessageCode("again.programs-changed", "info", programs=list)
+PLAN_OF_RUN = MessageCode("again.plan", "info", run=str)
 NOT_AGAIN_NO_PLAN = MessageCode("again.no-plan", path=str)
 
 
@@ -38,6 +40,11 @@ class Again:
         """Its seed, unless `sets` give another."""
         other = any(text.partition("=")[0].strip() == "seed" for text in sets)
         return None if other else self.stored.run.seed
+
+    @property
+    def record(self) -> RepeatedRun:
+        """The run as the new run records it."""
+        return RepeatedRun(self.stored.short_id, str(self.stored.path.absolute()))
 
     def load(self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]) -> LoadedPlan:
         """Its plan. `sets` come after its own, `only` replaces its own; labels of its command line are not
@@ -79,7 +86,8 @@ class Again:
 
 
 def of(plan: str | None) -> Again | None:
-    """The run whose directory was given in place of a plan, with a note on changed programs; None for a plan.
+    """The run whose directory was given in place of a plan; None for a plan. Prints a line on that run, and
+    one on changed programs.
 
     Raises StoreError for a run that cannot be run again.
     """
@@ -92,6 +100,7 @@ def of(plan: str | None) -> Again | None:
         raise layout.StoreError(NOT_AGAIN_ANONYMOUS(path=plan))
     if not (stored.path / layout.PLAN).is_file():
         raise layout.StoreError(NOT_AGAIN_NO_PLAN(path=stored.path / layout.PLAN))
+    echo(language.written(PLAN_OF_RUN(run=stored.short_id)), err=True)
     if changed := copies.changed_programs(stored.run):
         echo(language.written(PROGRAMS_CHANGED(programs=changed)), err=True)
     return Again(stored)

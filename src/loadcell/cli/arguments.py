@@ -131,9 +131,9 @@ def label_option(command: F) -> F:
         "--label",
         "labels",
         multiple=True,
-        metavar="NAME=VALUE",
+        metavar="NAME[=VALUE]",
         shell_complete=label_names,
-        help="A label of the run, such as commit=3f2a9c1. May be given again.",
+        help="A label of the run, such as commit=3f2a9c1, or keep without a value. May be given again.",
     )(command)
 
 

@@ -149,7 +149,11 @@ def _given_work(settings: Resolved) -> JsonObject:
 def _given(options: Options) -> JsonObject:
     """The options that the plan itself gives; all others are as by default."""
     return options.model_dump(
-        mode="json", by_alias=True, exclude_unset=True, include=set(type(options).model_fields)
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        round_trip=True,
+        include=set(type(options).model_fields),
     )
 
 

@@ -82,6 +82,10 @@ _MOST_LEVELS = 12
 _MOST_NAMED_LEVELS = 60
 _MOST_TRIALS = 12
 _MOST_COLUMNS = 6
+#: Steps, requests or statements, a line each.
+_MOST_ENTRIES = 24
+#: A list of texts longer than this, in characters, has a line for each.
+_LONGEST_LIST = 60
 
 
 def build(plan: LoadedPlan, document: JsonObject, remarks: Sequence[PlanRemark], texts: Texts) -> Report:
@@ -134,10 +138,10 @@ class _Page:
         for section in ("target", "workload"):
             if section in plan_settings and not (switched and section == "target"):
                 name, options = next(iter(plan_settings[section].items()))
-                yield section, f"{name}: {self._options(options)}"
+                yield section, f"{name}: {self._with_entries(options)}"
         for group, resolved in zip(document["groups"], self.plan.base.groups, strict=True):
             options = plan_settings["workloads"][group["name"]][group["workload"]]
-            yield group["name"], f"{group['workload']}: {self._options(options)}"
+            yield group["name"], f"{group['workload']}: {self._with_entries(options)}"
             yield "", write(_group_load(group, resolved.load))
         varied = {"rate", "arrivals"} | {
             factor["key"].removeprefix("load.") for factor in document["factors"]
@@ -165,6 +169,20 @@ class _Page:
             for placement, here in placements.items()
         ]
         return self.texts("mark.list").join(_cut(shown, _MOST_LEVELS, "..."))
+
+    def _with_entries(self, options: JsonObject) -> str:
+        """Options in a line, and each entry of a set (a step, a request) or of a long list in another."""
+        flat = {name: value for name, value in options.items() if not _has_entries(value)}
+        lines = [self._options(flat)] if flat or len(options) == len(flat) else [""]
+        for name, value in options.items():
+            if not _has_entries(value):
+                continue
+            if isinstance(value, dict):
+                entries = [f"{name}.{inner}: {_short(option)}" for inner, option in value.items()]
+            else:
+                entries = [f"{name}: {_short(item)}" for item in value]
+            lines += _cut(entries, _MOST_ENTRIES, "...")
+        return "\n".join(lines)
 
     def _options(self, options: JsonObject) -> str:
         """Options in a line, without those that are not set."""
@@ -285,10 +303,30 @@ def _offered(loop: JsonObject, load: Load) -> Message:
     return code(rate=offered, connections=loop["connections"], requests=loop["requests"])
 
 
+def _has_entries(value: object) -> bool:
+    """True for options that have a line for each entry: a set of sections by name, and a long list."""
+    if isinstance(value, dict):
+        return bool(value) and all(isinstance(entry, dict) for entry in value.values())
+    return isinstance(value, list) and len(_plain(value)) > _LONGEST_LIST
+
+
+def _short(entry: object) -> str:
+    """An entry by its plain values, such as method and path; `...` for the sections in it."""
+    if not isinstance(entry, dict):
+        return " ".join(_plain(entry).split())
+    plain = {name: value for name, value in entry.items() if not isinstance(value, dict | list)}
+    shown = [
+        f"{name} {' '.join(_plain(value).split())}" for name, value in plain.items() if value is not None
+    ]
+    return ", ".join([*shown, *(["..."] if len(plain) < len(entry) else [])])
+
+
 def _plain(value: object) -> str:
     if isinstance(value, dict):  # as a plan writes it
         inner = ", ".join(f"{name}: {_plain(option)}" for name, option in value.items())
         return f"{{{inner}}}" if inner else ""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +27,13 @@ from loadcell.store import selection as stored_selection
 if TYPE_CHECKING:
     from loadcell.analysis.main_metric import MainValue
     from loadcell.model.json import JsonObject
+    from loadcell.model.message import Message
     from loadcell.store.read import StoredRun
     from loadcell.store.selection import StoredRecord
+
+
+#: Labels that a sentence names.
+_MOST_LABELS = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,28 @@ def list_(
     else:
         empty = messages.NO_RUNS(results=results) if not everything else messages.LIST_NONE_SELECTED()
         echo(language.written(empty))
+        for unknown in _unknown_labels(wanted.labels, everything):
+            echo(language.written(unknown))
+
+
+def _unknown_labels(wanted: Mapping[str, str | None], runs: Sequence[StoredRecord]) -> Iterator[Message]:
+    """The labels that no run has, with the name or value most like them."""
+    for name, value in wanted.items():
+        values = {run.labels[name] for run in runs if name in run.labels}
+        if value in values or (value is None and values):
+            continue
+        if values:
+            label, existing = f"{name}={value}", {f"{name}={text}": text for text in values}
+            near = [
+                f"{name}={text}" for text in difflib.get_close_matches(value or "", existing.values(), n=1)
+            ]
+        else:
+            label, existing = name, {other: other for run in runs for other in run.labels}
+            near = difflib.get_close_matches(name, existing, n=1)
+        if near:
+            yield messages.LIST_NO_LABEL_NEAR(label=label, near=near[0])
+        elif existing:
+            yield messages.LIST_NO_LABEL(label=label, labels=sorted(existing)[:_MOST_LABELS])
 
 
 def _refuse_unknown(name: str | None, runs: Sequence[StoredRecord], results: Path) -> None:

@@ -135,6 +135,7 @@ def run(
         retry_failed=retry_failed,
         aa=aa,
         command=("loadcell", *sys.argv[1:]),
+        repeats_run=None if repeated is None else repeated.record,
     )
     runner = execution.Runner(loaded, parts.installed(), options, progress(quiet))
     try:

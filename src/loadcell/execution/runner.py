@@ -35,7 +35,7 @@ from loadcell.execution.trial_source import (
 )
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
-from loadcell.model.run_record import RUN_COMMAND, Execution, RunRecord
+from loadcell.model.run_record import RUN_COMMAND, Execution, RepeatedRun, RunRecord
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.parts import Parts
@@ -75,6 +75,7 @@ class Options:
     command: tuple[str, ...] = ()
     #: the command that takes `--resume` for this run
     by: str = RUN_COMMAND
+    repeats_run: RepeatedRun | None = None
 
 
 @dataclass(frozen=True)
@@ -426,6 +427,7 @@ class Runner:
             resumed_by=self.options.by,
             labels=dict(self.plan.labels),
             about=dict(self.plan.about),
+            repeats_run=self.options.repeats_run,
         )
 
 

@@ -182,6 +182,15 @@ class FactUnit:
 
 
 @dataclass(frozen=True)
+class VaryingFacts:
+    """Facts of a target that are different in any two runs, by their paths in the record; no comparison lists
+    them. `*` stands for one part with any name.
+    """
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FactLabels:
     """Facts of a target that have a label in the reader's language, by their paths in the record.
 
@@ -205,7 +214,15 @@ class MachineTarget:
 _FACT: Final = "fact"
 
 Declaration: TypeAlias = (
-    Panel | AggregateTable | DipCause | DatabaseTables | KeyValueTable | FactUnit | FactLabels | MachineTarget
+    Panel
+    | AggregateTable
+    | DipCause
+    | DatabaseTables
+    | KeyValueTable
+    | FactUnit
+    | VaryingFacts
+    | FactLabels
+    | MachineTarget
 )
 
 _declared: list[Declaration] = []
@@ -246,6 +263,12 @@ def key_value_tables() -> tuple[KeyValueTable, ...]:
 def fact_units() -> Mapping[str, Unit]:
     """Units of facts of targets by their paths. Raises ExtensionError."""
     return {path: item.unit for item in _all() if isinstance(item, FactUnit) for path in item.paths}
+
+
+@cache
+def varying_facts() -> frozenset[str]:
+    """Paths of the facts that are different in any two runs. Raises ExtensionError."""
+    return frozenset(path for item in _all() if isinstance(item, VaryingFacts) for path in item.paths)
 
 
 @cache

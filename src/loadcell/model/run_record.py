@@ -79,6 +79,14 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """The run whose plan and files a run was made from: its short id, and the path of its directory."""
+
+    id: Word
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checkout:
     """The git checkout that the plan lies in: its commit (None: none yet) and branch (None: detached).
 
@@ -177,6 +185,7 @@ class RunRecord:
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
     run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
     loadcell cannot see, as the plan has them; it and `labels` are None where an older version recorded none.
+    `repeats_run` is the run whose directory was given in place of a plan.
     """
 
     schema: int = 1
@@ -214,6 +223,7 @@ class RunRecord:
     imported: Annotated[tuple[ImportedFile, ...] | None, OMITTED] = None
     labels: Annotated[Mapping[str, str] | None, OMITTED] = None
     about: Annotated[Mapping[str, str] | None, OMITTED] = None
+    repeats_run: Annotated[RepeatedRun | None, OMITTED] = None
     checkout: Annotated[Checkout | None, OMITTED] = None
     files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
 

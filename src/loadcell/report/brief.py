@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import environment, profile, provenance, summary
+from loadcell.report.sections import breakdown, environment, profile, provenance, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
@@ -60,10 +60,12 @@ def build(context: ReportContext) -> Report:
         for finding in findings
     ]
     lost = profile.lost_memory(context)
+    operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
         Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)]),
         Section("results", "", _results(context)),
+        Section("operations", "", [] if operations is None else [operations]),
         Section("memory", "", [] if lost is None else [lost]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
@@ -72,10 +74,15 @@ def build(context: ReportContext) -> Report:
 
 
 def _origin(context: ReportContext) -> list[str]:
-    """Labels and commit, facts that the plan states, and the systems under test, in a line each."""
+    """Labels and commit, facts that the plan states, the run that was repeated, and the systems under test,
+    in a line each.
+    """
     colon, facts = context.texts("mark.colon"), context.stored.run.about or {}
     stated = " · ".join(f"{name}{colon}{text}" for name, text in facts.items())
-    lines = (" ".join(provenance.names(context.stored.run)), stated, " · ".join(_systems(context)))
+    source = context.stored.run.repeats_run
+    repeated = "" if source is None else context.texts("terminal.repeats-run", run=source.id)
+    names = " ".join(provenance.names(context.stored.run))
+    lines = (names, stated, repeated, " · ".join(_systems(context)))
     return [line for line in lines if line]
 
 

@@ -81,12 +81,12 @@ def test_targets_differ_in_what_was_the_same_in_all_trials() -> None:
             for n, value in enumerate(shared_buffers)
         ]
 
-    target_differences = targets(trials("16.3", "128MB", "128MB"), trials("16.4", "256MB", "256MB"))
+    target_differences = targets([trials("16.3", "128MB", "128MB")], [trials("16.4", "256MB", "256MB")])
     assert [str(item) for item in target_differences] == [
         "version: 16.3 → 16.4",
         "settings.shared_buffers: 128MB → 256MB",
     ]
-    varied = targets(trials("16.3", "128MB", "1GB"), trials("16.3", "128MB", "1GB"))
+    varied = targets([trials("16.3", "128MB", "1GB")], [trials("16.3", "128MB", "1GB")])
     assert varied == ()
 
 
@@ -94,10 +94,31 @@ def test_a_database_of_a_name_that_loadcell_made_is_no_difference() -> None:
     def named(name: str) -> list[TrialRecord]:
         return [trial(target={"version": "16.3", "database": {"name": name}})]
 
-    assert targets(named("loadcell_63d0d6037134_1eab67"), named("loadcell_63d0d6037134_6085e9")) == ()
-    assert [str(item) for item in targets(named("shop"), named("archive"))] == [
+    assert targets([named("loadcell_63d0d6037134_1eab67")], [named("loadcell_63d0d6037134_6085e9")]) == ()
+    assert [str(item) for item in targets([named("shop")], [named("archive")])] == [
         "database.name: shop → archive"
     ]
+
+
+def test_facts_that_vary_by_themselves_are_no_difference() -> None:
+    def free(count: int, kind: str = "ext4") -> list[TrialRecord]:
+        image = {"free_bytes": count, "type": kind}
+        return [trial(target={"data": {"free_bytes": count, "type": kind, "image": image}})]
+
+    assert targets([free(5)], [free(6)]) == ()
+    assert [str(item) for item in targets([free(5)], [free(6, "xfs")])] == [
+        "data.type: ext4 → xfs",
+        "data.image.type: ext4 → xfs",
+    ]
+
+
+def test_targets_of_several_runs_are_compared_side_by_side() -> None:
+    def version(name: str) -> list[TrialRecord]:
+        return [trial(target={"version": name})]
+
+    old, new, newer = map(version, ("16.3", "16.4", "16.5"))
+    assert targets([old, new], [new, old]) == ()
+    assert [str(item) for item in targets([old, new], [newer, newer])] == ["version: 16.3, 16.4 → 16.5"]
 
 
 def test_tools_and_design() -> None:

@@ -4,6 +4,7 @@ runs, and disturbances of the machine in their trials.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from loadcell.analysis.systems import target_name
 from loadcell.analysis.validity import doubts
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode
+from loadcell.model.panels import varying_facts
 from loadcell.model.run_record import RunRecord, written
 from loadcell.model.run_record import differences as value_differences
 from loadcell.model.trial_record import TrialRecord
@@ -173,24 +175,37 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
     return tuple(differences)
 
 
-def targets(before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> tuple[Difference, ...]:
-    """Facts that the systems under test reported, over the trials of each run: those that stayed the same.
+def targets(
+    before: Sequence[Sequence[TrialRecord]], after: Sequence[Sequence[TrialRecord]]
+) -> tuple[Difference, ...]:
+    """Facts that the systems under test reported and that the runs of two sides do not have with the same
+    values: those that stayed the same over the trials of a run. `before` and `after` have the trials by run.
 
-    Where a factor switches the target, each target is compared with itself.
+    Where a factor switches the target, each target is compared with itself. Runs of one side may differ.
     """
-    old, new = _by_target(before), _by_target(after)
-    if len(old) == len(new) == 1:
-        old, new = ({"": [*records]} for records in (before, after))
-    pairs = [(f"{name}." if name else "", old[name], new[name]) for name in old if name in new]
+    old, new = ([_by_target(records) for records in side] for side in (before, after))
+    old_names, new_names = (dict.fromkeys(name for run in side for name in run) for side in (old, new))
+    if len(old_names) == len(new_names) == 1:
+        old, new = ([{"": [*records]} for records in side] for side in (before, after))
+        old_names = new_names = {"": None}
     differences = []
-    for prefix, first, other in pairs:
-        facts, facts_after = _steady(first), _steady(other)
+    for name in (name for name in old_names if name in new_names):
+        facts, facts_after = (_by_path(run[name] for run in side if name in run) for side in (old, new))
         differences += [
-            Difference("target", f"{prefix}{path}", facts[path], facts_after[path])
-            for path in facts
-            if path in facts_after and facts[path] != facts_after[path]
+            Difference("target", f"{name}.{path}" if name else path, distinct(was), distinct(now))
+            for path, was in facts.items()
+            if (now := facts_after.get(path)) and {*map(repr, was)} != {*map(repr, now)}
         ]
     return tuple(differences)
+
+
+def _by_path(runs: Iterable[Sequence[TrialRecord]]) -> dict[str, list[Any]]:
+    """The steady facts of a target in several runs, by their paths."""
+    values: dict[str, list[Any]] = {}
+    for records in runs:
+        for path, value in _steady(records).items():
+            values.setdefault(path, []).append(value)
+    return values
 
 
 def _by_target(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:
@@ -214,8 +229,15 @@ def _steady(records: Sequence[TrialRecord]) -> JsonObject:
         for path, item in values.items()
         if len(item) == 1
         and not any(path.endswith(end) for end in _OF_THE_MOMENT)
+        and not _varies(path)
         and not (path == _DATABASE and str(item[0]).startswith(_MADE))
     }
+
+
+def _varies(path: str) -> bool:
+    """True for a fact that is declared to be another in any two runs."""
+    patterns = (re.escape(pattern).replace(r"\*", "[^.]+") for pattern in varying_facts())
+    return any(re.fullmatch(pattern, path) for pattern in patterns)
 
 
 def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -200,15 +200,18 @@ def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
 def _differences_by_label(
     stored: Sequence[StoredRun], labels: Sequence[str], first_runs: int | None, anyway: bool
 ) -> dict[str, tuple[Difference, ...]]:
-    """Differences by run, and those of the provenance by side. Raises CannotCompareError if the plans differ
-    and that was not confirmed.
+    """Differences by run; those of the provenance and of the targets by side. Raises CannotCompareError if
+    the plans differ and that was not confirmed.
     """
     first = stored[0]
     records = [run.run for run in stored]
     by_label: dict[str, tuple[Difference, ...]] = {}
     if first_runs is not None:
-        of_sides = provenance.differences(records[:first_runs], records[first_runs:])
-        by_label[_joined(labels[first_runs:])] = of_sides
+        of_plans = [item for run in records[1:] for item in differences.plans(first.run, run)]
+        by_label[_joined(labels[first_runs:])] = (
+            *provenance.differences(records[:first_runs], records[first_runs:]),
+            *_of_targets(stored[:first_runs], stored[first_runs:], of_plans),
+        )
     for label, run in zip(labels[1:], stored[1:], strict=True):
         of_plan = differences.plans(first.run, run.run)
         if of_plan and not anyway:
@@ -220,17 +223,19 @@ def _differences_by_label(
             *(provenance.differences([first.run], [run.run]) if first_runs is None else ()),
             *of_plan,
             *differences.hosts(first.environment, run.environment),
-            *_of_targets(first, run, of_plan),
+            *(_of_targets([first], [run], of_plan) if first_runs is None else ()),
             *differences.tools(first.run, run.run),
             *differences.designs(first.run, run.run),
         )
     return by_label
 
 
-def _of_targets(first: StoredRun, other: StoredRun, of_plan: Sequence[Difference]) -> Iterator[Difference]:
+def _of_targets(
+    before: Sequence[StoredRun], after: Sequence[StoredRun], of_plan: Sequence[Difference]
+) -> Iterator[Difference]:
     """Differences of the targets that the plans do not say already."""
     names = {target.path.rsplit(".", 1)[-1] for target in of_plan}
-    for target in differences.targets(first.trials, other.trials):
+    for target in differences.targets([run.trials for run in before], [run.trials for run in after]):
         if target.path.rsplit(".", 1)[-1] not in names:
             yield target
 

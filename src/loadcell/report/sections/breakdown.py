@@ -62,6 +62,11 @@ def number(level: str) -> float | None:
         return None
 
 
+#: A terminal shows types of transactions, or steps, of no more treatments and of no more types than this.
+_MOST_TREATMENTS = 3
+_MOST_TYPES = 12
+_TERMINAL_TIMES = ("p50_ms", "p99_ms")
+
 #: What there is room for beside what a group was given.
 _TIMES = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 
@@ -163,6 +168,40 @@ def by_type(context: ReportContext) -> Table | None:
     ]
     title = texts("table.steps" if steps else "table.types")
     return Table("table-types", title, *without_empty(columns, rows), " ".join(notes))
+
+
+def of_operations(context: ReportContext) -> Table | None:
+    """Rate, response times and errors of each type, or step of a scenario, of each treatment, for a terminal.
+
+    None where there is one type, which is the whole, or where there are too many rows.
+    """
+    texts, treatments = context.texts, context.analysis.treatments
+    types = [(treatment, stats) for treatment in treatments for stats in treatment.types]
+    if len(treatments) > _MOST_TREATMENTS or not 1 < len({stats.name for _, stats in types}) <= _MOST_TYPES:
+        return None
+    several, factors = len(treatments) > 1, factor_columns(context)
+    columns = [
+        *([Column(name) for _, name, _ in factors] or [Column(texts("column.treatment"))] * several),
+        Column(texts("column.step" if texts.unit == SCENARIO else "column.type"), code=True),
+        Column(texts("column.per-second"), figure=True),
+        *(Column(latency_title(key, context), figure=True) for key in _TERMINAL_TIMES),
+        Column(texts("column.errors"), figure=True),
+    ]
+
+    def figure(value: float | None, write: numbers.Write) -> Cell:
+        return Cell(texts("mark.none") if value is None else write(value))
+
+    rows = [
+        [
+            *(treatment_cells(treatment, factors) if several or factors else []),
+            Cell(stats.name),
+            figure(stats.throughput.median, numbers.rate),
+            *(figure(stats.response[key].median, texts.time) for key in _TERMINAL_TIMES),
+            Cell(numbers.whole(stats.failed), tone="problem" if stats.failed else ""),
+        ]
+        for treatment, stats in types
+    ]
+    return Table("table-operations", "", *without_empty(columns, rows))
 
 
 def _type_row(

@@ -248,7 +248,11 @@ def _data_set(system: System, texts: Texts) -> list[tuple[str, str]]:
 def reproduce(context: ReportContext) -> Section:
     """Always there."""
     texts = context.texts
-    blocks: list[Block] = [
+    source = context.stored.run.repeats_run
+    blocks: list[Block] = []
+    if source is not None:
+        blocks.append(Paragraph(texts("reproduce.repeats-run", run=source.id, path=source.path)))
+    blocks += [
         Code(texts(title), command) for title, command in commands(context.stored.path, context).items()
     ]
     return Section("reproduce", texts("section.reproduce"), blocks)

@@ -2,7 +2,7 @@
 
 from loadcell.model import panels
 from loadcell.model.message import Bytes
-from loadcell.model.panels import FactLabels, FactUnit
+from loadcell.model.panels import FactLabels, FactUnit, VaryingFacts
 
 panels.declare(
     FactLabels(
@@ -46,4 +46,5 @@ panels.declare(
             "database.size_bytes",
         ),
     ),
+    VaryingFacts(("data.free_bytes", "data.image.free_bytes")),
 )
