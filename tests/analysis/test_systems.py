@@ -78,5 +78,5 @@ def test_a_comparison_of_runs_compares_each_system_with_itself() -> None:
     first, other = (treatment({"system": name}, {name: {}}) for name in ("postgres", "mysql"))
     before = [trial(1, first, POSTGRES), trial(2, other, MARIA)]
     after = [trial(1, first, POSTGRES), trial(2, other, {**MARIA, "version": "11.4"})]
-    assert [item.path for item in targets(before, after)] == ["mysql.version"]
-    assert [item.path for item in targets(before[1:], after[1:])] == ["version"]
+    assert [item.path for item in targets([before], [after])] == ["mysql.version"]
+    assert [item.path for item in targets([before[1:]], [after[1:]])] == ["version"]

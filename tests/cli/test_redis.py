@@ -126,7 +126,7 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
         (["x", "--distribution", "zipfain"], "did you mean: zipfian"),
         (
             ["x", "--command", "MULTI"],
-            "workload.kv.commands.multi.command: the command `multi` is MULTI: each command",
+            "write a transaction as one list: [MULTI, ..., EXEC]",
         ),
         (
             ["x", "--command", "SET ${key} 'a"],
