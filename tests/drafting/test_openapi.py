@@ -237,6 +237,7 @@ class TestBadInput:
         paths = {"/x/{a b\n}/{gone}\n": {"get": {"operationId": "1: #", "parameters": parameters}}}
         plan = drafted(tmp_path, openapi(tmp_path, paths))
         assert list(plan["workload"]["http"]["requests"]) == ["get_1"]
+        assert plan["workload"]["http"]["parameters"]["a_b_"] == {"values": ["text"]}
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,7 @@ class _Requests:
         where = f"{operation.path}.{parameter.get('name')}"
         schema = self._document.resolved(parameter.get("schema", parameter), where)
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return {"values": [self._texts.text(str(value)) for value in schema["enum"][:50]]}
+            return {"values": [self._value(str(value)) for value in schema["enum"][:50]]}
         is_free = not {"example", "examples", "const", "default"} & {*schema, *parameter}
         if schema.get("type") == "integer" and is_free:
             low, high = schema.get("minimum"), schema.get("maximum")
@@ -188,7 +188,11 @@ class _Requests:
             if isinstance(value, dict | list | bool)
             else str(value)
         )
-        return {"values": [self._texts.text(text)]}
+        return {"values": [self._value(text)]}
+
+    def _value(self, text: str) -> str:
+        """A value of a parameter. It is no template, so that `${` in it cannot be written."""
+        return "text" if "${" in text else self._texts.text(text)
 
     def _header(self, parameter: JsonObject) -> str:
         name = str(parameter["name"])
