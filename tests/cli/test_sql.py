@@ -400,11 +400,11 @@ def test_a_query_with_parameters_on_mariadb(home: Path, mariadb_server: MariadbS
     server.sql("CREATE OR REPLACE TABLE numbers (n int PRIMARY KEY, name varchar(9))", database="asked")
     words = ["-c", "2", "-n", "200", "--warmup", "0s", "--no-report", "--out", "asked"]
     words += ["--query", "INSERT INTO numbers VALUES (:n, :name) ON DUPLICATE KEY UPDATE name = :name"]
-    words += ["-p", "n=-5..-1", "-p", "name=it's,b"]
+    words += ["-p", "n=-12..-1", "-p", "name=it's,b"]
     result = called(home, "sql", server.url("asked"), *words, MYSQL_PWD=server.password)
     assert result.returncode == 0, result.stdout + result.stderr
     rows = server.sql("SELECT * FROM numbers ORDER BY n", database="asked")
-    assert [row[0] for row in rows] == [-5, -4, -3, -2, -1]
-    assert {row[1] for row in rows} == {"it's", "b"}
+    assert [row[0] for row in rows] == [*range(-12, 0)]
+    assert {row[1] for row in rows} == {"it's", "b"}, "one run of 2,000 draws one name alone"
     [plan] = read_run(home / "asked").trials[0].plans or ()
     assert (plan.statement, plan.executed, plan.trouble) == ("insert:insert", False, None)
