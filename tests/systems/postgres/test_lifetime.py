@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -114,7 +115,8 @@ def killed(server: int) -> None:
     processes = [psutil.Process(server), *psutil.Process(server).children(recursive=True)]
     os.kill(server, signal.SIGSTOP)
     for process in reversed(processes):
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it was on its way to its end
+            process.kill()
     until(lambda: not living([process.pid for process in processes]), "its end")
 
 
