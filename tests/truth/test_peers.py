@@ -101,7 +101,7 @@ def test_a_redis_is_as_fast_for_redis_benchmark() -> None:
                 r"throughput summary: ([\d.]+) requests per second",
             )
             assert server.calls()["evalsha"] == theirs.requests == REQUESTS
-            options = {"mix": {}, "commands": {"count": {"command": " ".join(words)}}, "keys": 1}
+            options = {"mix": {}, "commands": {"count": {"commands": [" ".join(words)]}}, "keys": 1}
             load_for = {"clients": CLIENTS, "warmup_ns": 0, "duration_ns": int(SECONDS * 1000) * MS}
             result = run(server.endpoint(), options, workload="kv", **load_for)
             assert server.calls()["evalsha"] - REQUESTS == result["lifetime"]["transactions"]

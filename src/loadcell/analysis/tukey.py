@@ -12,8 +12,9 @@ three treatments and more, a difference must also exceed what the scatter of the
 Welch's t test, and by Games and Howell's test (1976) where the scatter of treatments differs by Levene's
 test, which sees little of that in fewer than eight blocks.
 
-Together they call 2 to 16 identical treatments different in at most 5.3 % of tables of independent blocks, if
-one scatters three to ten times as much as the others; their power is in `MATH.md`.
+Together they call 2 to 16 identical treatments different in at most 5.3 % of tables of three and more
+independent blocks, if one scatters three to ten times as much as the others; their power is in `MATH.md`.
+Two blocks show nothing of the scatter of one treatment: there Tukey's test stands alone.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ UNLIKE_LEVEL = 0.15
 PAIR_LEVEL_PER_VALUE, PAIR_LEVEL = 0.005, 0.05
 #: With two treatments, residuals of both are the same.
 FEWEST_UNLIKE = 3
+#: Two values of a treatment tell too little of its scatter: the guard would leave half of the power.
+FEWEST_VALUES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +94,11 @@ class TukeyTest:
 
         Welch's degrees of freedom.
         """
+        pair = [row, other]
         if len(self.fitted.rows) < FEWEST_UNLIKE or self.fitted.variance is None:
             return False
-        pair = [row, other]
+        if self.fitted.counts[pair].min() < FEWEST_VALUES:
+            return False
         variances, freedoms = self._scatter
         counts = self.fitted.counts[pair]
         shares = variances[pair] / counts
