@@ -36,7 +36,7 @@ class StoredRecord:
 
     @property
     def plan(self) -> str:
-        """Name of the plan; of an unreadable run that of the directory above."""
+        """Name of the plan; the parent directory's name if the record is unreadable."""
         return (self.record.plan_name if self.record else "") or self.path.parent.name
 
     @property

@@ -145,7 +145,7 @@ class Course:
             raise OrderError(TOOL_PRINTED_TOO_MUCH(program=words[0])) from None
 
     def _went_well(self, ended: Ended, words: Sequence[str], output: Output) -> None:
-        """Refuse an end that is none of a program that did its work."""
+        """Raise OrderError unless the program ended by itself with status 0."""
         if self._children.stopped:
             raise OrderError(TOOL_STOPPED())
         if ended.status == 0:
