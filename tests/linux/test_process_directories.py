@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from loadcell.linux import process_directories
-from loadcell.linux.process_directories import abandoned, is_abandoned, make_directory
+from loadcell.linux.process_directories import abandoned, is_abandoned, make_directory, remove_abandoned
 
 #: An id above the kernel's highest.
 NOBODY = 2**22 + 1
@@ -61,3 +62,31 @@ def test_a_directory_in_the_making_is_abandoned_only_after_an_hour(tmp_path: Pat
     old = aged(base / f".new-{NOBODY}-1-old", hours=1.5)
     assert abandoned(tmp_path) == [old]
     assert young.is_dir()
+
+
+def test_a_directory_whose_name_a_new_one_has_got_is_not_removed(tmp_path: Path) -> None:
+    dead = make_directory("run", tmp_path)
+    recorded(dead, pid=NOBODY)
+    [found] = abandoned(tmp_path)
+    assert remove_abandoned(dead)
+    new = make_directory("run", tmp_path)
+    assert new == found
+    assert not remove_abandoned(found)
+    assert [item.name for item in new.iterdir()] == ["owner.json"]
+
+
+def test_no_name_is_given_while_a_directory_of_it_is_removed(tmp_path: Path) -> None:
+    dead = make_directory("run", tmp_path)
+    recorded(dead, pid=NOBODY)
+    made: list[Path] = []
+    other = threading.Thread(target=lambda: made.append(make_directory("run", tmp_path)))
+
+    def free(path: Path) -> bool:
+        other.start()
+        other.join(0.1)
+        return made == [] and path == dead
+
+    assert remove_abandoned(dead, free)
+    other.join()
+    assert made == [dead]
+    assert not is_abandoned(dead)

@@ -19,7 +19,7 @@ from subprocess import SubprocessError
 from loadcell.linux import process_directories, procfs
 from loadcell.linux.process import end_recorded, plain_environment
 from loadcell.linux.process_directories import HOME as HOME
-from loadcell.linux.process_directories import abandoned, is_abandoned
+from loadcell.linux.process_directories import abandoned
 from loadcell.linux.process_directories import make_directory as make_directory
 from loadcell.systems.shared.disk_image import undo_below
 
@@ -33,15 +33,21 @@ def _nothing(_: object) -> None: ...
 
 
 def remove(path: Path, release: Release = _nothing, log: Log = _nothing) -> bool:
-    """Remove a work directory and all in it, images first, after `release`.
+    """Remove the work directory of this process's run and all in it, images first, after `release`.
 
     What cannot be freed or unmounted leaves it to a later run: False.
     """
+    if not _free(path, release, log):
+        return False
+    process_directories.remove_directory(path)
+    return True
+
+
+def _free(path: Path, release: Release, log: Log) -> bool:
+    """Free what a run holds outside its directory, and unmount its images; False if that is impossible."""
     try:
         release(path)
-        if undo_below(path):
-            process_directories.remove_directory(path)
-            return True
+        return undo_below(path)
     except (OSError, SubprocessError) as error:
         log(f"left {path} to a later run: {error}")
     return False
@@ -53,21 +59,14 @@ def sweep(home: Path = HOME, release: Release = _nothing, log: Log = _nothing) -
     What some process still works in stays, except processes that a killed program of such a run has left.
     One directory that cannot be removed keeps no other from it.
     """
-    swept: list[str] = []
-    paths = abandoned(home)
-    if not paths:
-        return swept
-    for path in paths:
+
+    def free(path: Path) -> bool:
         for target in path.glob("*/"):
             end_recorded(target)
-    busy = _working_directories()
-    for path in paths:
-        used = any(directory == path or path in directory.parents for directory in busy)
-        if used or not is_abandoned(path):  # a run that began meanwhile has its name
-            continue
-        if remove(path, release, log):
-            swept.append(path.name)
-    return swept
+        used = any(directory == path or path in directory.parents for directory in _working_directories())
+        return not used and _free(path, release, log)
+
+    return [path.name for path in abandoned(home) if process_directories.remove_abandoned(path, free)]
 
 
 def _working_directories() -> set[Path]:

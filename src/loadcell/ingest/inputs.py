@@ -228,7 +228,7 @@ def _sweep(directory: Path) -> None:
     """Remove the copies of killed imports."""
     for path in process_directories.abandoned(directory):
         if path.name.startswith(DIRECTORY_NAME):
-            process_directories.remove_directory(path)
+            process_directories.remove_abandoned(path)
 
 
 def _parts(source: Any) -> Generator[bytes, None, None]:

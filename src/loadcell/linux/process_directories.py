@@ -7,13 +7,14 @@ leaves can be recognised, and removed later.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from loadcell.linux import procfs
@@ -46,11 +47,31 @@ def make_directory(run_id: str, home: Path = HOME) -> Path:
     unfinished = new / f".{_OWNER}"
     unfinished.write_text(json.dumps(owner))
     unfinished.rename(new / _OWNER)
-    for attempt in range(1, 100):
-        path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
-        with contextlib.suppress(OSError):  # a directory of that name that is not empty
-            return new.rename(path)
+    with _exclusive(base):
+        for attempt in range(1, 100):
+            path = base / (run_name if attempt == 1 else f"{run_name}-{attempt}")
+            with contextlib.suppress(OSError):  # a directory of that name that is not empty
+                return new.rename(path)
     return new
+
+
+@contextlib.contextmanager
+def _exclusive(base: Path) -> Iterator[None]:
+    """The names in a base: none is given to a new directory, or removed by another process, in this block.
+
+    Of two processes that find the same directory abandoned, one removes it. Without the lock the other could
+    remove a new one that has its name.
+    """
+    try:
+        handle = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield  # there is nothing to share
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _base(home: Path) -> Path:
@@ -66,13 +87,31 @@ def _base(home: Path) -> Path:
     return made
 
 
+def remove_abandoned(path: Path, free: Callable[[Path], bool] = lambda _: True) -> bool:
+    """Remove a directory if it is still abandoned, and `free` gives True; True if so."""
+    with _exclusive(path.parent):
+        if not is_abandoned(path) or not free(path):
+            return False
+        old = _set_aside(path)
+    _remove(old)
+    return True
+
+
 def remove_directory(path: Path) -> None:
-    """Remove a directory and all in it, its owner last: whatever remains can still be recognised."""
-    # The name is free at once, and whoever is killed during the removal leaves what is known as a remainder.
+    """Remove a directory of this process, and all in it."""
+    _remove(_set_aside(path))
+
+
+def _set_aside(path: Path) -> Path:
+    """Free the name at once; whoever is killed during the removal leaves what is known as a remainder."""
     old = path.with_name(f".old-{os.getpid()}-{time.monotonic_ns()}")
-    with contextlib.suppress(OSError):  # somebody else sweeps it, or the file system cannot be written
-        path.rename(old)
-        path = old
+    with contextlib.suppress(OSError):  # the file system cannot be written
+        return path.rename(old)
+    return path
+
+
+def _remove(path: Path) -> None:
+    """Remove a directory, its owner last: whatever remains can still be recognised."""
     with contextlib.suppress(OSError):
         for item in path.iterdir():
             if item.is_dir() and not item.is_symlink():
