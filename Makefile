@@ -95,11 +95,10 @@ unit-built: compilers
 unit: setup system-packages
 	cd engine && cargo test --quiet
 
-# Much of it waits in real time, so several processes share the files out: none ends much before the others.
+# Much of it waits in real time, so four processes share the files out.
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
-	@echo 'four processes share the tests: each is told when it is done, about ten minutes from now'
-	$(BIN)/python scripts/pytest-side-by-side 4 tests
+	$(BIN)/pytest -n 4 --dist loadfile tests
 
 bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \

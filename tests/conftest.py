@@ -1,4 +1,4 @@
-"""Fixtures for all tests: real servers, started once per session and only when a test asks."""
+"""Fixtures for all tests: real servers, started once per file and only when a test asks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 from mariadb import MariadbServer
 from redis_server import RedisServer, valkey
 from servers import PostgresServer
-from work_queue import pytest_runtestloop as pytest_runtestloop
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL with `pg_stat_statements`, everybody trusted. Each test creates its databases in it."""
     settings = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "10000"}
@@ -20,21 +19,21 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mariadb_server() -> Iterator[MariadbServer]:
     """A MariaDB whose user `test` may do everything. Each test creates its databases in it."""
     with MariadbServer() as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def redis_server() -> Iterator[RedisServer]:
     """A Redis with a password that keeps nothing. Tests empty it before they use it."""
     with RedisServer() as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def valkey_server() -> Iterator[RedisServer]:
     """A Valkey with a password that keeps nothing. Tests empty it before they use it."""
     with RedisServer(program=valkey()) as server:
