@@ -90,13 +90,13 @@ def _here(core: int, command: list[str], send: str = "") -> tuple[float, str]:
     return run_process(["taskset", "-c", str(core), *command], send=send)
 
 
-def specification(port: int, requests: dict[str, Any], **load: Any) -> dict[str, Any]:
-    """Specification of a load by one engine thread; `requests` is the section of the workload."""
+def specification(port: int, workload: dict[str, Any], **load: Any) -> dict[str, Any]:
+    """Specification of a load by one engine thread; `workload` has its options."""
     return {
         "version": 1,
         "seed": 1,
         "target": {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"},
-        "workload": {"http": requests},
+        "workload": {"http": workload},
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, **load},
     }
 
