@@ -67,11 +67,11 @@ def test_a_directory_in_the_making_is_abandoned_only_after_an_hour(tmp_path: Pat
 def test_a_directory_whose_name_a_new_one_has_got_is_not_removed(tmp_path: Path) -> None:
     dead = make_directory("run", tmp_path)
     recorded(dead, pid=NOBODY)
-    [found] = abandoned(tmp_path)
+    [path] = abandoned(tmp_path)
     assert remove_abandoned(dead)
     new = make_directory("run", tmp_path)
-    assert new == found
-    assert not remove_abandoned(found)
+    assert new == path
+    assert not remove_abandoned(path)
     assert [item.name for item in new.iterdir()] == ["owner.json"]
 
 

@@ -13,21 +13,14 @@ use super::super::session::{NextStep, Work};
 use super::condition::{failure, unsafe_value};
 use super::cookies::CookieJar;
 use super::options::{AfterFailure, CookieScope};
-use super::script::{SET_COOKIE, Script, Step};
+use super::script::{SET_COOKIE, Script, Step, StepFields};
 use crate::keyvalue::distribution::Chooser;
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::random::Random;
 use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_core::session::Context;
-use loadcell_protocols::http::{Fields, Limits, Request, WatchedFields};
-
-/// Header fields of one step's requests, with cookies.
-struct StepFields {
-    fields: Fields,
-    /// Version of the cookies in `fields`.
-    cookies: u64,
-}
+use loadcell_protocols::http::{Limits, Request, WatchedFields};
 
 pub struct ScenarioRun {
     script: Arc<Script>,
@@ -136,7 +129,7 @@ impl ScenarioRun {
     }
 
     /// Go to the step `number` or the first one after it that is to be made.
-    #[inline]
+    #[inline(always)]
     fn go_to(&mut self, cx: &mut Context<'_>, number: usize, at: Nanos) -> NextStep {
         self.step = number;
         loop {
@@ -162,16 +155,22 @@ impl ScenarioRun {
         }
     }
 
-    /// Make the request of the present step.
-    #[inline]
+    /// Make the request of the present step, unless it is encoded already.
+    #[inline(always)]
     fn make(&mut self, now: Nanos) -> Result<(), Failure> {
-        let Self { script, values, jar, .. } = self;
-        let step = &script.steps[self.step];
-        let cookies = !jar.is_empty() && step.takes_cookies;
+        let step = &self.script.steps[self.step];
+        let cookies = !self.jar.is_empty() && step.takes_cookies;
         self.uses_fields = cookies || !step.head.changing.is_empty();
         if step.written.is_some() && !self.uses_fields {
             return Ok(());
         }
+        self.write_request(now)
+    }
+
+    #[inline(never)]
+    fn write_request(&mut self, now: Nanos) -> Result<(), Failure> {
+        let Self { script, values, jar, .. } = self;
+        let step = &script.steps[self.step];
         if let Some(slot) = step.uses.iter().find(|slot| !self.set[**slot]) {
             let message = format!("the variable {} has no value", script.names[*slot]);
             return Err(failure("unset", message));
@@ -299,7 +298,7 @@ impl ScenarioRun {
     }
 
     /// The present step is over: pause, go to the next one, or end.
-    #[inline]
+    #[inline(always)]
     fn on_step_over(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         let think = self.think();
         if self.step + 1 == self.script.steps.len() {
@@ -323,7 +322,7 @@ impl ScenarioRun {
     }
 
     /// The scenario is over.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         self.state = State::Over;
         if self.failure.is_some() {
@@ -388,7 +387,7 @@ impl Work for ScenarioRun {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos) -> NextStep {
         if self.script.draws && !self.draw() {
             cx.recorder.end_quota();
@@ -410,7 +409,7 @@ impl Work for ScenarioRun {
         self.go_to(cx, self.step + 1, at)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, cx: &mut Context<'_>, at: Nanos) {
         (self.state, self.sent) = (State::Waiting, at);
         self.body.begin();
@@ -447,7 +446,7 @@ impl Work for ScenarioRun {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn done(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextStep {
         cx.recorder.response(self.status, self.body.bytes);
         let step = &self.script.steps[self.step];

@@ -19,7 +19,7 @@ use super::options::{AfterFailure, CookieScope, ExtractOptions, Options, StepOpt
 use loadcell_core::error::SpecError;
 use loadcell_core::spec;
 use loadcell_core::target::{SslMode, Target};
-use loadcell_protocols::http::{Http, Limits, Request};
+use loadcell_protocols::http::{Fields, Http, Limits, Request};
 
 /// Number of `set-cookie` among the watched fields.
 pub const SET_COOKIE: usize = 0;
@@ -266,4 +266,11 @@ impl Step {
             head,
         })
     }
+}
+
+/// Header fields of one step's requests, with cookies.
+pub struct StepFields {
+    pub fields: Fields,
+    /// Version of the cookies in `fields`.
+    pub cookies: u64,
 }
