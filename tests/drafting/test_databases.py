@@ -113,11 +113,26 @@ class TestPostgres:
             connection.execute(
                 "DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT SELECT ON orders TO guest"
             )
-            work = drafted(tmp_path, "postgres", "--dsn", shop.replace("postgres@", "guest@"))["workload"][
-                "sql"
-            ]
+            dsn = shop.replace("postgres@", "guest@")
+            work = drafted(tmp_path, "postgres", "--dsn", dsn)["workload"]["sql"]
+            result = init(tmp_path, "postgres", "--dsn", dsn)
             connection.execute("DROP OWNED BY guest; DROP ROLE guest")
         assert [item["name"] for item in work["statements"]] == ["read_orders"]
+        assert "customers cannot be read by this user (no right of SELECT): left out" in result.stderr
+
+    def test_tables_without_statements_take_no_place_of_others(self, tmp_path: Path, shop: str) -> None:
+        with psycopg.connect(shop, autocommit=True) as connection:
+            for number in range(6):
+                connection.execute(
+                    f"CREATE TABLE large_{number} AS SELECT repeat('x', 500) FROM generate_series(1, 20000)"
+                )
+                connection.execute(
+                    f"CREATE TABLE tiny_{number} (id int PRIMARY KEY); INSERT INTO tiny_{number} VALUES (1)"
+                )
+            connection.execute("ANALYZE")
+        work = drafted(tmp_path, "postgres", "--dsn", shop)["workload"]["sql"]
+        assert "read_orders" in [item["name"] for item in work["statements"]]
+        assert "tiny_4, tiny_5, " in init(tmp_path, "postgres", "--dsn", shop).stderr
 
     def test_looking_writes_nothing(self, tmp_path: Path, shop: str) -> None:
         before = written(shop)
@@ -205,6 +220,17 @@ class TestMariadb:
         assert "JOIN `customers` AS b ON b.`id` = a.`customer_id`" in statements["join_orders_customers"]
         [trial] = run(tmp_path, **password)
         assert (trial.status, trial.totals.transactions.failed) == ("ok", 0), trial.reason
+
+    def test_tables_that_may_not_be_read_are_named(
+        self, tmp_path: Path, mariadb_shop: str, mariadb_server: MariadbServer
+    ) -> None:
+        mariadb_server.sql("CREATE OR REPLACE USER guest@'%'")
+        mariadb_server.sql("GRANT SELECT ON shop.orders TO guest@'%'")
+        mariadb_server.sql("GRANT INSERT ON shop.customers TO guest@'%'")
+        dsn = f"mysql://guest@{mariadb_server.host}:{mariadb_server.port}/shop"
+        result = init(tmp_path, "mysql", "--dsn", dsn)
+        assert "customers cannot be read by this user (no right of SELECT): left out" in result.stderr
+        assert "read_orders" in result.stdout
 
     def test_without_a_database(self, tmp_path: Path, mariadb_server: MariadbServer) -> None:
         dsn = mariadb_server.url().replace(":secret@", "@")

@@ -84,6 +84,17 @@ def test_reading_operations_are_requests(tmp_path: Path) -> None:
     }
 
 
+def test_optional_parameters_of_a_query_are_named(tmp_path: Path) -> None:
+    parameters = [
+        {"name": "page size", "in": "query", "schema": {"type": "integer", "minimum": 5}},
+        {"name": "status", "in": "query", "schema": {"enum": ["open\n- x", "done"]}},
+        {"name": "id", "in": "query", "required": True, "schema": {"type": "integer"}},
+    ]
+    result = init(tmp_path, openapi(tmp_path, {"/orders": {"get": {"parameters": parameters}}}))
+    assert "# Optional in the query, and left out: page%20size=5, status=open" in result.stdout
+    assert document(result.stdout)["workload"]["http"]["requests"]["get_orders"]["path"] == "/orders?id=${id}"
+
+
 def test_writing_operations_are_commented_out_with_examples(tmp_path: Path) -> None:
     (tmp_path / "pets.yaml").write_text(PETS)
     result = init(tmp_path, "pets.yaml")

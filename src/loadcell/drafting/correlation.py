@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from loadcell.drafting.http_parts import OutsideTexts, is_secret_member
+from loadcell.drafting.http_parts import DOLLAR, OutsideTexts, is_secret_member
 from loadcell.drafting.recording import Exchange
 
 #: A text that a program may have generated: long, or with letters and digits.
@@ -117,7 +117,7 @@ class Correlation:
         base = re.sub(r"[^a-z0-9_]", "_", wanted.lower()).strip("_")[:24] or "value"
         base = base if base[0].isalpha() else f"v_{base}"
         name, number = base, 2
-        while name in self._names or name == "dollar":
+        while name in self._names or name == DOLLAR:
             name, number = f"{base}_{number}", number + 1
         self._names.add(name)
         return name

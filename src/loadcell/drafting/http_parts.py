@@ -39,7 +39,7 @@ _NO_SECRETS = ("true", "false", "null", "{", "[", "{}", "[]")
 #: Shorter values are part of too many other texts.
 _SHORTEST = 4
 #: Stands for a dollar sign in front of a brace, which would begin a place.
-_DOLLAR = "dollar"
+DOLLAR = "dollar"
 _SAFE = "!#$%&'()*+,/:;=?@[]~{}|^`\\"
 
 
@@ -128,7 +128,7 @@ class OutsideTexts:
     def _defused(self, text: str) -> str:
         if "${" in text:
             self._has_dollar = True
-        return text.replace("${", f"${{{_DOLLAR}}}{{")
+        return text.replace("${", f"${{{DOLLAR}}}{{")
 
     @property
     def variables(self) -> frozenset[str]:
@@ -142,7 +142,7 @@ class OutsideTexts:
 
     def parameters(self) -> JsonObject:
         """Parameters that the texts need."""
-        return {_DOLLAR: {"values": ["$"]}} if self._has_dollar else {}
+        return {DOLLAR: {"values": ["$"]}} if self._has_dollar else {}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadcell.drafting.databases import VARIABLES
@@ -16,7 +16,8 @@ TABLES_NONE = MessageCode("tables.none", database=str)
 TABLES_NONE_USABLE = MessageCode("tables.none-usable", database=str, reasons=list)
 TABLES_NO_KEY = MessageCode("tables.no-key", "caution", table=str)
 TABLES_EMPTY = MessageCode("tables.empty", "caution", table=str)
-TABLES_OTHERS = MessageCode("tables.others", "info", count=Count)
+TABLES_NO_RIGHT = MessageCode("tables.no-right", "caution", table=str)
+TABLES_OTHERS = MessageCode("tables.others", "info", count=Count, names=list)
 TABLES_TITLE = MessageCode("tables.title", "info", database=str)
 TABLES_READ = MessageCode("tables.read", "info", table=str, rows=Count)
 TABLES_READ_UNKNOWN = MessageCode("tables.read-unknown", "info", table=str)
@@ -30,6 +31,8 @@ TABLES_TARGET = MessageCode("tables.target", "info")
 
 #: Tables that get statements, and joins: a plan that people still read.
 MOST_TABLES = 5
+#: Tables that are looked at for those, and names of others in a note.
+_MOST_LOOKS, _MOST_NAMES = 40, 10
 _MOST_JOINS = 2
 #: Keys that a query gives as values of a parameter, and rows of a read by the beginning of a key.
 MOST_KEYS = 10_000
@@ -54,15 +57,17 @@ class Reference:
 class Table:
     """A table. Names are quoted as SQL needs them, but for `title` and `key_title`.
 
-    `rows` is the server's estimate, None where it has none. `key` are the columns of the primary key, `first`
-    and `last` the ends of its first column where that is an integer. `keys` is a query that gives values of
-    that column without reading the whole table. `column` is one that an update may set.
+    One that is not `readable` lacks the right of SELECT. `rows` is the server's estimate, None where it has
+    none. `key` are the columns of the primary key, `first` and `last` the ends of its first column where that
+    is an integer. `keys` is a query that gives values of that column without reading the whole table.
+    `column` is one that an update may set.
     """
 
     title: str
     name: str
     key: tuple[str, ...] = ()
     key_title: str = ""
+    readable: bool = True
     rows: int | None = None
     empty: bool = False
     first: int | None = None
@@ -72,6 +77,15 @@ class Table:
     references: tuple[Reference, ...] = ()
 
     @property
+    def reason(self) -> Message | None:
+        """Why there are no statements for it; None if there are."""
+        if not self.readable:
+            return TABLES_NO_RIGHT(table=self.title)
+        if not self.key:
+            return TABLES_NO_KEY(table=self.title)
+        return TABLES_EMPTY(table=self.title) if self.empty else None
+
+    @property
     def missing_share(self) -> float:
         """The share of the integers between first and last key that are no keys, as far as is known."""
         if self.first is None or self.last is None or not self.rows or len(self.key) > 1:
@@ -79,25 +93,33 @@ class Table:
         return max(0.0, 1 - self.rows / (self.last - self.first + 1))
 
 
-def draft(database: str, target: Section, tables: Sequence[Table], more: int) -> Draft:
-    """The plan of the tables, largest first; `more` are not among them. Raises DraftError without a usable
-    one.
+def select(tables: Iterable[tuple[str, Callable[[], Table]]]) -> tuple[list[Table], list[str]]:
+    """Look at tables, by title, until there are enough with statements: those looked at, and other titles."""
+    looks: list[Table] = []
+    others: list[str] = []
+    usable = 0
+    for title, look in tables:
+        if usable == MOST_TABLES or len(looks) == _MOST_LOOKS:
+            others.append(title)
+            continue
+        looks.append(look())
+        usable += looks[-1].reason is None
+    return looks, others
+
+
+def draft(database: str, target: Section, tables: Sequence[Table], others: Sequence[str]) -> Draft:
+    """The plan of the tables, largest first; `others` are names of further ones. Raises DraftError without a
+    usable one.
     """
     if not tables:
         raise DraftError(TABLES_NONE(database=database))
-    notes: list[Message] = []
-    usable: list[Table] = []
-    for table in tables:
-        if not table.key:
-            notes.append(TABLES_NO_KEY(table=table.title))
-        elif table.empty:
-            notes.append(TABLES_EMPTY(table=table.title))
-        else:
-            usable.append(table)
+    notes = [reason for table in tables if (reason := table.reason) is not None]
+    usable = [table for table in tables if table.reason is None]
     if not usable:
         raise DraftError(TABLES_NONE_USABLE(database=database, reasons=notes))
-    if more:
-        notes.append(TABLES_OTHERS(count=more))
+    if others:
+        names = [*others[:_MOST_NAMES], *(["…"] if len(others) > _MOST_NAMES else [])]
+        notes.append(TABLES_OTHERS(count=len(others), names=names))
     workload = Section()
     workload.put("sql", _sql(usable))
     section = plan(TABLES_TITLE(database=database), target, workload, load({}))

@@ -7,6 +7,7 @@ primary key.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loadcell.drafting import tables
@@ -14,7 +15,7 @@ from loadcell.drafting.document import Section
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
 from loadcell.drafting.plan import DRAFT_EXISTING, load, plan
 from loadcell.drafting.sources.postgres import DOING_READ_SCHEMA
-from loadcell.drafting.tables import MOST_KEYS, MOST_TABLES, Reference, Table
+from loadcell.drafting.tables import MOST_KEYS, Reference, Table
 from loadcell.model.message import MessageCode
 from loadcell.systems.mysql import connection, driver
 
@@ -30,6 +31,8 @@ MYSQL_NO_DATABASE = MessageCode("draft-mysql.no-database", example=str)
 _LIMITS = ("SET SESSION max_statement_time = 15", "SET SESSION max_execution_time = 15000")
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 _LARGEST = 2**63 - 1
+#: ER_TABLEACCESS_DENIED_ERROR and ER_COLUMNACCESS_DENIED_ERROR.
+_NO_RIGHT = (1142, 1143)
 
 _TABLES = """
     SELECT table_name AS name, table_rows AS row_count
@@ -80,11 +83,11 @@ def _draft(origin: Origin) -> Draft:
                 _rows(session, limit)
         _rows(session, "START TRANSACTION READ ONLY")
         listed = _rows(session, _TABLES)
-        chosen = [_table(session, name, rows) for name, rows in listed[:MOST_TABLES]]
+        looks, others = tables.select((row[0], partial(_table, session, *row)) for row in listed)
         _rows(session, "ROLLBACK")
     target = Section()
     target.put("mysql", Section(**options), tables.TABLES_TARGET())
-    return tables.draft(database, target, chosen, len(listed) - len(chosen))
+    return tables.draft(database, target, looks, others)
 
 
 def _rows(session: Connection[Any], statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -94,6 +97,15 @@ def _rows(session: Connection[Any], statement: str, *values: object) -> list[tup
 
 
 def _table(session: Connection[Any], title: str, rows: int | None) -> Table:
+    try:
+        return _readable_table(session, title, rows)
+    except driver.MySQLError as error:
+        if error.args[0] not in _NO_RIGHT:
+            raise
+        return Table(title, _quoted(title), readable=False)
+
+
+def _readable_table(session: Connection[Any], title: str, rows: int | None) -> Table:
     name = _quoted(title)
     key = _rows(session, _KEY, title)
     if not key:

@@ -12,7 +12,7 @@ from loadcell.drafting.contents import Contents, clean
 from loadcell.drafting.databases import reference
 from loadcell.drafting.document import Section
 from loadcell.drafting.draft import Draft, DraftError, Origin, Source
-from loadcell.drafting.http_parts import OutsideTexts, path_of
+from loadcell.drafting.http_parts import DOLLAR, OutsideTexts, path_of
 from loadcell.drafting.openapi import READING, Document, Operation, is_supported, items
 from loadcell.drafting.plan import load, plan
 from loadcell.model.json import JsonObject
@@ -27,6 +27,7 @@ OPENAPI_TITLE = MessageCode("openapi.title", "info", name=str)
 OPENAPI_WRITING = MessageCode("openapi.writing", "caution")
 OPENAPI_VALUES = MessageCode("openapi.values", "info", place=str)
 OPENAPI_TARGET = MessageCode("openapi.target", "info")
+OPENAPI_OPTIONAL = MessageCode("openapi.optional", "info", parameters=str)
 
 _DEFAULT_URL = "http://127.0.0.1:8080"
 #: Variables of the credentials that a document requires.
@@ -35,8 +36,21 @@ _MOST_OPERATIONS = 100
 _READ_SHARE, _WRITE_SHARE = 10, 1
 #: Numbers of identifiers for which the document has no bounds.
 _HIGHEST = 100
+#: Number of optional parameters that a comment names, and characters of each.
+_MOST_OPTIONAL, _OPTIONAL_LENGTH = 12, 80
 #: Names that results have for parts of requests.
 _TAKEN = {"connect", "first_byte", "transaction", "request"}
+
+
+def _of_query(operation: Operation, *, required: bool) -> list[JsonObject]:
+    """Parameters in the query of an operation's requests."""
+    return [
+        parameter
+        for parameter in operation.parameters
+        if parameter.get("in") == "query"
+        and bool(parameter.get("required")) is required
+        and parameter.get("name")
+    ]
 
 
 def _recognises(contents: Contents) -> bool:
@@ -113,6 +127,8 @@ class _Requests:
         request.put("share", _READ_SHARE if operation.method in READING else _WRITE_SHARE)
         comments = [] if active or self._has_writing else [OPENAPI_WRITING()]
         self._has_writing |= not active
+        if optional := self._optional(operation):
+            comments.append(OPENAPI_OPTIONAL(parameters=optional))
         self._requests.put(self._name(operation), request, *comments, active=active)
 
     def section(self) -> Section:
@@ -149,13 +165,22 @@ class _Requests:
         query = [
             f"{path_of(str(parameter['name']), '', self._texts)}="
             f"${{{self._parameter(operation, parameter, active)}}}"
-            for parameter in operation.parameters
-            if parameter.get("in") == "query" and parameter.get("required") and parameter.get("name")
+            for parameter in _of_query(operation, required=True)
         ]
         query += [self._key_of_query] if self._key_of_query else []
         target = f"{path_of(self._beginning, '', self._texts) if self._beginning else ''}{path}"
         target = target if target.startswith("/") else f"/{target}"
         return f"{target}?{'&'.join(query)}" if query else target
+
+    def _optional(self, operation: Operation) -> str:
+        """The parameters that requests may have in their query, each with a value from the document."""
+        examples = []
+        for parameter in _of_query(operation, required=False)[:_MOST_OPTIONAL]:
+            values = self._values_of(operation, parameter)
+            listed = values.get("values") or [values["from"]]
+            name = quote(clean(str(parameter["name"])), safe="[]")
+            examples.append(f"{name}={quote(clean(str(listed[0])), safe='')}"[:_OPTIONAL_LENGTH])
+        return ", ".join(examples)
 
     def _parameter(self, operation: Operation, parameter: JsonObject, active: bool) -> str:
         """The name of the place for a parameter; parameters with equal values share one."""
@@ -163,7 +188,7 @@ class _Requests:
         base = re.sub(r"[^A-Za-z0-9_]", "_", str(parameter.get("name")))[:24] or "value"
         base = base if base[0].isalpha() or base[0] == "_" else f"p_{base}"
         name, number = base, 2
-        while name == "dollar" or (name in self._values and self._values[name][0] != values):
+        while name == DOLLAR or (name in self._values and self._values[name][0] != values):
             name, number = f"{base}_{number}", number + 1
         _, was_active = self._values.get(name, (values, False))
         self._values[name] = (values, active or was_active)

@@ -6,13 +6,14 @@ ends of the index of each chosen primary key.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loadcell.drafting import tables
 from loadcell.drafting.document import Section
 from loadcell.drafting.draft import Draft, Origin, Source
 from loadcell.drafting.plan import DRAFT_EXISTING, load, plan
-from loadcell.drafting.tables import MOST_KEYS, MOST_TABLES, Reference, Table
+from loadcell.drafting.tables import MOST_KEYS, Reference, Table
 from loadcell.model.message import MessageCode
 from loadcell.systems.postgres import connection
 
@@ -44,13 +45,12 @@ _TABLES = """
     )
     SELECT c.oid, c.relname,
         CASE WHEN pg_table_is_visible(c.oid) THEN quote_ident(c.relname)
-            ELSE format('%%I.%%I', n.nspname, c.relname) END,
-        CASE WHEN NOT s.unknown THEN s.rows::bigint END, count(*) OVER ()
+            ELSE format('%I.%I', n.nspname, c.relname) END,
+        CASE WHEN NOT s.unknown THEN s.rows::bigint END,
+        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
     FROM sizes s JOIN pg_class c ON c.oid = s.root JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%%'
-        AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+    WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
     ORDER BY s.size DESC, c.relname
-    LIMIT %s
 """
 _KEY = """
     SELECT a.attname, quote_ident(a.attname), a.atttypid IN (20, 21, 23)
@@ -94,15 +94,19 @@ def _draft(origin: Origin) -> Draft:
     with address.session(DOING_READ_SCHEMA(), during="up") as session:
         session.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         session.execute(_LIMITS)
-        listed = session.execute(_TABLES, (MOST_TABLES,)).fetchall()
-        chosen = [_table(session, *row[:4]) for row in listed]
+        listed = session.execute(_TABLES).fetchall()
+        looks, others = tables.select((row[1], partial(_table, session, *row)) for row in listed)
         session.execute("ROLLBACK")
     target = Section()
     target.put("postgres", Section(**options), tables.TABLES_TARGET())
-    return tables.draft(address.database, target, chosen, listed[0][4] - len(listed) if listed else 0)
+    return tables.draft(address.database, target, looks, others)
 
 
-def _table(session: Connection[Any], oid: int, title: str, name: str, rows: int | None) -> Table:
+def _table(
+    session: Connection[Any], oid: int, title: str, name: str, rows: int | None, readable: bool
+) -> Table:
+    if not readable:
+        return Table(title, name, readable=False)
     key = session.execute(_KEY, (oid,)).fetchall()
     if not key:
         return Table(title, name)
