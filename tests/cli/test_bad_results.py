@@ -74,13 +74,13 @@ class Case:
 CANNOT = "bbbb cannot be compared with aaaa: one of them has no throughput."
 CASES: dict[str, Case] = {
     "one repeat": Case(
-        shape(1), run=("Descriptive only: 1 repeat of each treatment says",),
+        shape(1), run=("Descriptive only: with 1 repeat a treatment, the figures say",),
         unsaid=("Set repeats: to 2 or more",),  # which descriptive only says, too
         two="Descriptive only: 1 value per side", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),
-        run=("Saturation: not identified. 1 of 1 loads gave a figure", "Median throughput was 651.2"),
+        run=("Saturation: not identified. 1 of 1 loads gave a figure", "Throughput was 651.2"),
         unsaid=("highest median",), levels="there is only one run, and nothing was varied in it",
     ),
     "two levels": Case(

@@ -165,7 +165,7 @@ def test_failed_checks_and_missing_values_are_classes_with_examples(tmp_path: Pa
         [trial] = run(tmp_path / continued, shop, work, {"clients": 1, "requests": 40})
         errors = {error["code"]: error for error in trial["errors"]}
         assert errors.keys() == codes
-        assert 'step page: $.page is "10", and was to be "1"' in errors["check-json"]["message"]
+        assert "step page: $.page is '10', and was to be '1'" in errors["check-json"]["message"]
         assert "step wrong: the header field X-Cache is missing" in errors["check-header"]["message"]
         assert (
             errors["check-json"]["meaning"] == "a value in the JSON body of the response was not as expected"
@@ -181,7 +181,7 @@ def test_failed_checks_and_missing_values_are_classes_with_examples(tmp_path: Pa
     [trial] = run(tmp_path / "examples", shop, work, {"requests": 40})
     [error] = trial["errors"]
     assert len({error["message"], *error["examples"]}) == 3
-    assert all('and was to be "1"' in message for message in (error["message"], *error["examples"]))
+    assert all("and was to be '1'" in message for message in (error["message"], *error["examples"]))
     for name, code in (("next", "extract-json"), ("html", "extract-pattern"), ("text", "check-json")):
         (tmp_path / name).mkdir()
         used = {"page": {"values": [10]}} if name == "next" else {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from loadcell.cli.messages import ERROR_WITH_REMEDY
+from loadcell.cli.language import with_remedy
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, Seconds
 from loadcell.plan import rate
@@ -52,6 +52,7 @@ OFFERED_POISSON = MessageCode(
 CROSSED = MessageCode("check-page.crossed", "info", factor=str)
 LEVELS = MessageCode("check-page.levels", "info", count=Count, levels=list)
 ORDER_AS_WRITTEN = MessageCode("check-page.order-as-written", "info", repeats=Count)
+ORDER_ONE = MessageCode("check-page.order-one", "info", repeats=Count)
 ORDER_DRAWN = MessageCode("check-page.order-drawn", "info", repeats=Count)
 ORDER_SEEDED = MessageCode("check-page.order-seeded", "info", repeats=Count, seed=str)
 GOAL = MessageCode("check-page.goal", "info", factor=str, levels=Message, objective=str)
@@ -236,7 +237,9 @@ class _Page:
         """The order of the trials, as far as it is known."""
         document, write = self.document, self.texts.message
         seed, names, repeats = document["seed"], document["trials"], document["repeats"]
-        if document["order"] == "as-written":
+        if len(document["treatments"]) == 1:
+            text, names = ORDER_ONE(repeats=repeats), None
+        elif document["order"] == "as-written":
             text = ORDER_AS_WRITTEN(repeats=repeats)
         elif names is None:
             text = ORDER_DRAWN(repeats=repeats)
@@ -284,10 +287,7 @@ class _Page:
         subject = (REMARK_MORE if remark.others else REMARK).pick(
             path=remark.path, treatment=remark.treatment, count=remark.others
         )
-        text, remedy = remark.message, remark.message.remedy
-        if remedy is not None:
-            text = ERROR_WITH_REMEDY(error=text, remedy=remedy)
-        return Remark("caution", write(text), write(subject))
+        return Remark("caution", write(with_remedy(remark.message, write)), write(subject))
 
 
 def _group_load(group: JsonObject, load: Load) -> Message:

@@ -79,10 +79,17 @@ def show(error: message.MessageError) -> None:
 
 def _of_message(error: message.Message) -> click.ClickException:
     """A message as an error, with its remedy."""
-    remedy = error.remedy
-    return click.ClickException(
-        written(messages.ERROR_WITH_REMEDY(error=error, remedy=remedy) if remedy else error)
-    )
+    return click.ClickException(written(with_remedy(error, writer())))
+
+
+def with_remedy(text: message.Message, write: problems.Writer) -> message.Message:
+    """A message and its remedy: a sentence of its own if it begins as one."""
+    remedy = text.remedy
+    if remedy is None:
+        return text
+    continued = write(remedy)[:1].islower()
+    code = messages.ERROR_WITH_REMEDY_CONTINUED if continued else messages.ERROR_WITH_REMEDY
+    return code(error=text, remedy=remedy)
 
 
 def unexpected(error: BaseException) -> message.Message:

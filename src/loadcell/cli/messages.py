@@ -12,6 +12,7 @@ TRIAL_NOT_FINISHED = MessageCode("trial.not-finished", resume=str, trial=str)
 
 # Errors of commands.
 ERROR_WITH_REMEDY = MessageCode("error.with-remedy", error=Message, remedy=Message)
+ERROR_WITH_REMEDY_CONTINUED = MessageCode("error.with-remedy.continued", error=Message, remedy=Message)
 CALL_BOTH = MessageCode("call.both", first=str, other=str)
 CALL_NO_COMMAND = MessageCode("call.no-command", name=str, commands=list)
 CALL_NO_COMMAND_NEAR = MessageCode("call.no-command-near", name=str, near=str, commands=list)

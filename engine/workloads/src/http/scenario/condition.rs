@@ -48,16 +48,23 @@ impl Condition {
         }
         let matches = |pattern: &&Pattern| pattern.matches(pattern.follow(pattern.start(), value));
         if let Some(pattern) = self.pattern.as_ref().filter(|pattern| !matches(pattern)) {
-            return wrong(format!("match {:?}", pattern.text()));
+            return wrong(format!("match '{}'", pattern.text()));
         }
         Ok(())
     }
 }
 
-/// The start of a value, quoted, for messages.
+/// The start of a value in single quotes, for messages: its own quotes remain readable.
 pub fn shown(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(&value[..value.len().min(SHOWN)]);
-    format!("{:?}{}", text.trim_end_matches('\u{fffd}'), if value.len() > SHOWN { "..." } else { "" })
+    let mut quoted = String::from("'");
+    for character in text.trim_end_matches('\u{fffd}').chars() {
+        match character {
+            '"' | '\'' => quoted.push(character),
+            _ => quoted.extend(character.escape_debug()),
+        }
+    }
+    quoted + if value.len() > SHOWN { "'..." } else { "'" }
 }
 
 /// A failure of one response.
@@ -161,13 +168,13 @@ mod tests {
     #[test]
     fn values_are_judged() {
         assert_eq!(judge(json!({"equals": "7"}), Some("7")), Ok(()));
-        assert_eq!(judge(json!({"equals": "7"}), Some("8")).unwrap_err(), r#"is "8", and was to be "7""#);
+        assert_eq!(judge(json!({"equals": "7"}), Some("8")).unwrap_err(), "is '8', and was to be '7'");
         assert_eq!(judge(json!({}), None).unwrap_err(), "is missing");
         assert_eq!(judge(json!({"exists": false}), None), Ok(()));
         assert!(judge(json!({"exists": false}), Some("")).unwrap_err().contains("be absent"));
         assert_eq!(judge(json!({"contains": "b", "pattern": "^a"}), Some("abc")), Ok(()));
-        assert!(judge(json!({"contains": "x"}), Some("abc")).unwrap_err().contains("contain \"x\""));
+        assert!(judge(json!({"contains": "x"}), Some("abc")).unwrap_err().contains("contain 'x'"));
         let long = judge(json!({"pattern": "^b"}), Some(&"\u{e9}".repeat(100))).unwrap_err();
-        assert!(long.contains("\u{e9}\"..., and was to match \"^b\"") && long.len() < 150, "{long}");
+        assert!(long.contains("\u{e9}'..., and was to match '^b'") && long.len() < 150, "{long}");
     }
 }

@@ -168,7 +168,7 @@ fn failed_step_ends_the_scenario_or_only_fails_it() {
     stopping.first();
     assert_eq!(stopping.answer("", "{}"), NextAction::Idle);
     assert_eq!(stopping.counts()[..3], [("transaction", 0, 1), ("a", 0, 1), ("b", 0, 0)]);
-    let message = r#"step a: $.x leads to no value in the body (of 2 bytes): "{}""#.to_string();
+    let message = "step a: $.x; body of 2 bytes: '{}'".to_string();
     assert_eq!(stopping.error(), ("extract-json".into(), message));
     let mut going_on = Harness::with(&json!({"steps": steps, "after_failure": "continue"}), &json!({}));
     going_on.first();
