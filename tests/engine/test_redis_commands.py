@@ -93,7 +93,8 @@ def test_script_is_loaded_once_and_called_by_its_digest(server: RedisServer, pip
     assert sum(int(server.ask("GET", key)) for key in keys) == 5 * 40
 
 
-def test_script_that_the_server_lost_is_loaded_again(server: RedisServer) -> None:
+@pytest.mark.parametrize("pipeline", [1, 8])
+def test_script_that_the_server_lost_is_loaded_again(server: RedisServer, pipeline: int) -> None:
     stop = threading.Event()
 
     def flush() -> None:
@@ -103,7 +104,8 @@ def test_script_that_the_server_lost_is_loaded_again(server: RedisServer) -> Non
     thread = threading.Thread(target=flush)
     thread.start()
     try:
-        result = load(server, {"count": script(COUNT, ["k"], ["1"])}, requests_per_client=3000)
+        commands = {"count": script(COUNT, ["k"], ["1"])}
+        result = load(server, commands, pipeline=pipeline, requests_per_client=3000)
     finally:
         stop.set()
         thread.join()

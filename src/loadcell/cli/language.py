@@ -83,7 +83,7 @@ def _of_message(error: message.Message) -> click.ClickException:
 
 
 def with_remedy(text: message.Message, write: problems.Writer) -> message.Message:
-    """A message and its remedy: a sentence of its own if it begins as one."""
+    """A message and its remedy: another sentence if it begins as one."""
     remedy = text.remedy
     if remedy is None:
         return text
@@ -93,7 +93,7 @@ def with_remedy(text: message.Message, write: problems.Writer) -> message.Messag
 
 
 def unexpected(error: BaseException) -> message.Message:
-    """Save the error with its trace in a temporary file; return the line that tells a user of both."""
+    """Save the error with its trace in a temporary file; return the line that names both."""
     story = "".join(traceback.format_exception(error))
     try:
         with tempfile.NamedTemporaryFile(

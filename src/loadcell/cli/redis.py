@@ -87,7 +87,7 @@ def redis(
     or `local`: a redis-server of this machine that loadcell starts, for this run only. Password: set
     REDISCLI_AUTH.
 
-    All keys are written before the load, under loadcell's names, and removed in the end. What
+    All keys are written before the load, under loadcell's names, and removed afterwards. What
     --command writes under other names stays where it is.
 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan

@@ -101,7 +101,7 @@ def sql(
     `embedded`: the PostgreSQL that comes with loadcell, for this run only. Passwords: set PGPASSWORD or
     MYSQL_PWD, or use ~/.pgpass.
 
-    Workloads load their tables into databases of their own, named loadcell_..., and drop them in the end
+    Workloads load their tables into databases of their own, named loadcell_..., and drop them afterwards
     (PostgreSQL: into a schema, where the user may not create databases). --query and --script use what is
     there, and change what they say.
 

@@ -141,7 +141,7 @@ def with_result(
 
 def explained(error: ErrorRecord, protocol: str, *, authorized: bool = False) -> ErrorRecord:
     """An error with what its code means, and what to do about it where that is known: in English, and the
-    code of the sentence. `authorized` tells that the requests carry credentials.
+    code of the sentence. `authorized`: the requests carry credentials.
     """
     remedy = error_remedy(protocol, error.code, authorized=authorized)
     if remedy is not None:

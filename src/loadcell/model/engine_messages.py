@@ -127,7 +127,7 @@ def failure_remedy(protocol: str, code: str | None) -> Message | None:
 def error_remedy(protocol: str, code: str, *, authorized: bool = False) -> Message | None:
     """The remedy for an error of single requests; a lack of resources of this machine comes first.
 
-    `authorized` tells that the requests carry credentials.
+    `authorized`: the requests carry credentials.
     """
     if authorized and code == "http-401":
         return CREDENTIALS_REFUSED()

@@ -78,7 +78,7 @@ def plan_schema(parts: Parts) -> JsonObject:
             "limits": {"description": _first_line(Limits), **schemas[Limits]},
             "expect": _expect(),
             "profile": _profile(schemas),
-            LABELS: _labels("Labels of the run: name and text, shown in lists and reports."),
+            LABELS: _labels("Name and text of labels, shown in lists and reports."),
             ABOUT: _labels("Facts that loadcell cannot see, such as firmware: name and text."),
         },
         "$defs": defs,

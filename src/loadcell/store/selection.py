@@ -41,7 +41,7 @@ class StoredRecord:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Labels of the run."""
+        """The run's labels by name."""
         return (self.record.labels if self.record else None) or {}
 
     @property

@@ -79,7 +79,7 @@ class ScriptFile(Options):
 
 
 class CommandOptions(Options, use_attribute_docstrings=True):
-    """An operation of the user's own: a command, several that are sent together, or a script."""
+    """A user-defined operation: a command, several that are sent together, or a script."""
 
     command: _Template | Annotated[tuple[_Template, ...], Field(max_length=_MOST_COMMANDS)] | None = None
     """The command with its arguments; `${key}`, `${number}` and `${value}` are filled in. A list is sent

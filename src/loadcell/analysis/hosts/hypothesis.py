@@ -4,7 +4,7 @@ against it.
 A workload that spends all of its time waiting for one thing is as many times as fast as that thing is. So a
 baseline whose ratio is near the workload's can be what it waits for. One whose ratio is larger can be it in
 part: Amdahl's law (1967) says for what share of the time. One whose ratio is smaller, or which did not
-change, or changed the other way, cannot be it alone. With two machines nothing more can be said: everything
+change, or changed the other way, cannot be it alone. With two machines this is the limit: everything
 differs at once.
 """
 

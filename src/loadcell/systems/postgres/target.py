@@ -82,6 +82,7 @@ class PostgresFacts(ServerFacts):
     """Facts of a PostgreSQL; `version_number` as 150004."""
 
     version_number: int
+    product: str = "PostgreSQL"
 
 
 class Postgres(ServerTarget[PostgresOptions, Server, Address]):

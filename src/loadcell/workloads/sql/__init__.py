@@ -184,7 +184,7 @@ def _parts(statement: str, names: Sequence[str]) -> list[JsonObject]:
 
 
 def _check_ready(query: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Raise WorkloadError unless the query of `ready` tells that the data are there."""
+    """Raise WorkloadError unless the query of `ready` gives a true value."""
     if not rows or not rows[0]:
         raise WorkloadError(SQL_READY_EMPTY(query=query))
     if not rows[0][0] or rows[0][0] in ("f", "false", "0"):
