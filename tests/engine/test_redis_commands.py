@@ -95,11 +95,11 @@ def test_script_is_loaded_once_and_called_by_its_digest(server: RedisServer, pip
 
 @pytest.mark.parametrize("pipeline", [1, 8])
 def test_script_that_the_server_lost_is_loaded_again(server: RedisServer, pipeline: int) -> None:
-    stop = threading.Event()
+    stop, flushes = threading.Event(), []
 
     def flush() -> None:
         while not stop.wait(0.02):
-            server.ask("SCRIPT", "FLUSH")
+            flushes.append(server.ask("SCRIPT", "FLUSH"))
 
     thread = threading.Thread(target=flush)
     thread.start()
@@ -110,8 +110,9 @@ def test_script_that_the_server_lost_is_loaded_again(server: RedisServer, pipeli
         stop.set()
         thread.join()
     assert errors(result).keys() <= {"NOSCRIPT"}
-    failed = errors(result).get("NOSCRIPT", 0)  # flushed between the loading and the call
-    assert failed < 20
+    failed = errors(result).get("NOSCRIPT", 0)
+    # One call where it was flushed between the loading and the call; of a batch of each client, all on their way.
+    assert failed < (20 if pipeline == 1 else 2 * 4 * pipeline * len(flushes))
     assert int(server.ask("GET", "calls")) == done(result, "count") == 12_000 - failed
 
 
