@@ -111,7 +111,7 @@ def test_script_that_the_server_lost_is_loaded_again(server: RedisServer, pipeli
         thread.join()
     assert errors(result).keys() <= {"NOSCRIPT"}
     failed = errors(result).get("NOSCRIPT", 0)
-    # One call where it was flushed between the loading and the call; of a batch of each client, all on their way.
+    # One call where it was flushed between the loading and the call; of batches, all calls on their way.
     assert failed < (20 if pipeline == 1 else 2 * 4 * pipeline * len(flushes))
     assert int(server.ask("GET", "calls")) == done(result, "count") == 12_000 - failed
 
