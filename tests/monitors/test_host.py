@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.monitors.base import MonitorContext, Row, difference, rate
+from loadcell.linux.host_counters import difference
+from loadcell.monitors.base import MonitorContext, Row, rate
 from loadcell.monitors.host import Host, HostOptions
 from monitors.proc_tree import ProcTree
 

@@ -135,8 +135,6 @@ CASES: list[tuple[str, str, str]] = [
      "design.search.objective", "nothing says"),
     ("design: {search: {factor: load.clients, between: [1, 8], subject to: fast}}",
      "design.search.subject to", "found"),
-    ("design: {search: {factor: load.clients, between: [1, 8], subject to: target.cpu < 50%}}",
-     "design.search.subject to", "watched from outside"),
     ("design: {search: {factor: load.clients, between: [1, 8], trials: 1}}", "design.search.trials",
      "found 1"),
     ("design: {search: {factor: load.clients, between: [1, 8], tolerance: 0%}}", "design.search.tolerance",

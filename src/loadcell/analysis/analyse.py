@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from loadcell.analysis import effects, findings, groups, placements, plans, recommend, saturation
+from loadcell.analysis import (
+    effects,
+    findings,
+    groups,
+    placements,
+    plans,
+    recommend,
+    resource_use,
+    saturation,
+)
 from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
@@ -154,6 +163,9 @@ class Analysis:
                 }
                 for trial in self.trials
             ],
+            "resources": resource_use.document(
+                resource_use.by_treatment(self.treatments, self.trials)
+            ),
             "saturation": [saturation_document(line) for line in self.saturation],
             "effects": effects_document(self.effects),
             "recommendation": recommendation_document(self.recommendation),

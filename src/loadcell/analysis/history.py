@@ -29,7 +29,7 @@ from loadcell.store.layout import short_id
 #: Metrics that a history can be of, by name.
 METRICS = {
     name: compared_metrics.METRICS[name] for name in ("throughput", "mean", "p50", "p95", "p99", "p99.9")
-}
+} | {name: compared_metrics.RESOURCES[name] for name in ("target.cpu", "target.memory", "host.cpu")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message
 from loadcell.model.metrics import MetricFacts
+from loadcell.model.resources import Resources
 from loadcell.model.run_record import PlannedTrial, RunRecord
 from loadcell.model.trial_record import (
     TRANSACTION,
@@ -245,6 +246,8 @@ class Trial:
     expectations: tuple[ExpectationResult, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, MetricFacts] = field(default_factory=dict)
+    #: what machine, target and client used; None where the record does not say
+    resources: Resources | None = None
     types: Mapping[str, Counted] = field(default_factory=dict)
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
     arm: str | None = None
@@ -333,6 +336,7 @@ def from_record(record: TrialRecord) -> Trial:
         expectations=record.expect,
         figures={name: value for name, value in totals.figures.items() if value is not None},
         metrics=totals.metrics or {},
+        resources=record.resources,
         types=counted(record, TYPE),
         outcomes=counted(record, OUTCOME),
         arm=record.arm,

@@ -12,7 +12,7 @@ from loadcell.cli.arguments import language_option, plan_argument
 from loadcell.report import history as run_report
 
 #: The names of metrics and methods; loadcell.analysis.history defines them (a test compares the two).
-METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
+METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9", "target.cpu", "target.memory", "host.cpu")
 METHODS = ("t-test", "permutation", "windows")
 
 

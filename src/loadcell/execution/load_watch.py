@@ -12,7 +12,8 @@ from loadcell.execution import machine_watch as concurrent
 from loadcell.execution.checks import SAMPLING_GAP_LIMIT_S, Covered
 from loadcell.execution.context import Phases, RunContext
 from loadcell.execution.machine_watch import DisturbanceWatch, Machine, workers
-from loadcell.execution.record import Mean, interval_rows
+from loadcell.execution.record import interval_rows
+from loadcell.execution.resource_use import ResourceWatch
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import (
     Connected,
@@ -60,7 +61,7 @@ class LoadWatch:
         #: times in which this process did nothing, as pairs of instants
         self.gaps_ns: list[tuple[int, int]] = []
         self.measuring_since_ns: int | None = None
-        self.target_cpu = Mean()
+        self.resources: ResourceWatch | None = None
         self.target_processes: list[int] = []
         self._context = context
         self._phases = phases
@@ -88,6 +89,11 @@ class LoadWatch:
             """The worker is there only while it works."""
             return workers(self._context.root, os.getpid()) if target.in_worker else roots
 
+        self.resources = ResourceWatch(
+            self._context.root,
+            lambda: workers(self._context.root, os.getpid()),
+            watched if roots and not target.in_worker else None,
+        )
         context = MonitorContext(
             roots=watched, observed=target.observed(), process_kind=target.process_kind, length_s=length_s
         )
@@ -145,15 +151,15 @@ class LoadWatch:
             name, rows = self._sampled.get()
             file, columns = self._columns[name]
             self._put(file, columns, rows)
-            if name == "target" and self.measuring_since_ns is not None:
-                for row in rows:
-                    if row["pid"] == 0 and row["cpu_percent"] is not None:
-                        self.target_cpu.add(row["cpu_percent"])
+            if self.resources is not None and self.measuring_since_ns is not None:
+                _sampled(self.resources, name, rows)
         while not self._reported.empty():
             self._event(self._reported.get())
         step_s = self.disturbances.tick()
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})
+        if self.resources is not None:
+            self.resources.look()
         now_ns = self._context.monotonic_ns()
         if self._ticked_ns is not None and now_ns - self._ticked_ns > SAMPLING_GAP_LIMIT_S * 1e9:
             self.gaps_ns.append((self._ticked_ns, now_ns))
@@ -185,12 +191,16 @@ class LoadWatch:
             self.measuring_since_ns = mono_ns
             self.disturbances.begin()
             self.machine.begin()
+            if self.resources is not None:
+                self.resources.begin()
             waiting, self._waiting = self._waiting, []
             for file, columns, rows in waiting:
                 self._put(file, columns, rows)
         elif name == "drain":
             self.steal_share = self.disturbances.steal_share()
             self.machine.end()
+            if self.resources is not None:
+                self.resources.end()
 
     def _interval(self, interval: Interval) -> None:
         self._put(INTERVALS, INTERVAL_COLUMNS, interval_rows(interval))
@@ -225,6 +235,17 @@ class LoadWatch:
         for row in rows:
             row["t_s"] = (row["mono_ns"] - self.measuring_since_ns) / 1e9
         self._writer.rows(file, columns, rows)
+
+
+def _sampled(resources: ResourceWatch, name: str, rows: list[Row]) -> None:
+    """Note the largest samples of the machine and of the target."""
+    for row in rows:
+        if resources.ended_before(row["mono_ns"]):
+            continue
+        if name == "host":
+            resources.peaks.host(row.get("cpu_busy_percent"))
+        elif name == "target" and row["pid"] == 0:
+            resources.peaks.target(row["cpu_percent"], row["memory_bytes"])
 
 
 def _event(name: str, event: Connected | PhaseBegan | Trouble) -> JsonObject:

@@ -25,6 +25,7 @@ from pathlib import Path
 import psutil
 
 from loadcell.execution.checks import CLOCK_STEP_LIMIT_S
+from loadcell.linux.host_counters import difference
 from loadcell.linux.procfs import (
     ProcessStat,
     children,
@@ -37,7 +38,6 @@ from loadcell.linux.procfs import (
 )
 from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import Check
-from loadcell.monitors.base import difference
 
 #: Kernel threads are children of this process: they work for whoever made the work, which may be the target.
 _KERNEL = 2

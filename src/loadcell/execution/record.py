@@ -6,7 +6,7 @@ The server's counters are compared here with what the client did.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from loadcell.analysis.error_codes import meaning
 from loadcell.model.engine_messages import error_remedy
@@ -24,6 +24,7 @@ from loadcell.model.load_result import (
 from loadcell.model.metrics import facts
 from loadcell.model.numbers import utc_text
 from loadcell.model.panels import Row
+from loadcell.model.resource_metrics import metric_values
 from loadcell.model.trial_record import (
     TRANSACTION,
     Backlog,
@@ -232,32 +233,12 @@ def _client(client: ClientResult | None) -> ClientUsage | None:
     )
 
 
-@dataclass
-class Mean:
-    """An arithmetic mean of any number of values, none of which is stored; None of nothing."""
-
-    count: int = 0
-    total: float = 0.0
-
-    def add(self, value: float) -> None:
-        """Take one more value in."""
-        self.count += 1
-        self.total += value
-
-    @property
-    def mean(self) -> float | None:
-        """The mean so far."""
-        return self.total / self.count if self.count else None
-
-
 Values = dict[str, float | None]
 
 
-def metrics(record: TrialRecord, target_cpu: float | None = None) -> Values:
+def metrics(record: TrialRecord) -> Values:
     """Values of a trial, in the units of `loadcell.model.metrics.Metric.kind`; those of a client group follow
     its name and a dot.
-
-    `target_cpu` is the mean number of cores that the target used.
     """
     totals = record.totals or Totals(Counts(retried=None))
     values: Values = {
@@ -267,7 +248,7 @@ def metrics(record: TrialRecord, target_cpu: float | None = None) -> Values:
         "error_rate": totals.error_rate,
         "retries": totals.transactions.retried,
         "client.cpu": record.client.busy_max if record.client else None,
-        "target.cpu": target_cpu,
+        **metric_values(record.resources),
         **totals.figures,
         **_scheduled(record.schedule),
         **_times("latency", totals.response),

@@ -191,7 +191,9 @@ class TrialRun:
                     result = self.context.executor.run(order, hooks)
                 self._pinning.look("target", "load", target.processes())
             finally:
-                self._record = replace(self._record, monitors=self._watch.stop_monitors())
+                monitors = self._watch.stop_monitors()
+                used = self._watch.resources.resources() if self._watch.resources else None
+                self._record = replace(self._record, monitors=monitors, resources=used)
             self._record = with_result(
                 self._record, result, self._workload, self._watch.metrics, self._protocol
             )
@@ -356,12 +358,11 @@ class TrialRun:
         ]
         if self._target is not None and (intruder := self._target.intruder()) is not None:
             self._checks.append(checks.server_lock(intruder))
-        cpu = watch.target_cpu.mean
         for line in self.context.waiting_lines():
             self.writer.output(line)
         # untrusted values neither meet nor miss an expectation
         trusted = self._record.status is Status.OK
-        figures = metrics(self._record, None if cpu is None else cpu / 100) if trusted else {}
+        figures = metrics(self._record) if trusted else {}
         return replace(
             self._record,
             ended_utc=utc_text(),

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from loadcell.ingest.base import PrintedTotal, Samples
 from loadcell.ingest.printed_numbers import real
-from loadcell.monitors.host import Host, disks_to_count, links_to_count
+from loadcell.linux.host_counters import disks_to_count, links_to_count
+from loadcell.monitors.host import Host
 
 NAME = "sar"
 

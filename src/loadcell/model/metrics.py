@@ -13,8 +13,9 @@ from typing import Final, Literal
 from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
-#: in percent), `time` milliseconds (written with any unit of time).
-Kind = Literal["count", "rate", "share", "time"]
+#: in percent), `time` milliseconds (written with any unit of time), `size` bytes, `bandwidth` bytes per
+#: second (`100MB/s`).
+Kind = Literal["count", "rate", "share", "time", "size", "bandwidth"]
 Direction = Literal["higher", "lower", "neither"]
 
 

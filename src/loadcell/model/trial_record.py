@@ -11,6 +11,7 @@ from loadcell.model.json import OF_PLAN, OMITTED, WORDS, JsonObject, Word
 from loadcell.model.latency import Latency
 from loadcell.model.message import Bytes, Change, Milliseconds, Seconds, Share, Unit
 from loadcell.model.metrics import MetricFacts
+from loadcell.model.resources import Resources
 
 #: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent
 #: levels; `overload` is a trial above it, and `after` one at it again directly afterwards.
@@ -444,4 +445,5 @@ class TrialRecord:
     search: Annotated[SearchObservation | None, OMITTED] = None
     affinity: Annotated[JsonObject | None, OMITTED] = None
     plans: Annotated[tuple[PlanRecord, ...] | None, OMITTED] = None
+    resources: Annotated[Resources | None, OMITTED] = None
     files: Annotated[Mapping[str, int] | None, OMITTED] = None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from loadcell.linux.host_counters import difference
 from loadcell.model import trial_record
 from loadcell.model.extensions import Capability
 from loadcell.model.panels import SampleTable
@@ -97,25 +98,6 @@ class Monitor(ABC, Generic[Opts]):
 
     def close(self) -> None:
         """Give back what it holds; for most: nothing."""
-
-
-_WRAP_32 = 1 << 32
-_WRAP_64 = 1 << 64
-
-
-def difference(before: int, now: int) -> int:
-    """Increase of a counter, never negative.
-
-    A fall of more than half the range is a wrap: 64 bits where the old value needed them, else 32 (the
-    milliseconds of /proc/diskstats are 32 bits wide). Any other fall is a reset, or one of the small steps
-    back that the kernel documents for iowait and steal (proc(5)), and counts as nothing.
-    """
-    if now >= before:
-        return now - before
-    fall = before - now
-    if before >= _WRAP_32:
-        return _WRAP_64 - fall if fall > _WRAP_64 // 2 else 0
-    return _WRAP_32 - fall if fall > _WRAP_32 // 2 else 0
 
 
 def rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:

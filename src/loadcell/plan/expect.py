@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
+from loadcell.model import resource_metrics as resource_metrics  # declares its metrics
 from loadcell.model import trial_record
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.metrics import Kind, Metric, declared, find
@@ -22,6 +23,7 @@ from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, nearest
 ALLOWED_EXPECTATION = MessageCode("allowed.expectation")
 ALLOWED_THRESHOLD = MessageCode("allowed.threshold", metric=str, value=Message)
 ALLOWED_COUNT = MessageCode("allowed.count")
+ALLOWED_BANDWIDTH = MessageCode("allowed.bandwidth")
 ALLOWED_METRICS_OF_GROUPS = MessageCode("allowed.metrics-of-groups", names=list, groups=list)
 INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
 INVALID_COMPARISON = MessageCode("plan.found-comparison", comparator=str, allowed=Message)
@@ -78,6 +80,8 @@ _ALLOWED: Mapping[Kind, Message] = {
     "rate": units.Rate.allowed,
     "share": units.Fraction.allowed,
     "time": units.Duration.allowed,
+    "size": units.Size.allowed,
+    "bandwidth": ALLOWED_BANDWIDTH(),
 }
 #: Values of metrics of errors with a single error.
 _OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}
@@ -202,3 +206,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
             return float(units.parse(value, units.PERCENT, allowed))
         case "time":
             return float(units.parse(value, units.SECONDS, allowed) * Decimal(1000))
+        case "size":
+            return float(units.parse(value, units.BYTES, allowed))
+        case "bandwidth":
+            return float(units.parse(value, units.BYTES_PER_SECOND, allowed))

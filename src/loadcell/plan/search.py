@@ -53,7 +53,6 @@ ALLOWED_STEP_ABOVE_0 = MessageCode("allowed.step-above-0")
 ALLOWED_DESIGN = MessageCode("allowed.design", search=str)
 SEARCH_NO_BOUND = MessageCode("plan.search-no-bound", factor=str)
 SEARCH_CHOOSES_LEVELS = MessageCode("plan.search-chooses-levels")
-SEARCH_TARGET_CPU = MessageCode("plan.search-target-cpu")
 SEARCH_UNITS = MessageCode("plan.search-units", symbol=str, other=str)
 SEARCH_FALLING = MessageCode("plan.search-falling", low=str, high=str)
 SEARCH_TOO_MANY_LEVELS = MessageCode("plan.search-too-many-levels", most=Count)
@@ -231,8 +230,6 @@ def _bounds(node: Keys, problems: list[Problem]) -> Iterator[Expectation]:
         text = plain(item)
         try:
             bound = Expectation.parse(str(text))
-            if bound.metric == "target.cpu":
-                raise SettingError(SEARCH_TARGET_CPU())
             yield bound
         except SettingError as error:
             problems.append(error.at(item.mark, "design.search.subject to"))

@@ -57,6 +57,7 @@ BYTES: Mapping[str, Decimal] = {
     "GiB": Decimal(2**30),
     "TiB": Decimal(2**40),
 }
+BYTES_PER_SECOND: Mapping[str, Decimal] = {f"{unit}/s": factor for unit, factor in BYTES.items()}
 PER_SECOND: Mapping[str, Decimal] = {"/s": Decimal(1), "/min": Decimal(1) / 60, "/h": Decimal(1) / 3600}
 PERCENT: Mapping[str, Decimal] = {"%": Decimal("0.01")}
 

@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import breakdown, environment, profile, provenance, summary
+from loadcell.report.sections import breakdown, environment, profile, provenance, resources, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
@@ -59,13 +59,14 @@ def build(context: ReportContext) -> Report:
         Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
         for finding in findings
     ]
-    lost = profile.lost_memory(context)
+    lost, used = profile.lost_memory(context), resources.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
         Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)]),
         Section("results", "", _results(context)),
         Section("operations", "", [] if operations is None else [operations]),
+        Section("resources", "", [] if used is None else [used]),
         Section("memory", "", [] if lost is None else [lost]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),

@@ -11,6 +11,7 @@ from loadcell.analysis import (
     drift,
     finding,
     import_findings,
+    resource_use,
     server,
     steadiness,
     systems,
@@ -112,6 +113,11 @@ class ReportContext:
             *(server.waiting_findings(self.server.waited) if self._server_was_watched else ()),
             *finding.of_extensions(self.stored, self.analysis),
         )
+
+    @cached_property
+    def resources(self) -> tuple[resource_use.Used, ...]:
+        """Use of machine, target and client by each treatment."""
+        return resource_use.by_treatment(self.analysis.treatments, self.analysis.trials)
 
     def advised(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The same with advice that can be followed: where there is no plan, none for one."""

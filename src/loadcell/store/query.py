@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 
+from loadcell.model import resource_metrics
 from loadcell.model.json import document
 from loadcell.model.latency import Latency
 from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
@@ -219,7 +220,7 @@ def trial_rows(runs: Iterable[StoredRun]) -> list[Row]:
     rows = []
     for run in runs:
         for trial in run.trials:
-            totals = trial.totals or Totals(Counts(*[None] * 6))
+            totals, used = trial.totals or Totals(Counts(*[None] * 6)), trial.resources
             rows.append({
                 "run": run.id, "plan": run.run.plan_name, **front(trial),
                 "status": str(trial.status),
@@ -230,6 +231,7 @@ def trial_rows(runs: Iterable[StoredRun]) -> list[Row]:
                 **{key: getattr(totals.transactions, key) for key in _COUNTS},
                 **_latency("response", totals.response), **_latency("service", totals.service),
                 "client_busy_max": trial.client.busy_max if trial.client else None,
+                **{metric.key: used and metric.value(used) for metric in resource_metrics.METRICS},
                 "document": json.dumps(document(trial), ensure_ascii=False),
             })  # fmt: skip
     return rows
@@ -261,5 +263,6 @@ def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
         **dict.fromkeys(_COUNTS, "integer"),
         **dict.fromkeys(_LATENCIES, "number"),
         "client_busy_max": "number",
+        **dict.fromkeys((metric.key for metric in resource_metrics.METRICS), "number"),
         "document": "text",
     }

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loadcell.analysis.trials import LEAST_BEYOND_TO_COMPARE, QUANTILES, Trial, carries
+from loadcell.model import resource_metrics
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.metrics import MetricFacts
+from loadcell.model.resource_metrics import ResourceMetric
 from loadcell.plan.problems import Writer, in_english
 from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
 from loadcell.stats.two_samples import Effect
@@ -54,13 +56,14 @@ class Metric:
     """A metric by its name on the command line.
 
     `key`: that of a response time in a trial's record; `figure`: that of a metric of workload, tool or
-    monitor. Without both it is throughput.
+    monitor; `resource`: that of a resource. Without any it is throughput.
     """
 
     name: str
     key: str | None = None
     figure: str | None = None
     higher_is_better: bool = True
+    resource: ResourceMetric | None = None
 
     @property
     def least_effect(self) -> float:
@@ -70,7 +73,9 @@ class Metric:
 
     def of(self, trial: Trial) -> float | None:
         """The value of a trial; None when it has none, or it is not a number."""
-        if self.figure is not None:
+        if self.resource is not None:
+            value = None if trial.resources is None else self.resource.value(trial.resources)
+        elif self.figure is not None:
             value = trial.figures.get(self.figure)
         else:
             value = trial.throughput_per_s if self.key is None else (trial.response or {}).get(self.key)
@@ -120,6 +125,12 @@ METRICS = {
         *(Metric(key.removesuffix("_ms"), key, higher_is_better=False) for key in QUANTILES),
     )
 }
+RESOURCES = {
+    metric.key: Metric(
+        metric.key, figure=metric.key, higher_is_better=metric.better == "higher", resource=metric
+    )
+    for metric in resource_metrics.METRICS
+}
 #: What is compared when nobody says what: more of them would only cost certainty.
 USUAL = tuple(METRICS[name] for name in ("throughput", "p50", "p95", "p99"))
 
@@ -132,12 +143,14 @@ def named(names: Sequence[str], trials: Iterable[Trial] = ()) -> tuple[Metric, .
     facts: dict[str, MetricFacts | None] = {}
     for trial in trials:
         facts |= {key: trial.metrics.get(key) for key in trial.figures}
-    return tuple(METRICS.get(name) or _of_workload(name, facts) for name in dict.fromkeys(names))
+    return tuple(
+        METRICS.get(name) or RESOURCES.get(name) or _of_workload(name, facts) for name in dict.fromkeys(names)
+    )
 
 
 def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
     if name not in facts:
-        raise CannotCompareError(REFUSED_METRIC(metric=repr(name), metrics=[*METRICS, *facts]))
+        raise CannotCompareError(REFUSED_METRIC(metric=repr(name), metrics=[*METRICS, *facts, *RESOURCES]))
     fact = facts[name]
     return Metric(name, figure=name, higher_is_better=fact is None or fact.better != "lower")
 

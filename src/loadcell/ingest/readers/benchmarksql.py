@@ -36,6 +36,7 @@ from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
+from loadcell.linux.host_counters import NOT_DISKS, NOT_LINKS
 from loadcell.model.message import Count, MessageCode
 from loadcell.monitors import host
 
@@ -369,7 +370,7 @@ class _Collected:
             self._machine(at_s, values)
             return
         kind, name = device[:4], device[4:]
-        devices = {"blk_": (_DISK, host.NOT_DISKS), "net_": (_LINK, host.NOT_LINKS)}
+        devices = {"blk_": (_DISK, NOT_DISKS), "net_": (_LINK, NOT_LINKS)}
         if kind not in devices:
             raise ValueError(device)
         columns, not_counted = devices[kind]

@@ -9,8 +9,9 @@ from datetime import datetime
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.printed_numbers import integer, real
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.linux.host_counters import disks_to_count, links_to_count
 from loadcell.model.message import MessageCode
-from loadcell.monitors.host import Host, disks_to_count, links_to_count
+from loadcell.monitors.host import Host
 
 OUTPUT_NMON = MessageCode("output.nmon")
 

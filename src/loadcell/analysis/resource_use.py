@@ -1,0 +1,59 @@
+"""Resources by treatment: medians over its successful trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
+from loadcell.model.json import JsonObject
+from loadcell.model.resource_metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Used:
+    """Resources of one treatment: medians over its trials by metric, and names of the busiest parts."""
+
+    treatment: Treatment
+    values: Mapping[str, float] = field(default_factory=dict)
+    disk: str = ""
+    thread: str = ""
+
+
+def by_treatment(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> tuple[Used, ...]:
+    """Resources of the treatments whose trials recorded any."""
+    return tuple(_used(treatments, trials))
+
+
+def _used(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> Iterator[Used]:
+    for treatment in treatments:
+        used = [
+            trial.resources
+            for trial in trials
+            if trial.treatment == treatment.id and trial.counts and trial.resources is not None
+        ]
+        if not used:
+            continue
+        values = {
+            metric.key: median(present)
+            for metric in METRICS
+            if (present := [value for item in used if (value := metric.value(item)) is not None])
+        }
+        disks = [item.disk.device for item in used if item.disk is not None]
+        threads = [
+            item.target.busiest_thread.name
+            for item in used
+            if item.target is not None and item.target.busiest_thread is not None
+        ]
+        yield Used(treatment, values, _commonest(disks), _commonest(threads))
+
+
+def _commonest(names: Sequence[str]) -> str:
+    return max(dict.fromkeys(names), key=names.count, default="")
+
+
+def document(used: Sequence[Used]) -> JsonObject:
+    """As plain JSON, by treatment: values in the units of `loadcell.model.metrics.Metric.kind`."""
+    return {item.treatment.id: dict(item.values) for item in used}

@@ -1,0 +1,103 @@
+"""Use of the machine between two instants: CPU, memory, disks, network, pressure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadcell.linux.host_counters import SECTOR_BYTES, DiskCounters, HostCounters, difference, link_speed
+from loadcell.linux.procfs import ProcFiles
+from loadcell.model.resources import CpuShares, DiskUse, HostUse, LinkUse, PressureStall
+
+#: Disks and interfaces that a record names.
+_MOST_DEVICES = 8
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def host_use(before: HostCounters, now: HostCounters, seconds: float, cpu_max: float | None) -> HostUse:
+    """Use of the machine within `seconds`; `cpu_max` is the largest sample of its CPU use, 0 to 1."""
+
+    def per_s(old: int | None, new: int | None) -> float | None:
+        return None if old is None or new is None else difference(old, new) / seconds
+
+    def of_vmstat(key: str) -> float | None:
+        return per_s(before.vmstat.get(key), now.vmstat.get(key))
+
+    def stalled(key: str) -> float | None:
+        micros = per_s(before.pressure.get(key), now.pressure.get(key))
+        return None if micros is None else min(1.0, micros / 1e6)
+
+    pages_in, pages_out = of_vmstat("pswpin"), of_vmstat("pswpout")
+    cores = [now.cores[core].since(before.cores[core]) for core in now.cores if core in before.cores]
+    pressure = PressureStall(
+        stalled("cpu some"),
+        stalled("io some"),
+        stalled("io full"),
+        stalled("memory some"),
+        stalled("memory full"),
+    )
+    return HostUse(
+        cores=len(now.cores),
+        cpu=_cpu(before, now),
+        cpu_max=cpu_max,
+        busiest_core=max((ticks.busy / ticks.total for ticks in cores if ticks.total), default=None),
+        context_switches_per_s=per_s(before.context_switches, now.context_switches),
+        memory_available_bytes=now.meminfo.get("MemAvailable"),
+        swap_in_bytes_per_s=None if pages_in is None else pages_in * _PAGE_BYTES,
+        swap_out_bytes_per_s=None if pages_out is None else pages_out * _PAGE_BYTES,
+        direct_reclaim_per_s=of_vmstat("allocstall"),
+        major_faults_per_s=of_vmstat("pgmajfault"),
+        tcp_retransmits_per_s=per_s(before.tcp_retransmits, now.tcp_retransmits),
+        pressure=pressure if now.pressure else None,
+    )
+
+
+def _cpu(before: HostCounters, now: HostCounters) -> CpuShares | None:
+    if before.cpu is None or now.cpu is None or not (ticks := now.cpu.since(before.cpu)).total:
+        return None
+    system = ticks.system + ticks.irq + ticks.softirq
+    parts = (ticks.busy, ticks.user + ticks.nice, system, ticks.iowait, ticks.steal)
+    return CpuShares(*(part / ticks.total for part in parts))
+
+
+def disk_use(
+    before: Mapping[str, DiskCounters], now: Mapping[str, DiskCounters], seconds: float
+) -> tuple[DiskUse, ...]:
+    """The busiest disks by utilisation, then by bytes."""
+    disks = [_disk(name, before[name], disk, seconds) for name, disk in now.items() if name in before]
+    return tuple(sorted(disks, key=lambda disk: (-disk.utilisation, -disk.bytes_per_s))[:_MOST_DEVICES])
+
+
+def _disk(name: str, before: DiskCounters, now: DiskCounters, seconds: float) -> DiskUse:
+    reads, writes = difference(before.reads, now.reads), difference(before.writes, now.writes)
+    flushes = difference(before.flushes, now.flushes)
+    return DiskUse(
+        name,
+        min(1.0, difference(before.busy_ms, now.busy_ms) / 1e3 / seconds),
+        difference(before.weighted_ms, now.weighted_ms) / 1e3 / seconds,
+        reads / seconds,
+        writes / seconds,
+        difference(before.read_sectors, now.read_sectors) * SECTOR_BYTES / seconds,
+        difference(before.write_sectors, now.write_sectors) * SECTOR_BYTES / seconds,
+        difference(before.read_ms, now.read_ms) / reads if reads else None,
+        difference(before.write_ms, now.write_ms) / writes if writes else None,
+        difference(before.flush_ms, now.flush_ms) / flushes if flushes else None,
+    )
+
+
+def link_use(before: HostCounters, now: HostCounters, seconds: float, root: Path) -> tuple[LinkUse, ...]:
+    """The busiest network interfaces."""
+    files = ProcFiles(root)
+    links = [
+        LinkUse(
+            name,
+            difference(before.links[name].received_bytes, link.received_bytes) / seconds,
+            difference(before.links[name].sent_bytes, link.sent_bytes) / seconds,
+            difference(before.links[name].dropped, link.dropped) / seconds,
+            link_speed(files, name),
+        )
+        for name, link in now.links.items()
+        if name in before.links
+    ]
+    return tuple(sorted(links, key=lambda link: -link.bytes_per_s)[:_MOST_DEVICES])

@@ -1,0 +1,181 @@
+"""Resources that the machine, the target and the client used in the window of one trial.
+
+Means come from running counters at both ends of the window, so that a trial of any length has them. Maxima
+come from samples of the monitors, and are None without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loadcell.model.json import Word
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """Shares of the CPU time of all cores, 0 to 1 each; `busy` is user, system and interrupts."""
+
+    busy: float
+    user: float
+    system: float
+    iowait: float
+    steal: float
+
+
+@dataclass(frozen=True, slots=True)
+class PressureStall:
+    """Pressure stall information (PSI): shares of the window, 0 to 1, in which some task waited for the
+    resource, or all did (`full`, of CPU never).
+    """
+
+    cpu: float | None = None
+    io: float | None = None
+    io_full: float | None = None
+    memory: float | None = None
+    memory_full: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """Use of the whole machine. `cpu_max` is the largest sample of `busy`; `busiest_core` a mean, 0 to 1.
+
+    Reclaim counts pages that tasks had to free themselves before they got memory (`allocstall`: times).
+    """
+
+    cores: int
+    cpu: CpuShares | None = None
+    cpu_max: float | None = None
+    busiest_core: float | None = None
+    context_switches_per_s: float | None = None
+    memory_available_bytes: int | None = None
+    swap_in_bytes_per_s: float | None = None
+    swap_out_bytes_per_s: float | None = None
+    direct_reclaim_per_s: float | None = None
+    major_faults_per_s: float | None = None
+    tcp_retransmits_per_s: float | None = None
+    pressure: PressureStall | None = None
+
+    @property
+    def swap_bytes_per_s(self) -> float | None:
+        """Bytes swapped in and out per second."""
+        if self.swap_in_bytes_per_s is None or self.swap_out_bytes_per_s is None:
+            return None
+        return self.swap_in_bytes_per_s + self.swap_out_bytes_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadUse:
+    """One thread: CPU time, and time without a core although ready to run (run delay), as shares of the
+    window.
+    """
+
+    name: Word
+    pid: int
+    tid: int
+    cpu: float
+    run_delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUse:
+    """Use by the processes of the target, or of the client.
+
+    `cores` is CPU seconds per second, `cores_max` its largest sample. `memory_bytes` is the resident memory
+    at the end of the window: anonymous pages of all processes, and the largest shared and file-backed part of
+    one; `memory_peak_bytes` is its largest sample. `busiest_threads` are ordered by CPU time.
+    """
+
+    processes: int
+    threads: int
+    cores: float
+    cores_max: float | None = None
+    memory_bytes: int | None = None
+    memory_peak_bytes: int | None = None
+    read_bytes_per_s: float | None = None
+    write_bytes_per_s: float | None = None
+    voluntary_switches_per_s: float | None = None
+    involuntary_switches_per_s: float | None = None
+    major_faults_per_s: float | None = None
+    busiest_threads: tuple[ThreadUse, ...] = ()
+
+    @property
+    def busiest_thread(self) -> ThreadUse | None:
+        """The thread with the most CPU time."""
+        return self.busiest_threads[0] if self.busiest_threads else None
+
+    @property
+    def memory_max_bytes(self) -> int | None:
+        """The largest resident memory that was seen."""
+        return max((size for size in (self.memory_peak_bytes, self.memory_bytes) if size), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """A block device: `utilisation` is the share of the window with requests in progress, `queue` their mean
+    number, `await_ms` the mean time of a request (`iostat -x`: %util, aqu-sz, await).
+    """
+
+    device: Word
+    utilisation: float
+    queue: float
+    reads_per_s: float
+    writes_per_s: float
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    read_await_ms: float | None = None
+    write_await_ms: float | None = None
+    flush_await_ms: float | None = None
+
+    @property
+    def await_ms(self) -> float | None:
+        """Mean time of reads and writes."""
+        requests = self.reads_per_s + self.writes_per_s
+        if not requests:
+            return None
+        waits = self.reads_per_s * (self.read_await_ms or 0) + self.writes_per_s * (self.write_await_ms or 0)
+        return waits / requests
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes read and written per second."""
+        return self.read_bytes_per_s + self.write_bytes_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUse:
+    """A network interface; `speed_bytes_per_s` is its nominal speed in one direction, None if unknown."""
+
+    interface: Word
+    received_bytes_per_s: float
+    sent_bytes_per_s: float
+    dropped_per_s: float
+    speed_bytes_per_s: float | None = None
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The busier direction."""
+        return max(self.received_bytes_per_s, self.sent_bytes_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Resources of one trial within `window_s` seconds; `target` is None on another machine. Disks and links
+    are ordered by use, the busiest first.
+    """
+
+    window_s: float
+    host: HostUse
+    target: ProcessUse | None = None
+    client: ProcessUse | None = None
+    disks: tuple[DiskUse, ...] = ()
+    links: tuple[LinkUse, ...] = ()
+
+    @property
+    def disk(self) -> DiskUse | None:
+        """The busiest disk."""
+        return self.disks[0] if self.disks else None
+
+    @property
+    def link(self) -> LinkUse | None:
+        """The busiest interface."""
+        return self.links[0] if self.links else None

@@ -1,0 +1,113 @@
+"""Resources that the machine, the target and the client used, by treatment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcell.analysis.resource_use import Used
+from loadcell.model import numbers
+from loadcell.report.blocks import Cell, Column, Section, Table
+from loadcell.report.context import ReportContext
+from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A column: the code of its heading, its metric, and how a value is written."""
+
+    heading: str
+    metric: str
+    write: numbers.Write
+
+
+def _per_s(value: float) -> str:
+    return f"{numbers.size(value)}/s"
+
+
+_CPU = (
+    _Figure("column.host-cpu", "host.cpu", numbers.share),
+    _Figure("column.host-cpu-max", "host.cpu.max", numbers.share),
+    _Figure("column.busiest-core", "host.core.max", numbers.share),
+    _Figure("column.target-cores", "target.cpu", numbers.significant),
+    _Figure("column.target-cores-max", "target.cpu.max", numbers.significant),
+    _Figure("column.busiest-thread", "target.thread.max", numbers.share),
+    _Figure("column.client-cores", "client.cores", numbers.significant),
+    _Figure("column.target-memory", "target.memory", numbers.size),
+    _Figure("column.context-switches", "host.context_switches", numbers.rate),
+)
+_IO = (
+    _Figure("column.disk-utilisation", "disk.utilisation", numbers.share),
+    _Figure("column.disk-queue", "disk.queue", numbers.significant),
+    _Figure("column.disk-await", "disk.await", numbers.milliseconds),
+    _Figure("column.disk-read", "disk.read", _per_s),
+    _Figure("column.disk-written", "disk.write", _per_s),
+    _Figure("column.net-received", "net.received", _per_s),
+    _Figure("column.net-sent", "net.sent", _per_s),
+    _Figure("column.pressure-cpu", "pressure.cpu", numbers.share),
+    _Figure("column.pressure-io", "pressure.io", numbers.share),
+    _Figure("column.pressure-memory", "pressure.memory", numbers.share),
+)
+#: Columns of a brief report, which is 80 characters wide.
+_BRIEF = (
+    _Figure("terminal.host-cpu", "host.cpu", numbers.share),
+    _Figure("terminal.target-cores", "target.cpu", numbers.significant),
+    _Figure("terminal.client-cores", "client.cores", numbers.significant),
+    _Figure("terminal.target-memory", "target.memory", numbers.size),
+    _Figure("terminal.disk-utilisation", "disk.utilisation", numbers.share),
+)
+
+
+def section(context: ReportContext) -> Section | None:
+    """None where no trial recorded its resources."""
+    used, texts = context.resources, context.texts
+    if not used:
+        return None
+    tables = [
+        _table("table-cpu", "table.cpu", _CPU, used, context),
+        _table("table-io", "table.io", _IO, used, context, disks=True),
+    ]
+    return Section("resources", texts("section.resources"), tables)
+
+
+def brief(context: ReportContext) -> Table | None:
+    """The table of a brief report; None where no trial recorded its resources."""
+    if not context.resources:
+        return None
+    return _table("table-resources", "", _BRIEF, context.resources, context)
+
+
+def _table(
+    name: str,
+    title: str,
+    figures: Sequence[_Figure],
+    used: Sequence[Used],
+    context: ReportContext,
+    *,
+    disks: bool = False,
+) -> Table:
+    """A row a treatment; columns without any value are left out."""
+    texts, factors = context.texts, factor_columns(context)
+    present = [figure for figure in figures if any(figure.metric in item.values for item in used)]
+    columns = [
+        *([Column(texts("column.number"), figure=True)] if title else []),
+        *(Column(heading, figure=numeric) for _, heading, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+        *([Column(texts("column.busiest-disk"))] if disks else []),
+        *(Column(texts(figure.heading), figure=True) for figure in present),
+    ]
+    rows = [
+        [
+            *([Cell(str(item.treatment.index), sort=item.treatment.index)] if title else []),
+            *treatment_cells(item.treatment, factors),
+            *([Cell(item.disk or texts("mark.none"))] if disks else []),
+            *(_cell(item, figure, context) for figure in present),
+        ]
+        for item in used
+    ]
+    return Table(name, texts(title) if title else "", columns, rows, texts(f"{title}.note") if title else "")
+
+
+def _cell(item: Used, figure: _Figure, context: ReportContext) -> Cell:
+    value = item.values.get(figure.metric)
+    return Cell(context.texts("mark.none")) if value is None else Cell(figure.write(value), sort=value)

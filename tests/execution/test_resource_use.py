@@ -1,0 +1,204 @@
+"""Resources of a trial: against the clocks of real processes, on recorded machines, and in a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from execution.live import living, loadcell, until
+from loadcell.execution.resource_use import ResourceWatch
+from loadcell.linux.procfs import children, process_stat
+from loadcell.model.resource_metrics import METRICS, metric_values
+from loadcell.store.read import read_run
+from monitors.proc_tree import ProcTree
+
+BUSY = """
+import sys, threading, time
+def work():
+    open("/proc/self/task/%d/comm" % threading.get_native_id(), "w").write("burner")
+    while True: pass
+threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def child(program: str, *arguments: str) -> Iterator[int]:
+    command = [sys.executable, "-c", program, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def ticks(pid: int) -> int:
+    stat = process_stat(Path("/"), pid)
+    assert stat is not None
+    return stat.user + stat.system
+
+
+def test_cpu_time_is_that_of_the_processes_own_clock() -> None:
+    with child(BUSY) as pid:
+        watch = ResourceWatch(Path("/"), client=lambda: [os.getpid()], target=lambda: [pid])
+        before = ticks(pid)
+        watch.begin()
+        time.sleep(1)
+        watch.look()
+        watch.end()
+        used_s = (ticks(pid) - before) / os.sysconf("SC_CLK_TCK")
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.cores * used.window_s == pytest.approx(used_s, rel=0.02, abs=0.03)
+    thread = used.target.busiest_thread
+    assert thread is not None
+    assert thread.name == "burner"
+    assert thread.cpu == pytest.approx(used.target.cores, rel=0.1, abs=0.05)
+    assert used.target.threads == 2
+    assert (used.target.memory_bytes or 0) > 1e6
+    assert used.host.cpu is not None
+    assert used.host.cpu.busy * used.host.cores >= 0.8 * used.target.cores
+
+
+#: The parent does not wait for its child, which works until a file is there.
+FORKING = """
+import os, sys, time
+pid = os.fork()
+while pid == 0 and not os.path.exists(sys.argv[1]): pass
+if pid == 0: os._exit(0)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_server_whose_processes_end_with_their_sessions_keeps_their_use(tmp_path: Path) -> None:
+    with child(FORKING, str(tmp_path / "end")) as pid:
+        [session] = children(Path("/"), pid)
+        watch = ResourceWatch(Path("/"), client=list, target=lambda: [pid])
+        watch.begin()
+        first = ticks(session)
+        until(lambda: ticks(session) - first >= 20, "0.2 s of CPU time")
+        watch._due_ns = 0
+        watch.look()
+        (tmp_path / "end").touch()
+        until(lambda: not living([session]), "the session's end")
+        watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.cores * used.window_s >= 0.19
+    assert used.target.processes == 2
+
+
+def recorded(root: Path, at: int) -> None:
+    """A machine with 1,024 cores, 300 disks and no PSI, at one of two instants."""
+    proc = root / "proc"
+    cores = "".join(f"cpu{core} {100 * at} 0 0 {100 * at} 0 0 0 0 0 0\n" for core in range(1024))
+    proc.mkdir(exist_ok=True)
+    (proc / "stat").write_text(f"cpu {102400 * at} 0 0 {102400 * at} 0 0 0 0 0 0\n{cores}ctxt {5000 * at}\n")
+    (proc / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 400 kB\n")
+    disks = []
+    for disk in range(300):
+        (root / "sys" / "block" / f"sd{disk}").mkdir(parents=True, exist_ok=True)
+        busy = (1 << 32) - 500 + 400 * at if disk == 7 else disk * at  # wraps
+        disks.append(
+            f"8 {disk} sd{disk} 0 0 0 0 {10 * at} 0 {80 * at} {50 * at} 0 {busy % (1 << 32)} {50 * at}"
+        )
+    (proc / "diskstats").write_text("\n".join(disks) + "\n")
+
+
+def test_a_large_machine_has_a_small_record(tmp_path: Path) -> None:
+    instants = iter((0, 0, 10**9, 10**9, 10**9, 2 * 10**9))
+    watch = ResourceWatch(tmp_path, client=list, now_ns=lambda: next(instants, 2 * 10**9))
+    recorded(tmp_path, 1)
+    watch.begin()
+    recorded(tmp_path, 2)
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert (used.host.cores, used.host.cpu.busy if used.host.cpu else None) == (1024, 0.5)
+    assert used.host.pressure is None
+    assert used.host.context_switches_per_s == pytest.approx(5000 / used.window_s)
+    assert len(used.disks) == 8
+    assert used.disk is not None
+    assert used.disk.device == "sd7", "its counter wrapped at 32 bits"
+    assert used.disk.utilisation == pytest.approx(0.4 / used.window_s)
+    assert used.disk.write_await_ms == 5
+    assert used.disk.write_bytes_per_s == pytest.approx(80 * 512 / used.window_s)
+    assert (used.target, used.client) == (None, None)
+
+
+def test_counters_that_begin_anew_count_as_nothing(tmp_path: Path) -> None:
+    watch = ResourceWatch(tmp_path, client=list)
+    recorded(tmp_path, 3)
+    watch.begin()
+    recorded(tmp_path, 1)
+    watch.end()
+    values = metric_values(watch.resources())
+    assert values["disk.write"] == values["host.context_switches"] == 0
+
+
+def test_a_process_that_hides_its_io_has_none(tmp_path: Path) -> None:
+    tree = ProcTree(tmp_path)
+    tree.process(50, 1)
+    watch = ResourceWatch(tree.root, client=list, target=lambda: [50])
+    watch.begin()
+    (tree.root / "proc" / "50" / "io").unlink(missing_ok=True)
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert (used.target.read_bytes_per_s, used.target.write_bytes_per_s) == (None, None)
+
+
+PLAN = """
+target: {redis: {server: local}}
+workload: {kv: {mix: {get: 1}, keys: 1000}}
+load: {clients: 2, warmup: 0s, duration: 400ms, interval: 200ms}
+repeats: 1
+monitors: []
+expect: [host.cpu > 0%, target.memory < 1TB, target.cpu > 1%, "disk.write < 100TB/s", client.cores > 0]
+"""
+
+
+def test_a_trial_of_less_than_a_second_without_monitors_has_resources(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    result = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert result.returncode == 0, result.stderr
+    assert "Target cores" in result.stdout
+    [trial] = read_run(tmp_path / "run").trials
+    used = trial.resources
+    assert used is not None
+    assert used.target is not None
+    assert used.client is not None
+    assert 0.3 < used.window_s < 2
+    assert used.target.cores > 0.01
+    assert used.host.cpu_max is None, "no samples"
+    shown = loadcell(tmp_path, "report", "run", "--json")
+    resources = json.loads(shown.stdout)["resources"]
+    assert resources["baseline"]["target.cpu"] == pytest.approx(used.target.cores)
+    query = loadcell(tmp_path, "query", 'SELECT "target.memory" AS size FROM trials', "run", "--json")
+    [[size]] = [list(row.values()) for row in json.loads(query.stdout)]
+    assert size == used.target.memory_bytes
+
+
+def test_every_metric_has_a_path_in_the_record() -> None:
+    watch = ResourceWatch(Path("/"), client=lambda: [os.getpid()], target=lambda: [os.getpid()])
+    watch.begin()
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    for metric in METRICS:
+        metric.value(used)
