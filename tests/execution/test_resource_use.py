@@ -140,7 +140,7 @@ def test_a_large_machine_has_a_small_record(tmp_path: Path) -> None:
     assert (used.target, used.client) == (None, None)
 
 
-def test_counters_that_begin_anew_count_as_nothing(tmp_path: Path) -> None:
+def test_counters_that_are_reset_count_as_nothing(tmp_path: Path) -> None:
     watch = ResourceWatch(tmp_path, client=list)
     recorded(tmp_path, 3)
     watch.begin()

@@ -70,7 +70,7 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     assert "Saturation at storage = ceph: of the loads tried 64 clients gave the highest" in summary
     assert "If these single measurements are typical, the peak lies between 32 and 128 clients" in summary
     assert "5 loads are too few to see whether its three parameters fit, which takes 6" in summary
-    assert "Descriptive only: 1 repeat" in summary
+    assert "Descriptive only: with 1 repeat a treatment" in summary
     assert "from 64 to 256 clients throughput is multiplied by 0.971, the mean response time by 4.12" in page
     assert "5 个负载太少" in page_of(run, "zh")[0]
 
@@ -86,7 +86,7 @@ def test_the_interaction_of_a_stream_is_described_from_single_repeats(tmp_path: 
     assert summary.index("rules and threads act together") < summary.index("Of what was tried")
     assert "multiplies throughput by 0.357 at threads = 1, but by 1.11 at threads = 4" in summary
     assert "retained_records hardly matters in these measurements" in summary
-    assert "Descriptive only: 1 repeat" in summary
+    assert "Descriptive only: with 1 repeat a treatment" in summary
     assert "operations/s" in summary
     assert "Effects of factors are descriptive only: without repeats" in page
 

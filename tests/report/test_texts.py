@@ -185,7 +185,7 @@ def test_chinese_is_chinese() -> None:
         "progress.course", "progress.unscored.failed", "progress.without-result",
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
         "benchmarksql.file-remarks",
-        "error.with-remedy", "metric-meaning.of-group", "check-page.placement",
+        "error.with-remedy", "error.with-remedy.continued", "metric-meaning.of-group", "check-page.placement",
         "compare.summary.title", "compare.summary.title.slower", "compare.summary.gate.rows",
         "found.plan-differs.of", "plans.plan",
 

@@ -16,6 +16,7 @@ class ResourceMetric:
     """A metric by its key; `path` leads to its value in `Resources`, in the unit of its kind."""
 
     key: str
+    kind: Kind
     path: tuple[str, ...]
     better: Direction
 
@@ -33,7 +34,7 @@ _DECLARED: list[ResourceMetric] = []
 def _declare(key: str, kind: Kind, path: str, better: Direction = "neither") -> None:
     meaning = MessageCode(f"metric-meaning.{key}", "info")
     declare(key, kind, meaning(), better, per_group=False)
-    _DECLARED.append(ResourceMetric(key, tuple(path.split(".")), better))
+    _DECLARED.append(ResourceMetric(key, kind, tuple(path.split(".")), better))
 
 
 # Less is better where it is a cost of the work: CPU and memory of the target, waiting, swapping.

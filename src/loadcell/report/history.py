@@ -225,8 +225,10 @@ def _tone(change: Change, gathered: Gathered) -> Tone:
 
 
 def _written(value: float, gathered: Gathered) -> str:
-    throughput = gathered.history.metric.name == "throughput"
-    return numbers.rate(value) if throughput else numbers.milliseconds(value)
+    metric = gathered.history.metric
+    if metric.resource is not None:
+        return numbers.share(value) if metric.resource.kind == "share" else numbers.size(value)
+    return numbers.rate(value) if metric.name == "throughput" else numbers.milliseconds(value)
 
 
 def spark(values: Sequence[float], width: int = CURVE) -> str:

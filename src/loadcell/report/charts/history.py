@@ -87,9 +87,18 @@ def _rows(series: Series, history: History) -> list[DataRow]:
     return rows
 
 
+def _unit(history: History, texts: Texts) -> tuple[str, str]:
+    """The unit of the metric, and d3's format of its axis."""
+    resource = history.metric.resource
+    if resource is not None:
+        return ("%", ".0%") if resource.kind == "share" else (texts("history.unit.bytes"), ".3~s")
+    throughput = history.metric.name == "throughput"
+    return texts("unit.per-second") if throughput else texts("history.unit.ms"), ",~r"
+
+
 def _spec(history: History, texts: Texts, labels: list[str]) -> JsonObject:
     metric = texts.message(history.metric_name)
-    unit = texts("unit.per-second") if history.metric.name == "throughput" else texts("history.unit.ms")
+    unit, tick = _unit(history, texts)
     step = max(1, -(-len(history.runs) // (MOST_DATES if len(labels) == 1 else MOST_DATES // 2)))
     label = f"{tick_labels([run.started_utc for run in history.runs], step)}[datum.value]"
     x = alt.X(
@@ -102,7 +111,7 @@ def _spec(history: History, texts: Texts, labels: list[str]) -> JsonObject:
         "value:Q",
         title=None if len(labels) > 1 else f"{metric} ({unit})",
         scale=alt.Scale(zero=False, nice=True),
-        axis=alt.Axis(format=",~r", tickCount=4, grid=True),
+        axis=alt.Axis(format=tick, tickCount=4, grid=True),
     )
     tips = [
         alt.Tooltip("run:N", title=texts("history.column.run")),

@@ -60,12 +60,12 @@ _BRIEF = (
 
 def section(context: ReportContext) -> Section | None:
     """None where no trial recorded its resources."""
-    used, texts = context.resources, context.texts
-    if not used:
+    texts = context.texts
+    if not context.resources:
         return None
     tables = [
-        _table("table-cpu", "table.cpu", _CPU, used, context),
-        _table("table-io", "table.io", _IO, used, context, disks=True),
+        _table("table-cpu", texts("table.cpu"), texts("table.cpu.note"), _CPU, context),
+        _table("table-io", texts("table.io"), texts("table.io.note"), _IO, context, disks=True),
     ]
     return Section("resources", texts("section.resources"), tables)
 
@@ -74,20 +74,20 @@ def brief(context: ReportContext) -> Table | None:
     """The table of a brief report; None where no trial recorded its resources."""
     if not context.resources:
         return None
-    return _table("table-resources", "", _BRIEF, context.resources, context)
+    return _table("table-resources", "", "", _BRIEF, context)
 
 
 def _table(
     name: str,
     title: str,
+    note: str,
     figures: Sequence[_Figure],
-    used: Sequence[Used],
     context: ReportContext,
     *,
     disks: bool = False,
 ) -> Table:
     """A row a treatment; columns without any value are left out."""
-    texts, factors = context.texts, factor_columns(context)
+    texts, factors, used = context.texts, factor_columns(context), context.resources
     present = [figure for figure in figures if any(figure.metric in item.values for item in used)]
     columns = [
         *([Column(texts("column.number"), figure=True)] if title else []),
@@ -105,7 +105,7 @@ def _table(
         ]
         for item in used
     ]
-    return Table(name, texts(title) if title else "", columns, rows, texts(f"{title}.note") if title else "")
+    return Table(name, title, columns, rows, note)
 
 
 def _cell(item: Used, figure: _Figure, context: ReportContext) -> Cell:
