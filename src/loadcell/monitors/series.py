@@ -240,6 +240,11 @@ class Selection:
         return Choice(False, metrics)
 
 
+def series_table(key: str) -> SampleTable:
+    """The table of a monitor of series by the monitor's key in the plan."""
+    return SampleTable(key.replace(":", "-"), COLUMNS, TEXT)
+
+
 Opts = TypeVar("Opts", bound=SeriesOptions)
 
 
@@ -250,7 +255,7 @@ class SeriesMonitor(Monitor[Opts]):
 
     def __init__(self, options: Opts, context: MonitorContext) -> None:
         super().__init__(options, context)
-        self.table = SampleTable((context.key or self.name).replace(":", "-"), COLUMNS, TEXT)
+        self.table = series_table(context.key or self.name)
         self.series_metrics = {name: SeriesMetric.parse(text) for name, text in options.metrics.items()}
         self.selection = Selection(
             [Selector.parse(text) for text in options.series],

@@ -23,7 +23,14 @@ from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.command.output import OutputReader
 from loadcell.monitors.command.program import MOST_BYTES, Program, TooMuchOutputError
-from loadcell.monitors.series import Choice, Reading, Series, SeriesMonitor, SeriesOptions
+from loadcell.monitors.series import (
+    Choice,
+    Reading,
+    Series,
+    SeriesMonitor,
+    SeriesOptions,
+    series_table,
+)
 from loadcell.plan.files import files_of
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
@@ -136,6 +143,7 @@ class Command(SeriesMonitor[CommandOptions]):
     name = "command"
     summary = "any program that prints numbers: lines of names and values, JSON or CSV"
     Options = CommandOptions
+    table = series_table(name)
 
     def __init__(self, options: CommandOptions, context: MonitorContext) -> None:
         super().__init__(options, context)

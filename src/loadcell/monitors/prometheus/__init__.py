@@ -17,7 +17,15 @@ from loadcell.model.message import MessageCode
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.prometheus.page import MOST_CACHED, NotAPageError, PageReader, Sampled
 from loadcell.monitors.prometheus.scrape import Auth, Endpoint, ScrapeError, check_url
-from loadcell.monitors.series import Choice, Measure, Reading, Series, SeriesMonitor, SeriesOptions
+from loadcell.monitors.series import (
+    Choice,
+    Measure,
+    Reading,
+    Series,
+    SeriesMonitor,
+    SeriesOptions,
+    series_table,
+)
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
 from loadcell.plan.units import Duration, Size
@@ -124,6 +132,7 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
     name = "prometheus"
     summary = "any page of metrics for Prometheus: counters as rates, gauges, means of histograms"
     Options = PrometheusOptions
+    table = series_table(name)
 
     def __init__(
         self,
