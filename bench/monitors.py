@@ -1,6 +1,6 @@
 """CPU time that the monitors of series take, on pages of metrics of several sizes.
 
-A process of its own serves the page, whose values change at each scrape. Measured is all of the process that
+A separate process serves the page, whose values change at each scrape. Measured is all of the process that
 samples: requests, reading, and the rows it writes to a trial's directory, with the loop that writes them.
 """
 
@@ -120,12 +120,12 @@ def main() -> None:
     for start in ("once", "each-interval"):
         results[f"command, {start}"] = (*of_command(start, seconds), 0.5)
     idle = idle_share(seconds)
-    kept = {}
+    record = {}
     for name, (process, thread, rows, aim) in results.items():
         process -= idle
-        kept[name] = {"percent_of_core": process, "of_thread": thread, "rows": rows, "aim": aim}
+        record[name] = {"percent_of_core": process, "of_thread": thread, "rows": rows, "aim": aim}
         note(f"{name}: {process:.3f}% of a core, of these {thread:.3f}% in the sampling thread; {rows} rows")
-    keep("monitors", f"python -m bench.monitors --seconds {seconds:g}", kept)
+    keep("monitors", f"python -m bench.monitors --seconds {seconds:g}", record)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class Program:
 
     def lines(self) -> list[str]:
         """Whole lines since the last call. Raises TooMuchOutputError."""
-        ended = self.status is not None or has_ended(self._process)
+        ended = self._ended
         pieces, size = [self._partial], 0
         while data := _read(self._output.fileno()):
             pieces.append(data)
@@ -88,14 +88,13 @@ class Program:
             for descriptor in (end, self._output.fileno(), self._errors.fileno()):
                 poll.register(descriptor, select.POLLIN)
             while True:
-                ended = has_ended(self._process)
                 more = self.lines()
                 lines += more
                 size += sum(map(len, more))
                 if size > MOST_BYTES:
                     raise TooMuchOutputError
                 remaining_s = deadline_s - time.monotonic()
-                if ended or remaining_s <= 0:
+                if self.status is not None or remaining_s <= 0:
                     return lines
                 for descriptor, flags in poll.poll(remaining_s * 1000 + 1):
                     if flags & select.POLLHUP and not flags & select.POLLIN:
@@ -108,21 +107,25 @@ class Program:
         if self.status is None:
             if ask:
                 self._signal(signal.SIGTERM)
-            deadline_s = time.monotonic() + (_TERM_LIMIT_S if ask else 0.0)
-            while not has_ended(self._process) and time.monotonic() < deadline_s:
-                with contextlib.suppress(TooMuchOutputError):
-                    self.lines()  # one that prints on must not wait for a reader
-                time.sleep(_POLL_S)
-            if self.status is None and not has_ended(self._process):
+                deadline_s = time.monotonic() + _TERM_LIMIT_S
+                while not self._ended and time.monotonic() < deadline_s:
+                    with contextlib.suppress(TooMuchOutputError):
+                        self.lines()  # one that prints on must not wait for a reader
+                    time.sleep(_POLL_S)
+            if not self._ended:
                 self._signal(signal.SIGKILL)
             deadline_s = time.monotonic() + _KILL_LIMIT_S
-            while self.status is None and not has_ended(self._process) and time.monotonic() < deadline_s:
+            while not self._ended and time.monotonic() < deadline_s:
                 time.sleep(_POLL_S)
             end_session(self._session)
-            if self.status is None and has_ended(self._process):
+            if self._ended:
                 self._reap()
         for pipe in (self._output, self._errors):
             pipe.close()
+
+    @property
+    def _ended(self) -> bool:
+        return self.status is not None or has_ended(self._process)
 
     def _reap(self) -> None:
         """Kill what it left behind, while its id is still taken, and take its status and CPU time."""
