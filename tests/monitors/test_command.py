@@ -170,6 +170,12 @@ def test_endless_output_ends_the_program(monitor_of: Make, start: str) -> None:
     assert monitor.sample(1) == [], "it is not started again"
 
 
+def test_endless_errors_end_the_program(monitor_of: Make) -> None:
+    monitor = monitor_of("sh", "-c", "yes no disk >&2", start="each-interval", timeout="3s")
+    assert monitor.sample(1) == []
+    assert remarks(monitor) == {"command-monitor.too-much": 1}
+
+
 def test_a_line_without_end_ends_the_program(monitor_of: Make) -> None:
     monitor = monitor_of(*python("import sys\nwhile True: sys.stdout.write('x' * 60000)"))
     rows_until(monitor, lambda _: "command-monitor.too-much" in remarks(monitor))

@@ -107,6 +107,14 @@ def test_counters_become_rates_and_histograms_rates_and_means(pages: Pages) -> N
     assert pages.requests[0][0] == "/metrics"
 
 
+def test_a_url_without_a_path_is_that_of_metrics(pages: Pages) -> None:
+    for url in ("{0}", "{0}/", "{0}/some/where?name[]=a", "{0}?name[]=a"):
+        monitor_of(pages, url=url.format(f"http://127.0.0.1:{pages.port}")).sample(0)
+    assert [path for path, _ in pages.requests] == [
+        "/metrics", "/", "/some/where?name[]=a", "/metrics?name[]=a",
+    ]  # fmt: skip
+
+
 def test_series_are_chosen_by_name_pattern_and_label(pages: Pages) -> None:
     pages.page = 'a{x="1"} 1\na{x="2"} 2\nb 3\ngo_b 4\n'
     for series, expected in (

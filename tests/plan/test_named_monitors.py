@@ -1,7 +1,8 @@
-"""Several monitors of one kind in a plan, and metrics that a plan names."""
+"""Several monitors of one kind in a plan, metrics that a plan names, and the plans of the documentation."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from loadcell.parts import installed
 from loadcell.plan.load import LoadedPlan, load_text
 from loadcell.plan.problems import PlanError
 
+DOCS = Path(__file__).parents[2] / "docs"
 PLAN = """
 target: {http: {url: "http://127.0.0.1:8080"}}
 workload: {http: {path: /}}
@@ -74,6 +76,26 @@ def test_metrics_are_names_for_expectations() -> None:
     assert "quue" in problems(f"monitors: [{app}]\nexpect: [quue < 100]")
     other = "{command: {run: [echo], metrics: {queue: 'last of x'}}}"
     assert "already that of the monitor prometheus" in problems(f"monitors: [{app}, {other}]")
+
+
+@pytest.mark.parametrize(
+    ("page", "plans"),
+    [
+        ("how-to/watch-your-service.md", 4),
+        ("how-to/watch-your-service.zh-CN.md", 4),
+        ("reference/monitors.md", 1),
+    ],
+)
+def test_plans_of_the_documentation_are_accepted(tmp_path: Path, page: str, plans: int) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    blocks = [block for block in blocks if "prometheus:" in block or "command:" in block]
+    assert len(blocks) == plans
+    (tmp_path / "queue-depth").write_text("#!/bin/sh\n")
+    for block in blocks:
+        plan = block if "target:" in block else PLAN + block
+        read = load_text(plan, tmp_path / "plan.yaml", installed(), env={"SCRAPE_TOKEN": "a-token"})
+        assert any(":" in name or name in ("prometheus", "command") for name in read.monitors)
 
 
 @pytest.mark.parametrize(

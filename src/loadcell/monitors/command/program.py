@@ -38,6 +38,7 @@ class Program:
     def __init__(self, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> None:
         self.cpu_s = 0.0
         self.errors = ""
+        self.error_bytes = 0
         #: exit status, or minus the number of the signal that ended it; None while it runs
         self.status: int | None = None
         self._partial = b""
@@ -67,6 +68,7 @@ class Program:
             if size > MOST_BYTES:
                 raise TooMuchOutputError
         errors = _read(self._errors.fileno())
+        self.error_bytes += len(errors)
         self.errors = (self.errors + errors.decode("utf-8", "replace"))[:MOST_ERRORS]
         if ended:
             self._reap()
@@ -91,7 +93,7 @@ class Program:
                 more = self.lines()
                 lines += more
                 size += sum(map(len, more))
-                if size > MOST_BYTES:
+                if size > MOST_BYTES or self.error_bytes > MOST_BYTES:
                     raise TooMuchOutputError
                 remaining_s = deadline_s - time.monotonic()
                 if self.status is not None or remaining_s <= 0:

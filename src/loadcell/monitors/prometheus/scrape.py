@@ -125,9 +125,7 @@ class Endpoint:
     ) -> None:
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-        self._path = (parts.path if parts.path not in ("", "/") else _DEFAULT_PATH) + (
-            f"?{parts.query}" if parts.query else ""
-        )
+        self._path = (parts.path or _DEFAULT_PATH) + (f"?{parts.query}" if parts.query else "")
         self._tls = tls if parts.scheme == "https" else None
         self._context: ssl.SSLContext | None = None
         self._shown = shown
