@@ -81,7 +81,7 @@ def _of_plan(name: str) -> Metric:
 
 
 def meaning(name: str) -> Message:
-    """What a metric of an expectation is, also one that the plan names."""
+    """The meaning of a metric of an expectation, also of one that the plan names."""
     try:
         return metric(name).meaning
     except KeyError:
