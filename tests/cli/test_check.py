@@ -423,6 +423,14 @@ def test_errors_of_commands_are_reported_in_the_language_asked_for(tmp_path: Pat
     assert "'x' 不是 0 到 9223372036854775807 之间的整数" in seed.stderr
 
 
+@pytest.mark.parametrize(("language", "meaning"), [("en", "named by the plan"), ("zh", "由计划命名的指标")])
+def test_metrics_that_the_plan_names_are_explained(tmp_path: Path, language: str, meaning: str) -> None:
+    monitor = "{prometheus: {url: 'http://127.0.0.1:1', metrics: {queue: max of depth}}}"
+    result = check(tmp_path, PLAN + f"monitors: [{monitor}]\nexpect: [queue < 5]\n", "--lang", language)
+    assert result.exit_code == 0, result.output
+    assert meaning in result.stdout
+
+
 #: Words of English sentences that are no names in plans and commands.
 _ENGLISH = re.compile(
     r"\b(?:[Tt]he|of|[Ee]ach|and|with|for|by|none|at|is|are|its|that|more|as|an?|trials?|levels?|times?|blocks?"

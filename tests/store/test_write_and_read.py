@@ -140,6 +140,15 @@ class TestBeingKilled:
         writer.close()
         assert read_run(path).state == "killed"
 
+    def test_numbers_keep_their_digits_at_any_size(self, path: Path) -> None:
+        values = [2.5e-7, -1e-12, 1.5e300, 0.125, 3.0, 0.0, 123456.654321]
+        trial = RunWriter(path).trial("001-a-r1")
+        trial.rows("p.csv", ["value"], [{"value": value} for value in values])
+        written = (trial.path / "p.csv").read_text().split()[1:]
+        trial.abandon()
+        assert [float(text) for text in written] == values
+        assert written == ["2.5e-07", "-1e-12", "1.5e+300", "0.125", "3", "0", "123456.654321"]
+
     def test_what_a_killed_attempt_left_is_thrown_away_by_the_next(self, path: Path) -> None:
         writer = RunWriter(path)
         begun = writer.trial(NAMES[0])

@@ -269,6 +269,8 @@ def evidence(
     notes: dict[str, str] = {}
     for monitor in (monitor for record in records for monitor in record.monitors.values()):
         for note in monitor.notes or ():
+            if "code" in note:  # a remark on series by name
+                continue
             notes.setdefault(str(note["note"]), str(note["text"]))
     return Evidence(
         samples=samples,

@@ -11,7 +11,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, Seconds
 from loadcell.plan import rate
 from loadcell.plan.affinity_check import position
-from loadcell.plan.expect import metric
+from loadcell.plan.expect import meaning
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load
 from loadcell.plan.remarks import Remark as PlanRemark
@@ -112,9 +112,7 @@ class _Page:
             sections = [self._factors(others), Section("search", title, [Paragraph(write(self._search()))])]
         else:
             sections = [self._factors(factors), self._treatments(), self._order()]
-        expect = [
-            (bound["expression"], write(metric(bound["metric"]).meaning)) for bound in document["expect"]
-        ]
+        expect = [(bound["expression"], write(meaning(bound["metric"]))) for bound in document["expect"]]
         valid = VALID(run=f"loadcell run {quoted(document['plan'])}")
         return Report(
             self.texts.language, document["title"], (document["question"] or "").strip(), document["name"],

@@ -6,6 +6,7 @@ import os
 import queue
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from loadcell.execution import machine_watch as concurrent
@@ -24,7 +25,7 @@ from loadcell.model.load_result import (
     Trouble,
     latency,
 )
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import END_LIMIT_S, MonitorContext, Row, Sampler
@@ -34,6 +35,7 @@ from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
 
+MONITOR_REMARK = MessageCode("monitor-remark", "caution", monitor=str, why=Message, remedy=Message)
 ANOTHER_LOADCELL = MessageCode("another-loadcell", "info", who=str)
 
 #: How often a load looks for other runs; a look costs about a millisecond.
@@ -62,6 +64,7 @@ class LoadWatch:
         self.gaps_ns: list[tuple[int, int]] = []
         self.measuring_since_ns: int | None = None
         self.resources: ResourceWatch | None = None
+        self._measuring = False
         self.target_processes: list[int] = []
         self._context = context
         self._phases = phases
@@ -95,10 +98,15 @@ class LoadWatch:
             watched if roots and not target.in_worker else None,
         )
         context = MonitorContext(
-            roots=watched, observed=target.observed(), process_kind=target.process_kind, length_s=length_s
+            roots=watched,
+            observed=target.observed(),
+            process_kind=target.process_kind,
+            length_s=length_s,
+            measuring=lambda: self._measuring,
+            secret=self._context.secret,
         )
         for name, options in self._resolved.monitors.items():
-            monitor = self._context.parts.monitors[name](options, context)
+            monitor = self._context.parts.monitor(name)(options, replace(context, key=name))
             tables = {
                 name: monitor.table,
                 **{f"{name}.{key}": table for key, table in monitor.tables.items()},
@@ -125,6 +133,11 @@ class LoadWatch:
         for file, columns, rows in self._waiting:
             self._writer.rows(file, columns, rows)
         self._waiting.clear()
+        for name, account in accounts.items():
+            for message, _ in account.remarks:
+                if message.remedy is not None:
+                    remark = MONITOR_REMARK(monitor=name, why=message, remedy=message.remedy)
+                    self._context.progress.note(remark, key=f"{name} {message.code}")
         return {name: account.record() for name, account in accounts.items()}
 
     def event(self, event: LoadEvent) -> None:
@@ -187,6 +200,7 @@ class LoadWatch:
             self._phases.begin(name, mono_ns, utc_text(event.utc_ns))
         elif self._phases.open:
             self._phases.end("ok", mono_ns)
+        self._measuring = name == "measure"
         if name == "measure":
             self.measuring_since_ns = mono_ns
             self.disturbances.begin()

@@ -83,7 +83,8 @@ class Panel:
     rows with 0 are the totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower
     bound of it, so that noise does not fill the panel. `legend`: also with one line; `legend_below`: for long
     names. `alternative` replaces `lines` if none of them has values.
-    `checkpoints`: marks those of the server. `colour` is the index of the first line's colour.
+    `checkpoints`: marks those of the server. `colour` is the index of the first line's colour. `proper` is a
+    heading from outside (the name of a series), shown as it is.
     """
 
     source: str
@@ -99,6 +100,17 @@ class Panel:
     total: str | None = None
     checkpoints: bool = False
     colour: int = 0
+    proper: str = ""
+
+
+@dataclass(frozen=True)
+class NamedSeries:
+    """A monitor whose table has series by name in long form: columns `name`, `labels`, `measure` and `value`.
+
+    `measure` is `value`, `rate` (per second) or `mean`.
+    """
+
+    source: str
 
 
 @dataclass(frozen=True)
@@ -215,6 +227,7 @@ _FACT: Final = "fact"
 
 Declaration: TypeAlias = (
     Panel
+    | NamedSeries
     | AggregateTable
     | DipCause
     | DatabaseTables
@@ -236,6 +249,11 @@ def declare(*items: Declaration) -> None:
 def all_panels() -> tuple[Panel, ...]:
     """All panels of loadcell and its extensions, from top to bottom. Raises ExtensionError."""
     return tuple(sorted((item for item in _all() if isinstance(item, Panel)), key=lambda item: item.position))
+
+
+def named_series() -> frozenset[str]:
+    """The monitors with tables of series by name. Raises ExtensionError."""
+    return frozenset(item.source for item in _all() if isinstance(item, NamedSeries))
 
 
 def aggregate_tables() -> tuple[AggregateTable, ...]:

@@ -343,7 +343,8 @@ class MonitorRecord:
     record it.
 
     Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time
-    for them.
+    for them. Of one that runs a program also the CPU time of this, and how often it ended with which status
+    (or signal). `notes` are remarks: `note` is the code, `text` the English text, `count` how often.
     """
 
     samples: int = 0
@@ -359,6 +360,8 @@ class MonitorRecord:
     connects: Annotated[int | None, OMITTED] = None
     questions: Annotated[int | None, OMITTED] = None
     server_cpu_s: Annotated[float | None, OMITTED] = None
+    program_cpu_s: Annotated[float | None, OMITTED] = None
+    exit_statuses: Annotated[Mapping[str, int] | None, OMITTED, WORDS] = None
     notes: Annotated[tuple[JsonObject, ...] | None, OMITTED] = None
 
 

@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 from loadcell.linux.host_counters import difference
 from loadcell.model import trial_record
 from loadcell.model.extensions import Capability
+from loadcell.model.message import Message
 from loadcell.model.panels import SampleTable
 from loadcell.plan.parts import Options
 
@@ -36,13 +37,18 @@ class MonitorContext:
     `roots` gives the present ids of the target's root processes; `observed` is the target's access for
     monitors of its kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a
     process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
-    load, warm-up included.
+    load, warm-up included; `measuring` tells whether it is in the measured window now. `secret` turns
+    `${env:NAME}` in an option into its value. `key` is the monitor's key in the plan, which has a name in it
+    where the plan has several of one kind.
     """
 
     roots: Callable[[], list[int]]
     observed: Any = None
     process_kind: Callable[[str], str] = str
     length_s: float = 0.0
+    measuring: Callable[[], bool] = lambda: True
+    secret: Callable[[str], str] = str
+    key: str = ""
 
 
 class Monitor(ABC, Generic[Opts]):
@@ -54,8 +60,8 @@ class Monitor(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
-    #: the table of its rows
-    table: ClassVar[SampleTable]
+    #: the table of its rows; that of an instance, where a plan may have several of one kind
+    table: SampleTable
     #: its further tables, by the names that `further_rows` gives them
     tables: ClassVar[Mapping[str, SampleTable]] = {}
     #: capabilities of which a target must offer one; none: any target can be watched
@@ -91,6 +97,12 @@ class Monitor(ABC, Generic[Opts]):
     def metrics(self) -> Mapping[str, float]:
         """Values of its declared metrics over the samples, by key; asked for once, after `close`."""
         return {}
+
+    def remarks(self) -> Sequence[tuple[Message, int]]:
+        """Remarks on its samples for users, each with how often it happened; asked for once, after
+        `close`.
+        """
+        return ()
 
     def account(self) -> trial_record.MonitorRecord:
         """Its cost to the server and its notes, asked for once, after `close`."""
@@ -159,12 +171,21 @@ class Account:
     tables: dict[str, SampleTable] = field(default_factory=dict)
     further: trial_record.MonitorRecord = field(default_factory=lambda: trial_record.MonitorRecord())
     metrics: Mapping[str, float] = field(default_factory=dict)
+    remarks: Sequence[tuple[Message, int]] = ()
 
     def record(self) -> trial_record.MonitorRecord:
         """For the trial's record. A file that got no row is not there, and not named."""
+        notes = (
+            *(self.further.notes or ()),
+            *(
+                {"note": message.code, "text": message.text, "count": count, **message.document()}
+                for message, count in self.remarks
+            ),
+        )
         written = [*([self.table] if self.samples else []), *self.tables.values()]
         return replace(
             self.further,
+            notes=notes or None,
             samples=self.samples,
             file=self.table.file if self.samples else None,
             cpu_s=self.cpu_ns / 1e9,
@@ -230,6 +251,7 @@ class Sampler:
         try:
             self.account.further = self._monitor.account()
             self.account.metrics = self._monitor.metrics()
+            self.account.remarks = self._monitor.remarks()
         except Exception as error:  # as in `_sample`
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from loadcell.model.message import Bytes, Count, MessageCode
-from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, Panel, declare
+from loadcell.model.panels import MIB, Aggregate, AggregateTable, DipCause, Line, NamedSeries, Panel, declare
 
 #: Columns of open loops only: the offered load per second (there the requests started), and the service time,
 #: which hardly differs from the response time without a schedule.
@@ -72,6 +72,8 @@ declare(
     DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
     DipCause("host", "cpu_iowait_percent", "io-wait", MessageCode("with.io-wait")),
     DipCause("host", "cpu_steal_percent", "steal", MessageCode("with.steal")),
+    NamedSeries("prometheus"),
+    NamedSeries("command"),
     DipCause("target", "write_bytes_per_s", "target-writes", MessageCode("with.target-writes"), total="pid"),
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Messa
 INVALID_COMPARISON = MessageCode("plan.found-comparison", comparator=str, allowed=Message)
 UNKNOWN_METRIC = MessageCode("plan.unknown-metric", name=str, allowed=Message)
 METRIC_OF_GROUP = MessageCode("metric-meaning.of-group", "info", group=str, meaning=Message)
-METRIC_OF_WORKLOAD = MessageCode("metric-meaning.of-workload", "info")
+METRIC_OF_PLAN = MessageCode("metric-meaning.of-plan", "info")
 
 #: The quantiles kept in every record, by their names in expectations.
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
@@ -73,6 +73,19 @@ def metric(name: str) -> Metric:
     if of_group is None or not of_group.per_group:
         raise KeyError(name)
     return replace(of_group, key=name, meaning=METRIC_OF_GROUP(group=group, meaning=of_group.meaning))
+
+
+def _of_plan(name: str) -> Metric:
+    """A metric that the plan names: of the output of its workload, or of series of its monitors."""
+    return Metric(name, "count", METRIC_OF_PLAN(), "neither")
+
+
+def meaning(name: str) -> Message:
+    """The meaning of a metric of an expectation, also of one that the plan names."""
+    try:
+        return metric(name).meaning
+    except KeyError:
+        return _of_plan(name).meaning
 
 
 _ALLOWED: Mapping[Kind, Message] = {
@@ -131,9 +144,7 @@ class Expectation:
         if match is None:
             raise SettingError(INVALID(value=shown(text), allowed=ALLOWED_EXPECTATION()))
         name, comparator, value = match.groups()
-        judged_metric = (
-            Metric(name, "count", METRIC_OF_WORKLOAD()) if name in figures else _metric_named(name, groups)
-        )
+        judged_metric = _of_plan(name) if name in figures else _metric_named(name, groups)
         if judged_metric is None:
             metrics = declared()
             every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]

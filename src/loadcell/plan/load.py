@@ -369,13 +369,19 @@ def _head(root: Keys, problems: list[Problem]) -> Head | None:
 
 
 def _figures(root: Keys) -> tuple[str, ...]:
-    """Names that the plan gives to metrics of its workload, if that takes such names (`figures`)."""
-    workload = root.get("workload")
-    named = (
-        [entry.node.get("figures") for entry in workload.entries.values() if isinstance(entry.node, Keys)]
-        if isinstance(workload, Keys)
-        else []
-    )
+    """Names that the plan gives to metrics of its workload (`figures`) and of its monitors (`metrics`), where
+    these take such names.
+    """
+    monitors = root.get("monitors")
+    parts = [(root.get("workload"), "figures"), (monitors, "metrics")]
+    parts += [(node, "metrics") for node in (monitors.nodes if isinstance(monitors, Items) else ())]
+    named = [
+        entry.node.get(key)
+        for section, key in parts
+        if isinstance(section, Keys)
+        for entry in section.entries.values()
+        if isinstance(entry.node, Keys)
+    ]
     return tuple(
         name
         for node in named

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Message
@@ -35,6 +35,32 @@ class Options(BaseModel):
         return getattr(self, "server", None) == "external"
 
 
+#: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
+INSTANCE_NAME = r"[a-z0-9][a-z0-9-]{0,31}"
+_INSTANCE = ":"
+
+
+class NamedOptions(Options):
+    """Options of a monitor that a plan may have several times, each with another name."""
+
+    name: str | None = Field(
+        default=None,
+        pattern=f"^{INSTANCE_NAME}$",
+        description="Tells several monitors of this kind apart: lower-case letters, digits and hyphens.",
+        examples=["app"],
+    )
+
+
+def instance_key(part: str, name: str) -> str:
+    """The key of a monitor with its own name, in plans, records and paths of settings."""
+    return f"{part}{_INSTANCE}{name}"
+
+
+def part_name(key: str) -> str:
+    """The monitor that a key of `monitors` means: `prometheus` of `prometheus:app`."""
+    return key.partition(_INSTANCE)[0]
+
+
 class Part(Protocol):
     """Contract of a target, workload or monitor for the plan's reader.
 
@@ -43,7 +69,8 @@ class Part(Protocol):
     had on this machine; a workload's `needs` are the capabilities of which a target must offer one, its
     `load_settings(options)` gives settings of the load that the plan itself leaves open, its `misfits(load,
     target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
-    in plans that name it; `advice` remarks on options that are valid but unwise.
+    in plans that name it, and one whose options derive from `NamedOptions` may be in a plan several times;
+    `advice` remarks on options that are valid but unwise.
     """
 
     name: ClassVar[str]
@@ -86,6 +113,11 @@ class Parts:
     workloads: Mapping[str, type[Any]] = field(default_factory=dict)
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
     topology: Callable[[], Topology] | None = None
+
+    def monitor(self, key: str) -> type[Any]:
+        """The monitor of a key of `monitors`. Raises KeyError."""
+        part: type[Any] = self.monitors[part_name(key)]
+        return part
 
     def target_kind(self, name: str) -> TargetKind:
         """Name and capabilities of an installed target."""

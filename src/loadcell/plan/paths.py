@@ -17,7 +17,7 @@ from typing_extensions import TypeAliasType
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.model import GroupLoad, Limits, Load
-from loadcell.plan.parts import Parts
+from loadcell.plan.parts import NamedOptions, Parts, part_name
 from loadcell.plan.problems import UNKNOWN_SETTING, SettingError, listed, nearest, shown
 
 ALLOWED_PATH_START = MessageCode("allowed.path-start", sections=list)
@@ -90,14 +90,19 @@ def settings(
 
 class OptionModels(Mapping[str, Any]):
     """Models of the options of parts by name, and then `others`; of a part that is not asked for, the module
-    need not be imported.
+    need not be imported. With `instances`, a name may be that of a named one (`prometheus:app`).
     """
 
-    def __init__(self, parts: Mapping[str, type[Any]], **others: object) -> None:
-        self._parts, self._others = parts, others
+    def __init__(self, parts: Mapping[str, type[Any]], *, instances: bool = False, **others: object) -> None:
+        self._parts, self._instances, self._others = parts, instances, others
 
     def __getitem__(self, name: str) -> Any:
-        return self._others[name] if name in self._others else self._parts[name].Options
+        if name in self._others:
+            return self._others[name]
+        model = self._parts[part_name(name) if self._instances else name].Options
+        if self._instances and part_name(name) != name and not issubclass(model, NamedOptions):
+            raise KeyError(name)
+        return model
 
     def __iter__(self) -> Iterator[str]:
         return itertools.chain(self._parts, self._others)
@@ -131,7 +136,7 @@ def _section(section: str, parts: Parts) -> Any:
     if section in fixed:
         return fixed[section]
     installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]
-    return OptionModels(installed)
+    return OptionModels(installed, instances=section == "monitors")
 
 
 def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ treatments.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from loadcell.plan.expect import Expectation
 from loadcell.plan.files import PlanFiles
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
-from loadcell.plan.parts import Misfit, Options, Parts
+from loadcell.plan.parts import INSTANCE_NAME, Misfit, NamedOptions, Options, Parts, instance_key, part_name
 from loadcell.plan.paths import UNKNOWN_PART
 from loadcell.plan.problems import INVALID, MISSING, Mark, Problem, listed, nearest, shown
 
@@ -31,6 +32,8 @@ ALLOWED_TARGETS = MessageCode("allowed.targets", targets=list)
 ALLOWED_OFFERING_TARGET = MessageCode("allowed.offering-target", needs=list)
 INVALID_NAMES = MessageCode("plan.found-names", count=Count, names=list, allowed=Message)
 LISTED_TWICE = MessageCode("plan.listed-twice", name=str)
+LISTED_TWICE_NAMELESS = MessageCode("plan.listed-twice-nameless", name=str, example=str)
+METRIC_TWICE = MessageCode("plan.metric-twice", name=str, monitor=str)
 WORKLOAD_MISFIT = MessageCode("plan.workload-misfit", workload=str, target=str, allowed=Message)
 MONITOR_MISFIT = MessageCode("plan.monitor-misfit", monitor=str, target=str, allowed=Message)
 WORKLOAD_ALONE = MessageCode("plan.workload-alone", workload=str)
@@ -102,10 +105,29 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
             )
             problems.append(Problem(item.mark, "monitors", message))
             continue
+        kind, name = name, _instance(name, entry, parts)
         if name in entries:
-            problems.append(Problem(item.mark, "monitors", LISTED_TWICE(name=shown(name))))
+            if _is_repeatable(kind, parts):
+                example = f"{{{kind}: {{name: ..., ...}}}}"
+                twice = LISTED_TWICE_NAMELESS(name=shown(name), example=example)
+            else:
+                twice = LISTED_TWICE(name=shown(name))
+            problems.append(Problem(item.mark, "monitors", twice))
         entries[name] = entry
     return _with_monitors(root, mark, Keys(node.mark, entries))
+
+
+def _is_repeatable(name: str, parts: Parts) -> bool:
+    return name in parts.monitors and issubclass(parts.monitors[name].Options, NamedOptions)
+
+
+def _instance(name: str, entry: Entry, parts: Parts) -> str:
+    """The key of a monitor in a list: with the name that its options give it, where they may."""
+    named = entry.node.get("name") if isinstance(entry.node, Keys) else None
+    if not isinstance(named, Scalar) or not _is_repeatable(name, parts):
+        return name
+    text = str(named.value)
+    return instance_key(name, text) if re.fullmatch(INSTANCE_NAME, text) else name
 
 
 def _with_monitors(root: Keys, mark: Mark, monitors: Keys) -> Keys:
@@ -323,9 +345,10 @@ class Resolver:
         for name, entry in entries.items():
             if entry.implied and (target is None or not self._parts.fits(self._parts.monitors[name], target)):
                 continue
-            options = self._options("monitors", name, entry, self._parts.monitors, problems)
+            options = self._options("monitors", part_name(name), entry, self._parts.monitors, problems)
             if options is not None:
                 monitors[name] = options
+        problems.extend(_metrics_twice(entries, monitors))
         return monitors
 
     def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
@@ -347,11 +370,21 @@ class Resolver:
         node = root.get("monitors")
         problems = []
         for name in monitors:
-            part = self._parts.monitors[name]
+            part = self._parts.monitor(name)
             if not self._parts.fits(part, target) and isinstance(node, Keys):
                 message = MONITOR_MISFIT(monitor=name, target=target, allowed=self._allowed(part))
                 problems.append(Problem(node.entries[name].mark, f"monitors.{name}", message))
         return problems
+
+
+def _metrics_twice(entries: Mapping[str, Entry], monitors: Mapping[str, Options]) -> Iterator[Problem]:
+    """Names that two monitors give to metrics of theirs."""
+    owners: dict[str, str] = {}
+    for monitor, options in monitors.items():
+        for name in getattr(options, "metrics", ()):
+            if (owner := owners.setdefault(name, monitor)) != monitor:
+                message = METRIC_TWICE(name=shown(name), monitor=owner)
+                yield Problem(entries[monitor].mark, f"monitors.{part_name(monitor)}.metrics", message)
 
 
 def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:

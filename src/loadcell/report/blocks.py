@@ -6,7 +6,7 @@ medium.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -226,11 +226,16 @@ class Report:
 
     def charts(self) -> list[Chart]:
         """Every chart, in order."""
-        return [block for section in self.sections for block in section.blocks if isinstance(block, Chart)]
+        return [block for block in self._blocks() if isinstance(block, Chart)]
 
     def flames(self) -> list[Flame]:
         """Every flame graph, in order."""
-        return [block for section in self.sections for block in section.blocks if isinstance(block, Flame)]
+        return [block for block in self._blocks() if isinstance(block, Flame)]
+
+    def _blocks(self) -> Iterator[Block]:
+        """Every block, folded ones included."""
+        for section in self.sections:
+            yield from unfolded(section.blocks)
 
 
 @dataclass(frozen=True)
@@ -247,6 +252,15 @@ class Summary:
     report: str
     location: str
     unit: str = "transaction"
+
+
+def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """These blocks, and the blocks folded away in them in the place of their folds."""
+    for block in blocks:
+        if isinstance(block, Details):
+            yield from unfolded(block.blocks)
+        else:
+            yield block
 
 
 TONE_OF: dict[Severity, Tone] = {"good": "good", "info": "info", "caution": "caution", "problem": "problem"}

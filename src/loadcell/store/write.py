@@ -29,6 +29,8 @@ from loadcell.store.redaction import Redact, redacted, redacted_event, redacted_
 
 RUN_BEING_WRITTEN = MessageCode("run.being-written", path=str)
 
+#: Numbers below the first and from the second on are written with an exponent.
+_LEAST_PLAIN, _LEAST_HUGE = 1e-4, 1e16
 #: A file by which a writer finds out that it may write.
 _PROBE = ".writable"
 
@@ -220,8 +222,13 @@ class TrialWriter:
         table = csv.writer(text, lineterminator="\n")
         if file not in self._files:
             table.writerow(columns)
-        for row in rows:
-            table.writerow([self._field(row.get(column), words=column in words) for column in columns])
+        # Rows of one sample share their times, and samples of series their names: each is written out once.
+        rows, fields = list(rows), []
+        for column in columns:
+            values = [row.get(column) for row in rows]
+            written = {value: self._field(value, words=column in words) for value in set(values)}
+            fields.append([written[value] for value in values])
+        table.writerows(zip(*fields, strict=True))
         self._append(file, text.getvalue())
 
     def event(self, event: JsonObject) -> None:
@@ -286,8 +293,13 @@ class TrialWriter:
         self._files.clear()
 
     def _field(self, value: Any, *, words: bool) -> Any:
-        """At most six digits after the point, so that files stay readable; no secrets in foreign text."""
+        """At most six digits after the point, so that files stay readable; no secrets in foreign text.
+
+        A number that would lose digits by this, or have very many, is written with an exponent.
+        """
         if isinstance(value, float):
+            if value and not _LEAST_PLAIN <= abs(value) < _LEAST_HUGE:
+                return f"{value:.9g}"
             return f"{value:.6f}".rstrip("0").rstrip(".")
         if isinstance(value, str):
             return value if words else self._run.redact(value)

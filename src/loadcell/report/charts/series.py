@@ -63,7 +63,7 @@ def draw(context: ReportContext) -> Chart | None:
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
-    longest = max(_longest(frame) for frame in frames.values())
+    longest = max(longest_trial(frame) for frame in frames.values())
     trials = max(len(frame.groups("trial")) for frame in frames.values())
     at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
     columns: dict[str, dict[str, Reduction]] = {}
@@ -76,7 +76,7 @@ def draw(context: ReportContext) -> Chart | None:
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
         reaching |= {name for name in enveloped if thin.has(name + thinning.LOWEST)}
-        for trial, columns_of_trial in _by_trial(_in_units(thin, panels, source)).items():
+        for trial, columns_of_trial in by_trial(in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = columns_of_trial
     for checkpoint in context.server.checkpoints:
         if checkpoint.trial in series:
@@ -92,7 +92,7 @@ def draw(context: ReportContext) -> Chart | None:
         for name, columns_of_trial in series.items()
     }
     trials_shown = [trial for trial in context.analysis.trials if trial.name in series]
-    shown = _sensible(trials_shown, context, lines)
+    shown = fitting_trial(trials_shown, context, lines)
     texts = context.texts
     caption = [texts("caption.series")]
     if len(frames) < sampled:
@@ -115,12 +115,12 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, context, reaching, lone, clock_of(frames)),
+        views(panels, context, reaching, lone, clock_of(frames)),
         {},
         caption,
         panels=len(panels),
         chooser="trial",
-        choices=[(trial.name, _name(trial, context)) for trial in trials_shown],
+        choices=[(trial.name, trial_name(trial, context)) for trial in trials_shown],
         chosen=[shown.name],
         series=series,
     )
@@ -184,7 +184,7 @@ def _per_second(frame: Frame, *columns: str) -> Frame:
     return frame.adding({f"{name}_per_s": quotient(frame.numbers(name), elapsed_s) for name in columns})
 
 
-def _longest(frame: Frame) -> int:
+def longest_trial(frame: Frame) -> int:
     """Number of rows of the trial with most of them."""
     return int(max(frame.groups("trial").sizes, default=0))
 
@@ -244,7 +244,7 @@ def _present(panel: Panel, frames: Mapping[str, Frame]) -> Panel | None:
     return replace(panel, lines=lines) if lines else None
 
 
-def _in_units(frame: Frame, panels: list[Panel], source: str) -> Frame:
+def in_units(frame: Frame, panels: list[Panel], source: str) -> Frame:
     """Values in the units that are shown, as short as can be."""
     divide = {
         line.column + end: line.divide
@@ -274,7 +274,7 @@ def _significant(values: Numbers, digits: int = 4) -> Numbers:
     return rounded
 
 
-def _by_trial(frame: Frame) -> dict[str, dict[str, list[Any]]]:
+def by_trial(frame: Frame) -> dict[str, dict[str, list[Any]]]:
     """Each trial's columns.
 
     A column becomes a list once and is cut then, as lists of single trials cost more.
@@ -302,7 +302,7 @@ def _printed(record: TrialRecord) -> int:
     return (record.imported.joined if record.imported else None) or 1
 
 
-def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, int]) -> Trial:
+def fitting_trial(trials: list[Trial], context: ReportContext, lines: Mapping[str, int]) -> Trial:
     """The best treatment's trial that lies nearest to its median; else the first.
 
     Before others those with the most `lines`: of
@@ -320,12 +320,12 @@ def _sensible(trials: list[Trial], context: ReportContext, lines: Mapping[str, i
     return min(fullest, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))
 
 
-def _name(trial: Trial, context: ReportContext) -> str:
+def trial_name(trial: Trial, context: ReportContext) -> str:
     name = f"{trial.number}. {context.labels.get(trial.treatment, trial.treatment)}, r{trial.repeat}"
     return name if trial.status == "ok" else f"{name} ({context.texts(STATUS(trial.status))})"
 
 
-def _views(
+def views(
     panels: list[Panel],
     context: ReportContext,
     reaching: Collection[str],
@@ -376,7 +376,7 @@ def _view(
     colours = [line.colour or SERIES[(n + panel.colour) % len(SERIES)] for n, line in enumerate(panel.lines)]
     colour = alt.Color("name:N", scale=alt.Scale(domain=list(names.values()), range=colours), legend=legend)
     tips = [
-        alt.Tooltip("name:N", title=texts(panel.title)),
+        alt.Tooltip("name:N", title=panel.proper or texts(panel.title)),
         alt.Tooltip("t:Q", title=texts("axis.time"), format=",~r"),
         alt.Tooltip("value:Q", title=texts("column.value"), format=",.4~r"),
     ]
@@ -410,7 +410,7 @@ def _view(
             x=alt.X("from:Q"), y=alt.value(style.PANEL), text=alt.value(texts("series.warmup"))
         )
         layers.append(label)
-    return style.layered(*layers, height=style.PANEL, title=texts(panel.title))
+    return style.layered(*layers, height=style.PANEL, title=panel.proper or texts(panel.title))
 
 
 def _place(panel: Panel) -> Channels:

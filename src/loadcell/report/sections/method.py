@@ -299,12 +299,15 @@ def _overhead(context: ReportContext) -> list[tuple[str, str]]:
     texts = context.texts
     cost: dict[str, float] = {}
     asked: dict[str, float] = {}
+    programs: dict[str, float] = {}
     busy: list[float] = []
     for record in context.stored.trials:
         for name, monitor in record.monitors.items():
             if monitor.imported:
                 continue  # the cost of the program that sampled is unknown
             cost[name] = cost.get(name, 0.0) + (monitor.cpu_s or 0.0)
+            if monitor.program_cpu_s is not None:
+                programs[name] = programs.get(name, 0.0) + monitor.program_cpu_s
             if monitor.server_cpu_s is not None:
                 asked[name] = asked.get(name, 0.0) + monitor.server_cpu_s
         if record.client and record.client.busy_max is not None:
@@ -313,6 +316,9 @@ def _overhead(context: ReportContext) -> list[tuple[str, str]]:
     if cost:
         costs = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]
         costs += [texts("method.monitors.asked", name=name, cpu_s=spent) for name, spent in asked.items()]
+        costs += [
+            texts("method.monitors.program", name=name, cpu_s=spent) for name, spent in programs.items()
+        ]
         entries.append((texts("method.monitors"), texts("mark.list").join(costs)))
     if busy:
         entries.append((texts("method.client"), texts("method.client.value", busy_share=max(busy))))

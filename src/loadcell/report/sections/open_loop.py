@@ -17,6 +17,7 @@ from loadcell.model.panels import Aggregate, AggregateTable, aggregate_tables
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, without_empty
 from loadcell.report.context import ReportContext
+from loadcell.report.sections import named_series
 from loadcell.report.sections.breakdown import factor_columns, latency_title, treatment_cells
 from loadcell.stats.repeats import Repeats
 
@@ -197,6 +198,7 @@ def percentiles(context: ReportContext) -> Section | None:
 def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
     drawn: list[Block] = [*charts.drawn_in("series", context)]
+    drawn += named_series.blocks(context)
     judged = steadiness(context)
     if judged is not None:
         drawn.append(Details(judged.title, [judged]))

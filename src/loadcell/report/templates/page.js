@@ -104,6 +104,7 @@ function config(width) {
 async function draw(chart) {
   const canvas = document.querySelector(`#${chart.id} .canvas`);
   const width = canvas.clientWidth;
+  if (!width) return; // folded away: drawn when it is opened
   chart.width = width;
   try {
     const spec = { ...sized(chart, width), datasets: datasets(chart) };
@@ -167,7 +168,7 @@ addEventListener("resize", () => {
     fit();
     for (const chart of charts.values()) {
       const canvas = document.querySelector(`#${chart.id} .canvas`);
-      if (Math.abs(canvas.clientWidth - chart.width) > 4) draw(chart);
+      if (Math.abs(canvas.clientWidth - (chart.width ?? 0)) > 4) draw(chart);
     }
   }, 200);
 });
@@ -181,7 +182,15 @@ function fit() {
   }
 }
 fit();
-for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", fit);
+for (const details of document.querySelectorAll("details")) {
+  details.addEventListener("toggle", () => {
+    fit();
+    for (const chart of charts.values()) {
+      const canvas = document.querySelector(`#${chart.id} .canvas`);
+      if (details.open && details.contains(canvas) && canvas.clientWidth !== chart.width) draw(chart);
+    }
+  });
+}
 
 // Tables: a heading sorts, a field filters.
 for (const table of document.querySelectorAll("table[data-sortable]")) {

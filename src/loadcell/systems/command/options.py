@@ -14,8 +14,9 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
+from loadcell.plan.tls import TlsOptions
 from loadcell.plan.units import Duration
-from loadcell.systems.http.target import Address, TlsOptions
+from loadcell.systems.http.target import Address
 
 READY_ONE_WAY = MessageCode("ready.one-way")
 READY_LOG = MessageCode("ready.log", said=ForeignText)

@@ -13,13 +13,13 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 import psutil
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import ForeignText, MessageCode, Seconds
-from loadcell.plan.files import certificate_file
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
+from loadcell.plan.tls import TlsOptions
 from loadcell.systems.base import (
     Role,
     ServerEndpoint,
@@ -34,8 +34,6 @@ SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
 SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
 SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
 HTTP_NO_DATA = MessageCode("http.no-data")
-SERVICE_TLS_WITHOUT_HTTPS = MessageCode("service.tls-without-https")
-SERVICE_CA_UNVERIFIED = MessageCode("service.ca-unverified")
 SERVICE_SOCKET_TLS = MessageCode("service.socket-tls")
 SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
 SERVICE_URL_KIND = MessageCode("service.url-kind", url=str)
@@ -45,45 +43,6 @@ SERVICE_HOST_NAME = MessageCode("service.host-name", host=str, said=ForeignText)
 
 
 _PORTS = {"http": 80, "https": 443}
-
-
-class TlsOptions(Options):
-    """Whom to trust of those who say that they are the service."""
-
-    verify: bool = Field(
-        default=True,
-        description="Whether the server's certificate must be signed by somebody trusted, for its name.",
-    )
-    ca: str | None = Field(
-        default=None,
-        min_length=1,
-        description="File (PEM) with the certificates of those who may sign. Default: the system's.",
-    )
-    name: str | None = Field(
-        default=None,
-        min_length=1,
-        description="The name that the certificate must be for, and that the server is asked for (SNI). "
-        "Default: the url's host.",
-    )
-
-    _certificates: str | None = PrivateAttr(default=None)
-
-    @model_validator(mode="after")
-    def _finds_certificates(self, info: ValidationInfo) -> TlsOptions:
-        self._certificates = None if self.ca is None else str(certificate_file(info, self.ca))
-        return self
-
-    @property
-    def certificates(self) -> str | None:
-        """Path of `ca`, or of the run's copy of it."""
-        return self._certificates
-
-    def check(self, url: str) -> None:
-        """Raises ValueError where these options say nothing."""
-        if not url.startswith("https") and self != TlsOptions():
-            raise SettingError(SERVICE_TLS_WITHOUT_HTTPS())
-        if not self.verify and self.ca is not None:
-            raise SettingError(SERVICE_CA_UNVERIFIED())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,317 @@
+"""Series by name: what monitors share whose numbers only the watched program can name.
+
+Samples are a table in long form, a row a series and sample, since series come and go while a trial runs. The
+number of series recorded has an upper bound; those beyond it are named in the trial's record.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from pydantic import Field, field_validator
+
+from loadcell.model.message import Count, Message, MessageCode
+from loadcell.model.metrics import find
+from loadcell.model.panels import SampleTable
+from loadcell.monitors.base import Monitor, MonitorContext, Row
+from loadcell.plan.parts import NamedOptions
+from loadcell.plan.problems import SettingError
+from loadcell.plan.units import Duration
+
+SERIES_SELECTOR = MessageCode("series.selector", text=str, examples=list)
+SERIES_METRIC = MessageCode("series.metric", text=str)
+SERIES_METRIC_NAME = MessageCode("series.metric-name", name=str)
+SERIES_INTERVAL = MessageCode("series.interval", least=str, most=str)
+SERIES_LEFT_OUT = MessageCode("series.left-out", "caution", count=Count, limit=Count, names=list)
+SERIES_UNMATCHED = MessageCode("series.unmatched", "caution", names=list)
+
+#: Of a counter the rate per second, of a histogram or summary the mean of its observations, else the value.
+Measure = Literal["value", "rate", "mean"]
+
+#: Columns of every table of series; a value's unit is that of the series, per second for a rate.
+COLUMNS: Final = ("name", "labels", "measure", "value")
+TEXT: Final = frozenset({"name", "labels", "measure"})
+
+SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S = 0.1, 3600.0
+MOST_SERIES: Final = 1000
+#: Names that a remark lists; families that are counted beyond the limit.
+_NAMES_SHOWN, _FAMILIES_COUNTED = 8, 500
+_SELECTOR = re.compile(r"(?P<not>!?)(?P<name>[^{}\s!]*)(?:\{(?P<labels>.*)\})?")
+_SELECTORS: Final = ("`http_*`", '`queue_depth{queue="mail*"}`', "`!go_*`")
+_LABEL = re.compile(r'\s*([A-Za-z_][\w.-]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
+_METRIC = re.compile(r"\s*(?P<how>mean|max|min|last)\s+of\s+(?P<series>.+?)\s*")
+_METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.%-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A series: its name, and its labels as Prometheus writes them (`code="200",method="GET"`)."""
+
+    name: str
+    labels: str = ""
+
+
+class Reading(NamedTuple):
+    """One number of one sample; `weight` is the number of observations that a mean stands for.
+
+    A tuple, because frozen classes take four times as long to make.
+    """
+
+    series: Series
+    measure: Measure
+    value: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Names of series by a pattern (`http_*`), and labels by patterns (`{code="5*"}`)."""
+
+    name: re.Pattern[str]
+    labels: tuple[tuple[str, re.Pattern[str]], ...]
+    negative: bool
+
+    @staticmethod
+    def parse(text: str) -> Selector:
+        """Raises SettingError."""
+        match = _SELECTOR.fullmatch(text.strip())
+        if match is None or not (match["name"] or match["labels"]):
+            raise SettingError(SERIES_SELECTOR(text=repr(text), examples=_SELECTORS))
+        labels, position, written = [], 0, match["labels"] or ""
+        while position < len(written):
+            label = _LABEL.match(written, position)
+            if label is None:
+                raise SettingError(SERIES_SELECTOR(text=repr(text), examples=_SELECTORS))
+            labels.append((label[1], _glob(label[2])))
+            position = label.end()
+        return Selector(_glob(match["name"] or "*"), tuple(labels), bool(match["not"]))
+
+    def matches(self, series: Series) -> bool:
+        """True for the series that the patterns describe, whether it is chosen or excluded by them."""
+        if self.name.match(series.name) is None:
+            return False
+        if not self.labels:
+            return True
+        values = {label[1]: label[2] for label in _LABEL.finditer(series.labels)}
+        return all(pattern.match(values.get(label, "")) is not None for label, pattern in self.labels)
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+class SeriesOptions(NamedOptions):
+    """Options of every monitor of series."""
+
+    interval: Duration = Field(default=Duration(1.0), description="Time between samples: 100ms to 1h.")
+    series: tuple[str, ...] = Field(
+        default=(),
+        description="Series to record, by name or pattern, with labels or without; `!` excludes. "
+        "Default: all.",
+        examples=[["http_requests_total", 'queue_depth{queue="mail*"}', "!go_*"]],
+    )
+    limit: int = Field(
+        default=100, ge=1, le=MOST_SERIES, description="Most series recorded; a remark names the others."
+    )
+    metrics: dict[str, str] = Field(
+        default_factory=dict,
+        description="Metrics of the trial by name: `mean`, `max`, `min` or `last` `of` series over the "
+        "measured window, for expectations and comparisons.",
+        examples=[{"queue": "max of queue_depth"}],
+    )
+
+    @field_validator("interval")
+    @classmethod
+    def _interval_is_possible(cls, interval: Duration) -> Duration:
+        if not SHORTEST_INTERVAL_S <= interval <= LONGEST_INTERVAL_S:
+            least, most = Duration(SHORTEST_INTERVAL_S).text, Duration(LONGEST_INTERVAL_S).text
+            raise SettingError(SERIES_INTERVAL(least=least, most=most))
+        return interval
+
+    @field_validator("series")
+    @classmethod
+    def _selectors_are_readable(cls, series: tuple[str, ...]) -> tuple[str, ...]:
+        for text in series:
+            Selector.parse(text)
+        return series
+
+    @field_validator("metrics")
+    @classmethod
+    def _metrics_are_readable(cls, metrics: dict[str, str]) -> dict[str, str]:
+        for name, text in metrics.items():
+            if not _METRIC_NAME.fullmatch(name) or find(name) is not None or name.startswith("latency."):
+                raise SettingError(SERIES_METRIC_NAME(name=repr(name)))
+            SeriesMetric.parse(text)
+        return metrics
+
+
+@dataclass
+class SeriesMetric:
+    """A metric over samples of the measured window.
+
+    Several series that it selects are added up at each sample; of means it takes the weighted mean.
+    """
+
+    how: str
+    selector: Selector
+    values: int = 0
+    total: float = 0.0
+    weight: float = 0.0
+    extreme: float = math.nan
+    last: float = math.nan
+
+    @staticmethod
+    def parse(text: str) -> SeriesMetric:
+        """From `max of NAME`. Raises SettingError."""
+        match = _METRIC.fullmatch(text)
+        if match is None:
+            raise SettingError(SERIES_METRIC(text=repr(text)))
+        return SeriesMetric(match["how"], Selector.parse(match["series"]))
+
+    def add(self, readings: Sequence[Reading]) -> None:
+        """Take the readings of one sample, which are all of its series."""
+        if not readings:
+            return
+        if all(reading.measure == "mean" for reading in readings):
+            weight = sum(reading.weight for reading in readings)
+            value = sum(reading.value * reading.weight for reading in readings) / weight
+        else:
+            weight, value = 1.0, sum(reading.value for reading in readings)
+        self.values += 1
+        self.total += value * weight
+        self.weight += weight
+        self.last = value
+        pick = max if self.how == "max" else min
+        self.extreme = value if math.isnan(self.extreme) else pick(self.extreme, value)
+
+    @property
+    def value(self) -> float | None:
+        """None without samples."""
+        if not self.values:
+            return None
+        return {"mean": self.total / self.weight, "last": self.last}.get(self.how, self.extreme)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Use of a series: a row a sample, and a part of metrics (by index)."""
+
+    recorded: bool
+    metrics: tuple[int, ...]
+
+    def __bool__(self) -> bool:
+        return self.recorded or bool(self.metrics)
+
+
+@dataclass
+class Selection:
+    """Chooses the series that are recorded, in the order of their appearance, up to the limit."""
+
+    selectors: Sequence[Selector]
+    metrics: Sequence[SeriesMetric]
+    limit: int
+    recorded: set[Series] = field(default_factory=set)
+    #: series beyond the limit by name
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def _positive(self) -> list[Selector]:
+        return [selector for selector in self.selectors if not selector.negative]
+
+    @cached_property
+    def _negative(self) -> list[Selector]:
+        return [selector for selector in self.selectors if selector.negative]
+
+    def choose(self, series: Series) -> Choice:
+        """To be asked once for each series."""
+        metrics = tuple(index for index, metric in enumerate(self.metrics) if metric.selector.matches(series))
+        wanted = not self._positive or any(selector.matches(series) for selector in self._positive)
+        if not wanted or any(selector.matches(series) for selector in self._negative):
+            return Choice(False, metrics)
+        if series in self.recorded or len(self.recorded) < self.limit:
+            self.recorded.add(series)
+            return Choice(True, metrics)
+        if series.name in self.left_out or len(self.left_out) < _FAMILIES_COUNTED:
+            self.left_out[series.name] = self.left_out.get(series.name, 0) + 1
+        return Choice(False, metrics)
+
+
+def series_table(key: str) -> SampleTable:
+    """The table of a monitor of series by the monitor's key in the plan."""
+    return SampleTable(key.replace(":", "-"), COLUMNS, TEXT)
+
+
+Opts = TypeVar("Opts", bound=SeriesOptions)
+
+
+class SeriesMonitor(Monitor[Opts]):
+    """Base of monitors of series. `rows` makes rows of the readings of a sample."""
+
+    by_default = False
+
+    def __init__(self, options: Opts, context: MonitorContext) -> None:
+        super().__init__(options, context)
+        self.table = series_table(context.key or self.name)
+        self.series_metrics = {name: SeriesMetric.parse(text) for name, text in options.metrics.items()}
+        self.selection = Selection(
+            [Selector.parse(text) for text in options.series],
+            list(self.series_metrics.values()),
+            options.limit,
+        )
+        self._remarks: dict[str, tuple[Message, int]] = {}
+
+    @property
+    def interval_ns(self) -> int:
+        return self.options.interval.ns
+
+    def remark(self, message: Message) -> None:
+        """Note what happened: the first of each kind, and how often there was one."""
+        first, count = self._remarks.get(message.code, (message, 0))
+        self._remarks[message.code] = (first, count + 1)
+
+    @property
+    def has_remarks(self) -> bool:
+        return bool(self._remarks)
+
+    def remarks(self) -> list[tuple[Message, int]]:
+        return [*self._remarks.values(), *((message, 1) for message in self._of_selection())]
+
+    def _of_selection(self) -> Iterable[Message]:
+        if self.selection.left_out:
+            left_out = self.selection.left_out
+            names = sorted(left_out, key=lambda name: (-left_out[name], name))
+            yield SERIES_LEFT_OUT(count=sum(left_out.values()), limit=self.options.limit, names=_shown(names))
+        unmatched = [name for name, metric in self.series_metrics.items() if not metric.values]
+        if unmatched:
+            yield SERIES_UNMATCHED(names=_shown(unmatched))
+
+    def rows(self, readings: Iterable[tuple[Reading, Choice]]) -> list[Row]:
+        """Rows of the readings of one sample, which become part of metrics within the measured window."""
+        rows: list[Row] = []
+        of_metrics: dict[int, list[Reading]] = {}
+        for reading, choice in readings:
+            if choice.recorded:
+                series, measure, value, _ = reading
+                rows.append(
+                    {"name": series.name, "labels": series.labels, "measure": measure, "value": value}
+                )
+            for index in choice.metrics:
+                of_metrics.setdefault(index, []).append(reading)
+        if of_metrics and self.context.measuring():
+            for index, those in of_metrics.items():
+                self.selection.metrics[index].add(those)
+        return rows
+
+    def metrics(self) -> Mapping[str, float]:
+        values = {name: metric.value for name, metric in self.series_metrics.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _shown(names: Sequence[Any]) -> list[str]:
+    return [*map(str, names[:_NAMES_SHOWN]), *(["..."] if len(names) > _NAMES_SHOWN else [])]
