@@ -4,6 +4,8 @@ reached.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -274,14 +276,64 @@ def test_every_chart_has_a_name_for_who_cannot_see_it(browser: Browser, page: Ca
       document.getElementById(canvas.getAttribute('aria-labelledby')).textContent.length > 5)""")
 
 
-def test_a_saved_picture_carries_its_colours(browser: Browser, page: Callable[..., Path]) -> None:
-    browser.open(page("two"), dark=True)
+def saved(browser: Browser, button: str) -> str:
+    """The text of the file that a click on a button saves."""
     browser.ask("""(() => { window.saved = null;
       URL.createObjectURL = blob => { blob.text().then(t => window.saved = t);
       return 'data:,'; }; HTMLAnchorElement.prototype.click = () => {}; })()""")
-    browser.ask("document.querySelector('[data-save=chart-throughput]').click()")
+    browser.ask(f"document.querySelector('[{button}]').click()")
     browser.wait_for("window.saved !== null")
-    text = browser.ask("window.saved")
+    return str(browser.ask("window.saved"))
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+
+
+def test_saved_data_are_those_of_the_chart(
+    browser: Browser, page: Callable[..., Path], runs: Callable[[str], Path]
+) -> None:
+    browser.open(page("two"))
+    rows = rows_of(saved(browser, "data-csv=chart-throughput"))
+    drawn = browser.ask(
+        "JSON.parse(document.getElementById('data').textContent)"
+        ".charts.find(chart => chart.id === 'chart-throughput').data"
+    )
+    for source, columns in drawn.items():
+        of_source = [row for row in rows if row["source"] == source]
+        for name, values in columns.items():
+            assert len(values) == len(of_source)
+            for row, value in zip(of_source, values, strict=True):
+                assert (
+                    row[name] == "" if value is None else row[name] == str(value) or float(row[name]) == value
+                )
+    assert rows
+
+
+def test_saved_data_of_a_trial_are_those_of_the_chosen_one(
+    browser: Browser, page: Callable[..., Path]
+) -> None:
+    browser.open(page("two"))
+    first = rows_of(saved(browser, "data-csv=chart-series"))
+    browser.ask("""(() => { const select = document.querySelector('select[data-chart=chart-series]');
+      select.selectedIndex = 1; select.dispatchEvent(new Event('change')); })()""")
+    assert rows_of(saved(browser, "data-csv=chart-series")) != first
+    assert {"source", "t"} <= first[0].keys()
+
+
+def test_no_saved_text_is_a_formula(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("hostile"))
+    for row in rows_of(saved(browser, "data-csv=chart-percentiles")):
+        for text in row.values():
+            try:
+                float(text)
+            except ValueError:
+                assert not text.startswith(("=", "+", "-", "@", "\t", "\r")), text
+
+
+def test_a_saved_picture_carries_its_colours(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"), dark=True)
+    text = saved(browser, "data-save=chart-throughput")
     assert text.startswith("<svg")
     assert "var(--" not in text
     assert "#56a9e8" in text.lower()

@@ -129,11 +129,34 @@ function save(chart) {
   const svg = document.querySelector(`#${chart.id} .canvas svg`).cloneNode(true);
   svg.style.background = style.getPropertyValue("--surface");
   const text = new XMLSerializer().serializeToString(svg).replace(/var\(--(\w+)\)/g, (_, name) => style.getPropertyValue(`--${name}`).trim());
+  download(`${chart.id}.svg`, "image/svg+xml", text);
+}
+
+function download(name, type, text) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.download = `${chart.id}.svg`;
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// A cell of a CSV file (RFC 4180). A text that a spreadsheet would compute as a formula begins with an apostrophe.
+function cell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+  const text = String(value).replace(/^(?=[=+\-@\t\r])/, "'");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// The data that a chart shows: its sources below one another, with the columns of all.
+function csv(chart) {
+  const sources = Object.entries(datasets(chart)).filter(([, rows]) => rows.length);
+  const columns = [...new Set(sources.flatMap(([, rows]) => Object.keys(rows[0])))];
+  const lines = [["source", ...columns]];
+  for (const [name, rows] of sources) {
+    for (const row of rows) lines.push([name, ...columns.map((column) => row[column])]);
+  }
+  return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
 }
 
 const charts = new Map(doc.charts.map((chart) => [chart.id, chart]));
@@ -152,6 +175,11 @@ for (const box of document.querySelectorAll(".choices")) {
   };
   update();
   box.addEventListener("change", () => { update(); draw(chart); });
+}
+for (const button of document.querySelectorAll("[data-csv]")) {
+  const { csv: id } = button.dataset;
+  // The mark tells spreadsheets that the text is UTF-8.
+  button.addEventListener("click", () => download(`${id}.csv`, "text/csv", `\ufeff${csv(charts.get(id))}`));
 }
 for (const button of document.querySelectorAll("[data-save]")) {
   button.addEventListener("click", () => save(charts.get(button.dataset.save)));
