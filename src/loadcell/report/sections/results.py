@@ -9,7 +9,7 @@ from loadcell.model import numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Section, Table, without_empty
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import breakdown
+from loadcell.report.sections import breakdown, pivot
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 from loadcell.report.values import metric_name, metric_value
 
@@ -31,7 +31,7 @@ def section(context: ReportContext) -> Section | None:
         return None
     blocks: list[Block] = []
     if context.analysis.treatments:
-        blocks.append(table(context))
+        blocks += [table(context), *pivot.tables(context)]
     blocks += [
         part
         for part in (
