@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from execution.live import living, loadcell, until
+from linux import trees
 from loadcell.execution.resource_use import ResourceWatch
 from loadcell.linux.procfs import children, process_stat
 from loadcell.model.resource_metrics import METRICS, metric_values
+from loadcell.model.resources import ControlGroupUse
 from loadcell.store.read import read_run
 from monitors.proc_tree import ProcTree
 
@@ -161,6 +163,106 @@ def test_a_process_that_hides_its_io_has_none(tmp_path: Path) -> None:
     assert used is not None
     assert used.target is not None
     assert (used.target.read_bytes_per_s, used.target.write_bytes_per_s) == (None, None)
+
+
+def test_a_target_whose_processes_are_hidden_has_no_use(tmp_path: Path) -> None:
+    """As with hidepid=2: directories of other users' processes do not exist."""
+    watch = ResourceWatch(tmp_path, client=lambda: [51], target=lambda: [50])
+    recorded(tmp_path, 1)
+    watch.begin()
+    watch._due_ns = 0
+    watch.look()
+    recorded(tmp_path, 2)
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert (used.target, used.client) == (None, None)
+    assert used.host.cores == 1024
+
+
+def test_limits_of_the_control_group_and_their_effect_in_the_window(tmp_path: Path) -> None:
+    tree = ProcTree(tmp_path)
+    tree.process(50, 1)
+    group = "sys/fs/cgroup/server"
+    trees.write(tmp_path, "proc/50/cgroup", "0::/server\n")
+    trees.write(tmp_path, f"{group}/cpu.max", "200000 100000")
+    trees.write(tmp_path, f"{group}/memory.max", "4096000")
+    trees.write(tmp_path, f"{group}/cpu.stat", "nr_periods 100\nnr_throttled 90\n")
+    trees.write(tmp_path, f"{group}/memory.events", "high 5\nmax 7\noom 0\n")
+    watch = ResourceWatch(tmp_path, client=list, target=lambda: [50])
+    watch.begin()
+    trees.write(tmp_path, f"{group}/cpu.stat", "nr_periods 110\nnr_throttled 94\n")
+    trees.write(tmp_path, f"{group}/memory.events", "high 5\nmax 9\noom 1\n")
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.control_group == ControlGroupUse(2.0, 0.4, 4096000, 0, 2, 1)
+
+
+#: Two thousand children, each of which works and is waited for.
+SHORT_LIVED = """
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(2000):
+    pid = os.fork()
+    if pid == 0:
+        sum(range(2000))
+        os._exit(0)
+    os.waitpid(pid, 0)
+times = os.times()
+print(times.user + times.system + times.children_user + times.children_system, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_processes_that_come_and_go_by_the_thousand_are_counted() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SHORT_LIVED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        started = process_stat(Path("/"), process.pid)
+        assert started is not None
+        watch = ResourceWatch(Path("/"), client=list, target=lambda: [process.pid])
+        watch.begin()
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        used_s = float(process.stdout.readline()) - (started.user + started.system) / os.sysconf("SC_CLK_TCK")
+        watch.end()
+        process.stdin.write("end\n")
+        process.stdin.flush()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.cores * used.window_s == pytest.approx(used_s, rel=0.02, abs=0.03)
+
+
+def test_largest_samples_need_no_monitor_and_a_second() -> None:
+    with child(BUSY) as pid:
+        watch = ResourceWatch(Path("/"), client=lambda: [os.getpid()], target=lambda: [pid])
+        watch.begin()
+        watch._due_ns = 0
+        watch.look()
+        assert watch._target_samples.cores is None, "before a second has gone by"
+        watch._sampled_ns -= 10**9
+        until(lambda: ticks(pid) > 50, "half a second of CPU time")
+        watch._due_ns = 0
+        watch.look()
+        watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.cores_max is not None
+    assert used.target.cores_max == pytest.approx(used.target.cores, rel=0.3)
+    assert (used.target.memory_peak_bytes or 0) > 1e6
+    assert used.host.cpu_max is not None
+    assert 0 < used.host.cpu_max <= 1
+    assert used.host.memory_available_min_bytes is not None
+    assert used.client is not None
+    assert used.client.cores_max is not None
 
 
 PLAN = """

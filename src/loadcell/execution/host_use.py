@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.linux.host_counters import SECTOR_BYTES, DiskCounters, HostCounters, difference, link_speed
+from loadcell.linux.host_counters import (
+    SECTOR_BYTES,
+    CpuTicks,
+    DiskCounters,
+    HostCounters,
+    difference,
+    link_speed,
+    read_available_memory,
+    read_cpu,
+)
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.resources import CpuShares, DiskUse, HostUse, LinkUse, PressureStall
 
@@ -15,8 +25,32 @@ _MOST_DEVICES = 8
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def host_use(before: HostCounters, now: HostCounters, seconds: float, cpu_max: float | None) -> HostUse:
-    """Use of the machine within `seconds`; `cpu_max` is the largest sample of its CPU use, 0 to 1."""
+@dataclass
+class HostSamples:
+    """Samples of the machine within the window, at least a second apart: the largest CPU use (0 to 1) and the
+    least available memory; None without samples.
+    """
+
+    cpu_max: float | None = None
+    available_bytes: int | None = None
+    _before: CpuTicks | None = None
+
+    def begin(self, before: HostCounters) -> None:
+        """The window begins with these counters."""
+        self._before = before.cpu
+
+    def take(self, files: ProcFiles) -> None:
+        """Take a sample."""
+        now, available = read_cpu(files), read_available_memory(files)
+        if now is not None and self._before is not None and (ticks := now.since(self._before)).total:
+            self.cpu_max = max(self.cpu_max or 0.0, ticks.busy / ticks.total)
+        self._before = now
+        if available is not None:
+            self.available_bytes = min(self.available_bytes or available, available)
+
+
+def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: HostSamples) -> HostUse:
+    """Use of the machine within `seconds`, with `samples` between both instants."""
 
     def per_s(old: int | None, new: int | None) -> float | None:
         return None if old is None or new is None else difference(old, new) / seconds
@@ -28,6 +62,8 @@ def host_use(before: HostCounters, now: HostCounters, seconds: float, cpu_max: f
         micros = per_s(before.pressure.get(key), now.pressure.get(key))
         return None if micros is None else min(1.0, micros / 1e6)
 
+    readings = (before.meminfo.get("MemAvailable"), now.meminfo.get("MemAvailable"), samples.available_bytes)
+    available = [size for size in readings if size is not None]
     pages_in, pages_out = of_vmstat("pswpin"), of_vmstat("pswpout")
     cores = [now.cores[core].since(before.cores[core]) for core in now.cores if core in before.cores]
     pressure = PressureStall(
@@ -40,13 +76,17 @@ def host_use(before: HostCounters, now: HostCounters, seconds: float, cpu_max: f
     return HostUse(
         cores=len(now.cores),
         cpu=_cpu(before, now),
-        cpu_max=cpu_max,
+        cpu_max=samples.cpu_max,
         busiest_core=max((ticks.busy / ticks.total for ticks in cores if ticks.total), default=None),
         context_switches_per_s=per_s(before.context_switches, now.context_switches),
+        memory_total_bytes=now.meminfo.get("MemTotal"),
         memory_available_bytes=now.meminfo.get("MemAvailable"),
+        memory_available_min_bytes=min(available, default=None),
         swap_in_bytes_per_s=None if pages_in is None else pages_in * _PAGE_BYTES,
         swap_out_bytes_per_s=None if pages_out is None else pages_out * _PAGE_BYTES,
         direct_reclaim_per_s=of_vmstat("allocstall"),
+        direct_scan_pages_per_s=of_vmstat("pgscan_direct"),
+        direct_steal_pages_per_s=of_vmstat("pgsteal_direct"),
         major_faults_per_s=of_vmstat("pgmajfault"),
         tcp_retransmits_per_s=per_s(before.tcp_retransmits, now.tcp_retransmits),
         pressure=pressure if now.pressure else None,
@@ -95,6 +135,8 @@ def link_use(before: HostCounters, now: HostCounters, seconds: float, root: Path
             difference(before.links[name].received_bytes, link.received_bytes) / seconds,
             difference(before.links[name].sent_bytes, link.sent_bytes) / seconds,
             difference(before.links[name].dropped, link.dropped) / seconds,
+            difference(before.links[name].received_packets, link.received_packets) / seconds,
+            difference(before.links[name].sent_packets, link.sent_packets) / seconds,
             link_speed(files, name),
         )
         for name, link in now.links.items()

@@ -164,8 +164,6 @@ class LoadWatch:
             name, rows = self._sampled.get()
             file, columns = self._columns[name]
             self._put(file, columns, rows)
-            if self.resources is not None and self.measuring_since_ns is not None:
-                _sampled(self.resources, name, rows)
         while not self._reported.empty():
             self._event(self._reported.get())
         step_s = self.disturbances.tick()
@@ -249,17 +247,6 @@ class LoadWatch:
         for row in rows:
             row["t_s"] = (row["mono_ns"] - self.measuring_since_ns) / 1e9
         self._writer.rows(file, columns, rows)
-
-
-def _sampled(resources: ResourceWatch, name: str, rows: list[Row]) -> None:
-    """Note the largest samples of the machine and of the target."""
-    for row in rows:
-        if resources.ended_before(row["mono_ns"]):
-            continue
-        if name == "host":
-            resources.peaks.host(row.get("cpu_busy_percent"))
-        elif name == "target" and row["pid"] == 0:
-            resources.peaks.target(row["cpu_percent"], row["memory_bytes"])
 
 
 def _event(name: str, event: Connected | PhaseBegan | Trouble) -> JsonObject:

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from loadcell.execution.host_use import disk_use, host_use, link_use
+from loadcell.execution.host_use import HostSamples, disk_use, host_use, link_use
+from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.host_counters import HostCounters, difference, read_host
 from loadcell.linux.process_counters import (
     TICK_HZ,
     Key,
     ProcessCounters,
     ThreadCounters,
+    allowed_cpus,
     inherited_io,
     memory_bytes,
     read_processes,
@@ -24,7 +26,7 @@ from loadcell.linux.process_counters import (
     used_ticks,
 )
 from loadcell.linux.procfs import ProcFiles
-from loadcell.model.resources import ProcessUse, Resources, ThreadUse
+from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
 
 #: Threads that a record names.
 MOST_THREADS = 5
@@ -32,6 +34,8 @@ MOST_THREADS = 5
 _MOST_PROCESSES = 500
 #: Time between looks in ns, and in multiples of the duration of a look: they use at most 0.2% of a core.
 _LOOK_EVERY_NS, _LOOK_COST = 250_000_000, 500
+#: Least time between samples, of which the largest are recorded, in ns; shorter ones have ticks of 10 ms.
+_SAMPLE_EVERY_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -44,32 +48,48 @@ class _Tree:
 
 
 @dataclass(frozen=True)
+class _Limits:
+    """Limits of the first process of a tree, with their counters."""
+
+    groups: GroupCounters = field(default_factory=GroupCounters)
+    cpus_allowed: int | None = None
+
+    @staticmethod
+    def of(root: Path, tree: _Tree) -> _Limits:
+        """The limits of this moment; none without processes."""
+        pid = next((pid for pid, _ in tree.processes), None)
+        return _Limits() if pid is None else _Limits(read_groups(root, pid), allowed_cpus(root, pid))
+
+
+@dataclass(frozen=True)
 class _Instant:
     at_ns: int
     host: HostCounters
     target: _Tree
     client: _Tree
+    target_limits: _Limits
+    client_limits: _Limits
 
 
 @dataclass
-class Peaks:
-    """Largest samples of monitors within the window; None without samples."""
+class _Samples:
+    """Largest samples of one side, at least a second apart; None without samples."""
 
-    host_cpu: float | None = None
-    target_cores: float | None = None
-    target_memory_bytes: int | None = None
+    cores: float | None = None
+    memory_bytes: int | None = None
+    _before: _Tree | None = None
 
-    def host(self, busy_percent: float | None) -> None:
-        """Take a sample of the CPU use of the machine, 0 to 100."""
-        if busy_percent is not None:
-            self.host_cpu = max(self.host_cpu or 0.0, busy_percent / 100)
+    def begin(self, tree: _Tree) -> None:
+        """The window begins with these counters."""
+        self._before = tree
 
-    def target(self, cpu_percent: float | None, size: int | None) -> None:
-        """Take a sample of all processes of the target: 100 is one core; `size` is memory in bytes."""
-        if cpu_percent is not None:
-            self.target_cores = max(self.target_cores or 0.0, cpu_percent / 100)
-        if size is not None:
-            self.target_memory_bytes = max(self.target_memory_bytes or 0, size)
+    def take(self, tree: _Tree) -> None:
+        """Take a sample."""
+        if self._before is not None and tree.processes:
+            self.cores = max(self.cores or 0.0, _cores(self._before, tree))
+        if (size := memory_bytes(tree.processes)) is not None:
+            self.memory_bytes = max(self.memory_bytes or 0, size)
+        self._before = tree
 
 
 @dataclass
@@ -83,17 +103,28 @@ class ResourceWatch:
     client: Callable[[], list[int]]
     target: Callable[[], list[int]] | None = None
     now_ns: Callable[[], int] = time.monotonic_ns
-    peaks: Peaks = field(default_factory=Peaks)
     _begun: _Instant | None = None
     _ended: _Instant | None = None
     #: The last look at target and client within the window, and when the next one is due
     _looked: tuple[_Tree, _Tree] | None = None
     _due_ns: int = 0
+    _host_samples: HostSamples = field(default_factory=HostSamples)
+    _target_samples: _Samples = field(default_factory=_Samples)
+    _client_samples: _Samples = field(default_factory=_Samples)
+    _sampled_ns: int = 0
+    #: CPU time of all that was read, in ns
+    cost_ns: int = 0
 
     def begin(self) -> None:
         """The window begins now."""
-        self._begun, self._ended, self._looked, self.peaks = self._read(), None, None, Peaks()
-        self._schedule(self._begun.at_ns)
+        begun = self._begun = self._read()
+        self._ended, self._looked = None, None
+        self._host_samples, self._target_samples, self._client_samples = HostSamples(), _Samples(), _Samples()
+        self._host_samples.begin(begun.host)
+        self._target_samples.begin(begun.target)
+        self._client_samples.begin(begun.client)
+        self._sampled_ns = begun.at_ns
+        self._schedule(begun.at_ns)
 
     def look(self) -> None:
         """Look at processes and threads if that is due.
@@ -102,9 +133,23 @@ class ResourceWatch:
         """
         if self._begun is None or self._ended is not None or self.now_ns() < self._due_ns:
             return
-        began_ns = self.now_ns()
-        self._looked = self._tree(self._target_roots()), self._tree(self.client())
+        began_ns, cpu_ns = self.now_ns(), time.thread_time_ns()
+        self._looked = target, client = self._tree(self._target_roots()), self._tree(self.client())
+        if began_ns - self._sampled_ns >= _SAMPLE_EVERY_NS:
+            self._sampled_ns = began_ns
+            self._sample(target, client)
+        self.cost_ns += time.thread_time_ns() - cpu_ns
         self._schedule(began_ns)
+
+    def _sample(self, target: _Tree, client: _Tree) -> None:
+        """Take a sample of machine, target and client."""
+        files = ProcFiles(self.root)
+        try:
+            self._host_samples.take(files)
+        finally:
+            files.close()
+        self._target_samples.take(target)
+        self._client_samples.take(client)
 
     def _schedule(self, began_ns: int) -> None:
         now_ns = self.now_ns()
@@ -115,10 +160,6 @@ class ResourceWatch:
         if self._begun is not None and self._ended is None:
             self._ended = self._read()
 
-    def ended_before(self, at_ns: int) -> bool:
-        """True if the window was over at this instant."""
-        return self._ended is not None and self._ended.at_ns < at_ns
-
     def resources(self) -> Resources | None:
         """Use between both instants; None without a window."""
         before, now = self._begun, self._ended
@@ -126,26 +167,32 @@ class ResourceWatch:
             return None
         seconds = (now.at_ns - before.at_ns) / 1e9
         looked = self._looked or (now.target, now.client)
-        target, peaks = _processes(before.target, now.target, looked[0]), self.peaks
-        if target is not None:
-            peak_bytes = peaks.target_memory_bytes
-            target = replace(target, cores_max=peaks.target_cores, memory_peak_bytes=peak_bytes)
         return Resources(
             seconds,
-            host_use(before.host, now.host, seconds, peaks.host_cpu),
-            target,
-            _processes(before.client, now.client, looked[1]),
+            host_use(before.host, now.host, seconds, self._host_samples),
+            _with_limits(
+                _processes(before.target, now.target, looked[0]),
+                before.target_limits, now.target_limits, self._target_samples,
+            ),
+            _with_limits(
+                _processes(before.client, now.client, looked[1]),
+                before.client_limits, now.client_limits, self._client_samples,
+            ),
             disk_use(before.host.disks, now.host.disks, seconds),
             link_use(before.host, now.host, seconds, self.root),
-        )
+        )  # fmt: skip
 
     def _read(self) -> _Instant:
+        cpu_ns = time.thread_time_ns()
         files = ProcFiles(self.root)
         try:
             at_ns, host = self.now_ns(), read_host(files)
         finally:
             files.close()
-        return _Instant(at_ns, host, self._tree(self._target_roots()), self._tree(self.client()))
+        target, client = self._tree(self._target_roots()), self._tree(self.client())
+        limits = _Limits.of(self.root, target), _Limits.of(self.root, client)
+        self.cost_ns += time.thread_time_ns() - cpu_ns
+        return _Instant(at_ns, host, target, client, *limits)
 
     def _target_roots(self) -> list[int]:
         return self.target() if self.target is not None else []
@@ -154,6 +201,41 @@ class ResourceWatch:
         at_ns, processes = self.now_ns(), read_processes(self.root, roots)
         ids = [pid for pid, _ in processes][:_MOST_PROCESSES]
         return _Tree(at_ns, processes, read_threads(self.root, ids))
+
+
+def _with_limits(
+    used: ProcessUse | None, before: _Limits, now: _Limits, samples: _Samples
+) -> ProcessUse | None:
+    """The same with largest samples and limits."""
+    if used is None:
+        return None
+    return replace(
+        used,
+        cores_max=samples.cores,
+        memory_peak_bytes=samples.memory_bytes,
+        cpus_allowed=now.cpus_allowed,
+        control_group=_control_group(before.groups, now.groups),
+    )
+
+
+def _control_group(before: GroupCounters, now: GroupCounters) -> ControlGroupUse | None:
+    """Limits, and what they did between two instants; None without limits or counters."""
+    if now == GroupCounters():
+        return None
+    throttled_share = None
+    if None not in (before.periods, before.throttled_periods, now.periods, now.throttled_periods):
+        periods = difference(before.periods or 0, now.periods or 0)
+        throttled = difference(before.throttled_periods or 0, now.throttled_periods or 0)
+        throttled_share = min(1.0, throttled / periods) if periods else 0.0
+
+    def events(name: str) -> int | None:
+        count = now.memory_events.get(name)
+        return None if count is None else difference(before.memory_events.get(name, 0), count)
+
+    return ControlGroupUse(
+        now.cpu_quota_cores, throttled_share, now.memory_limit_bytes,
+        events("high"), events("max"), events("oom"),
+    )  # fmt: skip
 
 
 def _processes(before: _Tree, now: _Tree, looked: _Tree) -> ProcessUse | None:

@@ -109,11 +109,13 @@ class DiskCounters:
 
 @dataclass(frozen=True, slots=True)
 class LinkCounters:
-    """A network interface: bytes, and packets dropped in both directions."""
+    """A network interface: bytes and packets, and packets dropped in both directions."""
 
     received_bytes: int
     sent_bytes: int
     dropped: int
+    received_packets: int = 0
+    sent_packets: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,17 @@ def read_host(files: ProcFiles) -> HostCounters:
     )  # fmt: skip
 
 
+def read_cpu(files: ProcFiles) -> CpuTicks | None:
+    """CPU time of all cores together, of this moment."""
+    key, _, fields = files.text("proc/stat").partition("\n")[0].partition(" ")
+    return CpuTicks.parse(fields) if key == "cpu" else None
+
+
+def read_available_memory(files: ProcFiles) -> int | None:
+    """Memory in bytes that is available without swapping, of this moment."""
+    return _meminfo(files).get("MemAvailable")
+
+
 def _stat(files: ProcFiles) -> tuple[CpuTicks | None, dict[str, CpuTicks], dict[str, int]]:
     cpu, cores, numbers = None, {}, {}
     for line in files.text("proc/stat").splitlines():
@@ -167,16 +180,21 @@ def _meminfo(files: ProcFiles) -> dict[str, int]:
     return {key: int(fields.split()[0]) * 1024 for key, _, fields in lines}
 
 
-#: The used counters of /proc/vmstat; `allocstall` is counted by zone.
-_VMSTAT = ("pswpin", "pswpout", "pgmajfault", "allocstall", "oom_kill")
+#: The used counters of /proc/vmstat; `allocstall` is counted by zone, and so were the two of direct reclaim.
+_VMSTAT = (
+    "pswpin", "pswpout", "pgmajfault", "allocstall", "oom_kill", "pgscan_direct", "pgsteal_direct",
+)  # fmt: skip
+_BY_ZONE = ("allocstall", "pgscan_direct", "pgsteal_direct")
+#: Not of a zone: how often direct reclaim was throttled.
+_NOT_USED = "pgscan_direct_throttle"
 
 
 def _vmstat(files: ProcFiles) -> dict[str, int]:
     counts: dict[str, int] = {}
     for line in files.text("proc/vmstat").splitlines():
-        if line.startswith(_VMSTAT):
+        if line.startswith(_VMSTAT) and not line.startswith(_NOT_USED):
             key, _, value = line.partition(" ")
-            key = "allocstall" if key.startswith("allocstall") else key
+            key = next((name for name in _BY_ZONE if key.startswith(name)), key)
             counts[key] = counts.get(key, 0) + int(value)
     return counts
 
@@ -199,7 +217,9 @@ def _links(files: ProcFiles) -> dict[str, LinkCounters]:
         name, _, fields = line.partition(":")
         if not name.strip().startswith(NOT_LINKS):
             values = [int(value) for value in fields.split()]
-            links[name.strip()] = LinkCounters(values[0], values[8], values[3] + values[11])
+            links[name.strip()] = LinkCounters(
+                values[0], values[8], values[3] + values[11], values[1], values[9]
+            )
     return links
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from loadcell.linux.procfs import ProcessStat, process_stat, read_small, tree
+from loadcell.linux.procfs import ProcessStat, numbers, process_stat, read_small, tree
 
 #: A process by its id and start time, so that an id used again is another process.
 Key: TypeAlias = tuple[int, int]
@@ -84,6 +84,15 @@ def read_threads(root: Path, pids: Iterable[int]) -> dict[int, ThreadCounters]:
                 title = read_small(f"{tasks}/{name}/comm").rstrip("\n")
                 threads[int(name)] = ThreadCounters(title, pid, int(fields[0]), int(fields[1]))
     return threads
+
+
+def allowed_cpus(root: Path, pid: int) -> int | None:
+    """Number of processors that a process may use; None if it is gone or hidden."""
+    for line in read_small(f"{root}/proc/{pid}/status").splitlines():
+        name, _, cpus = line.partition(":")
+        if name == "Cpus_allowed_list":
+            return len(numbers(cpus.strip())) or None
+    return None
 
 
 def used_ticks(counters: Mapping[Key, ProcessCounters]) -> int:

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from loadcell.linux import cgroups
 from loadcell.linux.procfs import line, process_ids, read_small, text
 from loadcell.linux.time_limits import (
     NO_FILE,
@@ -142,45 +143,14 @@ def container(root: Path) -> JsonObject | None:
 
     The smallest of all groups that this process is in, cgroup v2 and v1.
     """
-    quotas: list[float] = []
-    memories: list[int] = []
-    for controllers, path in _groups(root):
-        for folder in [path, *path.parents]:
-            quota = _quota(folder)
-            if quota is not None:
-                quotas.append(quota)
-            for name in ("memory.max", "memory.limit_in_bytes"):
-                size = line(folder / name)
-                if size and size.isdecimal() and int(size) < 2**60:  # v1 writes "no limit" as a huge number
-                    memories.append(int(size))
-            if folder == root / "sys/fs/cgroup" or folder == root / "sys/fs/cgroup" / controllers:
-                break
+    paths = cgroups.folders(root)
+    quota, size = cgroups.cpu_quota(paths), cgroups.memory_limit(paths)
     facts: JsonObject = {}
-    if quotas:
-        facts["cpus"] = min(quotas)
-    if memories:
-        facts["memory_bytes"] = min(memories)
+    if quota is not None:
+        facts["cpus"] = quota
+    if size is not None:
+        facts["memory_bytes"] = size
     return facts or None
-
-
-def _groups(root: Path) -> list[tuple[str, Path]]:
-    groups = []
-    for row in text(root / "proc/self/cgroup").splitlines():
-        _, _, groups_text = row.partition(":")
-        controllers, _, path = groups_text.partition(":")
-        if ".." not in path:
-            groups.append((controllers, root / "sys/fs/cgroup" / controllers / path.lstrip("/")))
-    return groups
-
-
-def _quota(folder: Path) -> float | None:
-    """Processors' worth of time, of one group."""
-    words = (line(folder / "cpu.max") or "").split()
-    if len(words) != 2:
-        words = [line(folder / f"cpu.cfs_{name}_us") or "" for name in ("quota", "period")]
-    if all(word.isdecimal() for word in words) and int(words[1]):
-        return int(words[0]) / int(words[1])
-    return None
 
 
 class _Timex(ctypes.Structure):

@@ -1,7 +1,7 @@
 """Resources that the machine, the target and the client used in the window of one trial.
 
 Means come from running counters at both ends of the window, so that a trial of any length has them. Maxima
-come from samples of the monitors, and are None without.
+come from samples at least a second apart, and are None in shorter windows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class PressureStall:
 class HostUse:
     """Use of the whole machine. `cpu_max` is the largest sample of `busy`; `busiest_core` a mean, 0 to 1.
 
-    Reclaim counts pages that tasks had to free themselves before they got memory (`allocstall`: times).
+    `memory_available_bytes` is that at the end of the window, `memory_available_min_bytes` the least of all
+    samples. Direct reclaim is done by tasks themselves before they get memory: how often
+    (`direct_reclaim_per_s`, `allocstall`), and the pages that they scanned and freed (`pgscan_direct`,
+    `pgsteal_direct`).
     """
 
     cores: int
@@ -47,10 +50,14 @@ class HostUse:
     cpu_max: float | None = None
     busiest_core: float | None = None
     context_switches_per_s: float | None = None
+    memory_total_bytes: int | None = None
     memory_available_bytes: int | None = None
+    memory_available_min_bytes: int | None = None
     swap_in_bytes_per_s: float | None = None
     swap_out_bytes_per_s: float | None = None
     direct_reclaim_per_s: float | None = None
+    direct_scan_pages_per_s: float | None = None
+    direct_steal_pages_per_s: float | None = None
     major_faults_per_s: float | None = None
     tcp_retransmits_per_s: float | None = None
     pressure: PressureStall | None = None
@@ -77,12 +84,31 @@ class ThreadUse:
 
 
 @dataclass(frozen=True, slots=True)
+class ControlGroupUse:
+    """Limits of the control groups of a process (cgroups v2 and v1): the smallest of all groups above it.
+
+    `cpu_quota_cores` is CPU seconds per second, None without a limit. `throttled_share` is the share, 0 to 1,
+    of the enforcement periods in which the quota held the group back. The numbers of memory events are those
+    within the window: reclaim above `memory.high`, allocations at the limit (`memory.max`), and failures of
+    those (`oom`).
+    """
+
+    cpu_quota_cores: float | None = None
+    throttled_share: float | None = None
+    memory_limit_bytes: int | None = None
+    memory_high_events: int | None = None
+    memory_max_events: int | None = None
+    memory_oom_events: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessUse:
     """Use by the processes of the target, or of the client.
 
     `cores` is CPU seconds per second, `cores_max` its largest sample. `memory_bytes` is the resident memory
     at the end of the window: anonymous pages of all processes, and the largest shared and file-backed part of
-    one; `memory_peak_bytes` is its largest sample. `busiest_threads` are ordered by CPU time.
+    one; `memory_peak_bytes` is its largest sample. `busiest_threads` are ordered by CPU time. `cpus_allowed`
+    is the number of processors that the first process may use.
     """
 
     processes: int
@@ -97,6 +123,8 @@ class ProcessUse:
     involuntary_switches_per_s: float | None = None
     major_faults_per_s: float | None = None
     busiest_threads: tuple[ThreadUse, ...] = ()
+    cpus_allowed: int | None = None
+    control_group: ControlGroupUse | None = None
 
     @property
     def busiest_thread(self) -> ThreadUse | None:
@@ -149,6 +177,8 @@ class LinkUse:
     received_bytes_per_s: float
     sent_bytes_per_s: float
     dropped_per_s: float
+    received_packets_per_s: float | None = None
+    sent_packets_per_s: float | None = None
     speed_bytes_per_s: float | None = None
 
     @property

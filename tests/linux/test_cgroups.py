@@ -1,0 +1,41 @@
+"""Control groups of a process on recorded trees, v2 and v1, and on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linux import trees
+from loadcell.linux.cgroups import GroupCounters, read_groups
+
+HOME = "sys/fs/cgroup"
+
+
+def test_the_smallest_limit_of_all_groups_above_counts(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/7/cgroup", "0::/pod/server\n")
+    trees.write(tmp_path, f"{HOME}/pod/cpu.max", "150000 100000")
+    trees.write(tmp_path, f"{HOME}/pod/cpu.stat", "usage_usec 9\nnr_periods 50\nnr_throttled 20\n")
+    trees.write(tmp_path, f"{HOME}/pod/memory.max", str(2**30))
+    trees.write(tmp_path, f"{HOME}/pod/memory.events", "low 0\nhigh 1\nmax 4\noom 2\noom_kill 2\n")
+    trees.write(tmp_path, f"{HOME}/pod/server/cpu.max", "max 100000")
+    trees.write(tmp_path, f"{HOME}/pod/server/cpu.stat", "usage_usec 9\n")
+    trees.write(tmp_path, f"{HOME}/pod/server/memory.max", "max")
+    trees.write(tmp_path, f"{HOME}/pod/server/memory.events", "low 0\nhigh 1\nmax 3\noom 0\n")
+    assert read_groups(tmp_path, 7) == GroupCounters(1.5, 50, 20, 2**30, {"high": 1, "max": 4, "oom": 2})
+
+
+def test_version_1_has_a_hierarchy_for_each_controller(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/7/cgroup", "4:memory:/job\n1:cpu,cpuacct:/job\n")
+    trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.cfs_quota_us", "50000")
+    trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.cfs_period_us", "100000")
+    trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.stat", "nr_periods 10\nnr_throttled 9\n")
+    trees.write(tmp_path, f"{HOME}/memory/job/memory.limit_in_bytes", "1048576")
+    trees.write(tmp_path, f"{HOME}/memory/job/memory.failcnt", "12")
+    trees.write(tmp_path, f"{HOME}/memory/memory.limit_in_bytes", str(2**63 - 4096))
+    assert read_groups(tmp_path, 7) == GroupCounters(0.5, 10, 9, 2**20, {"max": 12})
+
+
+def test_a_hidden_process_and_a_path_out_of_the_tree_have_no_limits(tmp_path: Path) -> None:
+    assert read_groups(tmp_path, 7) == GroupCounters()
+    trees.write(tmp_path, "proc/8/cgroup", "0::/../../other\n")
+    trees.write(tmp_path, "other/cpu.max", "1000 100000")
+    assert read_groups(tmp_path, 8) == GroupCounters()
