@@ -53,7 +53,7 @@ class BusiestThreads:
         self._cpu_s = cpu_s
         self._least_s = length_s / MOST_SAMPLES
         self._cost_s = 0.0
-        self._known: dict[Key, _Process] | None = None
+        self._cached: dict[Key, _Process] | None = None
         self._seen: frozenset[Key] = frozenset()
         self._elapsed_s = 0.0
         self._rows: list[Row] = []
@@ -62,16 +62,16 @@ class BusiestThreads:
         """Processes of one instant, `elapsed_s` after those before; 0 at the first one."""
         self._rows = []
         self._elapsed_s += elapsed_s
-        if self._known is not None and self._elapsed_s < max(self._least_s, self._cost_s / COST_SHARE):
+        if self._cached is not None and self._elapsed_s < max(self._least_s, self._cost_s / COST_SHARE):
             return
         began_s = self._cpu_s()
-        before, seen = self._known or {}, self._seen
+        before, seen = self._cached or {}, self._seen
         now = self._read(processes, before)
-        if self._known is not None and self._elapsed_s > 0 and processes:
+        if self._cached is not None and self._elapsed_s > 0 and processes:
             used = _used(before, seen, now, self._elapsed_s)
             count = sum(counters.stat.threads for counters in processes.values())
             self._rows = self._busiest(used, count, self._elapsed_s)
-        self._known, self._seen, self._elapsed_s = now, frozenset(processes), 0.0
+        self._cached, self._seen, self._elapsed_s = now, frozenset(processes), 0.0
         self._cost_s = self._cpu_s() - began_s
 
     def rows(self) -> list[Row]:
@@ -89,15 +89,15 @@ class BusiestThreads:
         def since(key: Key) -> int:
             return ticks(key) - (before[key].ticks if key in before else 0)
 
-        known: dict[Key, _Process] = {}
+        cached: dict[Key, _Process] = {}
         remaining = MOST_READ
         for key in sorted(processes, key=since, reverse=True):
             if key in before and since(key) == 0:
-                known[key] = before[key]
+                cached[key] = before[key]
             elif remaining > 0:
-                known[key] = _Process(ticks(key), run_times(self._root, key[0]))
-                remaining -= len(known[key].times)
-        return known
+                cached[key] = _Process(ticks(key), run_times(self._root, key[0]))
+                remaining -= len(cached[key].times)
+        return cached
 
     def _busiest(
         self, used: Mapping[tuple[int, int], tuple[float, float]], count: int, elapsed_s: float
