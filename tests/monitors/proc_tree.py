@@ -115,6 +115,16 @@ class ProcTree:
         if io is not None:
             self.file(f"proc/{pid}/io", f"rchar: 1\nread_bytes: {io[0]}\nwrite_bytes: {io[1]}\n")
 
+    def thread(
+        self, pid: int, tid: int, *, name: str = "worker", state: str = "S", run_ns: int = 0, wait_ns: int = 0
+    ) -> None:
+        """A thread of a process, with its times."""
+        home = f"proc/{pid}/task/{tid}"
+        fields = " ".join(["0"] * 50)
+        self.file(f"{home}/stat", f"{tid} ({name}) {state} {fields}\n")
+        self.file(f"{home}/comm", f"{name}\n")
+        self.file(f"{home}/schedstat", f"{run_ns} {wait_ns} 1\n")
+
     def gone(self, pid: int) -> None:
         import shutil
 

@@ -109,13 +109,14 @@ class DiskCounters:
 
 @dataclass(frozen=True, slots=True)
 class LinkCounters:
-    """A network interface: bytes and packets, and packets dropped in both directions."""
+    """A network interface: bytes and packets, and packets dropped or damaged in both directions."""
 
     received_bytes: int
     sent_bytes: int
     dropped: int
     received_packets: int = 0
     sent_packets: int = 0
+    errors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def _links(files: ProcFiles) -> dict[str, LinkCounters]:
         if not name.strip().startswith(NOT_LINKS):
             values = [int(value) for value in fields.split()]
             links[name.strip()] = LinkCounters(
-                values[0], values[8], values[3] + values[11], values[1], values[9]
+                values[0], values[8], values[3] + values[11], values[1], values[9], values[2] + values[10]
             )
     return links
 

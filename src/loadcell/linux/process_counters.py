@@ -73,16 +73,9 @@ def read_threads(root: Path, pids: Iterable[int]) -> dict[int, ThreadCounters]:
     """Counters of the threads of processes, by thread id; none of kernels without schedstat."""
     threads = {}
     for pid in pids:
-        tasks = f"{root}/proc/{pid}/task"
-        try:
-            names = os.listdir(tasks)  # noqa: PTH208 - names are all that is needed
-        except OSError:
-            continue
-        for name in names:
-            fields = read_small(f"{tasks}/{name}/schedstat").split()
-            if len(fields) >= 2:
-                title = read_small(f"{tasks}/{name}/comm").rstrip("\n")
-                threads[int(name)] = ThreadCounters(title, pid, int(fields[0]), int(fields[1]))
+        for tid, times in run_times(root, pid).items():
+            title = read_small(f"{root}/proc/{pid}/task/{tid}/comm").rstrip("\n")
+            threads[tid] = ThreadCounters(title, pid, *times)
     return threads
 
 
@@ -93,6 +86,23 @@ def allowed_cpus(root: Path, pid: int) -> int | None:
         if name == "Cpus_allowed_list":
             return len(numbers(cpus.strip())) or None
     return None
+
+
+def run_times(root: Path, pid: int) -> dict[int, tuple[int, int]]:
+    """Nanoseconds that each thread of a process ran, and that it was ready to run without a core, by thread
+    id; one file a thread. Empty when the process is gone or hidden, and on kernels without schedstat.
+    """
+    tasks = f"{root}/proc/{pid}/task"
+    try:
+        names = os.listdir(tasks)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return {}
+    times = {}
+    for name in names:
+        fields = read_small(f"{tasks}/{name}/schedstat").split()
+        if len(fields) >= 2:
+            times[int(name)] = int(fields[0]), int(fields[1])
+    return times
 
 
 def used_ticks(counters: Mapping[Key, ProcessCounters]) -> int:

@@ -68,7 +68,15 @@ class ProcessStat:
 
 def process_stat(root: Path, pid: int) -> ProcessStat | None:
     """One process; None when it is gone."""
-    text = read_small(f"{root}/proc/{pid}/stat")
+    return _parse_stat(pid, read_small(f"{root}/proc/{pid}/stat"))
+
+
+def thread_stat(root: Path, pid: int, tid: int) -> ProcessStat | None:
+    """One thread, with its own name, state and CPU times; None when it is gone."""
+    return _parse_stat(tid, read_small(f"{root}/proc/{pid}/task/{tid}/stat"))
+
+
+def _parse_stat(pid: int, text: str) -> ProcessStat | None:
     opening, closing = text.find("("), text.rfind(")")  # a name may hold spaces and brackets
     fields = text[closing + 2 :].split(maxsplit=_STAT_FIELDS)
     if opening < 0 or len(fields) < _STAT_FIELDS:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from loadcell.linux.host_counters import SECTOR_BYTES, CpuTicks, HostCounters, difference, read_host
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.panels import SampleTable
+from loadcell.monitors import host_parts
 from loadcell.monitors.base import Monitor, MonitorContext, Row, rate
 from loadcell.plan.parts import Options
 
@@ -48,6 +49,7 @@ class Host(Monitor[HostOptions]):
             "clock_offset_step_s",
         ),
     )  # fmt: skip
+    tables = host_parts.TABLES
 
     def __init__(
         self,
@@ -61,10 +63,12 @@ class Host(Monitor[HostOptions]):
         self._files = ProcFiles(root)
         self._clock_offset_ns = clock_offset_ns
         self._before: tuple[HostCounters, int] | None = None
+        self._parts = host_parts.Parts(context.length_s)
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """One row; none at the first call."""
         clock_ns, now = self._clock_offset_ns(), read_host(self._files)
+        self._parts.take(now, elapsed_s)
         last, self._before = self._before, (now, clock_ns)
         if last is None or elapsed_s <= 0:
             return []
@@ -82,6 +86,9 @@ class Host(Monitor[HostOptions]):
             row[f"pressure_{resource}_some_percent"] = None if stalled is None else min(100.0, stalled / 1e4)
         row["clock_offset_step_s"] = (clock_ns - clock_before_ns) / 1e9
         return [row]
+
+    def further_rows(self) -> Mapping[str, list[Row]]:
+        return self._parts.rows()
 
     def close(self) -> None:
         self._files.close()

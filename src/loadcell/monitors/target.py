@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from loadcell.linux.host_counters import difference
 from loadcell.linux.process_counters import (
@@ -16,6 +18,7 @@ from loadcell.linux.process_counters import (
 )
 from loadcell.linux.procfs import ProcessStat, read_small
 from loadcell.model.panels import SampleTable
+from loadcell.monitors import target_threads
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 
@@ -32,7 +35,7 @@ class Target(Monitor[TargetOptions]):
     """A row for each process of the target's trees, and one (`pid` 0, `name` total) for all of them."""
 
     name = "target"
-    summary = "the target's processes: CPU, memory, I/O, threads, context switches"
+    summary = "the target's processes and busiest threads: CPU, memory, I/O, context switches"
     Options = TargetOptions
     table = SampleTable(
         "processes",
@@ -43,6 +46,7 @@ class Target(Monitor[TargetOptions]):
             "major_faults_per_s", "processes", "memory_bytes",
         ), text=frozenset({"name", "role"}),
     )  # fmt: skip
+    tables = MappingProxyType({target_threads.THREADS: target_threads.TABLE})
 
     def __init__(self, options: TargetOptions, context: MonitorContext, *, root: Path = Path("/")) -> None:
         super().__init__(options, context)
@@ -53,6 +57,7 @@ class Target(Monitor[TargetOptions]):
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._every = max(1, math.ceil(context.length_s / _MOST_SAMPLES))
         self._samples = 0
+        self._threads = target_threads.BusiestThreads(root, context.length_s)
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows of every process that is there now; none at the first call.
@@ -60,6 +65,7 @@ class Target(Monitor[TargetOptions]):
         Of a long load, often the total only.
         """
         now = read_processes(self._root, self.context.roots())
+        self._threads.take(now, elapsed_s)
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
             return []
@@ -75,6 +81,9 @@ class Target(Monitor[TargetOptions]):
         total = self._total(rows, before, now, elapsed_s)
         self._samples += 1
         return [*rows, total] if self._samples % self._every == 0 else [total]
+
+    def further_rows(self) -> Mapping[str, list[Row]]:
+        return {target_threads.THREADS: self._threads.rows()}
 
     def _row(
         self,
