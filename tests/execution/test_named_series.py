@@ -24,7 +24,7 @@ monitors:
       interval: 200ms
       timeout: 3s
       auth: {{bearer: "${{env:SCRAPE_TOKEN}}"}}
-      metrics: {{counted: mean of served_total, depth: 'max of depth{{queue="a"}}'}}
+      metrics: {{counted: mean of served_total, depth: 'max of depth{{queue="a"}}, lower is better'}}
   - prometheus: {{name: away, url: "http://127.0.0.1:1/metrics"}}
   - command:
       name: fixed
@@ -78,6 +78,9 @@ def test_metrics_are_judged_and_the_rate_is_the_load(run: StoredRun) -> None:
     assert record.totals is not None
     figures = record.totals.figures
     assert (figures["depth"], figures["fixed"]) == (7.0, 42.0)
+    facts = record.totals.metrics
+    assert facts is not None
+    assert facts["depth"].better == "lower"
     # Both count the same requests; scrapes cover all of the window but an interval at each of its ends.
     assert figures["counted"] == pytest.approx(record.totals.throughput_per_s, rel=0.5)
     assert [verdict.verdict for verdict in record.expect] == ["met"] * 4

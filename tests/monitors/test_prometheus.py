@@ -146,7 +146,11 @@ def test_metrics_are_of_the_measured_window_alone(pages: Pages) -> None:
         pages,
         context,
         series=("nothing_of_this",),
-        metrics={"deepest": "max of depth", "jobs": "mean of jobs_total", "took": "mean of took_seconds"},
+        metrics={
+            "deepest": "max of depth , lower is better",
+            "jobs": "mean of jobs_total",
+            "took": "mean of took_seconds",
+        },
     )
     for depth, jobs, count, total in ((99, 0, 0, 0), (5, 10, 2, 1), (8, 30, 10, 3), (1, 40, 10, 3)):
         page = PAGE.format(jobs=jobs, count=count, sum=total).replace("depth 7", f"depth {depth}")
@@ -154,6 +158,8 @@ def test_metrics_are_of_the_measured_window_alone(pages: Pages) -> None:
         assert monitor.sample(1) == []
         measuring.set()
     # jobs of both kinds: 2 * (10 + 20 + 10) in 3 times 2 s; observations: 3 in 10
+    assert monitor.metric_facts()["deepest"].better == "lower"
+    assert monitor.metric_facts()["jobs"].better == "neither"
     assert monitor.metrics() == {"deepest": 8.0, "jobs": pytest.approx(80 / 6), "took": pytest.approx(0.3)}
 
 

@@ -26,6 +26,7 @@ from loadcell.model.load_result import (
     latency,
 )
 from loadcell.model.message import Message, MessageCode
+from loadcell.model.metrics import MetricFacts
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import TRANSACTION, MonitorRecord
 from loadcell.monitors.base import END_LIMIT_S, MonitorContext, Row, Sampler
@@ -75,6 +76,8 @@ class LoadWatch:
         self._samplers: list[Sampler] = []
         #: values of monitors' metrics by key, once they have stopped
         self.metrics: dict[str, float] = {}
+        #: facts of those that the plan names, by key
+        self.metric_facts: dict[str, MetricFacts] = {}
         self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
         self._reported: queue.SimpleQueue[Row] = queue.SimpleQueue()
         self._waiting: list[tuple[str, tuple[str, ...], list[Row]]] = []
@@ -128,6 +131,8 @@ class LoadWatch:
         deadline = time.monotonic() + END_LIMIT_S
         accounts = {sampler.name: sampler.stop(deadline - time.monotonic()) for sampler in self._samplers}
         self.metrics = {key: value for account in accounts.values() for key, value in account.metrics.items()}
+        for account in accounts.values():
+            self.metric_facts |= account.metric_facts
         self._samplers.clear()
         self.tick()
         for file, columns, rows in self._waiting:

@@ -21,7 +21,7 @@ from loadcell.model.load_result import (
     ScheduleResult,
     latency,
 )
-from loadcell.model.metrics import facts
+from loadcell.model.metrics import MetricFacts, facts
 from loadcell.model.numbers import utc_text
 from loadcell.model.panels import Row
 from loadcell.model.resource_metrics import metric_values
@@ -84,17 +84,18 @@ def with_result(
     composite: CompositeWorkload,
     monitored: Mapping[str, float],
     protocol: str,
+    monitored_facts: Mapping[str, MetricFacts],
 ) -> TrialRecord:
     """The record of a trial with the result of its load, and metrics of workload and monitors in its totals.
 
-    `protocol` is what was spoken with the target.
+    `protocol` is what was spoken with the target; `monitored_facts` are of metrics that the plan names.
     """
     seconds, window = result.seconds, result.window
     totals, groups = None, None
     if result.transaction is not None and seconds > 0:
         totals = _totals(result.transaction, result, seconds)
         figures = {**composite.figures(result), **result.figures, **monitored}
-        totals = replace(totals, figures=figures, metrics=facts(figures))
+        totals = replace(totals, figures=figures, metrics={**facts(figures), **monitored_facts})
         if result.groups:
             by_group = composite.figures_of_groups(result)
             groups = {

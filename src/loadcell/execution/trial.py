@@ -195,8 +195,9 @@ class TrialRun:
                 used = self._watch.resources.resources() if self._watch.resources else None
                 self._record = replace(self._record, monitors=monitors, resources=used)
             self._record = with_result(
-                self._record, result, self._workload, self._watch.metrics, self._protocol
-            )
+                self._record, result, self._workload, self._watch.metrics, self._protocol,
+                self._watch.metric_facts,
+            )  # fmt: skip
             if result.hlog_header:
                 self.writer.latency(result.hlog)
                 self.writer.latency_head(result.hlog_header)

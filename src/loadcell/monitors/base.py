@@ -18,6 +18,7 @@ from loadcell.linux.host_counters import difference
 from loadcell.model import trial_record
 from loadcell.model.extensions import Capability
 from loadcell.model.message import Message
+from loadcell.model.metrics import MetricFacts
 from loadcell.model.panels import SampleTable
 from loadcell.plan.parts import Options
 
@@ -98,6 +99,10 @@ class Monitor(ABC, Generic[Opts]):
         """Values of its declared metrics over the samples, by key; asked for once, after `close`."""
         return {}
 
+    def metric_facts(self) -> Mapping[str, MetricFacts]:
+        """Facts of those of its metrics that no module declares, by key."""
+        return {}
+
     def remarks(self) -> Sequence[tuple[Message, int]]:
         """Remarks on its samples for users, each with how often it happened; asked for once, after
         `close`.
@@ -171,6 +176,7 @@ class Account:
     tables: dict[str, SampleTable] = field(default_factory=dict)
     further: trial_record.MonitorRecord = field(default_factory=lambda: trial_record.MonitorRecord())
     metrics: Mapping[str, float] = field(default_factory=dict)
+    metric_facts: Mapping[str, MetricFacts] = field(default_factory=dict)
     remarks: Sequence[tuple[Message, int]] = ()
 
     def record(self) -> trial_record.MonitorRecord:
@@ -251,6 +257,7 @@ class Sampler:
         try:
             self.account.further = self._monitor.account()
             self.account.metrics = self._monitor.metrics()
+            self.account.metric_facts = self._monitor.metric_facts()
             self.account.remarks = self._monitor.remarks()
         except Exception as error:  # as in `_sample`
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"

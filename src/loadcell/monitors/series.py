@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 from pydantic import Field, field_validator
 
 from loadcell.model.message import Count, Message, MessageCode
-from loadcell.model.metrics import find
+from loadcell.model.metrics import Direction, MetricFacts, find
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import NamedOptions
@@ -45,7 +45,9 @@ _NAMES_SHOWN, _FAMILIES_COUNTED = 8, 500
 _SELECTOR = re.compile(r"(?P<not>!?)(?P<name>[^{}\s!]*)(?:\{(?P<labels>.*)\})?")
 _SELECTORS: Final = ("`http_*`", '`queue_depth{queue="mail*"}`', "`!go_*`")
 _LABEL = re.compile(r'\s*([A-Za-z_][\w.-]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
-_METRIC = re.compile(r"\s*(?P<how>mean|max|min|last)\s+of\s+(?P<series>.+?)\s*")
+_METRIC = re.compile(
+    r"\s*(?P<how>mean|max|min|last)\s+of\s+(?P<series>.+?)\s*(?:,\s*(?P<better>lower|higher) is better\s*)?"
+)
 _METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.%-]{0,63}")
 
 
@@ -123,7 +125,7 @@ class SeriesOptions(NamedOptions):
         default_factory=dict,
         description="Metrics of the trial by name: `mean`, `max`, `min` or `last` `of` series over the "
         "measured window, for expectations and comparisons.",
-        examples=[{"queue": "max of queue_depth"}],
+        examples=[{"queue": "max of queue_depth, lower is better"}],
     )
 
     @field_validator("interval")
@@ -160,6 +162,7 @@ class SeriesMetric:
 
     how: str
     selector: Selector
+    better: Direction = "neither"
     values: int = 0
     total: float = 0.0
     weight: float = 0.0
@@ -168,11 +171,14 @@ class SeriesMetric:
 
     @staticmethod
     def parse(text: str) -> SeriesMetric:
-        """From `max of NAME`. Raises SettingError."""
+        """From `max of NAME`, and perhaps `, lower is better`. Raises SettingError."""
         match = _METRIC.fullmatch(text)
         if match is None:
             raise SettingError(SERIES_METRIC(text=repr(text)))
-        return SeriesMetric(match["how"], Selector.parse(match["series"]))
+        better: Direction = (
+            "lower" if match["better"] == "lower" else "higher" if match["better"] else "neither"
+        )
+        return SeriesMetric(match["how"], Selector.parse(match["series"]), better)
 
     def add(self, readings: Sequence[Reading]) -> None:
         """Take the readings of one sample, which are all of its series."""
@@ -311,6 +317,10 @@ class SeriesMonitor(Monitor[Opts]):
     def metrics(self) -> Mapping[str, float]:
         values = {name: metric.value for name, metric in self.series_metrics.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+    def metric_facts(self) -> Mapping[str, MetricFacts]:
+        metrics = self.series_metrics.items()
+        return {name: MetricFacts("count", metric.better) for name, metric in metrics if metric.values}
 
 
 def _shown(names: Sequence[Any]) -> list[str]:
