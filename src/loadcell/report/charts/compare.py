@@ -32,6 +32,8 @@ LINE = 15
 MOST_ROWS = 40
 #: Tick marks at the levels themselves when there are no more than these.
 MOST_TICKS = 12
+#: Role of rows that are bounds of expectations.
+BOUND = "bound"
 #: Values that span more than this factor are drawn on a logarithmic axis.
 LOG_FROM = 50
 
@@ -157,7 +159,7 @@ def curves(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(x=x, y=y, tooltip=tips.points, **colour, **shape)
     )
-    layers = [band, line, handles, dots, *([_invalid(x, y, tips)] if form.invalid else [])]
+    layers = [band, line, handles, dots, _bound(tips, y=y), *([_invalid(x, y, tips)] if form.invalid else [])]
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
     if form.facets:
@@ -198,7 +200,7 @@ def rows(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(y=y, x=x, tooltip=tips.points, **colour, **offset, **shape)
     )
-    layers = [bar, tick, dots, *([_invalid(x, y, tips, offset)] if form.invalid else [])]
+    layers = [bar, tick, dots, _bound(tips, x=x), *([_invalid(x, y, tips, offset)] if form.invalid else [])]
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
     row = max(style.ROW, LINE * len(groups)) if offset else style.ROW
@@ -264,6 +266,16 @@ def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
             alt.Tooltip("value:Q", title=figure.title, format=figure.format),
         ],
     )  # fmt: skip
+
+
+def _bound(tips: _Tips, **axis: Any) -> alt.Chart:
+    """Bounds of expectations, as lines across the whole chart."""
+    lines: alt.Chart = (
+        _role(BOUND)
+        .mark_rule(strokeDash=[6, 4], strokeWidth=1.5, color="var(--caution)")
+        .encode(tooltip=[tips.points[0], tips.points[-1]], **axis)
+    )
+    return lines
 
 
 def _invalid(x: Any, y: Any, tips: _Tips, offset: Channels | None = None) -> alt.Chart:

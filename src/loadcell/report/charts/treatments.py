@@ -15,7 +15,7 @@ from loadcell.analysis.server import FEW_SIGHTINGS, RUNNING
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import chart, compare, style
+from loadcell.report.charts import bounds, chart, compare, style
 from loadcell.report.charts.style import Channels
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
@@ -39,6 +39,7 @@ def throughput(context: ReportContext) -> Chart | None:
         form, layout, treatments, lambda treatment: treatment.throughput, lambda trial: trial.throughput_per_s
     )
     figure = compare.Figure(texts("axis.throughput"), _ticks(rows), format=",.4~r")
+    rows += bounds.rows(context, form, rows, {"throughput": {}})
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(form, figure, texts, groups=form.groups, group_title=form.group_title)
     return Chart(
@@ -46,7 +47,11 @@ def throughput(context: ReportContext) -> Chart | None:
         texts("chart.throughput", x=form.title) if layout.x else texts("chart.throughput.treatments"),
         style.document(chart),
         {compare.FIGURES: rows},
-        [*compare.captions(form, context), *([texts("caption.logarithmic")] if figure.ticks else [])],
+        [
+            *compare.captions(form, context),
+            *bounds.captions(context, rows),
+            *([texts("caption.logarithmic")] if figure.ticks else []),
+        ],
         columns=4 if form.facets else 1,
         legend=bool(form.groups),
     )
@@ -128,6 +133,11 @@ def latency(context: ReportContext) -> Chart | None:
     names = [name for name in labels.values() if name in present]  # a tool tells but one or two of them
     choose = bool(form.groups) and len(names) > 1
     figure = compare.Figure(texts("axis.latency"), compare.ticks(rows))
+    field = "percentile" if form.groups else "group"
+    metrics: dict[str, DataRow] = {
+        f"latency.{name}": {field: label} for name, label in labels.items() if label in present
+    }
+    rows += bounds.rows(context, form, rows, metrics, texts.in_unit)
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
         form, figure, texts,
@@ -142,7 +152,7 @@ def latency(context: ReportContext) -> Chart | None:
         texts("chart.latency", x=form.title) if layout.x else texts("chart.latency.treatments"),
         style.document(chart),
         {compare.FIGURES: rows},
-        compare.captions(form, context),
+        [*compare.captions(form, context), *bounds.captions(context, rows)],
         columns=4 if form.facets else 1,
     )
 
