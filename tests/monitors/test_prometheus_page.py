@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import resource
+import time
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
@@ -124,6 +126,17 @@ def test_single_bad_lines_do_not_hide_the_others() -> None:
     page = b"good 1\nbad\nworse {\nalso_good 2\nthird 3\n"
     assert [number for _, number in reader.read(page)] == [1.0, 2.0, 3.0]
     assert reader.unread == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["a{" + "x" * 2_000_000, 'a{b="' + "x" * 2_000_000, 'a{b="' + "\\" * 2_000_000]
+)
+def test_a_line_without_end_takes_no_time(line: str) -> None:
+    reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
+    before_s, before_bytes = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    assert [number for _, number in reader.read(f"good 1\n{line}\nfine 2\n".encode())] == [1.0, 2.0]
+    assert time.process_time() - before_s < 5
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before_bytes < 50_000_000
 
 
 def test_memory_has_a_bound_when_series_always_change(monkeypatch: pytest.MonkeyPatch) -> None:
