@@ -143,6 +143,8 @@ def test_memory_has_a_bound_when_series_always_change(monkeypatch: pytest.Monkey
     monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_CACHED", 100)
     reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
     for number in range(50):
-        page = "".join(f'a{{id="{number}-{index}"}} 1\n' for index in range(10)).encode()
+        types = "".join(f"# TYPE t{number}_{index} gauge\n" for index in range(10))
+        page = (types + "".join(f'a{{id="{number}-{index}"}} 1\n' for index in range(10))).encode()
         assert len(list(reader.read(page))) == 10
         assert len(reader.cached) <= 110
+        assert len(reader.kinds) <= 110

@@ -71,8 +71,9 @@ class PageReader(Generic[T]):
 
     def read(self, page: bytes) -> Iterator[tuple[T, float]]:
         """The values of a page, as they are (NaN and infinite, too). Raises NotAPageError."""
-        if len(self.cached) > MOST_CACHED:
-            self.cached.clear()
+        for memory in (self.cached, self.kinds):
+            if len(memory) > MOST_CACHED:
+                memory.clear()
         cached, samples, self.unread, first = self.cached, 0, 0, ""
         for line in page.split(b"\n"):
             text, _, value = line.rpartition(b" ")
