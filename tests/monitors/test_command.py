@@ -109,6 +109,12 @@ def test_other_text_is_counted(line: str) -> None:
     assert (reader.unread, reader.first_unread) == (1, line)
 
 
+def test_numbers_that_are_too_large_are_infinite() -> None:
+    reader = OutputReader()
+    [(_, value), (_, other)] = reader.read('{"a": 1' + "0" * 400 + ', "b": 2}')
+    assert (value, other) == (float("inf"), 2.0)
+
+
 def test_one_program_prints_on(monitor_of: Make) -> None:
     code = "import time\nfor n in range(10**6): print(f'count {n} half={n}', flush=True), time.sleep(0.005)"
     monitor = monitor_of(*python(code), metrics={"most": "max of count"})

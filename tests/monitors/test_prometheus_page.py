@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import resource
+import time
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
@@ -126,10 +128,23 @@ def test_single_bad_lines_do_not_hide_the_others() -> None:
     assert reader.unread == 2
 
 
+@pytest.mark.parametrize(
+    "line", ["a{" + "x" * 2_000_000, 'a{b="' + "x" * 2_000_000, 'a{b="' + "\\" * 2_000_000]
+)
+def test_a_line_without_end_takes_no_time(line: str) -> None:
+    reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
+    before_s, before_bytes = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    assert [number for _, number in reader.read(f"good 1\n{line}\nfine 2\n".encode())] == [1.0, 2.0]
+    assert time.process_time() - before_s < 5
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before_bytes < 50_000_000
+
+
 def test_memory_has_a_bound_when_series_always_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_CACHED", 100)
     reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
     for number in range(50):
-        page = "".join(f'a{{id="{number}-{index}"}} 1\n' for index in range(10)).encode()
+        types = "".join(f"# TYPE t{number}_{index} gauge\n" for index in range(10))
+        page = (types + "".join(f'a{{id="{number}-{index}"}} 1\n' for index in range(10))).encode()
         assert len(list(reader.read(page))) == 10
         assert len(reader.cached) <= 110
+        assert len(reader.kinds) <= 110

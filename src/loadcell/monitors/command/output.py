@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class OutputReader:
         return values
 
     def _values(self, text: str) -> Values | None:
-        """None for a line of none of the forms."""
+        """The numbers of a line; None for a line of none of the forms."""
         if text.startswith("{"):
             try:
                 return list(_flat(json.loads(text))) or None
@@ -95,7 +96,15 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Series, 
     """Numbers of a JSON object by their path; truth values are 0 and 1."""
     if isinstance(value, int | float):
         if name:
-            yield Series(name), float(value)
+            yield Series(name), _number(value)
     elif isinstance(value, dict) and depth < _DEEPEST:
         for key, below in value.items():
             yield from _flat(below, f"{name}.{key}" if name else str(key), depth + 1)
+
+
+def _number(value: float) -> float:
+    """Infinite for an integer that is too large for a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -21,9 +21,10 @@ MOST_CACHED: Final = 100_000
 #: A page with fewer samples than this share of its lines is something else (HTML, JSON).
 _FEWEST_SAMPLES: Final = 0.5
 
+#: Its quantifiers never give back what they took: a long line without an end would fill the memory.
 _HEAD = re.compile(
     rb"(?P<name>[a-zA-Z_:][a-zA-Z0-9_:.]*)\s*"
-    rb'(?:\{(?P<labels>(?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s*'
+    rb'(?:\{(?P<labels>(?:[^"}]++|"(?:[^"\\]++|\\.)*+")*+)\})?\s*'
 )
 _PAIR = re.compile(r'\s*([^\s=,"]+|"(?:[^"\\]|\\.)*")\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _KINDS: dict[str, Kind] = {
@@ -70,8 +71,9 @@ class PageReader(Generic[T]):
 
     def read(self, page: bytes) -> Iterator[tuple[T, float]]:
         """The values of a page, as they are (NaN and infinite, too). Raises NotAPageError."""
-        if len(self.cached) > MOST_CACHED:
-            self.cached.clear()
+        for memory in (self.cached, self.kinds):
+            if len(memory) > MOST_CACHED:
+                memory.clear()
         cached, samples, self.unread, first = self.cached, 0, 0, ""
         for line in page.split(b"\n"):
             text, _, value = line.rpartition(b" ")
