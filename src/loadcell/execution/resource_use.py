@@ -77,6 +77,8 @@ class _Instant:
     client: _Tree
     target_limits: _Limits
     client_limits: _Limits
+    #: CPU time of reading the processes
+    trees_ns: int
 
 
 @dataclass
@@ -141,7 +143,8 @@ class ResourceWatch:
         self._target_samples.begin(begun.target)
         self._client_samples.begin(begun.client)
         self._sampled_ns = begun.target.at_ns
-        self._schedule(began_cpu_ns)
+        self.cost_ns += time.thread_time_ns() - began_cpu_ns
+        self._schedule(begun.trees_ns)
 
     def look(self) -> None:
         """Look at processes and threads if that is due.
@@ -158,7 +161,9 @@ class ResourceWatch:
                 self._sample(read_cpu(files), read_available_memory(files), target, client)
             finally:
                 files.close()
-        self._schedule(began_cpu_ns)
+        cost_ns = time.thread_time_ns() - began_cpu_ns
+        self.cost_ns += cost_ns
+        self._schedule(cost_ns)
 
     def monitored(self, monitor: str, rows: list[Row]) -> None:
         """Take the samples of the monitors `host` and `target` that lie within the window."""
@@ -183,11 +188,9 @@ class ResourceWatch:
         self._target_samples.take(target)
         self._client_samples.take(client)
 
-    def _schedule(self, began_cpu_ns: int) -> None:
+    def _schedule(self, cost_ns: int) -> None:
         """Bound the cost of looks, in CPU time: a busy machine prolongs them."""
-        used_ns = time.thread_time_ns() - began_cpu_ns
-        self.cost_ns += used_ns
-        self._due_ns = self.now_ns() + max(_LOOK_EVERY_NS, used_ns * _LOOK_COST)
+        self._due_ns = self.now_ns() + max(_LOOK_EVERY_NS, cost_ns * _LOOK_COST)
 
     def end(self) -> None:
         """The window is over."""
@@ -197,7 +200,7 @@ class ResourceWatch:
             if self._is_sample_due(ended.target.at_ns):
                 available = ended.host.meminfo.get("MemAvailable")
                 self._sample(ended.host.cpu, available, ended.target, ended.client)
-            self._schedule(began_cpu_ns)
+            self.cost_ns += time.thread_time_ns() - began_cpu_ns
 
     def resources(self) -> Resources | None:
         """Use between both instants; None without a window."""
@@ -228,9 +231,11 @@ class ResourceWatch:
             at_ns, host = self.now_ns(), read_host(files)
         finally:
             files.close()
+        began_cpu_ns = time.thread_time_ns()
         target, client = self._tree(self._target_roots()), self._tree(self.client())
+        trees_ns = time.thread_time_ns() - began_cpu_ns
         limits = _Limits.of(self.root, target), _Limits.of(self.root, client)
-        return _Instant(at_ns, host, target, client, *limits)
+        return _Instant(at_ns, host, target, client, *limits, trees_ns)
 
     def _target_roots(self) -> list[int]:
         return self.target() if self.target is not None else []
