@@ -27,7 +27,7 @@ from truth.loads import undisturbed
 #: Seconds of a tool's window, and of the work within it.
 WINDOW_S, LEAD_S = 4, 0.7
 CPU_S = 1.0
-#: Waits for a line, uses CPU time in a thread of its own with a name, and ends with its standard input.
+#: Waits for a line, uses CPU time in a second thread with a name, and ends with its standard input.
 BUSY = f"""
 import ctypes, sys, threading, time
 def work():
