@@ -104,8 +104,9 @@ def test_of_many_cores_and_disks_the_busiest_have_rows_and_the_others_one(tree: 
     monitor = host(tree)
     monitor.sample(0)
     large_machine(tree, 1)
-    cores = parts(monitor, "cores", 1.0)
-    disks = monitor.further_rows()["disks"]
+    monitor.sample(1.0)
+    rows = monitor.further_rows()
+    cores, disks = rows["cores"], rows["disks"]
     assert len(cores) == len(disks) == MOST_ROWS + 1
     assert sorted(row["cpu_busy_percent"] for row in cores[:-1]) == [98] * 6 + [99] * 10
     assert {row["disk"] for row in disks[:-1]} == {f"disk{n}x" for n in range(DISKS - MOST_ROWS, DISKS)}
@@ -125,6 +126,14 @@ def test_in_long_loads_rows_cover_several_samples(tree: ProcTree) -> None:
     tree.write(reads=30)
     (row,) = parts(monitor, "disks", 1.0)
     assert (row["reads_per_s"], row["elapsed_s"]) == (15, 2.0)
+
+
+def test_rows_are_given_once(tree: ProcTree) -> None:
+    monitor = host(tree)
+    monitor.sample(0)
+    assert parts(monitor, "cores", 1.0)
+    monitor.finish(0.5)
+    assert monitor.further_rows() == {}, "the last look of the sampler takes no sample"
 
 
 def test_rows_that_cost_much_cover_more_time(tree: ProcTree) -> None:

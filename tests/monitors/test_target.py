@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.target import Target, TargetOptions
+from loadcell.monitors.target import COST_SHARE, Target, TargetOptions
 from loadcell.systems.postgres.target import Postgres
 from monitors.proc_tree import ProcTree
 
@@ -189,3 +189,15 @@ def test_of_a_long_load_processes_have_fewer_rows_and_the_total_has_all() -> Non
     rows = [[row["pid"] for row in target.sample(1.0)] for _ in range(6)]
     assert [len(pids) > 1 for pids in rows] == [False, False, True, False, False, True]
     assert all(pids[-1] == 0 for pids in rows), "the total is always there"
+
+
+def test_samples_that_cost_much_are_taken_less_often(tree: ProcTree) -> None:
+    tree.process(10, 1)
+    costs = iter([0.0, 2.5 * COST_SHARE, 10.0, 10.0])
+    context = MonitorContext(roots=lambda: [10])
+    target = Target(TargetOptions(), context, root=tree.root, cpu_s=lambda: next(costs))
+    assert target.sample(0) == []
+    tree.process(10, 1, cpu=(HZ, 0))
+    assert target.sample(1.0) == []
+    assert target.sample(1.0) == []
+    assert by_pid(target.sample(1.0))[10]["cpu_percent"] == pytest.approx(100 / 3), "a second in three"

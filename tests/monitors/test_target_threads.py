@@ -34,8 +34,10 @@ def threads_of(tree: ProcTree, *roots: int) -> BusiestThreads:
 
 def rows(threads: BusiestThreads, tree: ProcTree, *roots: int, elapsed_s: float = 1.0) -> list[Row]:
     threads.take(read_processes(tree.root, list(roots)), elapsed_s)
-    assert all(set(row) <= set(TABLE.columns) for row in threads.rows())
-    return threads.rows()
+    taken = threads.rows()
+    assert all(set(row) <= set(TABLE.columns) for row in taken)
+    assert threads.rows() == [], "given once: the last look of the sampler takes no sample"
+    return taken
 
 
 def test_threads_have_cpu_run_delay_and_state_by_use(tree: ProcTree) -> None:

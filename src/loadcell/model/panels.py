@@ -83,6 +83,8 @@ class Panel:
     rows with 0 are the totals, which are drawn alone. `top` is a fixed upper end of the axis; `least` a lower
     bound of it, so that noise does not fill the panel. `legend`: also with one line; `legend_below`: for long
     names. `alternative` replaces `lines` if none of them has values.
+    `by` is a column of texts: the only line becomes one for each of the texts with the largest values, in a
+    chart that is folded at first (cores, disks).
     `checkpoints`: marks those of the server. `colour` is the index of the first line's colour. `proper` is a
     heading from outside (the name of a series), shown as it is.
     """
@@ -101,6 +103,7 @@ class Panel:
     checkpoints: bool = False
     colour: int = 0
     proper: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)

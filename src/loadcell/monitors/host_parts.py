@@ -82,8 +82,9 @@ class Parts:
         self._before, self._elapsed_s = now, 0.0
 
     def rows(self) -> Mapping[str, list[Row]]:
-        """Rows of the last sample, by table."""
-        return self._rows
+        """Rows of the last sample, by table; given once."""
+        rows, self._rows = self._rows, {}
+        return rows
 
 
 def core_rows(before: Mapping[str, CpuTicks], now: Mapping[str, CpuTicks], elapsed_s: float) -> list[Row]:

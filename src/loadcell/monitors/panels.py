@@ -68,6 +68,19 @@ declare(
         Aggregate("net_rx_bytes_per_s", "mean", "column.sampled.received", Bytes),
         Aggregate("net_tx_bytes_per_s", "mean", "column.sampled.sent", Bytes),
     ), position=50),
+    Panel("host.cores", "axis.cores", (Line("cpu_busy_percent", ""),), position=80, top=100, by="core"),
+    Panel("host.disks", "axis.disks-busy", (Line("util_percent", ""),), position=81, top=100, by="disk"),
+    Panel("host.disks", "axis.disks-queue", (Line("queue", ""),), position=82, least=1, by="disk"),
+    Panel("host.links", "axis.links-received", (
+        Line("rx_bytes_per_s", "", divide=MIB),
+    ), position=83, least=1, by="link"),
+    Panel("host.links", "axis.links-sent", (
+        Line("tx_bytes_per_s", "", divide=MIB),
+    ), position=84, least=1, by="link"),
+    Panel("target.threads", "axis.threads-cpu", (Line("cpu_percent", ""),), position=85, top=100, by="name"),
+    Panel("target.threads", "axis.threads-delay", (
+        Line("run_delay_percent", ""),
+    ), position=86, least=10, by="name"),
     DipCause("host", "disk_write_bytes_per_s", "disk-writes", MessageCode("with.disk-writes")),
     DipCause("host", "disk_read_bytes_per_s", "disk-reads", MessageCode("with.disk-reads")),
     DipCause("host", "cpu_iowait_percent", "io-wait", MessageCode("with.io-wait")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,6 +26,8 @@ from loadcell.plan.parts import Options
 _ROLE_LENGTH = 80
 #: Maximum number of rows per process: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
+#: A sample that takes more CPU time is taken less often: samples then use this share of a core.
+_CHEAP_S, COST_SHARE = 0.004, 0.003
 
 
 class TargetOptions(Options):
@@ -48,8 +51,18 @@ class Target(Monitor[TargetOptions]):
     )  # fmt: skip
     tables = MappingProxyType({target_threads.THREADS: target_threads.TABLE})
 
-    def __init__(self, options: TargetOptions, context: MonitorContext, *, root: Path = Path("/")) -> None:
+    def __init__(
+        self,
+        options: TargetOptions,
+        context: MonitorContext,
+        *,
+        root: Path = Path("/"),
+        cpu_s: Callable[[], float] = time.thread_time,
+    ) -> None:
         super().__init__(options, context)
+        self._cpu_s = cpu_s
+        self._cost_s = 0.0
+        self._elapsed_s = 0.0
         self._root = root
         self._before: dict[tuple[int, int], ProcessCounters] | None = None
         self._roles: dict[tuple[int, int], str] = {}
@@ -62,8 +75,18 @@ class Target(Monitor[TargetOptions]):
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows of every process that is there now; none at the first call.
 
-        Of a long load, often the total only.
+        Of a long load, often the total only. Rows of expensive samples cover several seconds.
         """
+        self._elapsed_s += elapsed_s
+        if self._cost_s > _CHEAP_S and self._elapsed_s < self._cost_s / COST_SHARE:
+            return []
+        began_s, elapsed_s, self._elapsed_s = self._cpu_s(), self._elapsed_s, 0.0
+        rows = self._rows(elapsed_s)
+        self._cost_s = self._cpu_s() - began_s
+        return rows
+
+    def _rows(self, elapsed_s: float) -> list[Row]:
+        """Rows of the time since the last reading."""
         now = read_processes(self._root, self.context.roots())
         self._threads.take(now, elapsed_s)
         before, self._before = self._before, now

@@ -75,8 +75,9 @@ class BusiestThreads:
         self._cost_s = self._cpu_s() - began_s
 
     def rows(self) -> list[Row]:
-        """Rows of the last sample; the first, with `tid` 0 and the name total, is of all threads."""
-        return self._rows
+        """Rows of the last sample, given once: first that of all threads (`tid` 0, name total)."""
+        rows, self._rows = self._rows, []
+        return rows
 
     def _read(
         self, processes: Mapping[Key, ProcessCounters], before: Mapping[Key, _Process]

@@ -34,6 +34,7 @@ from loadcell.report.palette import SERIES
 from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 
 _CHECKPOINT = Labels("checkpoint", ("timed", "requested"))
+_TITLE = Labels("chart", ("series", "parts"))
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
 CHECKPOINTS = "checkpoints"
@@ -55,17 +56,34 @@ def draw(context: ReportContext) -> Chart | None:
         "server": _per_second(context.server.samples, "wal_bytes", "blocks_read"),
     }
     for panel in all_panels():
-        if panel.source not in frames:
+        if panel.source not in frames and not panel.by:
             frames[panel.source] = _totals(context.stored.samples(panel.source), panel.total)
-    frames = {name: frame for name, frame in frames.items() if frame.has("t_s") and len(frame)}
-    sampled, frames = len(frames), timeline.drawable(frames)
+    caption = []
+    if _percentiles(intervals) < _percentiles(recorded):
+        caption.append(context.texts("caption.series.few"))
     drawn = [_proper(panel, context) for panel in _panels(groups)]
+    return over_time("series", drawn, frames, caption, context)
+
+
+def over_time(
+    name: str,
+    drawn: list[Panel],
+    frames: Mapping[str, Frame],
+    captions: list[str],
+    context: ReportContext,
+    points: int = POINTS_IN_ALL,
+) -> Chart | None:
+    """A chart of panels below one another, with at most `points` of each source over all trials; None without
+    any values. `name` is the end of the chart's id and of the code of its title.
+    """
+    frames = {source: frame for source, frame in frames.items() if frame.has("t_s") and len(frame)}
+    sampled, frames = len(frames), timeline.drawable(frames)
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
     longest = max(longest_trial(frame) for frame in frames.values())
     trials = max(len(frame.groups("trial")) for frame in frames.values())
-    at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
+    at_most = min(MOST_POINTS, max(FEWEST_POINTS, points // trials))
     columns: dict[str, dict[str, Reduction]] = {}
     for panel in panels:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
@@ -79,7 +97,7 @@ def draw(context: ReportContext) -> Chart | None:
         for trial, columns_of_trial in by_trial(in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = columns_of_trial
     for checkpoint in context.server.checkpoints:
-        if checkpoint.trial in series:
+        if checkpoint.trial in series and any(panel.checkpoints for panel in panels):
             columns_of_trial = series[checkpoint.trial].setdefault(
                 CHECKPOINTS, {"t": [], "to": [], "reason": []}
             )
@@ -88,8 +106,8 @@ def draw(context: ReportContext) -> Chart | None:
             columns_of_trial["reason"].append(context.texts(_CHECKPOINT(checkpoint.reason)))
     size = thinning.bucket_size(longest, at_most)
     lines = {
-        name: sum(len(of["t"]) > 1 for of in columns_of_trial.values())
-        for name, columns_of_trial in series.items()
+        trial: sum(len(of["t"]) > 1 for of in columns_of_trial.values())
+        for trial, columns_of_trial in series.items()
     }
     trials_shown = [trial for trial in context.analysis.trials if trial.name in series]
     shown = fitting_trial(trials_shown, context, lines)
@@ -103,9 +121,8 @@ def draw(context: ReportContext) -> Chart | None:
         for source in columns
     ):
         caption.append(texts("caption.series.left-out"))
-    if _percentiles(intervals) < _percentiles(recorded):
-        caption.append(texts("caption.series.few"))
-    if context.server.checkpoints:
+    caption += captions
+    if any(panel.checkpoints for panel in panels) and context.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
@@ -113,8 +130,8 @@ def draw(context: ReportContext) -> Chart | None:
     if joined > 1:
         caption.append(texts("caption.series.joined", count=joined))
     return Chart(
-        "chart-series",
-        texts("chart.series"),
+        f"chart-{name}",
+        texts(_TITLE(name)),
         views(panels, context, reaching, lone, clock_of(frames)),
         {},
         caption,
@@ -136,7 +153,7 @@ def _percentiles(intervals: Frame) -> int:
 def _panels(groups: list[str]) -> list[Panel]:
     """Every view there can be; those of client groups under those of the whole load."""
     titles = (("axis.transactions.groups", timeline.THROUGHPUT), ("axis.response.groups", timeline.TAIL))
-    panels = list(all_panels())
+    panels = [panel for panel in all_panels() if not panel.by]
     for title, figure in titles:
         how: Reduction = "max" if figure == timeline.TAIL else "mean"
         lines = tuple(Line(timeline.column(figure, name), "", how, proper=name) for name in groups)

@@ -199,6 +199,7 @@ def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
     drawn: list[Block] = [*charts.drawn_in("series", context)]
     drawn += named_series.blocks(context)
+    drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in("parts", context)]
     judged = steadiness(context)
     if judged is not None:
         drawn.append(Details(judged.title, [judged]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcell.analysis import busy_threads
 from loadcell.analysis.resource_use import Used
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Section, Table
@@ -80,11 +81,43 @@ def section(context: ReportContext) -> Section | None:
     texts = context.texts
     if not context.resources:
         return None
+    threads = _threads(context)
     tables = [
         _table("table-cpu", texts("table.cpu"), texts("table.cpu.note"), _CPU, context),
         _table("table-io", texts("table.io"), texts("table.io.note"), _IO, context, disks=True),
     ]
+    tables += [threads] if threads is not None else []
     return Section("resources", texts("section.resources"), tables)
+
+
+def _threads(context: ReportContext) -> Table | None:
+    """The busiest threads of each treatment; None without samples of threads."""
+    analysis, texts, factors = context.analysis, context.texts, factor_columns(context)
+    samples = context.stored.samples("target.threads")
+    threads = busy_threads.by_treatment(samples, analysis.treatments, analysis.trials)
+    if not threads:
+        return None
+    columns = [
+        Column(texts("column.number"), figure=True),
+        *(Column(heading, figure=numeric) for _, heading, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+        Column(texts("column.thread")),
+        Column(texts("column.thread-cpu"), figure=True),
+        Column(texts("column.thread-delay"), figure=True),
+        Column(texts("column.thread-states")),
+    ]
+    rows = [
+        [
+            Cell(str(thread.treatment.index), sort=thread.treatment.index),
+            *treatment_cells(thread.treatment, factors),
+            Cell(thread.name or texts("mark.none")),
+            Cell(numbers.share(thread.running), sort=thread.running),
+            Cell(numbers.share(thread.delayed), sort=thread.delayed),
+            Cell(", ".join(f"{state} {numbers.share(share)}" for state, share in thread.states)),
+        ]
+        for thread in threads
+    ]
+    return Table("table-threads", texts("table.threads"), columns, rows, texts("table.threads.note"))
 
 
 def brief(context: ReportContext) -> Table | None:
