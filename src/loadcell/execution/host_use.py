@@ -14,14 +14,14 @@ from loadcell.linux.host_counters import (
     HostCounters,
     difference,
     link_speed,
-    read_available_memory,
-    read_cpu,
 )
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.resources import CpuShares, DiskUse, HostUse, LinkUse, PressureStall
 
 #: Disks and interfaces that a record names.
 _MOST_DEVICES = 8
+#: Means over more time than this are no maxima of samples.
+LONGEST_SAMPLE_NS = 2_000_000_000
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -39,14 +39,18 @@ class HostSamples:
         """The window begins with these counters."""
         self._before = before.cpu
 
-    def take(self, files: ProcFiles) -> None:
-        """Take a sample."""
-        now, available = read_cpu(files), read_available_memory(files)
-        if now is not None and self._before is not None and (ticks := now.since(self._before)).total:
-            self.cpu_max = max(self.cpu_max or 0.0, ticks.busy / ticks.total)
-        self._before = now
-        if available is not None:
-            self.available_bytes = min(self.available_bytes or available, available)
+    def add(self, busy: float) -> None:
+        """Take a sample of the CPU use."""
+        self.cpu_max = max(self.cpu_max or 0.0, busy)
+
+    def take(self, now: CpuTicks | None, available_bytes: int | None, length_ns: int) -> None:
+        """Take a sample of this length. Too long ones are no maxima."""
+        before, self._before = self._before, now
+        is_short = length_ns <= LONGEST_SAMPLE_NS
+        if now is not None and before is not None and is_short and (ticks := now.since(before)).total:
+            self.add(ticks.busy / ticks.total)
+        if available_bytes is not None:
+            self.available_bytes = min(self.available_bytes or available_bytes, available_bytes)
 
 
 def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: HostSamples) -> HostUse:
@@ -66,6 +70,9 @@ def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: H
     available = [size for size in readings if size is not None]
     pages_in, pages_out = of_vmstat("pswpin"), of_vmstat("pswpout")
     cores = [now.cores[core].since(before.cores[core]) for core in now.cores if core in before.cores]
+    cpu, cpu_max = _cpu(before, now), samples.cpu_max
+    if cpu is not None and cpu_max is not None:
+        cpu_max = max(cpu.busy, cpu_max)
     pressure = PressureStall(
         stalled("cpu some"),
         stalled("io some"),
@@ -75,8 +82,8 @@ def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: H
     )
     return HostUse(
         cores=len(now.cores),
-        cpu=_cpu(before, now),
-        cpu_max=samples.cpu_max,
+        cpu=cpu,
+        cpu_max=cpu_max,
         busiest_core=max((ticks.busy / ticks.total for ticks in cores if ticks.total), default=None),
         context_switches_per_s=per_s(before.context_switches, now.context_switches),
         memory_total_bytes=now.meminfo.get("MemTotal"),

@@ -169,6 +169,8 @@ class LoadWatch:
             name, rows = self._sampled.get()
             file, columns = self._columns[name]
             self._put(file, columns, rows)
+            if self.resources is not None:
+                self.resources.monitored(name, rows)
         while not self._reported.empty():
             self._event(self._reported.get())
         step_s = self.disturbances.tick()

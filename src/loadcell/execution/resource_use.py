@@ -10,9 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from loadcell.execution.host_use import HostSamples, disk_use, host_use, link_use
+from loadcell.execution.host_use import LONGEST_SAMPLE_NS, HostSamples, disk_use, host_use, link_use
 from loadcell.linux.cgroups import GroupCounters, read_groups
-from loadcell.linux.host_counters import HostCounters, difference, read_host
+from loadcell.linux.host_counters import (
+    CpuTicks,
+    HostCounters,
+    difference,
+    read_available_memory,
+    read_cpu,
+    read_host,
+)
 from loadcell.linux.process_counters import (
     TICK_HZ,
     Key,
@@ -27,6 +34,7 @@ from loadcell.linux.process_counters import (
 )
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
+from loadcell.monitors.base import Row
 
 #: Threads that a record names.
 MOST_THREADS = 5
@@ -73,7 +81,7 @@ class _Instant:
 
 @dataclass
 class _Samples:
-    """Largest samples of one side, at least a second apart; None without samples."""
+    """Largest samples of one side; None without samples. Those over `LONGEST_SAMPLE_NS` are no maxima."""
 
     cores: float | None = None
     memory_bytes: int | None = None
@@ -85,11 +93,19 @@ class _Samples:
 
     def take(self, tree: _Tree) -> None:
         """Take a sample."""
-        if self._before is not None and tree.processes:
-            self.cores = max(self.cores or 0.0, _cores(self._before, tree))
-        if (size := memory_bytes(tree.processes)) is not None:
+        before, self._before = self._before, tree
+        is_short = before is not None and tree.at_ns - before.at_ns <= LONGEST_SAMPLE_NS
+        self.add(
+            _cores(before, tree) if before is not None and is_short and tree.processes else None,
+            memory_bytes(tree.processes),
+        )
+
+    def add(self, cores: float | None, size: int | None) -> None:
+        """Take a sample of cores in use, and of memory in bytes."""
+        if cores is not None:
+            self.cores = max(self.cores or 0.0, cores)
+        if size is not None:
             self.memory_bytes = max(self.memory_bytes or 0, size)
-        self._before = tree
 
 
 @dataclass
@@ -117,14 +133,15 @@ class ResourceWatch:
 
     def begin(self) -> None:
         """The window begins now."""
+        began_cpu_ns = time.thread_time_ns()
         begun = self._begun = self._read()
-        self._ended, self._looked = None, None
+        self._ended, self._looked, self.cost_ns = None, None, 0
         self._host_samples, self._target_samples, self._client_samples = HostSamples(), _Samples(), _Samples()
         self._host_samples.begin(begun.host)
         self._target_samples.begin(begun.target)
         self._client_samples.begin(begun.client)
-        self._sampled_ns = begun.at_ns
-        self._schedule(begun.at_ns)
+        self._sampled_ns = begun.target.at_ns
+        self._schedule(began_cpu_ns)
 
     def look(self) -> None:
         """Look at processes and threads if that is due.
@@ -133,32 +150,54 @@ class ResourceWatch:
         """
         if self._begun is None or self._ended is not None or self.now_ns() < self._due_ns:
             return
-        began_ns, cpu_ns = self.now_ns(), time.thread_time_ns()
+        began_cpu_ns = time.thread_time_ns()
         self._looked = target, client = self._tree(self._target_roots()), self._tree(self.client())
-        if began_ns - self._sampled_ns >= _SAMPLE_EVERY_NS:
-            self._sampled_ns = began_ns
-            self._sample(target, client)
-        self.cost_ns += time.thread_time_ns() - cpu_ns
-        self._schedule(began_ns)
+        if self._is_sample_due(target.at_ns):
+            files = ProcFiles(self.root)
+            try:
+                self._sample(read_cpu(files), read_available_memory(files), target, client)
+            finally:
+                files.close()
+        self._schedule(began_cpu_ns)
 
-    def _sample(self, target: _Tree, client: _Tree) -> None:
+    def monitored(self, monitor: str, rows: list[Row]) -> None:
+        """Take the samples of the monitors `host` and `target` that lie within the window."""
+        if self._begun is None:
+            return
+        first_ns = self._begun.at_ns + _SAMPLE_EVERY_NS
+        for row in rows:
+            if row["mono_ns"] < first_ns or (self._ended is not None and row["mono_ns"] > self._ended.at_ns):
+                continue
+            if monitor == "host" and (busy := row.get("cpu_busy_percent")) is not None:
+                self._host_samples.add(busy / 100)
+            elif monitor == "target" and row["pid"] == 0 and row["cpu_percent"] is not None:
+                self._target_samples.add(row["cpu_percent"] / 100, row["memory_bytes"])
+
+    def _is_sample_due(self, at_ns: int) -> bool:
+        return at_ns - self._sampled_ns >= _SAMPLE_EVERY_NS
+
+    def _sample(self, cpu: CpuTicks | None, available: int | None, target: _Tree, client: _Tree) -> None:
         """Take a sample of machine, target and client."""
-        files = ProcFiles(self.root)
-        try:
-            self._host_samples.take(files)
-        finally:
-            files.close()
+        self._host_samples.take(cpu, available, target.at_ns - self._sampled_ns)
+        self._sampled_ns = target.at_ns
         self._target_samples.take(target)
         self._client_samples.take(client)
 
-    def _schedule(self, began_ns: int) -> None:
-        now_ns = self.now_ns()
-        self._due_ns = now_ns + max(_LOOK_EVERY_NS, (now_ns - began_ns) * _LOOK_COST)
+    def _schedule(self, began_cpu_ns: int) -> None:
+        """Bound the cost of looks, in CPU time: a busy machine prolongs them."""
+        used_ns = time.thread_time_ns() - began_cpu_ns
+        self.cost_ns += used_ns
+        self._due_ns = self.now_ns() + max(_LOOK_EVERY_NS, used_ns * _LOOK_COST)
 
     def end(self) -> None:
         """The window is over."""
         if self._begun is not None and self._ended is None:
-            self._ended = self._read()
+            began_cpu_ns = time.thread_time_ns()
+            ended = self._ended = self._read()
+            if self._is_sample_due(ended.target.at_ns):
+                available = ended.host.meminfo.get("MemAvailable")
+                self._sample(ended.host.cpu, available, ended.target, ended.client)
+            self._schedule(began_cpu_ns)
 
     def resources(self) -> Resources | None:
         """Use between both instants; None without a window."""
@@ -180,10 +219,10 @@ class ResourceWatch:
             ),
             disk_use(before.host.disks, now.host.disks, seconds),
             link_use(before.host, now.host, seconds, self.root),
+            self.cost_ns / 1e9,
         )  # fmt: skip
 
     def _read(self) -> _Instant:
-        cpu_ns = time.thread_time_ns()
         files = ProcFiles(self.root)
         try:
             at_ns, host = self.now_ns(), read_host(files)
@@ -191,7 +230,6 @@ class ResourceWatch:
             files.close()
         target, client = self._tree(self._target_roots()), self._tree(self.client())
         limits = _Limits.of(self.root, target), _Limits.of(self.root, client)
-        self.cost_ns += time.thread_time_ns() - cpu_ns
         return _Instant(at_ns, host, target, client, *limits)
 
     def _target_roots(self) -> list[int]:
@@ -206,12 +244,12 @@ class ResourceWatch:
 def _with_limits(
     used: ProcessUse | None, before: _Limits, now: _Limits, samples: _Samples
 ) -> ProcessUse | None:
-    """The same with largest samples and limits."""
+    """The same with largest samples, of which none is below the mean, and limits."""
     if used is None:
         return None
     return replace(
         used,
-        cores_max=samples.cores,
+        cores_max=None if samples.cores is None else max(samples.cores, used.cores),
         memory_peak_bytes=samples.memory_bytes,
         cpus_allowed=now.cpus_allowed,
         control_group=_control_group(before.groups, now.groups),

@@ -1,7 +1,7 @@
 """Resources that the machine, the target and the client used in the window of one trial.
 
 Means come from running counters at both ends of the window, so that a trial of any length has them. Maxima
-come from samples at least a second apart, and are None in shorter windows.
+come from samples one to two seconds apart, of the monitors and beside the load, and are None without.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class LinkUse:
 @dataclass(frozen=True, slots=True)
 class Resources:
     """Resources of one trial within `window_s` seconds; `target` is None on another machine. Disks and links
-    are ordered by use, the busiest first.
+    are ordered by use, the busiest first. `cost_s` is the CPU time of all these readings.
     """
 
     window_s: float
@@ -199,6 +199,7 @@ class Resources:
     client: ProcessUse | None = None
     disks: tuple[DiskUse, ...] = ()
     links: tuple[LinkUse, ...] = ()
+    cost_s: float | None = None
 
     @property
     def disk(self) -> DiskUse | None:

@@ -14,11 +14,21 @@ from loadcell.report.sections.breakdown import factor_columns, treatment_cells
 
 @dataclass(frozen=True)
 class _Figure:
-    """A column: the code of its heading, its metric, and how a value is written."""
+    """A column: the code of its heading, its metric, and how a value is written.
+
+    `spare`: left out where every value is 0. `yields`: as of a `Column`.
+    """
 
     heading: str
     metric: str
     write: numbers.Write
+    spare: bool = False
+    yields: int = 0
+
+    def is_in(self, used: Sequence[Used]) -> bool:
+        """True if any treatment has a value worth a column."""
+        values = [item.values[self.metric] for item in used if self.metric in item.values]
+        return any(values) if self.spare else bool(values)
 
 
 def _per_s(value: float) -> str:
@@ -33,6 +43,7 @@ _CPU = (
     _Figure("column.target-cores-max", "target.cpu.max", numbers.significant),
     _Figure("column.busiest-thread", "target.thread.max", numbers.share),
     _Figure("column.client-cores", "client.cores", numbers.significant),
+    _Figure("column.client-cores-max", "client.cores.max", numbers.significant),
     _Figure("column.target-memory", "target.memory", numbers.size),
     _Figure("column.context-switches", "host.context_switches", numbers.rate),
 )
@@ -42,19 +53,25 @@ _IO = (
     _Figure("column.disk-await", "disk.await", numbers.milliseconds),
     _Figure("column.disk-read", "disk.read", _per_s),
     _Figure("column.disk-written", "disk.write", _per_s),
-    _Figure("column.net-received", "net.received", _per_s),
-    _Figure("column.net-sent", "net.sent", _per_s),
+    _Figure("column.net-received", "net.received", _per_s, spare=True),
+    _Figure("column.net-sent", "net.sent", _per_s, spare=True),
     _Figure("column.pressure-cpu", "pressure.cpu", numbers.share),
     _Figure("column.pressure-io", "pressure.io", numbers.share),
     _Figure("column.pressure-memory", "pressure.memory", numbers.share),
 )
-#: Columns of a brief report, which is 80 characters wide.
+#: Columns of a brief report: 80 characters have room for those that do not yield.
 _BRIEF = (
     _Figure("terminal.host-cpu", "host.cpu", numbers.share),
     _Figure("terminal.target-cores", "target.cpu", numbers.significant),
     _Figure("terminal.client-cores", "client.cores", numbers.significant),
     _Figure("terminal.target-memory", "target.memory", numbers.size),
     _Figure("terminal.disk-utilisation", "disk.utilisation", numbers.share),
+    _Figure("column.disk-await", "disk.await", numbers.milliseconds, yields=6),
+    _Figure("column.pressure-cpu", "pressure.cpu", numbers.share, yields=5),
+    _Figure("column.pressure-io", "pressure.io", numbers.share, yields=4),
+    _Figure("column.net-received", "net.received", _per_s, spare=True, yields=3),
+    _Figure("column.net-sent", "net.sent", _per_s, spare=True, yields=2),
+    _Figure("column.context-switches", "host.context_switches", numbers.rate, yields=1),
 )
 
 
@@ -88,13 +105,13 @@ def _table(
 ) -> Table:
     """A row a treatment; columns without any value are left out."""
     texts, factors, used = context.texts, factor_columns(context), context.resources
-    present = [figure for figure in figures if any(figure.metric in item.values for item in used)]
+    present = [figure for figure in figures if figure.is_in(used)]
     columns = [
         *([Column(texts("column.number"), figure=True)] if title else []),
         *(Column(heading, figure=numeric) for _, heading, numeric in factors),
         *([] if factors else [Column(texts("column.treatment"))]),
         *([Column(texts("column.busiest-disk"))] if disks else []),
-        *(Column(texts(figure.heading), figure=True) for figure in present),
+        *(Column(texts(figure.heading), figure=True, yields=figure.yields) for figure in present),
     ]
     rows = [
         [
