@@ -20,6 +20,9 @@ from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
+from loadcell.analysis.limits import findings as limit_findings
+from loadcell.analysis.limits import judge as limit_judge
+from loadcell.analysis.limits.judge import Limit
 from loadcell.analysis.open_loop import open_loop_result
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Mark, Saturation
@@ -145,6 +148,7 @@ class Analysis:
     findings: tuple[Finding, ...]
     searches: tuple[Searched, ...] = ()
     comparable: bool = True
+    limits: tuple[Limit, ...] = ()
 
     def document(self) -> JsonObject:
         """As plain JSON: `loadcell report --json` prints it."""
@@ -166,6 +170,7 @@ class Analysis:
             "resources": resource_use.document(
                 resource_use.by_treatment(self.treatments, self.trials)
             ),
+            "limits": {limit.treatment.id: limit.document() for limit in self.limits},
             "saturation": [saturation_document(line) for line in self.saturation],
             "effects": effects_document(self.effects),
             "recommendation": recommendation_document(self.recommendation),
@@ -245,12 +250,14 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
     recommendation = recommend.find(held, layout)
+    limits = limit_judge.by_treatment(treatments_of_run)
     findings_of_run = findings.find(
         treatments_of_run, trials, layout, lines, on_throughput, recommendation, searches
     )
     findings_of_run = (
         *findings.abandoned(run),
         *findings_of_run,
+        *limit_findings.findings(limits, lines, treatments_of_run),
         *plans.findings(records, treatments_of_run),
         *placements.findings(run, records),
     )
@@ -264,4 +271,5 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         findings_of_run,
         searches,
         comparable,
+        limits,
     )

@@ -1,0 +1,1 @@
+"""Limiting resources: candidates with their signs, and the judge that names one of them or none."""

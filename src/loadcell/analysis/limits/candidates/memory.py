@@ -1,0 +1,21 @@
+"""Memory: tasks wait for reclaim or for pages that were swapped out (pressure stall information)."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import Observation, declared_candidate
+from loadcell.model.message import Message, MessageCode, Share
+
+#: Share of time in which some task waited for memory. Without a shortage it is 0 to 1%.
+MEMORY_PRESSURE = 0.2
+STALLED = MessageCode("limit.memory.stalled", "info", pressure_share=Share)
+
+
+def _signs(trial: Observation) -> tuple[Message, ...]:
+    pressure = trial.used.host.pressure
+    if pressure is None or pressure.memory is None or pressure.memory < MEMORY_PRESSURE:
+        return ()
+    return (STALLED(pressure_share=pressure.memory),)
+
+
+#: Reclaim reads pages again from the disk, so that a busy disk follows from it.
+CANDIDATE = declared_candidate("memory", _signs, explains=("disk",))

@@ -1,0 +1,20 @@
+"""One thread of the target that uses a whole core, while others are idle."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import AT_LIMIT, Observation, declared_candidate
+from loadcell.model.message import ForeignText, Message, MessageCode, Share
+
+BUSY = MessageCode("limit.thread.busy", "info", thread=ForeignText, cpu_share=Share, delay_share=Share)
+
+
+def _signs(trial: Observation) -> tuple[Message, ...]:
+    target = trial.used.target
+    thread = None if target is None else target.busiest_thread
+    # A thread that is ready to run and has no core is at its limit as well.
+    if thread is None or thread.cpu + thread.run_delay < AT_LIMIT:
+        return ()
+    return (BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),)
+
+
+CANDIDATE = declared_candidate("thread", _signs)

@@ -1,0 +1,145 @@
+"""The judge of the limiting resource on constructed records: right, not known, and too short to tell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fake_runs import Shape, write_run
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.limits.candidate import Observation
+from loadcell.analysis.limits.candidates import all_candidates
+from loadcell.analysis.limits.judge import supported
+from loadcell.model.json import document
+from loadcell.model.resources import (
+    ControlGroupUse,
+    CpuShares,
+    DiskUse,
+    HostUse,
+    LinkUse,
+    PressureStall,
+    ProcessUse,
+    Resources,
+    ThreadUse,
+)
+from loadcell.report.build import build
+from loadcell.report.render import html, markdown
+from loadcell.store.read import read_run
+
+QUIET = PressureStall(0.0, 0.0, 0.0, 0.0, 0.0)
+HOST = HostUse(4, CpuShares(0.3, 0.2, 0.1, 0.0, 0.0), pressure=QUIET)
+IDLE = Resources(10.0, HOST, ProcessUse(1, 4, 0.4), ProcessUse(1, 2, 0.2))
+
+
+def thread(cpu: float, run_delay: float = 0.0) -> tuple[ThreadUse, ...]:
+    return (ThreadUse("worker", 7, 7, cpu, run_delay),)
+
+
+def under(pressure: PressureStall, utilisation: float = 0.2) -> Resources:
+    disk = DiskUse("sda", utilisation, 1.0, 0.0, 90.0, 0.0, 9e5)
+    return replace(IDLE, host=replace(HOST, pressure=pressure), disks=(disk,))
+
+
+QUOTA = replace(
+    IDLE,
+    target=ProcessUse(
+        1, 4, 0.98, busiest_threads=thread(0.95), control_group=ControlGroupUse(1.0, 0.9), cpus_allowed=1
+    ),
+)
+CPU = replace(IDLE, target=ProcessUse(4, 4, 3.8, busiest_threads=thread(0.95)))
+SHARED = replace(
+    IDLE,
+    host=replace(HOST, cpu=CpuShares(0.98, 0.7, 0.28, 0.0, 0.0)),
+    target=ProcessUse(4, 4, 2.6),
+    client=ProcessUse(1, 2, 1.2),
+)
+THREAD = replace(IDLE, target=ProcessUse(1, 4, 1.0, busiest_threads=thread(0.8, 0.15)))
+CLIENT = replace(IDLE, client=ProcessUse(1, 2, 1.0, busiest_threads=thread(0.97)))
+DISK = under(PressureStall(0.0, 0.9, 0.8, 0.0, 0.0), 0.97)
+MEMORY = under(PressureStall(0.0, 0.9, 0.8, 0.5, 0.3), 0.97)
+NETWORK = replace(IDLE, links=(LinkUse("eth0", 1e6, 1.2e8, 0.0, speed_bytes_per_s=1.25e8),))
+
+
+def names(used: Resources, sustained: bool | None = None) -> list[str]:
+    return [item.candidate.name for item in supported(Observation(used, sustained))]
+
+
+@pytest.mark.parametrize(
+    ("used", "name"),
+    [
+        (QUOTA, "quota"),
+        (CPU, "cpu"),
+        (SHARED, "cpu"),
+        (THREAD, "thread"),
+        (CLIENT, "client"),
+        (DISK, "disk"),
+        (MEMORY, "memory"),
+        (NETWORK, "network"),
+    ],
+)
+def test_signs_support_the_resource_and_no_consequence_of_it(used: Resources, name: str) -> None:
+    assert names(used) == [name]
+
+
+def test_an_idle_machine_has_a_limit_only_if_the_schedule_was_kept() -> None:
+    assert names(IDLE, True) == ["load"]
+    assert names(IDLE, False) == []
+    assert names(IDLE) == []
+
+
+def test_a_client_that_waits_actively_in_an_open_loop_is_no_limit() -> None:
+    assert names(CLIENT, False) == []
+
+
+def test_a_busy_disk_that_nothing_waits_for_is_no_limit() -> None:
+    assert names(under(QUIET, 1.0)) == []
+
+
+@pytest.mark.parametrize("used", [QUOTA, CPU, THREAD, CLIENT, DISK, MEMORY, NETWORK])
+def test_nothing_is_named_in_a_window_that_is_too_short(used: Resources) -> None:
+    assert names(replace(used, window_s=0.5)) == []
+
+
+def test_a_quota_needs_thirty_periods() -> None:
+    assert "quota" not in names(replace(QUOTA, window_s=2.9))
+
+
+def test_explained_candidates_exist() -> None:
+    declared = {candidate.name for candidate in all_candidates()}
+    assert len(declared) == 8
+    assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
+
+
+def analysed(path: Path, *used: Resources) -> tuple[Path, Analysis]:
+    run = write_run(path, Shape(monitors=False, intervals=False, repeats=len(used)))
+    for file in run.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        record["resources"] = document(used[record["repeat"] % len(used)])
+        file.write_text(json.dumps(record), encoding="utf-8")
+    stored = read_run(run)
+    return run, analyse(stored.run, stored.trials)
+
+
+def test_repeats_that_disagree_leave_the_limit_unknown(tmp_path: Path) -> None:
+    _, analysis = analysed(tmp_path / "run", CPU, DISK)
+    assert {limit.named for limit in analysis.limits} == {None}
+    contradicting = {candidate.name for limit in analysis.limits for candidate in limit.contradicting}
+    assert contradicting == {"cpu", "disk"}
+    assert "found.limit.contradiction" in {finding.message.code for finding in analysis.findings}
+
+
+def test_half_of_the_repeats_is_not_enough(tmp_path: Path) -> None:
+    _, analysis = analysed(tmp_path / "run", CPU, IDLE)
+    assert {limit.named for limit in analysis.limits} == {None}
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "the CPU of the target"), ("zh", "被测系统的 CPU")])
+def test_pages_and_json_name_the_limit(tmp_path: Path, lang: str, text: str) -> None:
+    run, analysis = analysed(tmp_path / "run", CPU, CPU)
+    assert {limit["limit"] for limit in analysis.document()["limits"].values()} == {"cpu"}
+    report = build(read_run(run), lang)
+    assert text in html.render(report)
+    assert text in markdown.render(report)
