@@ -42,6 +42,8 @@ NOTES = {
     "mysql-others-hidden": "the user has no right PROCESS (GRANT PROCESS ON *.* TO ...): sessions of other "
     "users, row lock waits and idle transactions are not seen",
     "refused": "the server refuses to show some of its values",
+    "mysql-executions": "the server does not count executions of prepared statements by statement: they "
+    "are one row",
     "mysql-statements-off": "performance_schema is off: set performance_schema: ON in the server's settings",
     "mysql-statements-refused": "the user may not read performance_schema (GRANT SELECT ON "
     "performance_schema.* TO ...)",
@@ -323,9 +325,10 @@ class MysqlMonitor(Monitor[MysqlMonitorOptions]):
         if self._statements_before is None or self._link is None:
             return []
         database = self.context.observed.database
-        statements = samples.top(
-            self._statements_before, samples.read(self._link, database), self.options.statements
-        )
+        now = samples.read(self._link, database)
+        statements = samples.top(self._statements_before, now, self.options.statements)
+        if any(row["query_id"] == "prepared" for row in statements):
+            self._notes.setdefault("mysql-executions", "")
         self._further["statements"] = samples.with_texts(self._link, database, statements)
         return []
 

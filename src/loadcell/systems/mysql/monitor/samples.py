@@ -91,6 +91,14 @@ _READ = """
     FROM performance_schema.events_statements_summary_by_digest
     WHERE schema_name = %s AND digest IS NOT NULL
 """
+#: Executions of prepared statements, of all databases, which are in no digest (MariaDB 10.11, MySQL 8.0.15).
+_EXECUTIONS = """
+    SELECT 'prepared', count_star, sum_timer_wait / 1e9, sum_rows_sent + sum_rows_affected, sum_rows_examined,
+           sum_lock_time / 1e9, sum_created_tmp_disk_tables, sum_errors
+    FROM performance_schema.events_statements_summary_global_by_event_name
+    WHERE event_name = 'statement/com/Execute'
+"""
+EXECUTIONS = "EXECUTE …"
 #: As bytes: a text that was cut in the middle of a character is no valid UTF-8.
 _TEXTS = """
     SELECT digest, CAST(LEFT(digest_text, 4000) AS BINARY)
@@ -102,10 +110,13 @@ Reading = dict[str, dict[str, float]]
 
 
 def read(link: Link, database: str) -> Reading:
-    """Counters of each statement digest of the database. Raises AnswerError and LinkError."""
+    """Counters of each statement digest of the database. Raises AnswerError and LinkError.
+
+    Executions of prepared statements without a digest are one statement, `prepared`.
+    """
     return {
         str(digest): dict(zip(_COUNTS, map(float, counts), strict=True))
-        for digest, *counts in link.ask(_READ, [database])
+        for digest, *counts in [*link.ask(_READ, [database]), *link.ask(_EXECUTIONS)]
     }
 
 
@@ -133,6 +144,7 @@ def with_texts(link: Link, database: str, statements: Sequence[Row]) -> list[Row
     digests = [row["query_id"] for row in statements]
     sql = _TEXTS.format(digests=", ".join(["%s"] * len(digests)))
     texts = {digest: text_of(text) for digest, text in link.ask(sql, [database, *digests])}
+    texts["prepared"] = EXECUTIONS
     return [{**row, "query": texts.get(row["query_id"], "")} for row in statements]
 
 
