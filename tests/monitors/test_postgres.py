@@ -22,7 +22,8 @@ from loadcell.systems.postgres import binaries
 from loadcell.systems.postgres.connection import Address, Observed
 from loadcell.systems.postgres.monitor import PostgresMonitor, PostgresMonitorOptions, queries
 from loadcell.systems.postgres.monitor.queries import APPLICATION
-from loadcell.systems.postgres.monitor.samples import grown, shown
+from loadcell.systems.shared.server_samples import grown
+from loadcell.systems.shared.statement_text import shown
 from servers import PostgresServer, debian_postgres
 
 PATIENCE_S = 60.0

@@ -164,7 +164,7 @@ class DatabaseTables:
     `samples` has the columns `looks`, `sessions_idle_in_transaction`, `elapsed_s` and some of `commits`,
     `rollbacks`, `deadlocks`, `blocks_hit`, `blocks_read`, `temp_bytes`, `wal_bytes`, `wal_full_pages`.
     `waits` has `wait_event_type` (`CPU`: none), `wait_event` and `sessions`; `statements` has `query`,
-    `calls`, `total_ms`, `rows`, `blocks_hit` and `blocks_read`.
+    `calls`, `total_ms`, `rows`, `blocks_hit` and `blocks_read` (empty: the server does not count them).
     """
 
     samples: str

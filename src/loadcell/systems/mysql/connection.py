@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from loadcell import _engine
+from loadcell.model.extensions import Capability
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.mysql import driver
@@ -61,6 +62,9 @@ MYSQL_NO_SOCKET = MessageCode("mysql.no-socket", said=ForeignText, where=str)
 MYSQL_HOST = MessageCode("mysql.host", said=ForeignText, where=str)
 MYSQL_ENCRYPTED_PASSWORD = MessageCode("mysql.encrypted-password", said=ForeignText, where=str)
 
+#: Target whose statistics the monitor `mysql` reads.
+MYSQL_STATISTICS = Capability("mysql-statistics")
+
 APPLICATION = "loadcell"
 #: How long an administrative statement may take to begin its answer; the phases' limits are the sharper ones.
 _ANSWER_LIMIT_S = 3600
@@ -100,10 +104,13 @@ class Address(ServerAddress):
         limit_s: int = CONNECT_LIMIT_S,
         during: str = "up",
         local_files: bool = False,
+        answer_limit_s: int = _ANSWER_LIMIT_S,
+        application: str = APPLICATION,
     ) -> Connection:
         """An administrative connection that commits each statement. Raises TargetError.
 
         `local_files`: the server may ask for files of this machine (LOAD DATA LOCAL).
+        `application`: the program's name in the server's connection attributes.
         """
         mode = "disable" if self.socket else self.sslmode
         words: dict[str, Any] = {
@@ -115,8 +122,8 @@ class Address(ServerAddress):
             "charset": "utf8mb4",
             "autocommit": True,
             "connect_timeout": limit_s,
-            "read_timeout": _ANSWER_LIMIT_S,
-            "program_name": APPLICATION,
+            "read_timeout": answer_limit_s,
+            "program_name": application,
             "local_infile": local_files,
             "auth_plugin_map": _AUTHENTICATION,
         }
@@ -132,7 +139,12 @@ class Address(ServerAddress):
         except (driver.Error, RuntimeError, OSError) as error:
             if mode == "prefer" and _number(error) is None and "SSL" in str(error):
                 return replace(self, sslmode="disable").connect(
-                    database, limit_s=limit_s, during=during, local_files=local_files
+                    database,
+                    limit_s=limit_s,
+                    during=during,
+                    local_files=local_files,
+                    answer_limit_s=answer_limit_s,
+                    application=application,
                 )
             raise not_connected(error, self.where, self.user, during=during) from error
         except ANSWER_ERRORS as error:
@@ -157,6 +169,14 @@ class Address(ServerAddress):
         finally:
             if connection.open:
                 connection.close()
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Access for monitors: `address` for their session, and the database of the load."""
+
+    address: Address
+    database: str
 
 
 class _Authentication:

@@ -14,7 +14,7 @@ from loadcell.model.extensions import DATABASES, MYSQL
 from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
 from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.changed_settings import changed_settings
-from loadcell.systems.mysql.connection import ANSWERED, Address, external, rows
+from loadcell.systems.mysql.connection import ANSWERED, MYSQL_STATISTICS, Address, Observed, external, rows
 from loadcell.systems.mysql.databases import Databases
 from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
 from loadcell.systems.mysql.server import (
@@ -81,7 +81,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     name = "mysql"
     summary = "MariaDB and MySQL: embedded or local (MariaDB), or external"
     Options = MysqlOptions
-    offers = frozenset({MYSQL, DATABASES})
+    offers = frozenset({MYSQL, DATABASES, MYSQL_STATISTICS})
     database_url = DatabaseUrl(("mysql",), "url", "MYSQL_PWD", aliases=("mariadb",))
     answered_codes = ANSWERED
     remarks = staticmethod(remarks)
@@ -179,6 +179,9 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
         with address.session(DOING_FIND_THE_PROCESS(), during="collect", limit_s=ALIVE_LIMIT_S) as connection:
             [(pid_file, data)] = rows(connection, "SELECT @@pid_file, @@datadir")
         return _process(pid_file, data)
+
+    def observed(self) -> Observed:
+        return Observed(self._admin(), self._database or self._named_database or "")
 
     def counters(self) -> dict[str, int]:
         """Counters of all databases; they include what connections that are still open have done."""

@@ -36,15 +36,12 @@ from loadcell.systems.postgres.monitor.samples import (
     IO_COUNTERS,
     IO_KEY,
     IO_TABLE,
-    MEANS,
     WAITS_TABLE,
     Checkpoints,
-    Numbers,
-    Waits,
-    grown,
     io_rows,
     numbers,
 )
+from loadcell.systems.shared.server_samples import MEANS, Numbers, Waits, grown
 
 #: What cannot be seen, and what to do about it; the report says the same in its own languages.
 NOTES = {

@@ -11,13 +11,13 @@ statements as they were sent, passwords and all: of these only the first words a
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.queries import Link, Record, literal
+from loadcell.systems.shared.server_samples import Numbers, grown
+from loadcell.systems.shared.statement_text import shown
 
 #: The columns of pg_stat_database and its kin, as `questions.counters` names them.
 COUNTERS = (
@@ -37,8 +37,6 @@ IO_COUNTERS = (
 )  # fmt: skip
 IO_TABLE = SampleTable("postgres-io", (*IO_KEY, *IO_COUNTERS), text=frozenset(IO_KEY))
 
-Numbers = dict[str, float | int | None]
-
 
 def numbers(record: Record, names: Iterable[str]) -> Numbers:
     """The values of a record that the version has: milliseconds are fractions, all else is an integer."""
@@ -48,18 +46,6 @@ def numbers(record: Record, names: Iterable[str]) -> Numbers:
             text = record[name]
             values[name] = None if text is None else float(text) if name.endswith("_ms") else int(text)
     return values
-
-
-def grown(before: Mapping[str, float | int | None], now: Numbers) -> Row:
-    """Increase of each counter.
-
-    One that fell was reset (by a crash, or by somebody): its increase is unknown.
-    """
-    row: Row = {}
-    for name, value in now.items():
-        old = before.get(name)
-        row[name] = value - old if value is not None and old is not None and value >= old else None
-    return row
 
 
 def io_rows(before: Mapping[tuple[str, ...], Numbers], now: Mapping[tuple[str, ...], Numbers]) -> list[Row]:
@@ -72,58 +58,11 @@ def io_rows(before: Mapping[tuple[str, ...], Numbers], now: Mapping[tuple[str, .
     return rows
 
 
-#: A session that is active and waits for nothing runs, or would if it had a processor.
-RUNNING = "CPU"
 WAITS_TABLE = SampleTable(
     "postgres-waits",
     ("wait_event_type", "wait_event", "looks", "sessions"),
     text=frozenset({"wait_event_type", "wait_event"}),
 )
-#: What the sessions as a whole did, means over the looks of one row.
-MEANS = ("sessions", "sessions_active", "sessions_idle_in_transaction", "other_sessions_active")
-
-
-class Waits:
-    """Adds up looks until they are taken."""
-
-    def __init__(self) -> None:
-        self.hidden = 0
-        self._looks = 0
-        self._waits: Counter[tuple[str, str]] = Counter()
-        self._means: Counter[str] = Counter()
-
-    def look(self, sessions: Sequence[Record]) -> None:
-        """Add one look: the records of `questions.sessions`."""
-        self._looks += 1
-        for record in sessions:
-            count, state = int(record["sessions"] or 0), record["state"] or ""
-            if record["whose"] == "hidden":
-                self.hidden = max(self.hidden, count)
-            elif record["whose"] == "elsewhere":
-                self._means["other_sessions_active"] += count * (state == "active")
-            else:
-                self._means["sessions"] += count
-                self._means["sessions_idle_in_transaction"] += count * state.startswith("idle in transaction")
-                if state == "active":
-                    self._means["sessions_active"] += count
-                    kind = record["wait_event_type"] or RUNNING
-                    self._waits[kind, record["wait_event"] or RUNNING] += count
-
-    def take(self) -> tuple[Row, list[Row]]:
-        """The means since the last time, and a row a wait: `sessions` is their sum over the `looks`."""
-        looks, self._looks = self._looks, 0
-        averages: Row = {"looks": looks}
-        if looks:
-            averages |= {name: self._means[name] / looks for name in MEANS}
-        rows = [
-            {"wait_event_type": kind, "wait_event": event, "looks": looks, "sessions": count}
-            for (kind, event), count in sorted(self._waits.items())
-        ]
-        self._waits.clear()
-        self._means.clear()
-        return averages, rows
-
-
 _REASONS = {"checkpoints_timed": "timed", "checkpoints_requested": "requested"}
 
 
@@ -165,7 +104,6 @@ TABLE = SampleTable(
     ),
     text=frozenset({"query_id", "query"}),
 )  # fmt: skip
-LONGEST = 500
 _FIGURES = (
     "calls", "total_ms", "rows", "blocks_hit", "blocks_read", "blocks_dirtied", "temp_blocks_read",
     "temp_blocks_written", "wal_bytes",
@@ -186,13 +124,6 @@ _TEXTS = """
     SELECT DISTINCT ON (queryid) queryid AS query_id, query FROM {home}.pg_stat_statements(true)
     WHERE queryid IN ({ids}) AND dbid = (SELECT oid FROM pg_database WHERE datname = {database})
 """
-#: Statements whose constants pg_stat_statements replaces.
-_PLANNED = re.compile(r"(select|insert|update|delete|merge|with|values)\b", re.IGNORECASE)
-_WORDS = re.compile(r"[a-z]+(?: [a-z]+)?\b", re.IGNORECASE)
-#: In the rare text that it could not replace them in, they are replaced here.
-_CONSTANTS = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$", re.DOTALL)
-_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
-
 Reading = dict[str, dict[str, float]]
 
 
@@ -243,16 +174,3 @@ def with_texts(link: Link, home: str, database: str, rows: Sequence[Row]) -> lis
     sql = _TEXTS.format(home=home, ids=ids, database=literal(database))
     texts = {record["query_id"]: shown(record["query"] or "") for record in link.ask(sql)[0]}
     return [{**row, "query": texts.get(row["query_id"], "")} for row in rows]
-
-
-def shown(text: str) -> str:
-    """A statement in one line, without constants; of one that pg_stat_statements does not normalise, its
-    first two words.
-    """
-    bare = " ".join(_COMMENTS.sub(" ", text).split())
-    if not _PLANNED.match(bare):
-        first = _WORDS.match(bare)
-        words = first[0] if first else ""
-        return words if bare.rstrip("; ") == words else f"{words} …"
-    bare = " ".join(_CONSTANTS.sub("?", bare).split())
-    return bare if len(bare) <= LONGEST else bare[: LONGEST - 1] + "…"
