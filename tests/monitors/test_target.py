@@ -201,3 +201,14 @@ def test_samples_that_cost_much_are_taken_less_often(tree: ProcTree) -> None:
     assert target.sample(1.0) == []
     assert target.sample(1.0) == []
     assert by_pid(target.sample(1.0))[10]["cpu_percent"] == pytest.approx(100 / 3), "a second in three"
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_processes_that_run_and_are_hidden_are_noted(tree: ProcTree, runs: bool) -> None:
+    """With hidepid=2, /proc has no directories of other users' processes; signals still reach them."""
+    context = MonitorContext(roots=lambda: [10])
+    target = Target(TargetOptions(), context, root=tree.root, runs=lambda pid: runs)
+    assert target.sample(0) == []
+    assert target.sample(1.0) == []
+    notes = target.account().notes or ()
+    assert [note["code"] for note in notes] == (["target-monitor.hidden"] if runs else [])

@@ -18,16 +18,31 @@ from loadcell.linux.process_counters import (
     used_ticks,
 )
 from loadcell.linux.procfs import ProcessStat, read_small
+from loadcell.model.message import MessageCode
 from loadcell.model.panels import SampleTable
+from loadcell.model.trial_record import MonitorRecord
 from loadcell.monitors import target_threads
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
+
+TARGET_HIDDEN = MessageCode("target-monitor.hidden")
 
 _ROLE_LENGTH = 80
 #: Maximum number of rows per process: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
 #: A sample that takes more CPU time is taken less often: samples then use this share of a core.
 _CHEAP_S, COST_SHARE = 0.004, 0.003
+
+
+def process_runs(pid: int) -> bool:
+    """True if there is such a process, visible in /proc or not."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 class TargetOptions(Options):
@@ -58,8 +73,11 @@ class Target(Monitor[TargetOptions]):
         *,
         root: Path = Path("/"),
         cpu_s: Callable[[], float] = time.thread_time,
+        runs: Callable[[int], bool] = process_runs,
     ) -> None:
         super().__init__(options, context)
+        self._runs = runs
+        self._hidden = False
         self._cpu_s = cpu_s
         self._cost_s = 0.0
         self._elapsed_s = 0.0
@@ -87,7 +105,9 @@ class Target(Monitor[TargetOptions]):
 
     def _rows(self, elapsed_s: float) -> list[Row]:
         """Rows of the time since the last reading."""
-        now = read_processes(self._root, self.context.roots())
+        roots = self.context.roots()
+        now = read_processes(self._root, roots)
+        self._hidden = self._hidden or (not now and any(map(self._runs, roots)))
         self._threads.take(now, elapsed_s)
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
@@ -104,6 +124,10 @@ class Target(Monitor[TargetOptions]):
         total = self._total(rows, before, now, elapsed_s)
         self._samples += 1
         return [*rows, total] if self._samples % self._every == 0 else [total]
+
+    def account(self) -> MonitorRecord:
+        """A note where /proc hides processes that run."""
+        return MonitorRecord(notes=(TARGET_HIDDEN().document(),) if self._hidden else None)
 
     def further_rows(self) -> Mapping[str, list[Row]]:
         return {target_threads.THREADS: self._threads.rows()}
