@@ -257,7 +257,8 @@ class TestListShowQuery:
     ) -> None:
         sql = (
             "SELECT monitor, count(*) > 0 AS some FROM samples "
-            "WHERE cpu_busy_percent > 0 OR cpu_percent >= 0 GROUP BY 1 ORDER BY 1"
+            "WHERE monitor IN ('host', 'target') AND (cpu_busy_percent > 0 OR cpu_percent >= 0) "
+            "GROUP BY 1 ORDER BY 1"
         )
         done = called(home, monkeypatch, "query", sql, "--csv", "last")
         assert done.stdout == "monitor,some\nhost,True\ntarget,True\n"

@@ -192,7 +192,8 @@ class TestPostgres:
 @pytest.fixture
 def mariadb_shop(mariadb_server: MariadbServer) -> str:
     """The URL of a database of MariaDB."""
-    mariadb_server.sql("CREATE OR REPLACE DATABASE shop")
+    mariadb_server.sql("DROP DATABASE IF EXISTS shop")
+    mariadb_server.sql("CREATE DATABASE shop")
     for statement in (
         "CREATE TABLE customers (id int PRIMARY KEY, name text)",
         "INSERT INTO customers SELECT seq, 'x' FROM seq_1_to_300",

@@ -30,8 +30,13 @@ from loadcell.report.render import html, markdown
 from loadcell.store.read import read_run
 
 QUIET = PressureStall(0.0, 0.0, 0.0, 0.0, 0.0)
-HOST = HostUse(4, CpuShares(0.3, 0.2, 0.1, 0.0, 0.0), pressure=QUIET)
-IDLE = Resources(10.0, HOST, ProcessUse(1, 4, 0.4), ProcessUse(1, 2, 0.2))
+HOST = HostUse(4, CpuShares(0.3, 0.2, 0.1, 0.0, 0.0), memory_total_bytes=8_000, pressure=QUIET)
+IDLE = Resources(
+    10.0,
+    HOST,
+    ProcessUse(1, 4, 0.4, memory_bytes=6_000, read_bytes_per_s=0.0, write_bytes_per_s=8e5),
+    ProcessUse(1, 2, 0.2),
+)
 
 
 def thread(cpu: float, run_delay: float = 0.0) -> tuple[ThreadUse, ...]:
@@ -56,7 +61,7 @@ SHARED = replace(
     target=ProcessUse(4, 4, 2.6),
     client=ProcessUse(1, 2, 1.2),
 )
-THREAD = replace(IDLE, target=ProcessUse(1, 4, 1.0, busiest_threads=thread(0.8, 0.15)))
+THREAD = replace(IDLE, target=ProcessUse(1, 4, 1.0, busiest_threads=thread(0.93)))
 CLIENT = replace(IDLE, client=ProcessUse(1, 2, 1.0, busiest_threads=thread(0.97)))
 DISK = under(PressureStall(0.0, 0.9, 0.8, 0.0, 0.0), 0.97)
 MEMORY = under(PressureStall(0.0, 0.9, 0.8, 0.5, 0.3), 0.97)
@@ -101,6 +106,21 @@ def test_a_busy_disk_that_nothing_waits_for_is_no_limit() -> None:
 @pytest.mark.parametrize("used", [QUOTA, CPU, THREAD, CLIENT, DISK, MEMORY, NETWORK])
 def test_nothing_is_named_in_a_window_that_is_too_short(used: Resources) -> None:
     assert names(replace(used, window_s=0.5)) == []
+
+
+def test_what_another_process_causes_is_no_limit_of_the_target() -> None:
+    """On a full machine threads of both sides wait for cores that other processes hold."""
+    full = HostUse(2, CpuShares(0.996, 0.6, 0.396, 0.0, 0.0), pressure=PressureStall(cpu=0.99))
+    seen = Resources(
+        4.0,
+        full,
+        ProcessUse(14, 14, 0.56, busiest_threads=thread(0.08, 0.6)),
+        ProcessUse(1, 3, 0.23, busiest_threads=thread(0.21, 0.70)),
+    )
+    assert names(seen) == [], "seen with 8 clients"
+    other = ProcessUse(1, 4, 0.4, memory_bytes=600, read_bytes_per_s=0.0, write_bytes_per_s=1e4)
+    assert names(replace(DISK, target=other)) == []
+    assert "memory" not in names(replace(MEMORY, target=other))
 
 
 def test_a_quota_needs_thirty_periods() -> None:

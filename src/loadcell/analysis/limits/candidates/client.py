@@ -14,7 +14,7 @@ BUSY = MessageCode("limit.client.busy", "info", cpu_share=Share, delay_share=Sha
 def _signs(trial: Observation) -> tuple[Message, ...]:
     client = trial.used.client
     thread = None if client is None else client.busiest_thread
-    if trial.sustained is not None or thread is None or thread.cpu + thread.run_delay < AT_LIMIT:
+    if trial.sustained is not None or thread is None or thread.cpu < AT_LIMIT:
         return ()
     return (BUSY(cpu_share=thread.cpu, delay_share=thread.run_delay),)
 

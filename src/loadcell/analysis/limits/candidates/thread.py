@@ -11,8 +11,8 @@ BUSY = MessageCode("limit.thread.busy", "info", thread=ForeignText, cpu_share=Sh
 def _signs(trial: Observation) -> tuple[Message, ...]:
     target = trial.used.target
     thread = None if target is None else target.busiest_thread
-    # A thread that is ready to run and has no core is at its limit as well.
-    if thread is None or thread.cpu + thread.run_delay < AT_LIMIT:
+    # The run delay of a thread belongs to whoever holds the cores.
+    if thread is None or thread.cpu < AT_LIMIT:
         return ()
     return (BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),)
 
