@@ -44,7 +44,7 @@ class Form:
 
     `geometric` makes that axis logarithmic, `ticks` are where its marks stand; `indexed` says that it counts
     treatments. `groups` are lines or marks of distinct colours, `facets` charts side by side. `invalid` says
-    that there are trials to show that do not count.
+    that there are trials to show that do not count, `bounded` that there are bounds of expectations.
     """
 
     title: str
@@ -57,6 +57,7 @@ class Form:
     facets: tuple[str, ...] = ()
     indexed: bool = False
     invalid: bool = False
+    bounded: bool = False
 
 
 def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
@@ -74,6 +75,11 @@ def drawn(form: Form, rows: Sequence[DataRow]) -> Form:
     figure.
     """
     return replace(form, invalid=any(row["role"] == "invalid" for row in rows))
+
+
+def bounded(form: Form, rows: Sequence[DataRow]) -> Form:
+    """The form with bounds of expectations if there are any among the rows."""
+    return replace(form, bounded=any(row["role"] == BOUND for row in rows))
 
 
 def _form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
@@ -159,7 +165,8 @@ def curves(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(x=x, y=y, tooltip=tips.points, **colour, **shape)
     )
-    layers = [band, line, handles, dots, _bound(tips, y=y), *([_invalid(x, y, tips)] if form.invalid else [])]
+    layers = [band, line, handles, dots, *([_invalid(x, y, tips)] if form.invalid else [])]
+    layers += [_bound(tips, y=y)] if form.bounded else []
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
     if form.facets:
@@ -200,7 +207,8 @@ def rows(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(y=y, x=x, tooltip=tips.points, **colour, **offset, **shape)
     )
-    layers = [bar, tick, dots, _bound(tips, x=x), *([_invalid(x, y, tips, offset)] if form.invalid else [])]
+    layers = [bar, tick, dots, *([_invalid(x, y, tips, offset)] if form.invalid else [])]
+    layers += [_bound(tips, x=x)] if form.bounded else []
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
     row = max(style.ROW, LINE * len(groups)) if offset else style.ROW

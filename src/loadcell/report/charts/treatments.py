@@ -40,6 +40,7 @@ def throughput(context: ReportContext) -> Chart | None:
     )
     figure = compare.Figure(texts("axis.throughput"), _ticks(rows), format=",.4~r")
     rows += bounds.rows(context, form, rows, {"throughput": {}})
+    form = compare.bounded(form, rows)
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(form, figure, texts, groups=form.groups, group_title=form.group_title)
     return Chart(
@@ -138,6 +139,7 @@ def latency(context: ReportContext) -> Chart | None:
         f"latency.{name}": {field: label} for name, label in labels.items() if label in present
     }
     rows += bounds.rows(context, form, rows, metrics, texts.in_unit)
+    form = compare.bounded(form, rows)
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
         form, figure, texts,
