@@ -144,7 +144,7 @@ function download(name, type, text) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
-  const text = String(value).replace(/^(?=[=+\-@\t\r])/, "'");
+  const text = String(value).replace(/^(?=[=+\-@\t\r\n])/, "'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
