@@ -42,10 +42,10 @@ factors: {system: {pg: {target: {postgres: {}}}, maria: {target: {mysql: {}}}}}
 def test_targets_that_a_factor_switches_are_listed_with_their_monitors(tmp_path: Path) -> None:
     page = squeezed(check(tmp_path, SWITCHED).stdout)
     assert "target postgres, mysql workload" in page
-    assert "monitors postgres: host, target, postgres mysql: host, target" in page
+    assert "monitors postgres: host, target, postgres mysql: host, target, mysql" in page
     assert json.loads(check(tmp_path, SWITCHED, "--json").stdout)["targets"] == [
         {"target": "postgres", "monitors": ["host", "target", "postgres"]},
-        {"target": "mysql", "monitors": ["host", "target"]},
+        {"target": "mysql", "monitors": ["host", "target", "mysql"]},
     ]
     named = check(tmp_path, SWITCHED + "monitors: [host, postgres]\n")
     assert "the monitor postgres cannot watch the target mysql" in named.stdout + named.stderr
@@ -66,7 +66,7 @@ def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
     assert "The plan is right." in result.stdout
     # Of placements the machine is remarked on, which is no mistake of the plan.
     assert result.stdout.count("Remark") == result.stdout.count("Remark affinity.")
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert max(len(line) for line in result.stdout.splitlines() if str(tmp_path) not in line) <= 80
     assert squeezed(result.stdout).endswith(f"Nothing was run; loadcell run {name} runs it.")
 
 
@@ -174,7 +174,7 @@ def test_it_says_what_would_run(tmp_path: Path) -> None:
         "Expect latency.p99 < 20ms",
     ):
         assert part in output, part
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert max(len(line) for line in result.stdout.splitlines() if str(tmp_path) not in line) <= 80
 
 
 def test_steps_have_a_line_each_in_short_form(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_postgresql_and_mariadb_are_levels_from_plan_to_report(tmp_path: Path) -
     }
     assert {level: [*record["monitors"]] for level, record in records.items()} == {
         "pg": ["host", "target", "postgres"],
-        "maria": ["host", "target"],
+        "maria": ["host", "target", "mysql"],
     }
     assert records["maria"]["target"]["product"] == "MariaDB"
     assert {level: [*record["settings"]["target"]] for level, record in records.items()} == {
