@@ -48,9 +48,18 @@ def read_processes(root: Path, roots: list[int]) -> dict[Key, ProcessCounters]:
     counters = {}
     for pid in tree(root, roots):
         stat = process_stat(root, pid)
-        if stat is not None and stat.state not in "ZX":
-            counters[pid, stat.start] = _process(root, stat)
+        if stat is None or stat.state in "ZX":
+            continue
+        process = _process(root, stat)
+        # one that has ended meanwhile hides nothing
+        if process.read_bytes is not None or _is_alive(root, stat):
+            counters[pid, stat.start] = process
     return counters
+
+
+def _is_alive(root: Path, stat: ProcessStat) -> bool:
+    now = process_stat(root, stat.pid)
+    return now is not None and now.start == stat.start and now.state not in "ZX"
 
 
 def _process(root: Path, stat: ProcessStat) -> ProcessCounters:

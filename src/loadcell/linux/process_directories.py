@@ -33,6 +33,8 @@ _NEW, _OLD = re.compile(r"\.new-(\d+)-(\d+)-\w+"), re.compile(r"\.old-\d+-\d+")
 #: Age from which a directory without a note counts as abandoned. The note is written at once; clocks of
 #: machines that share storage differ by less.
 _UNFINISHED_S = 3600.0
+#: How long a process waits for the names of a base.
+_LOCK_LIMIT_S, _LOCK_POLL_S = 20.0, 0.02
 
 
 def make_directory(run_id: str, home: Path = HOME) -> Path:
@@ -68,10 +70,23 @@ def _exclusive(base: Path) -> Iterator[None]:
         yield  # there is nothing to share
         return
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _lock(handle)
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Take the lock, unless another process holds it for too long: what a dead run left may hang."""
+    deadline = time.monotonic() + _LOCK_LIMIT_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                return
+            time.sleep(_LOCK_POLL_S)
 
 
 def _base(home: Path) -> Path:

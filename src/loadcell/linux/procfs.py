@@ -177,6 +177,8 @@ def tree(root: Path, roots: list[int]) -> list[int]:
     Reads /proc/PID/task/TID/children, one file for each thread of the tree; on kernels without it
     (CONFIG_PROC_CHILDREN) the parent of every process.
     """
+    if not roots:
+        return []
     if any(_lists_children(root, pid) for pid in roots):
         return descendants(roots, lambda pid: _children_listed(root, pid))
     children = children_by_parent(_all_stats(root))

@@ -60,6 +60,12 @@ def declared_candidate(
     )
 
 
+def is_at_quota(process: ProcessUse) -> bool:
+    """True if a process uses its CPU quota, so that neither more cores nor other threads would help."""
+    quota = None if process.control_group is None else process.control_group.cpu_quota_cores
+    return quota is not None and process.cores >= AT_LIMIT * quota
+
+
 def available_cores(used: Resources, process: ProcessUse) -> int:
     """Cores that a process may run on."""
     return min(used.host.cores, process.cpus_allowed or used.host.cores)

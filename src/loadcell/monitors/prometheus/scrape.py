@@ -163,6 +163,8 @@ class Endpoint:
                 return SCRAPE_TLS(url=url, said=getattr(error, "verify_message", "") or error.reason or error)
             case OSError():
                 return SCRAPE_UNREACHABLE(url=url, said=error.strerror or error)
+            case http.client.InvalidURL():  # its text has the whole path, which may hold a secret
+                return SCRAPE_BROKEN(url=url, said=type(error).__name__)
             case http.client.HTTPException():
                 return SCRAPE_BROKEN(url=url, said=f"{type(error).__name__} {error}".strip())
             case _:
@@ -230,7 +232,7 @@ class Endpoint:
         if status in (401, 403, 407):
             raise ScrapeError(SCRAPE_LOGIN(url=self._shown, status=written))
         if 300 <= status < 400:
-            location = (response.getheader("Location") or "")[:_LOCATION_SHOWN]
+            location = (response.getheader("Location") or "").partition("?")[0][:_LOCATION_SHOWN]
             raise ScrapeError(SCRAPE_REDIRECT(url=self._shown, status=written, location=location))
         if status != 200:
             raise ScrapeError(SCRAPE_STATUS(url=self._shown, status=written))

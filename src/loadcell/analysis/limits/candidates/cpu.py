@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Observation, available_cores, declared_candidate
+from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    Observation,
+    available_cores,
+    declared_candidate,
+    is_at_quota,
+)
 from loadcell.model.message import Message, MessageCode, Number, Share
 
 #: CPU of the whole machine that leaves nothing to either side.
@@ -13,7 +19,7 @@ HOST = MessageCode("limit.cpu.host", "info", cores=Number, busy_share=Share)
 
 def _signs(trial: Observation) -> tuple[Message, ...]:
     used, target = trial.used, trial.used.target
-    if target is None:
+    if target is None or is_at_quota(target):
         return ()
     available = available_cores(used, target)
     if target.cores >= AT_LIMIT * available:

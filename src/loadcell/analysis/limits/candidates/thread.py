@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Observation, declared_candidate
+from loadcell.analysis.limits.candidate import AT_LIMIT, Observation, declared_candidate, is_at_quota
 from loadcell.model.message import ForeignText, Message, MessageCode, Share
 
 BUSY = MessageCode("limit.thread.busy", "info", thread=ForeignText, cpu_share=Share, delay_share=Share)
@@ -12,7 +12,7 @@ def _signs(trial: Observation) -> tuple[Message, ...]:
     target = trial.used.target
     thread = None if target is None else target.busiest_thread
     # The run delay of a thread belongs to whoever holds the cores.
-    if thread is None or thread.cpu < AT_LIMIT:
+    if target is None or thread is None or is_at_quota(target) or thread.cpu < AT_LIMIT:
         return ()
     return (BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),)
 

@@ -55,7 +55,7 @@ class Link:
 
 
 #: Shutdown of the server, and connections that it ends (KILL).
-_ENDED = (1053, 1317, 1927)
+_ENDED = (1053, 1927)
 
 IDENTITY = "SELECT version(), connection_id(), @@performance_schema"
 #: The operating system's id of the session's thread: MariaDB, and MySQL with performance_schema.
