@@ -471,3 +471,21 @@ factors: {target.postgres.settings.synchronous_commit: [on, off], load.clients: 
     (load,) = (line for line in lines if line.startswith("load  "))
     assert "clients" not in load
     assert "duration 1s" in load
+
+
+@pytest.mark.parametrize(("value", "is_right"), [("Bearer ${token}", True), ("Bearer abc${token}", False)])
+def test_a_value_of_a_response_may_follow_the_scheme_of_a_login(
+    tmp_path: Path, value: str, is_right: bool
+) -> None:
+    text = f"""
+target: {{http: {{url: "http://127.0.0.1:9"}}}}
+workload:
+  http:
+    steps:
+      login: {{path: /, extract: {{token: {{json: $.token}}}}}}
+      get: {{path: /x, headers: {{Authorization: "{value}"}}}}
+load: {{clients: 1, duration: 1s}}
+"""
+    result = check(tmp_path, text)
+    assert (result.exit_code == 0) is is_right, result.output
+    assert ("a secret is written in the plan" in result.output) is not is_right

@@ -37,6 +37,8 @@ VARIABLE_NOT_SET = MessageCode("plan.variable-not-set", name=str)
 _FORM = "${env:NAME}"
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
+#: Schemes of the header field Authorization, which stand in front of a value.
+_SCHEMES = ("bearer", "basic", "digest", "token")
 #: What a workload fills in for itself (`/get?key=${key}`, `${users.password}`): a name without a colon is no
 #: reference to a secret there.
 _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\}")
@@ -213,7 +215,8 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
         text = scalar.text
         if is_secret_name(keys[-1]):
             literal = REFERENCE.sub("", _PLACE.sub("", text) if _has_places(keys) else text)
-            if scalar.value is not None and literal:
+            is_scheme = literal != text and literal.strip().lower() in _SCHEMES
+            if scalar.value is not None and literal and not is_scheme:
                 yield Problem(scalar.mark, where, SECRET_WRITTEN(reference=_FORM))
                 continue
         elif holds_literal(text):
