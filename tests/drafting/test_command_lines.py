@@ -280,7 +280,7 @@ class TestHttp:
             "body": '{"item": 7, "password": "${env:LOADCELL_PASSWORD}", "note": "${dollar}{x}"}',
             "parameters": {"dollar": {"values": ["$"]}},
         }
-        assert "left out: -L" in result.stderr
+        assert "left out: --compressed, -L" in result.stderr
 
     @pytest.mark.parametrize(
         "words",

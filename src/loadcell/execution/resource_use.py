@@ -42,6 +42,8 @@ MOST_THREADS = 5
 _MOST_PROCESSES = 500
 #: Time between looks in ns, and in multiples of the duration of a look: they use at most 0.2% of a core.
 _LOOK_EVERY_NS, _LOOK_COST = 250_000_000, 500
+#: The same before the first look.
+_FIRST_LOOK_COST = 25
 #: Least time between samples, of which the largest are recorded, in ns; shorter ones have ticks of 10 ms.
 _SAMPLE_EVERY_NS = 1_000_000_000
 
@@ -144,7 +146,8 @@ class ResourceWatch:
         self._client_samples.begin(begun.client)
         self._sampled_ns = begun.target.at_ns
         self.cost_ns += time.thread_time_ns() - began_cpu_ns
-        self._schedule(begun.trees_ns)
+        # The first look comes earlier: a short load may end its processes before they are read again.
+        self._schedule(begun.trees_ns, _FIRST_LOOK_COST)
 
     def look(self) -> None:
         """Look at processes and threads if that is due.
@@ -188,9 +191,9 @@ class ResourceWatch:
         self._target_samples.take(target)
         self._client_samples.take(client)
 
-    def _schedule(self, cost_ns: int) -> None:
+    def _schedule(self, cost_ns: int, multiple: int = _LOOK_COST) -> None:
         """Bound the cost of looks, in CPU time: a busy machine prolongs them."""
-        self._due_ns = self.now_ns() + max(_LOOK_EVERY_NS, cost_ns * _LOOK_COST)
+        self._due_ns = self.now_ns() + max(_LOOK_EVERY_NS, cost_ns * multiple)
 
     def end(self) -> None:
         """The window is over."""
@@ -287,6 +290,8 @@ def _processes(before: _Tree, now: _Tree, looked: _Tree) -> ProcessUse | None:
     I/O is inherited from processes that have ended. All else is that up to the last look, if threads have
     ended since: CPU time is inherited only once the parent has waited for the process.
     """
+    if not now.processes:
+        now = looked  # all ended with the load
     if not now.processes or now.at_ns <= before.at_ns:
         return None
     if looked.at_ns <= before.at_ns or looked.threads.keys() <= now.threads.keys():

@@ -19,7 +19,7 @@ from loadcell.model.message import MessageCode
 CURL_ADDRESSES = MessageCode("draft-curl.addresses")
 
 _ALWAYS = ("s", "silent", "S", "show-error", "o", "output", "v", "verbose", "w", "write-out", "i", "include",
-           "N", "no-buffer", "f", "fail", "#", "progress-bar", "compressed", "globoff", "g")  # fmt: skip
+           "N", "no-buffer", "f", "fail", "#", "progress-bar", "globoff", "g")  # fmt: skip
 
 
 def _draft(origin: Origin) -> Draft:
