@@ -112,24 +112,22 @@ def disk_use(
     before: Mapping[str, DiskCounters], now: Mapping[str, DiskCounters], seconds: float
 ) -> tuple[DiskUse, ...]:
     """The busiest disks by utilisation, then by bytes."""
-    disks = [_disk(name, before[name], disk, seconds) for name, disk in now.items() if name in before]
+    disks = [_disk(name, disk.since(before[name]), seconds) for name, disk in now.items() if name in before]
     return tuple(sorted(disks, key=lambda disk: (-disk.utilisation, -disk.bytes_per_s))[:_MOST_DEVICES])
 
 
-def _disk(name: str, before: DiskCounters, now: DiskCounters, seconds: float) -> DiskUse:
-    reads, writes = difference(before.reads, now.reads), difference(before.writes, now.writes)
-    flushes = difference(before.flushes, now.flushes)
+def _disk(name: str, used: DiskCounters, seconds: float) -> DiskUse:
     return DiskUse(
         name,
-        min(1.0, difference(before.busy_ms, now.busy_ms) / 1e3 / seconds),
-        difference(before.weighted_ms, now.weighted_ms) / 1e3 / seconds,
-        reads / seconds,
-        writes / seconds,
-        difference(before.read_sectors, now.read_sectors) * SECTOR_BYTES / seconds,
-        difference(before.write_sectors, now.write_sectors) * SECTOR_BYTES / seconds,
-        difference(before.read_ms, now.read_ms) / reads if reads else None,
-        difference(before.write_ms, now.write_ms) / writes if writes else None,
-        difference(before.flush_ms, now.flush_ms) / flushes if flushes else None,
+        min(1.0, used.busy_ms / 1e3 / seconds),
+        used.weighted_ms / 1e3 / seconds,
+        used.reads / seconds,
+        used.writes / seconds,
+        used.read_sectors * SECTOR_BYTES / seconds,
+        used.write_sectors * SECTOR_BYTES / seconds,
+        used.read_ms / used.reads if used.reads else None,
+        used.write_ms / used.writes if used.writes else None,
+        used.flush_ms / used.flushes if used.flushes else None,
     )
 
 
@@ -139,14 +137,14 @@ def link_use(before: HostCounters, now: HostCounters, seconds: float, root: Path
     links = [
         LinkUse(
             name,
-            difference(before.links[name].received_bytes, link.received_bytes) / seconds,
-            difference(before.links[name].sent_bytes, link.sent_bytes) / seconds,
-            difference(before.links[name].dropped, link.dropped) / seconds,
-            difference(before.links[name].received_packets, link.received_packets) / seconds,
-            difference(before.links[name].sent_packets, link.sent_packets) / seconds,
+            used.received_bytes / seconds,
+            used.sent_bytes / seconds,
+            used.dropped / seconds,
+            used.received_packets / seconds,
+            used.sent_packets / seconds,
             link_speed(files, name),
         )
         for name, link in now.links.items()
-        if name in before.links
+        if name in before.links and (used := link.since(before.links[name]))
     ]
     return tuple(sorted(links, key=lambda link: -link.bytes_per_s)[:_MOST_DEVICES])

@@ -106,6 +106,17 @@ class DiskCounters:
             fields[10], *flushes,
         )  # fmt: skip
 
+    def since(self, before: DiskCounters) -> DiskCounters:
+        """Increases between two instants; `in_progress` is that of the later one."""
+        return DiskCounters(
+            difference(before.reads, self.reads), difference(before.read_sectors, self.read_sectors),
+            difference(before.read_ms, self.read_ms), difference(before.writes, self.writes),
+            difference(before.write_sectors, self.write_sectors),
+            difference(before.write_ms, self.write_ms), self.in_progress,
+            difference(before.busy_ms, self.busy_ms), difference(before.weighted_ms, self.weighted_ms),
+            difference(before.flushes, self.flushes), difference(before.flush_ms, self.flush_ms),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class LinkCounters:
@@ -117,6 +128,17 @@ class LinkCounters:
     received_packets: int = 0
     sent_packets: int = 0
     errors: int = 0
+
+    def since(self, before: LinkCounters) -> LinkCounters:
+        """Increases between two instants."""
+        return LinkCounters(
+            difference(before.received_bytes, self.received_bytes),
+            difference(before.sent_bytes, self.sent_bytes),
+            difference(before.dropped, self.dropped),
+            difference(before.received_packets, self.received_packets),
+            difference(before.sent_packets, self.sent_packets),
+            difference(before.errors, self.errors),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from loadcell.linux.host_counters import SECTOR_BYTES, CpuTicks, HostCounters, difference, read_host
+from loadcell.linux.host_counters import SECTOR_BYTES, CpuTicks, HostCounters, read_host
 from loadcell.linux.procfs import ProcFiles
 from loadcell.model.panels import SampleTable
 from loadcell.monitors import host_parts
@@ -146,22 +146,17 @@ def _network(row: Row, before: HostCounters, now: HostCounters, elapsed_s: float
 
 def _disks(row: Row, before: HostCounters, now: HostCounters, elapsed_s: float) -> None:
     """All disks together; waiting time is the mean over requests, utilisation that of the busiest disk."""
-    both = [(before.disks[name], disk) for name, disk in now.disks.items() if name in before.disks]
-    if not both:
+    used = [disk.since(before.disks[name]) for name, disk in now.disks.items() if name in before.disks]
+    if not used:
         return
-
-    def total(name: str) -> int:
-        return sum(difference(getattr(old, name), getattr(new, name)) for old, new in both)
-
-    reads, writes = total("reads"), total("writes")
+    reads, writes = sum(disk.reads for disk in used), sum(disk.writes for disk in used)
     row["disk_reads_per_s"] = reads / elapsed_s
     row["disk_writes_per_s"] = writes / elapsed_s
-    row["disk_read_bytes_per_s"] = total("read_sectors") * SECTOR_BYTES / elapsed_s
-    row["disk_write_bytes_per_s"] = total("write_sectors") * SECTOR_BYTES / elapsed_s
-    row["disk_read_await_ms"] = total("read_ms") / reads if reads else None
-    row["disk_write_await_ms"] = total("write_ms") / writes if writes else None
-    busy_ms = (difference(old.busy_ms, new.busy_ms) for old, new in both)
-    row["disk_util_max_percent"] = min(100.0, max(busy_ms) / (elapsed_s * 10))
+    row["disk_read_bytes_per_s"] = sum(disk.read_sectors for disk in used) * SECTOR_BYTES / elapsed_s
+    row["disk_write_bytes_per_s"] = sum(disk.write_sectors for disk in used) * SECTOR_BYTES / elapsed_s
+    row["disk_read_await_ms"] = sum(disk.read_ms for disk in used) / reads if reads else None
+    row["disk_write_await_ms"] = sum(disk.write_ms for disk in used) / writes if writes else None
+    row["disk_util_max_percent"] = min(100.0, max(disk.busy_ms for disk in used) / (elapsed_s * 10))
 
 
 PART = Host

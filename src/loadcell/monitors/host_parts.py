@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Final, TypeVar
 
 from loadcell.linux.host_counters import (
@@ -16,7 +15,6 @@ from loadcell.linux.host_counters import (
     DiskCounters,
     HostCounters,
     LinkCounters,
-    difference,
 )
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
@@ -117,7 +115,7 @@ def disk_rows(
     `queue` is the mean number of requests in progress: the time of all requests by the time gone by (Little's
     law; `aqu-sz` of iostat). A wait of no request is None.
     """
-    used = _since(before, now)
+    used = {name: new.since(before[name]) for name, new in now.items() if name in before}
     chosen, others = _busiest(used, lambda item: item.busy_ms)
 
     def row(name: str, disks: Sequence[DiskCounters]) -> Row:
@@ -147,7 +145,7 @@ def link_rows(
     before: Mapping[str, LinkCounters], now: Mapping[str, LinkCounters], elapsed_s: float
 ) -> list[Row]:
     """Traffic of each interface; of the others sums."""
-    used = _since(before, now)
+    used = {name: new.since(before[name]) for name, new in now.items() if name in before}
     chosen, others = _busiest(used, lambda item: item.received_bytes + item.sent_bytes)
 
     def row(name: str, links: Sequence[LinkCounters]) -> Row:
@@ -166,25 +164,7 @@ def link_rows(
     return [row(name, [used[name]]) for name in chosen] + ([row(OTHERS, others)] if others else [])
 
 
-C = TypeVar("C", DiskCounters, LinkCounters)
 T = TypeVar("T")
-
-
-def _since(before: Mapping[str, C], now: Mapping[str, C]) -> dict[str, C]:
-    """Increases of all counters of the devices of both instants; a number that is no counter stays."""
-    return {name: _increase(before[name], new) for name, new in now.items() if name in before}
-
-
-def _increase(old: C, new: C) -> C:
-    names = [field.name for field in fields(new)]
-    values = (
-        getattr(new, name) if name in _STATES else difference(getattr(old, name), getattr(new, name))
-        for name in names
-    )
-    return type(new)(*values)
-
-
-_STATES: Final = frozenset({"in_progress"})
 
 
 def _busiest(parts: Mapping[str, T], use: Callable[[T], float]) -> tuple[Iterable[str], list[T]]:
