@@ -10,7 +10,6 @@ import pytest
 
 from fake_runs import Shape, write_run
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.limits.candidate import Observation
 from loadcell.analysis.limits.candidates import all_candidates
 from loadcell.analysis.limits.judge import supported
 from loadcell.model.json import document
@@ -57,8 +56,8 @@ SHARED = replace(
 THREAD = replace(IDLE, target=ProcessUse(1, 4, 1.0, busiest_threads=thread(0.93)))
 
 
-def names(used: Resources, sustained: bool | None = None) -> list[str]:
-    return [item.candidate.name for item in supported(Observation(used, sustained))]
+def names(used: Resources) -> list[str]:
+    return [item.candidate.name for item in supported(used)]
 
 
 @pytest.mark.parametrize(

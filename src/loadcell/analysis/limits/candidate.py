@@ -18,16 +18,8 @@ from loadcell.model.resources import ProcessUse, Resources
 AT_LIMIT = 0.9
 
 
-@dataclass(frozen=True)
-class Observation:
-    """One trial: its resources, and whether an open loop kept to its schedule (None in a closed loop)."""
-
-    used: Resources
-    sustained: bool | None = None
-
-
 #: Evidence that supports a candidate, empty where its signs are missing.
-Signs = Callable[[Observation], tuple[Message, ...]]
+Signs = Callable[[Resources], tuple[Message, ...]]
 
 
 @dataclass(frozen=True)

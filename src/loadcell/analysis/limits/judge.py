@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.limits.candidate import Candidate, Observation
+from loadcell.analysis.limits.candidate import Candidate
 from loadcell.analysis.limits.candidates import all_candidates
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import Trial
-from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
+from loadcell.model.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -46,28 +45,17 @@ class Limit:
         }
 
 
-def supported(trial: Observation) -> tuple[Supported, ...]:
+def supported(used: Resources) -> tuple[Supported, ...]:
     """Candidates that a trial supports, without those that others explain and those with too short a
     window.
     """
     present = [
         Supported(candidate, evidence)
         for candidate in all_candidates()
-        if trial.used.window_s >= candidate.least_window_s and (evidence := candidate.signs(trial))
+        if used.window_s >= candidate.least_window_s and (evidence := candidate.signs(used))
     ]
     explained = {name for item in present for name in item.candidate.explains}
     return tuple(item for item in present if item.candidate.name not in explained)
-
-
-def observation(trial: Trial) -> Observation | None:
-    """A trial as the judge sees it; None without a record of its resources."""
-    if trial.resources is None or not trial.counts:
-        return None
-    loop = trial.open_loop
-    if loop is None:
-        return Observation(trial.resources)
-    achieved, offered = loop.achieved_per_s, loop.offered_per_s
-    return Observation(trial.resources, bool(offered and achieved and achieved >= SUSTAINED_SHARE * offered))
 
 
 def judge(treatment: Treatment) -> Limit | None:
@@ -75,18 +63,18 @@ def judge(treatment: Treatment) -> Limit | None:
 
     A candidate is named if more than half of the trials support it and no trial supports another one.
     """
-    observations = [observed for trial in treatment.trials if (observed := observation(trial)) is not None]
-    if not observations:
+    recorded = [trial.resources for trial in treatment.trials if trial.counts and trial.resources is not None]
+    if not recorded:
         return None
-    of_trials = [supported(observed) for observed in observations]
+    of_trials = [supported(used) for used in recorded]
     by_name = {item.candidate.name: item for items in of_trials for item in items}
     if len(by_name) != 1:
         candidates = tuple(item.candidate for item in by_name.values())
-        return Limit(treatment, None, candidates, len(observations))
+        return Limit(treatment, None, candidates, len(recorded))
     only = next(iter(by_name.values()))
     agreeing = sum(bool(items) for items in of_trials)
-    named = only if 2 * agreeing > len(observations) else None
-    return Limit(treatment, named, (), len(observations), agreeing)
+    named = only if 2 * agreeing > len(recorded) else None
+    return Limit(treatment, named, (), len(recorded), agreeing)
 
 
 def by_treatment(treatments: Sequence[Treatment]) -> tuple[Limit, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
-    Observation,
     available_cores,
     declared_candidate,
     is_at_quota,
 )
 from loadcell.model.message import Message, MessageCode, Number, Share
+from loadcell.model.resources import Resources
 
 #: CPU of the whole machine that leaves nothing to either side.
 HOST_AT_LIMIT = 0.95
@@ -17,8 +17,8 @@ CORES = MessageCode("limit.cpu.cores", "info", cores=Number, available=Number)
 HOST = MessageCode("limit.cpu.host", "info", cores=Number, busy_share=Share)
 
 
-def _signs(trial: Observation) -> tuple[Message, ...]:
-    used, target = trial.used, trial.used.target
+def _signs(used: Resources) -> tuple[Message, ...]:
+    target = used.target
     if target is None or is_at_quota(target):
         return ()
     available = available_cores(used, target)

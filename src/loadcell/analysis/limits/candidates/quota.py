@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Observation, declared_candidate
+from loadcell.analysis.limits.candidate import AT_LIMIT, declared_candidate
 from loadcell.model.message import Message, MessageCode, Number, Share
+from loadcell.model.resources import Resources
 
 #: Share of throttled periods. A group that is short of its quota only in bursts has fewer.
 THROTTLED = 0.5
@@ -12,8 +13,8 @@ THROTTLED_PERIODS = MessageCode(
 )
 
 
-def _signs(trial: Observation) -> tuple[Message, ...]:
-    target = trial.used.target
+def _signs(used: Resources) -> tuple[Message, ...]:
+    target = used.target
     group = None if target is None else target.control_group
     if target is None or group is None or not group.cpu_quota_cores or group.throttled_share is None:
         return ()
