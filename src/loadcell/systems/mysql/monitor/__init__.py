@@ -4,7 +4,6 @@ load, the statements of performance_schema.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,13 +12,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from loadcell.linux.procfs import read_small
-from loadcell.model import trial_record
 from loadcell.model.message import Labels
 from loadcell.model.panels import SampleTable
-from loadcell.monitors.base import Monitor, MonitorContext, Row
-from loadcell.plan.parts import Options
+from loadcell.monitors.base import MonitorContext, Row
 from loadcell.plan.units import Rate
-from loadcell.systems.base import TargetError
 from loadcell.systems.mysql.connection import MYSQL_STATISTICS, Observed
 from loadcell.systems.mysql.monitor import queries, samples
 from loadcell.systems.mysql.monitor.queries import (
@@ -28,11 +24,10 @@ from loadcell.systems.mysql.monitor.queries import (
     CONNECT_LIMIT_S,
     COUNTERS,
     LEVELS,
-    AnswerError,
     Link,
-    LinkError,
 )
-from loadcell.systems.shared.server_samples import Numbers, Waits, grown
+from loadcell.systems.shared.server_monitor import AnswerError, ServerMonitor, ServerMonitorOptions
+from loadcell.systems.shared.server_samples import Numbers, grown
 
 #: What the monitor cannot see, and the remedy; reports have the same in their languages.
 NOTES = {
@@ -49,11 +44,9 @@ NOTES = {
     "performance_schema.* TO ...)",
 }
 _LABEL = Labels("server-note", NOTES)
-#: A lost server is called again this often.
-_RETRY_S = 1.0
 
 
-class MysqlMonitorOptions(Options, use_attribute_docstrings=True):
+class MysqlMonitorOptions(ServerMonitorOptions, use_attribute_docstrings=True):
     """Options of the monitor."""
 
     wait_rate: Annotated[Rate, Field(ge=1, le=20)] = Rate(1)
@@ -62,13 +55,15 @@ class MysqlMonitorOptions(Options, use_attribute_docstrings=True):
     """Number of top statements by time that are recorded, where performance_schema is on; 0 for none."""
 
 
-class MysqlMonitor(Monitor[MysqlMonitorOptions]):
+class MysqlMonitor(ServerMonitor[MysqlMonitorOptions, Link, Observed]):
     """Session states, lock waits, InnoDB counters, and the statements that took most time."""
 
     name = "mysql"
     summary = "the MariaDB or MySQL server: session states, lock waits, InnoDB counters, top statements"
     Options = MysqlMonitorOptions
     needs = frozenset({MYSQL_STATISTICS})
+    notes = NOTES
+    observed = Observed
     table = samples.TABLE
     tables: ClassVar[Mapping[str, SampleTable]] = {
         "waits": samples.WAITS_TABLE,
@@ -82,97 +77,23 @@ class MysqlMonitor(Monitor[MysqlMonitorOptions]):
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(options, context)
-        self._monotonic = monotonic
-        self._link: Link | None = None
-        self._tried_s = float("-inf")
-        self._read_s = 0.0
+        super().__init__(options, context, monotonic=monotonic)
         self._mariadb = True
         self._sessions_sql: str | None = None
         self._locks_sql: str | None = None
         self._metrics = self._engine_status = False
         self._before: Numbers = {}
-        self._waits = Waits()
-        self._looks, self._longest_s, self._row_locks = 0, 0.0, 0
-        self._further: dict[str, list[Row]] = {}
-        self._events: list[Row] = []
-        self._notes: dict[str, str] = {}
-        self._connects = self._questions = 0
+        self._longest_s, self._row_locks = 0.0, 0
         self._thread: Path | None = None
         self._ticks_before = 0
-        self._ticks: dict[int, int] = {}
         self._statements_before: samples.Reading | None = None
 
-    @property
-    def interval_ns(self) -> int:
-        return round(1e9 / self.options.wait_rate)
-
-    # -- called by the sampler
-
-    def sample(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002 - its own readings are further apart
-        if self._link is None:
-            self._connect()
-            return []
-        return self._guarded(lambda: self._look(complete=self._looks + 1 >= round(self.options.wait_rate)))
-
-    def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
-        if self._link is None:
-            return []
-        rows = self._guarded(lambda: self._look(complete=True))
-        self._guarded(self._end_statements)
-        return rows
-
-    def further_rows(self) -> Mapping[str, list[Row]]:
-        rows, self._further = self._further, {}
-        return rows
-
-    def events(self) -> list[Row]:
-        events, self._events = self._events, []
-        return events
-
-    def close(self) -> None:
-        if self._link is not None:
-            self._questions += self._link.questions
-            self._link.close()
-            self._link = None
-
-    def account(self) -> trial_record.MonitorRecord:
-        """The monitor's cost to the server, and what it could not read."""
-        notes = tuple(
-            {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
-            for note, detail in self._notes.items()
-        )
-        ticks = sum(self._ticks.values())
-        return trial_record.MonitorRecord(
-            connects=self._connects,
-            questions=self._questions,
-            server_cpu_s=ticks / os.sysconf("SC_CLK_TCK") if self._ticks else None,
-            notes=notes or None,
-        )
-
-    # -- connecting
-
-    def _connect(self) -> None:
-        """Open the session, and take the base of all differences."""
-        observed, now_s = self.context.observed, self._monotonic()
-        if not isinstance(observed, Observed) or now_s < self._tried_s + _RETRY_S:
-            return
-        self._tried_s = now_s
-        try:
-            connection = observed.address.connect(
-                limit_s=CONNECT_LIMIT_S, during="measure", answer_limit_s=ANSWER_LIMIT_S,
-                application=APPLICATION,
-            )  # fmt: skip
-            self._link = Link(connection)
-            self._begin(self._link, observed)
-        except (TargetError, LinkError, AnswerError) as error:
-            self._notes.setdefault("not-connected", str(error))
-            self.close()
-            return
-        self._notes.pop("not-connected", None)
-        self._connects += 1
-        if self._connects > 1:
-            self._events.append({"event": "monitor", "monitor": self.name, "what": "back"})
+    def _open(self, observed: Observed) -> Link:
+        connection = observed.address.connect(
+            limit_s=CONNECT_LIMIT_S, during="measure", answer_limit_s=ANSWER_LIMIT_S,
+            application=APPLICATION,
+        )  # fmt: skip
+        return Link(connection)
 
     def _begin(self, link: Link, observed: Observed) -> None:
         """Find out product and rights, and take the counters' base."""
@@ -281,20 +202,6 @@ class MysqlMonitor(Monitor[MysqlMonitorOptions]):
                 str(link.ask(queries.ENGINE_STATUS)[0][2])
             )
         return counted, levels
-
-    def _guarded(self, act: Callable[[], list[Row]]) -> list[Row]:
-        """Do it; a lost server is noted and called again later."""
-        try:
-            return act()
-        except AnswerError as error:  # rights changed meanwhile
-            self._notes.setdefault("refused", str(error))
-        except LinkError as error:
-            self._notes.setdefault("lost", str(error))
-            self._events.append(
-                {"event": "monitor", "monitor": self.name, "what": "lost", "reason": str(error)}
-            )
-            self.close()
-        return []
 
     # -- cost
 

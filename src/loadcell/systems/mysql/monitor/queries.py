@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from loadcell.systems.mysql import driver
 from loadcell.systems.mysql.connection import rows
 from loadcell.systems.shared.server_errors import ANSWER_ERRORS
+from loadcell.systems.shared.server_monitor import AnswerError as AnswerError
+from loadcell.systems.shared.server_monitor import LinkError as LinkError
 
 if TYPE_CHECKING:
     from loadcell.systems.mysql.connection import Connection
@@ -21,14 +23,6 @@ APPLICATION = "loadcell monitor"
 #: How long an answer, and a connection, may take: a server that is stopped must not stop the monitor.
 ANSWER_LIMIT_S = 2
 CONNECT_LIMIT_S = 2
-
-
-class LinkError(Exception):
-    """The connection is lost: the error of the driver."""
-
-
-class AnswerError(Exception):
-    """The server refused a query and is still there: its message."""
 
 
 class Link:

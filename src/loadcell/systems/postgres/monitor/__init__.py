@@ -4,7 +4,6 @@ says).
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,11 +13,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from loadcell.linux.procfs import process_stat, read_small
-from loadcell.model import trial_record
 from loadcell.model.message import Labels
 from loadcell.model.panels import SampleTable
-from loadcell.monitors.base import Monitor, MonitorContext, Row
-from loadcell.plan.parts import Options
+from loadcell.monitors.base import MonitorContext, Row
 from loadcell.plan.units import Rate
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres.connection import POSTGRES_STATISTICS, Observed
@@ -26,9 +23,7 @@ from loadcell.systems.postgres.monitor import queries, samples
 from loadcell.systems.postgres.monitor.queries import (
     APPLICATION,
     CONNECT_LIMIT_S,
-    AnswerError,
     Link,
-    LinkError,
     Record,
 )
 from loadcell.systems.postgres.monitor.samples import (
@@ -41,7 +36,8 @@ from loadcell.systems.postgres.monitor.samples import (
     io_rows,
     numbers,
 )
-from loadcell.systems.shared.server_samples import MEANS, Numbers, Waits, grown
+from loadcell.systems.shared.server_monitor import AnswerError, ServerMonitor, ServerMonitorOptions
+from loadcell.systems.shared.server_samples import MEANS, Numbers, grown
 
 #: What cannot be seen, and what to do about it; the report says the same in its own languages.
 NOTES = {
@@ -61,11 +57,9 @@ NOTES = {
     "enter: CREATE EXTENSION",
 }
 _LABEL = Labels("server-note", NOTES)
-#: A lost server is called again this often.
-_RETRY_S = 1.0
 
 
-class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
+class PostgresMonitorOptions(ServerMonitorOptions, use_attribute_docstrings=True):
     """Options of the monitor."""
 
     wait_rate: Annotated[Rate, Field(ge=1, le=100)] = Rate(1)
@@ -74,13 +68,15 @@ class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
     """Number of top statements by time that are recorded, where pg_stat_statements is loaded; 0 for none."""
 
 
-class PostgresMonitor(Monitor[PostgresMonitorOptions]):
+class PostgresMonitor(ServerMonitor[PostgresMonitorOptions, Link, Observed]):
     """Counters a second, waits, I/O, checkpoints, and the statements that took most time."""
 
     name = "postgres"
     summary = "the PostgreSQL server: counters, checkpoints, what sessions wait for, top statements"
     Options = PostgresMonitorOptions
     needs = frozenset({POSTGRES_STATISTICS})
+    notes = NOTES
+    observed = Observed
     table = SampleTable("postgres", ("elapsed_s", "looks", *MEANS, *COUNTERS))
     tables: ClassVar[Mapping[str, SampleTable]] = {
         "waits": WAITS_TABLE,
@@ -95,95 +91,17 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(options, context)
-        self._monotonic = monotonic
-        self._link: Link | None = None
+        super().__init__(options, context, monotonic=monotonic)
         self._database = ""
-        self._tried_s = float("-inf")
         self._asked: dict[str, str] = {}
-        self._read_s = 0.0
         self._before: Numbers = {}
         self._io_before: dict[tuple[str, ...], Numbers] = {}
-        self._looks = 0
-        self._waits = Waits()
         self._checkpoints = Checkpoints()
-        self._further: dict[str, list[Row]] = {}
-        self._events: list[Row] = []
-        self._notes: dict[str, str] = {}
-        self._connects = self._questions = 0
         self._pid: int | None = None
-        self._ticks: dict[int, int] = {}
         self._statements_at: tuple[str, str] | None = None
         self._statements_before: samples.Reading | None = None
 
-    @property
-    def interval_ns(self) -> int:
-        return round(1e9 / self.options.wait_rate)
-
-    # -- asked by the sampler
-
-    def sample(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002 - its own readings are further apart
-        if self._link is None:
-            self._connect()
-            return []
-        return self._guarded(lambda: self._look(complete=self._looks + 1 >= round(self.options.wait_rate)))
-
-    def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
-        if self._link is None:
-            return []
-        rows = self._guarded(lambda: self._look(complete=True))
-        self._guarded(self._end_statements)
-        return rows
-
-    def further_rows(self) -> Mapping[str, list[Row]]:
-        rows, self._further = self._further, {}
-        return rows
-
-    def events(self) -> list[Row]:
-        events, self._events = self._events, []
-        return events
-
-    def close(self) -> None:
-        if self._link is not None:
-            self._questions += self._link.questions
-            self._link.close()
-            self._link = None
-
-    def account(self) -> trial_record.MonitorRecord:
-        """The monitor's cost to the server, and what it could not read."""
-        notes = tuple(
-            {"note": note, "text": NOTES[note], **({"detail": detail} if detail else {})}
-            for note, detail in self._notes.items()
-        )
-        ticks = sum(self._ticks.values())
-        return trial_record.MonitorRecord(
-            connects=self._connects,
-            questions=self._questions,
-            server_cpu_s=ticks / os.sysconf("SC_CLK_TCK") if self._ticks else None,
-            notes=notes or None,
-        )
-
-    # -- connecting
-
-    def _connect(self) -> None:
-        """Get a session, and the base of all differences."""
-        observed, now_s = self.context.observed, self._monotonic()
-        if not isinstance(observed, Observed) or now_s < self._tried_s + _RETRY_S:
-            return
-        self._tried_s = now_s
-        try:
-            self._link = self._session(observed)
-            self._meet(self._link, observed)
-        except (TargetError, LinkError, AnswerError) as error:
-            self._notes.setdefault("not-connected", str(error))
-            self.close()
-            return
-        self._notes.pop("not-connected", None)
-        self._connects += 1
-        if self._connects > 1:
-            self._events.append({"event": "monitor", "monitor": self.name, "what": "back"})
-
-    def _session(self, observed: Observed) -> Link:
+    def _open(self, observed: Observed) -> Link:
         """A session that is in nobody's way.
 
         On a server that loadcell started it is one of those reserved for replication: they are not counted
@@ -191,10 +109,10 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         """
         if observed.managed:
             try:
-                return self._open(observed, observed.address.database, replication="database")
+                return self._open_in(observed, observed.address.database, replication="database")
             except TargetError as error:
                 self._notes.setdefault("takes-a-connection", str(error))
-                return self._open(observed, observed.address.database)
+                return self._open_in(observed, observed.address.database)
         places = [
             directory
             for directory in ("postgres", observed.address.database)
@@ -202,19 +120,19 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         ]
         for directory in dict.fromkeys(places):
             try:
-                return self._open(observed, directory)
+                return self._open_in(observed, directory)
             except TargetError:  # no such database, or not for this role
                 continue
-        return self._open(observed, observed.database)
+        return self._open_in(observed, observed.database)
 
-    def _open(self, observed: Observed, database: str, replication: str | None = None) -> Link:
+    def _open_in(self, observed: Observed, database: str, replication: str | None = None) -> Link:
         connection = observed.address.connect(
             database, options=observed.options, limit_s=CONNECT_LIMIT_S, during="measure",
             application=APPLICATION, replication=replication,
         )  # fmt: skip
         return Link(connection)
 
-    def _meet(self, link: Link, observed: Observed) -> None:
+    def _begin(self, link: Link, observed: Observed) -> None:
         """Learn who we are here and what may be asked, and take the counters' base."""
         who = link.ask(queries.WHO)[0][0]
         self._database, self._pid = str(who["database"]), int(who["pid"] or 0)
@@ -284,20 +202,6 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             return grown(earlier, counted)
         return {}
 
-    def _guarded(self, act: Callable[[], list[Row]]) -> list[Row]:
-        """Do it; a server that has gone away is noted and called again later."""
-        try:
-            return act()
-        except AnswerError as error:  # what was shown a moment ago is no longer: somebody changed the rights
-            self._notes.setdefault("refused", str(error))
-        except LinkError as error:
-            self._notes.setdefault("lost", str(error))
-            self._events.append(
-                {"event": "monitor", "monitor": self.name, "what": "lost", "reason": str(error)}
-            )
-            self.close()
-        return []
-
     def _note_cost(self) -> None:
         """The CPU time of the session's own process, if it is one of this machine."""
         if self._pid is None or not self.context.roots():
@@ -354,7 +258,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
         if database == self._database:
             yield self._link
             return
-        session = self._open(self.context.observed, database)
+        session = self._open_in(self.context.observed, database)
         try:
             yield session
         finally:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.systems.postgres import driver
 from loadcell.systems.postgres.connection import LOCK_APPLICATION
+from loadcell.systems.shared.server_monitor import AnswerError, LinkError
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -26,12 +27,8 @@ CONNECT_LIMIT_S = 2
 Record = dict[str, str | None]
 
 
-class LinkError(Exception):
-    """The connection is lost, or not to be had: what was found."""
-
-
-class AnswerError(Exception):
-    """The server refused a question and is still there: what it said, and its SQLSTATE."""
+class RefusedError(AnswerError):
+    """The server refused a query: its message, and the SQLSTATE."""
 
     def __init__(self, message: str, sqlstate: str) -> None:
         super().__init__(message)
@@ -64,7 +61,7 @@ class Link:
 
     def _answers(self, deadline: float) -> list[list[Record]]:
         records: list[list[Record]] = []
-        refused: AnswerError | None = None
+        refused: RefusedError | None = None
         while True:
             while self._pg.is_busy():
                 self._await(select.POLLIN, deadline)
@@ -107,10 +104,10 @@ def _records(result: Any) -> list[Record]:
     ]
 
 
-def _refusal(result: Any) -> AnswerError:
+def _refusal(result: Any) -> RefusedError:
     message = result.error_field(driver.DiagnosticField.MESSAGE_PRIMARY) or result.error_message
     code = result.error_field(driver.DiagnosticField.SQLSTATE) or b""
-    return AnswerError(_first_line(message.decode("utf-8", "replace")), code.decode())
+    return RefusedError(_first_line(message.decode("utf-8", "replace")), code.decode())
 
 
 def _first_line(text: str) -> str:
