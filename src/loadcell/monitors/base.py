@@ -38,7 +38,7 @@ class MonitorContext:
     `roots` gives the present ids of the target's root processes; `observed` is the target's access for
     monitors of its kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a
     process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
-    load, warm-up included; `measuring` tells whether it is in the measured window now. `secret` turns
+    load, warm-up included; `measuring` is True within the measured window. `secret` turns
     `${env:NAME}` in an option into its value. `key` is the monitor's key in the plan, which has a name in it
     where the plan has several of one kind.
     """
