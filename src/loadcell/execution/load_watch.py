@@ -85,8 +85,8 @@ class LoadWatch:
         self._ticked_ns: int | None = None
         self._errors = 0
 
-    def start_monitors(self, target: Target[Any]) -> None:
-        """Begin sampling the target, and whatever else monitors look at."""
+    def start_monitors(self, target: Target[Any], ports: tuple[int, ...] = ()) -> None:
+        """Begin sampling the target, which listens on `ports`, and whatever else monitors look at."""
         roots = self.target_processes = target.processes()
         load = self._resolved.load
         length_s = float(load.warmup) + (load.expected_s or 0.0)
@@ -99,6 +99,8 @@ class LoadWatch:
             self._context.root,
             lambda: workers(self._context.root, os.getpid()),
             watched if roots and not target.in_worker else None,
+            in_client=target.in_worker,
+            ports=ports,
         )
         context = MonitorContext(
             roots=watched,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadcell.execution.host_use import LONGEST_SAMPLE_NS, HostSamples, disk_use, host_use, link_use
+from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
 from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.host_counters import (
     CpuTicks,
@@ -40,6 +41,8 @@ from loadcell.monitors.base import Row
 MOST_THREADS = 5
 #: Processes of which threads are read one by one: each costs some 10 microseconds.
 _MOST_PROCESSES = 500
+#: CPU time of a working thread, as a share of the busiest one's.
+_WORKING = 0.1
 #: Time between looks in ns, and in multiples of the duration of a look: they use at most 0.2% of a core.
 _LOOK_EVERY_NS, _LOOK_COST = 250_000_000, 500
 #: The same before the first look.
@@ -116,12 +119,15 @@ class _Samples:
 class ResourceWatch:
     """Counts from `begin` to `end`; `root` is `/`, or a recorded tree in tests.
 
-    `target` and `client` give the ids of the root processes; `target` is None on another machine.
+    `target` and `client` give the ids of the root processes; `target` is None on another machine,
+    and where it works within the client (`in_client`). `ports` are those that it listens on.
     """
 
     root: Path
     client: Callable[[], list[int]]
     target: Callable[[], list[int]] | None = None
+    in_client: bool = False
+    ports: tuple[int, ...] = ()
     now_ns: Callable[[], int] = time.monotonic_ns
     _begun: _Instant | None = None
     _ended: _Instant | None = None
@@ -132,8 +138,12 @@ class ResourceWatch:
     _target_samples: _Samples = field(default_factory=_Samples)
     _client_samples: _Samples = field(default_factory=_Samples)
     _sampled_ns: int = 0
+    _waits: WaitSamples = field(init=False)
     #: CPU time of all that was read, in ns
     cost_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self._waits = WaitSamples(self.root, self.ports, self.now_ns)
 
     def begin(self) -> None:
         """The window begins now."""
@@ -145,18 +155,24 @@ class ResourceWatch:
         self._target_samples.begin(begun.target)
         self._client_samples.begin(begun.client)
         self._sampled_ns = begun.target.at_ns
+        self._waits.begin(_pids(begun.target))
         self.cost_ns += time.thread_time_ns() - began_cpu_ns
         # The first look comes earlier: a short load may end its processes before they are read again.
         self._schedule(begun.trees_ns, _FIRST_LOOK_COST)
 
     def look(self) -> None:
-        """Look at processes and threads if that is due.
+        """Look at processes and threads, and at what they wait for, if that is due.
 
         A load ends its sessions before its end is known here, and a server may end a process with each.
         """
-        if self._begun is None or self._ended is not None or self.now_ns() < self._due_ns:
+        if self._begun is None or self._ended is not None:
             return
         began_cpu_ns = time.thread_time_ns()
+        target, client = self._looked or (self._begun.target, self._begun.client)
+        self._waits.look(_pids(target), _pids(client))
+        if self.now_ns() < self._due_ns:
+            self.cost_ns += time.thread_time_ns() - began_cpu_ns
+            return
         self._looked = target, client = self._tree(self._target_roots()), self._tree(self.client())
         if self._is_sample_due(target.at_ns):
             files = ProcFiles(self.root)
@@ -178,6 +194,10 @@ class ResourceWatch:
                 continue
             if monitor == "host" and (busy := row.get("cpu_busy_percent")) is not None:
                 self._host_samples.add(busy / 100)
+            elif monitor.endswith(".waits"):
+                self._waits.sampled_waits([row])
+            elif "looks" in row:
+                self._waits.sampled_sessions([row])
             elif monitor == "target" and row["pid"] == 0 and row["cpu_percent"] is not None:
                 self._target_samples.add(row["cpu_percent"] / 100, row["memory_bytes"])
 
@@ -199,6 +219,7 @@ class ResourceWatch:
         """The window is over."""
         if self._begun is not None and self._ended is None:
             began_cpu_ns = time.thread_time_ns()
+            self._waits.end()
             ended = self._ended = self._read()
             if self._is_sample_due(ended.target.at_ns):
                 available = ended.host.meminfo.get("MemAvailable")
@@ -216,16 +237,20 @@ class ResourceWatch:
             seconds,
             host_use(before.host, now.host, seconds, self._host_samples),
             _with_limits(
-                _processes(before.target, now.target, looked[0]),
+                _processes(before.target, now.target, looked[0], self._waits.target),
                 before.target_limits, now.target_limits, self._target_samples,
             ),
             _with_limits(
-                _processes(before.client, now.client, looked[1]),
+                _processes(before.client, now.client, looked[1], self._waits.client),
                 before.client_limits, now.client_limits, self._client_samples,
             ),
             disk_use(before.host.disks, now.host.disks, seconds),
             link_use(before.host, now.host, seconds, self.root),
             self.cost_ns / 1e9,
+            self.in_client,
+            self._waits.queues(),
+            self._waits.accept_queue(),
+            self._waits.sessions(),
         )  # fmt: skip
 
     def _read(self) -> _Instant:
@@ -284,7 +309,12 @@ def _control_group(before: GroupCounters, now: GroupCounters) -> ControlGroupUse
     )  # fmt: skip
 
 
-def _processes(before: _Tree, now: _Tree, looked: _Tree) -> ProcessUse | None:
+def _pids(tree: _Tree) -> dict[int, int]:
+    """Process of each thread."""
+    return {tid: thread.pid for tid, thread in tree.threads.items()}
+
+
+def _processes(before: _Tree, now: _Tree, looked: _Tree, blocked: BlockedSamples) -> ProcessUse | None:
     """Use by a tree of processes; None without any.
 
     I/O is inherited from processes that have ended. All else is that up to the last look, if threads have
@@ -300,6 +330,8 @@ def _processes(before: _Tree, now: _Tree, looked: _Tree) -> ProcessUse | None:
     pairs = [(before.processes.get(key), item) for key, item in now.processes.items()]
     looked_pairs = [(before.processes.get(key), item) for key, item in looked.processes.items()]
     gone = defaultdict(lambda: (0, 0), inherited_io(before.processes, now.processes))
+    ran = _ran_ns(before.threads, looked.threads)
+    working = {tid for tid, ns in ran.items() if ns > 0 and ns >= _WORKING * max(ran.values())}
     return ProcessUse(
         processes=len(looked.processes),
         threads=sum(item.stat.threads for item in looked.processes.values()),
@@ -310,7 +342,9 @@ def _processes(before: _Tree, now: _Tree, looked: _Tree) -> ProcessUse | None:
         voluntary_switches_per_s=_per_s(looked_pairs, lambda item: item.voluntary, looked_s),
         involuntary_switches_per_s=_per_s(looked_pairs, lambda item: item.involuntary, looked_s),
         major_faults_per_s=_per_s(pairs, lambda item: item.stat.major_faults, seconds),
-        busiest_threads=_threads(before.threads, looked.threads, looked_s),
+        busiest_threads=_threads(ran, before.threads, looked.threads, looked_s),
+        working_threads=len(working) if ran else None,
+        blocked=blocked.use(working),
     )
 
 
@@ -346,14 +380,23 @@ def _per_s(
     return total / seconds
 
 
-def _threads(
-    before: Mapping[int, ThreadCounters], now: Mapping[int, ThreadCounters], seconds: float
-) -> tuple[ThreadUse, ...]:
-    """The busiest threads. One that was not there before started since: all it used, it used now."""
-    ran = {
+def _ran_ns(before: Mapping[int, ThreadCounters], now: Mapping[int, ThreadCounters]) -> dict[int, int]:
+    """Nanoseconds that each thread ran. One that was not there before started since: all it used, it used
+    now.
+    """
+    return {
         tid: difference(before[tid].run_ns if tid in before else 0, thread.run_ns)
         for tid, thread in now.items()
     }
+
+
+def _threads(
+    ran: Mapping[int, int],
+    before: Mapping[int, ThreadCounters],
+    now: Mapping[int, ThreadCounters],
+    seconds: float,
+) -> tuple[ThreadUse, ...]:
+    """The busiest threads."""
     busiest = sorted((tid for tid in ran if ran[tid] > 0), key=lambda tid: -ran[tid])[:MOST_THREADS]
     return tuple(
         ThreadUse(

@@ -179,7 +179,8 @@ class TrialRun:
                 )
                 self._protocol = order.protocol
                 self._counters_before = target.counters()
-                self._watch.start_monitors(target)
+                port = order.target.get("port")
+                self._watch.start_monitors(target, (port,) if isinstance(port, int) else ())
             roots = self._watch.target_processes
             is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
             self._target_here = roots if is_identified else None

@@ -102,13 +102,29 @@ class ControlGroupUse:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockedThreads:
+    """Threads in uninterruptible sleep (state D, mostly waits for storage) at `looks` instants: their `mean`
+    number among all threads, and that of working ones alone (`ProcessUse.working_threads`).
+
+    `flushing_share` is the share of the looks, 0 to 1, at which a thread waited for data to reach stable
+    storage (fsync and the like); None if the kernel does not tell.
+    """
+
+    looks: int
+    mean: float
+    working_mean: float
+    flushing_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessUse:
     """Use by the processes of the target, or of the client.
 
     `cores` is CPU seconds per second, `cores_max` its largest sample. `memory_bytes` is the resident memory
     at the end of the window: anonymous pages of all processes, and the largest shared and file-backed part of
     one; `memory_peak_bytes` is its largest sample. `busiest_threads` are ordered by CPU time. `cpus_allowed`
-    is the number of processors that the first process may use.
+    is the number of processors that the first process may use. `working_threads` counts those that used at
+    least a tenth of the CPU time of the busiest one.
     """
 
     processes: int
@@ -125,6 +141,8 @@ class ProcessUse:
     busiest_threads: tuple[ThreadUse, ...] = ()
     cpus_allowed: int | None = None
     control_group: ControlGroupUse | None = None
+    working_threads: int | None = None
+    blocked: BlockedThreads | None = None
 
     @property
     def busiest_thread(self) -> ThreadUse | None:
@@ -188,9 +206,58 @@ class LinkUse:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueUse:
+    """The queue of a network interface (qdisc) of client or target: `waiting_share` is the share of `looks`,
+    0 to 1, at which packets waited in it; the rates are those of dropped packets and of packets that a limit
+    of the rate delayed (`tc -s qdisc`: dropped, overlimits).
+    """
+
+    interface: Word
+    discipline: Word
+    looks: int
+    waiting_share: float
+    dropped_per_s: float
+    delayed_per_s: float
+    sent_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptQueueUse:
+    """Connections that wait to be accepted by the target at `looks` instants: their mean number, and the
+    share of the looks, 0 to 1, at which there was one.
+    """
+
+    looks: int
+    mean: float
+    waiting_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWait:
+    """Mean number of active sessions of an SQL server in one wait, by its class and name."""
+
+    kind: Word
+    event: Word
+    sessions: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUse:
+    """Sessions of an SQL server at `looks` instants, from its monitor: the mean number of active ones, and
+    their waits, the most frequent first. What waits for nothing is in none of them.
+    """
+
+    looks: int
+    sessions: float
+    active: float
+    waits: tuple[SessionWait, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Resources:
     """Resources of one trial within `window_s` seconds; `target` is None on another machine. Disks and links
-    are ordered by use, the busiest first. `cost_s` is the CPU time of all these readings.
+    are ordered by use, the busiest first. `cost_s` is the CPU time of all these readings. `in_client`: the
+    target works within the client's process, which is then its use, too.
     """
 
     window_s: float
@@ -200,6 +267,15 @@ class Resources:
     disks: tuple[DiskUse, ...] = ()
     links: tuple[LinkUse, ...] = ()
     cost_s: float | None = None
+    in_client: bool = False
+    queues: tuple[QueueUse, ...] = ()
+    accept_queue: AcceptQueueUse | None = None
+    sessions: SessionUse | None = None
+
+    @property
+    def served(self) -> ProcessUse | None:
+        """Use by the process that does the target's work: the client's where the target is within it."""
+        return self.client if self.in_client else self.target
 
     @property
     def disk(self) -> DiskUse | None:

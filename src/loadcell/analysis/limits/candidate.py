@@ -1,7 +1,8 @@
 """Contract of a candidate for the limiting resource.
 
 Signs are utilisation, saturation and errors of a resource (Gregg, "Thinking Methodically about Performance",
-ACM Queue 10(12), 2012). By the utilisation law the resource that limits throughput is the one whose
+ACM Queue 10(12), 2012), and the states of threads and sessions (Gregg, "Systems Performance", 2nd edition,
+5.4.1: thread state analysis). By the utilisation law the resource that limits throughput is the one whose
 utilisation approaches 1 (Denning and Buzen, "The Operational Analysis of Queueing Network Models", 1978).
 """
 
@@ -9,17 +10,106 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
+from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.resources import ProcessUse, Resources
 
 #: Utilisation from which a resource is at its limit. Counters of CPU time have ticks of 10 ms, and a closed
 #: loop leaves short gaps between requests.
 AT_LIMIT = 0.9
+#: CPU of the whole machine that leaves nothing to either side.
+HOST_AT_LIMIT = 0.95
+#: Share of the time of requests, or of instants, from which on they mostly waited for one thing.
+MOSTLY = 0.5
+#: Instants without which a share of them is no sign: at 20, a share of one half has a standard error of 11
+#: percentage points (binomial).
+LEAST_LOOKS = 20
 
 
-#: Evidence that supports a candidate, empty where its signs are missing.
-Signs = Callable[[Resources], tuple[Message, ...]]
+@dataclass(frozen=True)
+class Evidence:
+    """The record of one trial: resources, and the load in the terms of Little's law.
+
+    `in_flight` is the mean number of requests in progress, by throughput times mean response time (Little,
+    1961), else the number of clients; None if neither is known. `achieved_share` is achieved over offered
+    throughput of an open loop, None of a closed one. `resting_share` is the share of the clients' time in
+    pauses that the plan asks for.
+    """
+
+    used: Resources
+    in_flight: float | None = None
+    achieved_share: float | None = None
+    resting_share: float = 0.0
+
+    @staticmethod
+    def of(trial: Trial) -> Evidence | None:
+        """None of a trial without a record of its resources."""
+        if trial.resources is None:
+            return None
+        in_flight: float | None = None if trial.clients is None else trial.clients * trial.pipeline
+        mean_ms = (trial.service or trial.response or {}).get("mean_ms")
+        if mean_ms is not None and trial.throughput_per_s:
+            in_flight = trial.throughput_per_s * mean_ms / 1e3 * (trial.pipeline if in_flight else 1)
+            if trial.clients is not None:
+                in_flight = min(in_flight, trial.clients * trial.pipeline)
+        loop = trial.open_loop
+        achieved = None
+        if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None:
+            achieved = loop.achieved_per_s / loop.offered_per_s
+        seconds = (trial.clients or 0) * (trial.duration_s or 0.0)
+        resting = trial.resting_s / seconds if seconds else 0.0
+        return Evidence(trial.resources, in_flight, achieved, resting)
+
+    @property
+    def host_busy(self) -> float:
+        """CPU use of the machine, 0 to 1; 0 if unknown."""
+        return 0.0 if self.used.host.cpu is None else self.used.host.cpu.busy
+
+    @property
+    def target_cores(self) -> float:
+        """Cores in use by the target; 0 if unknown."""
+        return 0.0 if self.used.served is None else self.used.served.cores
+
+    @property
+    def client_cores(self) -> float:
+        """Cores in use by the client apart from the target; 0 if unknown."""
+        return 0.0 if self.used.client is None or self.used.in_client else self.used.client.cores
+
+    @cached_property
+    def waiting_capacity(self) -> float | None:
+        """Number of requests that threads of the target may wait for at once: those in flight, at most one a
+        working thread.
+        """
+        working = None if self.used.served is None else self.used.served.working_threads
+        return min((value for value in (self.in_flight, working) if value), default=None)
+
+    @cached_property
+    def blocked_share(self) -> float | None:
+        """Share of the time of requests in which working threads of the target were blocked; None if
+        unknown, and on too few instants.
+        """
+        served = self.used.served
+        if served is None or served.blocked is None or served.blocked.looks < LEAST_LOOKS:
+            return None
+        capacity = self.waiting_capacity
+        return None if not capacity else min(1.0, served.blocked.working_mean / max(capacity, 0.1))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A candidate in one trial: `level`, 0 to 1, is the measure of its utilisation; `is_limit` if all its
+    conditions are met.
+    """
+
+    level: float
+    is_limit: bool
+    evidence: Message
+
+
+#: The sign of a candidate; None where the record cannot tell.
+Signs = Callable[[Evidence], Sign | None]
 
 
 @dataclass(frozen=True)
@@ -27,7 +117,8 @@ class Candidate:
     """A resource that may limit a system.
 
     `label` is its name in a sentence and `advice` what to try. It is not judged in windows shorter than
-    `least_window_s`. `explains` names candidates whose signs follow from this one.
+    `least_window_s`. `explains` names candidates whose signs follow from this one. The one of lowest `rank`
+    is dropped beside any other of a higher one: it is the limit only if no resource is.
     """
 
     name: str
@@ -36,10 +127,11 @@ class Candidate:
     signs: Signs
     least_window_s: float
     explains: tuple[str, ...] = ()
+    rank: int = 2
 
 
 def declared_candidate(
-    name: str, signs: Signs, *, least_window_s: float = 1.0, explains: tuple[str, ...] = ()
+    name: str, signs: Signs, *, least_window_s: float = 1.0, explains: tuple[str, ...] = (), rank: int = 2
 ) -> Candidate:
     """A candidate with the codes `limit.NAME` and `limit.NAME.advice`."""
     return Candidate(
@@ -49,6 +141,7 @@ def declared_candidate(
         signs,
         least_window_s,
         explains,
+        rank,
     )
 
 

@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.analysis.limits.judge import Limit
+from loadcell.analysis.limits.judge import Judged, Limit
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Message
+from loadcell.model.message import Count, Message, MessageCode, Share
+
+#: Level of another candidate from which on it speaks against the named one.
+NEAR = 0.7
 
 LIMIT = FindingCode(
-    "found.limit", Subject.LIMIT, "info", (Concern.ANSWER, 300), evidence=list, limit=Message,
-    remedy=Message, treatment=str,
+    "found.limit", Subject.LIMIT, "info", (Concern.ANSWER, 300), against=Message, evidence=Message,
+    limit=Message, remedy=Message, treatment=str,
 )  # fmt: skip
-UNKNOWN = FindingCode("found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), treatment=str)
+UNKNOWN = FindingCode(
+    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, treatment=str
+)
 CONTRADICTION = FindingCode(
     "found.limit.contradiction", Subject.LIMIT, "info", (Concern.COST, 40), candidates=list, treatment=str
 )
+#: Objections to a limit: another one near its own, trials without the sign, or neither.
+CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share)
+ALONE = MessageCode("limit.against.alone", "info")
+NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Message)
+FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
+NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message)
+NOTHING = MessageCode("limit.nearest.nothing", "info")
 
 
 def findings(
@@ -29,6 +41,24 @@ def findings(
     for limit in limits:
         if limit.treatment.id in chosen:
             yield _finding(limit)
+
+
+def against(limit: Limit) -> Message:
+    """The objection to the named limit."""
+    if limit.agreeing < limit.trials:
+        return FEWER(count=limit.agreeing, of=limit.trials)
+    if limit.next is None:
+        return ALONE()
+    if limit.next.sign.level >= NEAR:
+        return NEARLY(limit=limit.next.candidate.label(), evidence=limit.next.sign.evidence)
+    return CLEAR(level_share=limit.next.sign.level)
+
+
+def nearest(judged: Judged | None) -> Message:
+    """The candidate nearest to its limit where none is named."""
+    if judged is None:
+        return NOTHING()
+    return NEAREST(limit=judged.candidate.label(), evidence=judged.sign.evidence)
 
 
 def _of_interest(lines: Sequence[Saturation | Sweep]) -> set[str]:
@@ -47,9 +77,9 @@ def _finding(limit: Limit) -> Finding:
         candidate = limit.named.candidate
         return LIMIT.finding(
             evidence, None, treatment=treatment.brief, limit=candidate.label(), remedy=candidate.advice(),
-            evidence=list(limit.named.evidence),
+            evidence=limit.named.sign.evidence, against=against(limit),
         )  # fmt: skip
     if limit.contradicting:
         names = [candidate.label() for candidate in limit.contradicting]
         return CONTRADICTION.finding(evidence, None, treatment=treatment.brief, candidates=names)
-    return UNKNOWN.finding(evidence, None, treatment=treatment.brief)
+    return UNKNOWN.finding(evidence, None, treatment=treatment.brief, nearest=nearest(limit.next))

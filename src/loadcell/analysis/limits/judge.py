@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.limits.candidate import Candidate
+from loadcell.analysis.limits.candidate import Candidate, Evidence, Sign
 from loadcell.analysis.limits.candidates import all_candidates
 from loadcell.analysis.treatments import Treatment
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Message
-from loadcell.model.resources import Resources
 
 
 @dataclass(frozen=True)
-class Supported:
-    """A candidate that a trial supports, with its evidence."""
+class Judged:
+    """A candidate in one trial, with its sign."""
 
     candidate: Candidate
-    evidence: tuple[Message, ...]
+    sign: Sign
 
 
 @dataclass(frozen=True)
@@ -26,55 +24,89 @@ class Limit:
     """The limiting resource of a treatment: `named`, or None with the candidates that contradict each other.
 
     `trials` is the number of judged trials, `agreeing` the number of those that support the candidate.
+    `next` is the one that came nearest to its limit beside it, of the trial whose sign is shown.
     """
 
     treatment: Treatment
-    named: Supported | None
+    named: Judged | None
     contradicting: tuple[Candidate, ...] = ()
     trials: int = 0
     agreeing: int = 0
+    next: Judged | None = None
 
     def document(self) -> JsonObject:
         """As plain JSON; `limit` is None where it is not known."""
         return {
             "limit": None if self.named is None else self.named.candidate.name,
-            "evidence": [] if self.named is None else [item.text for item in self.named.evidence],
+            "evidence": None if self.named is None else self.named.sign.evidence.text,
+            "level": None if self.named is None else self.named.sign.level,
             "contradicting": [candidate.name for candidate in self.contradicting],
+            "next": None
+            if self.next is None
+            else {
+                "limit": self.next.candidate.name,
+                "evidence": self.next.sign.evidence.text,
+                "level": self.next.sign.level,
+            },
             "trials": self.trials,
             "agreeing": self.agreeing,
         }
 
 
-def supported(used: Resources) -> tuple[Supported, ...]:
-    """Candidates that a trial supports, without those that others explain and those with too short a
-    window.
-    """
-    present = [
-        Supported(candidate, evidence)
+def judged(evidence: Evidence) -> tuple[Judged, ...]:
+    """The signs of all candidates that the record of a trial can tell of, the strongest first."""
+    signs = (
+        Judged(candidate, sign)
         for candidate in all_candidates()
-        if used.window_s >= candidate.least_window_s and (evidence := candidate.signs(used))
-    ]
+        if evidence.used.window_s >= candidate.least_window_s
+        and (sign := candidate.signs(evidence)) is not None
+    )
+    return tuple(sorted(signs, key=lambda item: (-item.sign.level, item.candidate.name)))
+
+
+def supported(items: Sequence[Judged]) -> tuple[Judged, ...]:
+    """Candidates at their limit, without those that others explain and those of a lower rank."""
+    present = [item for item in items if item.sign.is_limit]
     explained = {name for item in present for name in item.candidate.explains}
-    return tuple(item for item in present if item.candidate.name not in explained)
+    rank = max((item.candidate.rank for item in present), default=0)
+    return tuple(
+        item for item in present if item.candidate.name not in explained and item.candidate.rank == rank
+    )
 
 
 def judge(treatment: Treatment) -> Limit | None:
     """The limit of a treatment; None if no trial has a record of its resources.
 
-    A candidate is named if more than half of the trials support it and no trial supports another one.
+    A candidate is named if more than half of the trials support it and no trial supports another one of its
+    rank.
     """
-    recorded = [trial.resources for trial in treatment.trials if trial.counts and trial.resources is not None]
-    if not recorded:
+    evidence = [Evidence.of(trial) for trial in treatment.trials if trial.counts]
+    of_trials = [judged(item) for item in evidence if item is not None]
+    if not of_trials:
         return None
-    of_trials = [supported(used) for used in recorded]
-    by_name = {item.candidate.name: item for items in of_trials for item in items}
-    if len(by_name) != 1:
-        candidates = tuple(item.candidate for item in by_name.values())
-        return Limit(treatment, None, candidates, len(recorded))
-    only = next(iter(by_name.values()))
-    agreeing = sum(bool(items) for items in of_trials)
-    named = only if 2 * agreeing > len(recorded) else None
-    return Limit(treatment, named, (), len(recorded), agreeing)
+    limits = [supported(items) for items in of_trials]
+    rank = max((item.candidate.rank for items in limits for item in items), default=0)
+    limits = [tuple(item for item in items if item.candidate.rank == rank) for items in limits]
+    by_name = {item.candidate.name: item for items in limits for item in items}
+    agreeing = sum(bool(items) for items in limits)
+    if len(by_name) != 1 or 2 * agreeing <= len(of_trials):
+        contradicting = tuple(item.candidate for item in by_name.values()) if len(by_name) > 1 else ()
+        return Limit(treatment, None, contradicting, len(of_trials), agreeing, _strongest(of_trials))
+    items = sorted((item for items in limits for item in items), key=lambda item: item.sign.level)
+    named = items[len(items) // 2]
+    return Limit(treatment, named, (), len(of_trials), agreeing, _strongest(of_trials, named))
+
+
+def _strongest(of_trials: Sequence[Sequence[Judged]], named: Judged | None = None) -> Judged | None:
+    """The candidate of the highest level beside the named one, and beside what that explains."""
+    left_out = set() if named is None else {named.candidate.name, *named.candidate.explains}
+    items = [
+        item
+        for items in of_trials
+        for item in items
+        if item.candidate.name not in left_out and item.candidate.rank > 1
+    ]
+    return max(items, key=lambda item: item.sign.level, default=None)
 
 
 def by_treatment(treatments: Sequence[Treatment]) -> tuple[Limit, ...]:

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
+    HOST_AT_LIMIT,
+    Evidence,
+    Sign,
     available_cores,
     declared_candidate,
     is_at_quota,
 )
-from loadcell.model.message import Message, MessageCode, Number, Share
-from loadcell.model.resources import Resources
+from loadcell.model.message import MessageCode, Number, Share
 
-#: CPU of the whole machine that leaves nothing to either side.
-HOST_AT_LIMIT = 0.95
 CORES = MessageCode("limit.cpu.cores", "info", cores=Number, available=Number)
 HOST = MessageCode("limit.cpu.host", "info", cores=Number, busy_share=Share)
 
 
-def _signs(used: Resources) -> tuple[Message, ...]:
-    target = used.target
-    if target is None or is_at_quota(target):
-        return ()
-    available = available_cores(used, target)
-    if target.cores >= AT_LIMIT * available:
-        return (CORES(cores=target.cores, available=available),)
-    host = used.host
-    client = 0.0 if used.client is None else used.client.cores
-    if host.cpu is None or host.cpu.busy < HOST_AT_LIMIT or available < host.cores:
-        return ()
+def _signs(evidence: Evidence) -> Sign | None:
+    target = evidence.used.served
+    if target is None:
+        return None
+    available = available_cores(evidence.used, target)
+    level = min(1.0, target.cores / available)
+    cores = CORES(cores=target.cores, available=available)
+    if is_at_quota(target):
+        return Sign(level, False, cores)
+    if level >= AT_LIMIT:
+        return Sign(level, True, cores)
+    host = evidence.used.host
+    if evidence.host_busy < HOST_AT_LIMIT or available < host.cores:
+        return Sign(level, False, cores)
     # Most of the machine's CPU time, and more than the client's: other processes are no limit of the target.
-    if target.cores < host.cores / 2 or target.cores <= client:
-        return ()
-    return (HOST(cores=target.cores, busy_share=host.cpu.busy),)
+    is_limit = target.cores >= host.cores / 2 and target.cores > evidence.client_cores
+    return Sign(level, is_limit, HOST(cores=target.cores, busy_share=evidence.host_busy))
 
 
 CANDIDATE = declared_candidate("cpu", _signs, explains=("thread",))

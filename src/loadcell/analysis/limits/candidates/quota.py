@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, declared_candidate
-from loadcell.model.message import Message, MessageCode, Number, Share
-from loadcell.model.resources import Resources
+from loadcell.analysis.limits.candidate import AT_LIMIT, MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.model.message import MessageCode, Number, Share
 
-#: Share of throttled periods. A group that is short of its quota only in bursts has fewer.
-THROTTLED = 0.5
 THROTTLED_PERIODS = MessageCode(
     "limit.quota.throttled", "info", cores=Number, quota=Number, throttled_share=Share
 )
 
 
-def _signs(used: Resources) -> tuple[Message, ...]:
-    target = used.target
+def _signs(evidence: Evidence) -> Sign | None:
+    target = evidence.used.served
     group = None if target is None else target.control_group
     if target is None or group is None or not group.cpu_quota_cores or group.throttled_share is None:
-        return ()
-    if group.throttled_share < THROTTLED or target.cores < AT_LIMIT * group.cpu_quota_cores:
-        return ()
-    return (
+        return None
+    used = target.cores / group.cpu_quota_cores
+    # A group that is short of its quota only in bursts is throttled in fewer periods.
+    return Sign(
+        min(1.0, used),
+        group.throttled_share >= MOSTLY and used >= AT_LIMIT,
         THROTTLED_PERIODS(
             cores=target.cores, quota=group.cpu_quota_cores, throttled_share=group.throttled_share
         ),

@@ -1,0 +1,38 @@
+"""Storage: threads of the target, or sessions of its server, mostly wait for reads and writes."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.sessions import DATA_IO, waiting
+from loadcell.model.message import ForeignText, MessageCode, Milliseconds, Number, Rate, Share
+
+BLOCKED = MessageCode("limit.disk.blocked", "info", blocked_share=Share, mean=Number)
+DEVICE = MessageCode(
+    "limit.disk.device", "info", blocked_share=Share, mean=Number, disk=ForeignText, utilisation_share=Share,
+    await_ms=Milliseconds, requests_per_s=Rate,
+)  # fmt: skip
+SESSIONS = MessageCode("limit.disk.sessions", "info", waiting_share=Share, wait=ForeignText)
+
+
+def _signs(evidence: Evidence) -> Sign | None:
+    blocked, of_sessions = evidence.blocked_share, waiting(evidence.used.sessions, DATA_IO)
+    if of_sessions is not None and of_sessions.share >= max(MOSTLY, blocked or 0.0):
+        return Sign(of_sessions.share, True, SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait))
+    served, disk = evidence.used.served, evidence.used.disk
+    if blocked is None or served is None or served.blocked is None:
+        return None
+    mean = served.blocked.working_mean
+    if disk is None or disk.await_ms is None:
+        return Sign(blocked, blocked >= MOSTLY, BLOCKED(blocked_share=blocked, mean=mean))
+    requests = disk.reads_per_s + disk.writes_per_s
+    return Sign(
+        blocked,
+        blocked >= MOSTLY,
+        DEVICE(
+            blocked_share=blocked, mean=mean, disk=disk.device, utilisation_share=disk.utilisation,
+            await_ms=disk.await_ms, requests_per_s=requests,
+        ),
+    )  # fmt: skip
+
+
+CANDIDATE = declared_candidate("disk", _signs)

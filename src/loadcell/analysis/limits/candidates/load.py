@@ -1,0 +1,38 @@
+"""The load itself: no resource is at its limit, since the plan asks for no more work."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.design.search.model import SUSTAINED_SHARE
+from loadcell.model.message import MessageCode, Number, Share
+
+#: Below this number of requests in flight, few wait for others.
+ONE_AT_A_TIME = 1.5
+OFFERED = MessageCode("limit.load.offered", "info", achieved_share=Share)
+RESTING = MessageCode("limit.load.resting", "info", resting_share=Share)
+SERIAL = MessageCode("limit.load.serial", "info", in_flight=Number)
+COMPUTING = MessageCode("limit.load.computing", "info", in_flight=Number, cores=Number, available=Number)
+
+
+def _signs(evidence: Evidence) -> Sign | None:
+    if evidence.achieved_share is not None:
+        share = min(1.0, evidence.achieved_share)
+        return Sign(share, share >= SUSTAINED_SHARE, OFFERED(achieved_share=share))
+    if evidence.resting_share >= MOSTLY:
+        return Sign(evidence.resting_share, True, RESTING(resting_share=evidence.resting_share))
+    in_flight = evidence.in_flight
+    if not in_flight:
+        return None
+    if in_flight < ONE_AT_A_TIME:
+        return Sign(1.0, True, SERIAL(in_flight=in_flight))
+    cores = evidence.target_cores + evidence.client_cores
+    available = evidence.used.host.cores
+    computing = min(1.0, cores / in_flight)
+    return Sign(
+        computing,
+        computing >= MOSTLY and in_flight < available,
+        COMPUTING(in_flight=in_flight, cores=cores, available=available),
+    )
+
+
+CANDIDATE = declared_candidate("load", _signs, rank=0)

@@ -1,0 +1,46 @@
+"""Memory: the target's control group is at its limit, or the machine swaps, and tasks wait for memory."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate
+from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
+from loadcell.model.resources import ControlGroupUse
+
+#: Share of the time in which some task waited for memory (PSI) from which on that is a limit, and allocations
+#: at the limit a second that cause it.
+STALLED = 0.2
+EVENTS_PER_S = 1.0
+GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
+MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)
+
+
+def _signs(evidence: Evidence) -> Sign | None:
+    used = evidence.used
+    if used.served is None:
+        return None
+    pressure = used.host.pressure
+    stalled = None if pressure is None else pressure.memory
+    if stalled is None:  # a kernel without PSI: what comes back from disk takes the time of requests
+        stalled = evidence.blocked_share
+    if stalled is None:
+        return None
+    cause = _cause(evidence, used.served.control_group, stalled)
+    if cause is not None:
+        return Sign(stalled, stalled >= STALLED, cause)
+    return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
+
+
+def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) -> Message | None:
+    """The reason for waiting tasks; None without one."""
+    used = evidence.used
+    if group is not None and group.memory_limit_bytes is not None:
+        events = ((group.memory_max_events or 0) + (group.memory_high_events or 0)) / used.window_s
+        if events >= EVENTS_PER_S:
+            return GROUP(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled)
+    reclaims = used.host.direct_reclaim_per_s or 0.0
+    if reclaims >= EVENTS_PER_S or (used.host.swap_in_bytes_per_s or 0.0) > 0:
+        return MACHINE(reclaims_per_s=reclaims, stalled_share=stalled)
+    return None
+
+
+CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("disk", "flush"))

@@ -1,0 +1,53 @@
+"""The network: packets mostly queue before an interface, or an interface is at its nominal speed."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    LEAST_LOOKS,
+    MOSTLY,
+    Evidence,
+    Sign,
+    declared_candidate,
+)
+from loadcell.model.message import ForeignText, MessageCode, Share
+from loadcell.model.resources import LinkUse, QueueUse
+
+QUEUE = MessageCode(
+    "limit.network.queue", "info", interface=ForeignText, discipline=ForeignText, waiting_share=Share
+)  # fmt: skip
+SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_share=Share)
+
+
+def _signs(evidence: Evidence) -> Sign | None:
+    queue = max(
+        (queue for queue in evidence.used.queues if queue.looks >= LEAST_LOOKS),
+        key=lambda queue: queue.waiting_share,
+        default=None,
+    )
+    link = max((link for link in evidence.used.links if link.speed_bytes_per_s), key=_used, default=None)
+    if link is not None and (queue is None or _used(link) >= AT_LIMIT):
+        return Sign(
+            min(1.0, _used(link)),
+            _used(link) >= AT_LIMIT,
+            SPEED(interface=link.interface, used_share=_used(link)),
+        )
+    return None if queue is None else _of_queue(queue)
+
+
+def _used(link: LinkUse) -> float:
+    """Share of the nominal speed in the busier direction."""
+    return link.bytes_per_s / link.speed_bytes_per_s if link.speed_bytes_per_s else 0.0
+
+
+def _of_queue(queue: QueueUse) -> Sign:
+    return Sign(
+        queue.waiting_share,
+        queue.waiting_share >= MOSTLY,
+        QUEUE(
+            interface=queue.interface, discipline=queue.discipline, waiting_share=queue.waiting_share
+        ),
+    )  # fmt: skip
+
+
+CANDIDATE = declared_candidate("network", _signs)

@@ -1,0 +1,40 @@
+"""A pool of connections or workers: requests wait for one of them, while nothing else is at its limit."""
+
+from __future__ import annotations
+
+from loadcell.analysis.limits.candidate import LEAST_LOOKS, MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.sessions import is_enough
+from loadcell.model.message import MessageCode, Number, Share
+
+#: Share of the sessions that are active when all of a pool are in use, and requests in flight over sessions.
+ALL_ACTIVE = 0.8
+QUEUED = 1.25
+ACCEPT = MessageCode("limit.pool.accept", "info", waiting_share=Share, mean=Number)
+SESSIONS = MessageCode("limit.pool.sessions", "info", in_flight=Number, sessions=Number, active_share=Share)
+
+
+def _signs(evidence: Evidence) -> Sign | None:
+    queue, sessions = evidence.used.accept_queue, evidence.used.sessions
+    if (
+        queue is not None
+        and queue.looks >= LEAST_LOOKS
+        and (queue.waiting_share >= MOSTLY or sessions is None)
+    ):
+        return Sign(
+            queue.waiting_share,
+            queue.waiting_share >= MOSTLY,
+            ACCEPT(waiting_share=queue.waiting_share, mean=queue.mean),
+        )
+    in_flight = evidence.in_flight
+    if sessions is None or in_flight is None or not is_enough(sessions) or not sessions.sessions:
+        return None
+    active = sessions.active / sessions.sessions
+    is_queued = in_flight >= QUEUED * sessions.sessions
+    return Sign(
+        active if is_queued else 0.0,
+        is_queued and active >= ALL_ACTIVE,
+        SESSIONS(in_flight=in_flight, sessions=sessions.sessions, active_share=active),
+    )
+
+
+CANDIDATE = declared_candidate("pool", _signs, rank=1)

@@ -1,0 +1,58 @@
+"""Classes of the waits of an SQL server's sessions, by wait events of PostgreSQL (manual, "Wait Events") and
+states of MariaDB and MySQL (`loadcell.systems.mysql.monitor.samples`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from loadcell.model.resources import SessionUse, SessionWait
+
+#: Sightings of active sessions without which a share of one half is uncertain by more than 18 percentage
+#: points (binomial, 95%), and instants that they come from.
+_LEAST_SIGHTINGS, _LEAST_LOOKS = 30, 5
+_LOG: Final = re.compile(r"^(WAL(Sync|Write|Init)|WalSync|WalWrite|SyncRep)", re.IGNORECASE)
+
+
+class WaitClass:
+    """A class of waits: `kinds` of wait, and whether waits for the log belong to it, or no others."""
+
+    def __init__(self, *kinds: str, of_log: bool) -> None:
+        self._kinds, self._of_log = frozenset(kinds), of_log
+
+    def has(self, wait: SessionWait) -> bool:
+        """True if the wait belongs to this class."""
+        is_log = wait.kind == "Commit" or _LOG.match(wait.event) is not None
+        return is_log if self._of_log else wait.kind in self._kinds and not is_log
+
+
+#: Waits for each other, for reads and writes of data, and for the flush of the log.
+LOCKS: Final = WaitClass("Lock", "LWLock", "BufferPin", "IPC", "Wait", of_log=False)
+DATA_IO: Final = WaitClass("IO", of_log=False)
+LOG_FLUSH: Final = WaitClass(of_log=True)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Share of the time of active sessions, 0 to 1, in waits of one class, and the most frequent of them."""
+
+    share: float
+    wait: str
+
+
+def is_enough(sessions: SessionUse) -> bool:
+    """True if active sessions were seen often enough to judge shares of their time."""
+    return sessions.looks >= _LEAST_LOOKS and sessions.active * sessions.looks >= _LEAST_SIGHTINGS
+
+
+def waiting(sessions: SessionUse | None, of_class: WaitClass) -> Waiting | None:
+    """Waits of one class; None without enough samples, and where no session waited so."""
+    if sessions is None or not is_enough(sessions):
+        return None
+    waits = [wait for wait in sessions.waits if of_class.has(wait)]
+    if not waits:
+        return None
+    share = min(1.0, sum(wait.sessions for wait in waits) / sessions.active)
+    return Waiting(share, f"{waits[0].kind}: {waits[0].event}")

@@ -1,0 +1,213 @@
+"""Samples of the waits of a load: blocked threads, queues of network interfaces, connections that are not
+accepted, and waits of the sessions of an SQL server.
+
+Instants are drawn at random within each period, so that they do not beat with periodic work.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadcell.linux.host_counters import difference
+from loadcell.linux.listen_queues import waiting_connections
+from loadcell.linux.queue_disciplines import QueueCounters, QueueReader
+from loadcell.linux.thread_states import thread_state
+from loadcell.model.resources import (
+    AcceptQueueUse,
+    BlockedThreads,
+    QueueUse,
+    SessionUse,
+    SessionWait,
+)
+from loadcell.monitors.base import Row
+
+#: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.1% of a core.
+_EVERY_NS, _COST = 200_000_000, 1000
+#: Threads of one look; of more, a random choice of this size stands for all.
+_MOST_THREADS = 100
+#: Waits of sessions that a record names.
+_MOST_WAITS = 8
+
+#: Threads by id, each with the id of its process.
+Threads = Mapping[int, int]
+
+
+@dataclass
+class BlockedSamples:
+    """Looks at the threads of one side. One of a random choice stands for several (`by_thread`)."""
+
+    looks: int = 0
+    by_thread: dict[int, float] = field(default_factory=dict)
+    flushing_looks: int = 0
+    tells_calls: bool = True
+
+    def look(self, root: Path, threads: Threads) -> None:
+        """Look at all threads, or at a random choice of them."""
+        chosen: Collection[int] = threads
+        if len(threads) > _MOST_THREADS:
+            chosen = random.sample(list(threads), _MOST_THREADS)
+        self.looks += 1
+        flushing = False
+        for tid in chosen:
+            state = thread_state(root, threads[tid], tid)
+            if state is None or not state.blocked:
+                continue
+            self.by_thread[tid] = self.by_thread.get(tid, 0.0) + len(threads) / len(chosen)
+            self.tells_calls = self.tells_calls and state.flushing is not None
+            flushing = flushing or bool(state.flushing)
+        self.flushing_looks += flushing
+
+    def use(self, working: Collection[int]) -> BlockedThreads | None:
+        """None without looks."""
+        if not self.looks:
+            return None
+        of_working = sum(count for tid, count in self.by_thread.items() if tid in working)
+        return BlockedThreads(
+            self.looks,
+            sum(self.by_thread.values()) / self.looks,
+            of_working / self.looks,
+            self.flushing_looks / self.looks if self.tells_calls else None,
+        )
+
+
+@dataclass
+class WaitSamples:
+    """Samples within the window, from `begin` to `end`; `ports` are those that the target listens on."""
+
+    root: Path
+    ports: Collection[int] = ()
+    now_ns: Callable[[], int] = time.monotonic_ns
+    target: BlockedSamples = field(default_factory=BlockedSamples)
+    client: BlockedSamples = field(default_factory=BlockedSamples)
+    _accept: list[int] = field(default_factory=list)
+    _readers: list[QueueReader] = field(default_factory=list)
+    _queues_begun: list[tuple[QueueCounters, ...]] = field(default_factory=list)
+    _queues_ended: list[tuple[QueueCounters, ...]] = field(default_factory=list)
+    _queued: Counter[tuple[int, str]] = field(default_factory=Counter)
+    _queue_looks: int = 0
+    _window_s: float = 0.0
+    _begun_ns: int = 0
+    _due_ns: int = 0
+    _session_looks: int = 0
+    _sessions: dict[str, float] = field(default_factory=dict)
+    _waits: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def begin(self, target: Threads) -> None:
+        """The window begins now, with these threads of the target."""
+        self.close()
+        self.target, self.client, self._accept = BlockedSamples(), BlockedSamples(), []
+        self._queued, self._queue_looks = Counter(), 0
+        self._session_looks, self._sessions, self._waits = 0, {}, Counter()
+        process = next(iter(target.values()), None)
+        readers = [QueueReader.of_process(self.root)]
+        if process is not None:
+            readers.append(QueueReader.of_process(self.root, process))
+        self._readers = [reader for reader in readers if reader is not None]
+        self._queues_begun = [reader.read() for reader in self._readers]
+        self._begun_ns = self.now_ns()
+        self._schedule(0)
+
+    def look(self, target: Threads, client: Threads) -> None:
+        """Look if that is due."""
+        if not self._begun_ns or self.now_ns() < self._due_ns:
+            return
+        began_ns = time.thread_time_ns()
+        if target:
+            self.target.look(self.root, target)
+        if client:
+            self.client.look(self.root, client)
+        if self.ports:
+            process = next(iter(target.values()), None)
+            waiting = None if process is None else waiting_connections(self.root, process, self.ports)
+            if waiting is not None:
+                self._accept.append(waiting)
+        for number, reader in enumerate(self._readers):
+            self._queued.update((number, queue.interface) for queue in reader.read() if queue.packets)
+        self._queue_looks += bool(self._readers)
+        self._schedule(time.thread_time_ns() - began_ns)
+
+    def end(self) -> None:
+        """The window is over."""
+        self._queues_ended = [reader.read() for reader in self._readers]
+        self._window_s = (self.now_ns() - self._begun_ns) / 1e9
+        self._begun_ns = 0
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets."""
+        for reader in self._readers:
+            reader.close()
+        self._readers = []
+
+    def sampled_sessions(self, rows: Iterable[Row]) -> None:
+        """Take samples of a monitor of an SQL server."""
+        for row in rows:
+            looks = row.get("looks") or 0
+            self._session_looks += looks
+            for name in ("sessions", "sessions_active"):
+                self._sessions[name] = self._sessions.get(name, 0.0) + (row.get(name) or 0.0) * looks
+
+    def sampled_waits(self, rows: Iterable[Row]) -> None:
+        """Take samples of the waits of active sessions."""
+        for row in rows:
+            self._waits[str(row["wait_event_type"]), str(row["wait_event"])] += row["sessions"]
+
+    def accept_queue(self) -> AcceptQueueUse | None:
+        """None without looks at a listening socket."""
+        if not self._accept:
+            return None
+        looks = len(self._accept)
+        return AcceptQueueUse(looks, sum(self._accept) / looks, sum(map(bool, self._accept)) / looks)
+
+    def sessions(self) -> SessionUse | None:
+        """None without a monitor of an SQL server."""
+        looks = self._session_looks
+        if not looks:
+            return None
+        waits = [
+            SessionWait(kind, event, count / looks)
+            for (kind, event), count in self._waits.most_common(_MOST_WAITS)
+        ]
+        return SessionUse(
+            looks, self._sessions["sessions"] / looks, self._sessions["sessions_active"] / looks, tuple(waits)
+        )
+
+    def queues(self) -> tuple[QueueUse, ...]:
+        """Queues that sent anything, those with waiting packets first."""
+        used = [
+            queue
+            for number, (before, now) in enumerate(zip(self._queues_begun, self._queues_ended, strict=False))
+            for queue in self._used(number, before, now)
+        ]
+        return tuple(sorted(used, key=lambda queue: (-queue.waiting_share, -queue.sent_bytes_per_s)))
+
+    def _used(
+        self, number: int, before: Sequence[QueueCounters], now: Sequence[QueueCounters]
+    ) -> Iterable[QueueUse]:
+        begun = {queue.interface: queue for queue in before}
+        for queue in now:
+            old = begun.get(queue.interface)
+            if old is None or old.kind != queue.kind or queue.bytes == old.bytes or not self._queue_looks:
+                continue
+            yield QueueUse(
+                queue.interface,
+                queue.kind,
+                self._queue_looks,
+                self._queued[number, queue.interface] / self._queue_looks,
+                _modulo(old.dropped, queue.dropped) / self._window_s,
+                _modulo(old.overlimits, queue.overlimits) / self._window_s,
+                difference(old.bytes, queue.bytes) / self._window_s,
+            )
+
+    def _schedule(self, cost_ns: int) -> None:
+        self._due_ns = self.now_ns() + round(max(_EVERY_NS, cost_ns * _COST) * random.uniform(0.5, 1.5))  # noqa: S311
+
+
+def _modulo(before: int, now: int) -> int:
+    """Increase of a counter of 32 bits."""
+    return (now - before) % (1 << 32)

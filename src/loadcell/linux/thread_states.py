@@ -1,0 +1,55 @@
+"""Waits of threads at one instant, from /proc: uninterruptible sleep (state D), and calls that wait for
+storage to confirm.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from loadcell.linux.procfs import read_small
+
+#: System calls that return once data is on stable storage, by machine: fsync, fdatasync, msync,
+#: sync_file_range, syncfs (Linux, unistd.h of each architecture).
+_FLUSH_CALLS: Final = {
+    "x86_64": frozenset({74, 75, 26, 277, 306}),
+    "aarch64": frozenset({82, 83, 227, 84, 267}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """State of a thread as a letter (proc(5): R running or ready, S asleep, D uninterruptible sleep).
+
+    `flushing`: it waits in a call that ends once data is on stable storage; None if the kernel does not tell.
+    """
+
+    state: str
+    flushing: bool | None = None
+
+    @property
+    def blocked(self) -> bool:
+        """True in uninterruptible sleep, as the column `b` of vmstat counts: mostly for storage."""
+        return self.state == "D"
+
+
+def thread_state(root: Path, pid: int, tid: int) -> ThreadState | None:
+    """State of one thread; None when it is gone. The call is read of blocked threads alone."""
+    home = f"{root}/proc/{pid}/task/{tid}"
+    text = read_small(f"{home}/stat")
+    after = text.rfind(") ")
+    if after < 0:
+        return None
+    state = text[after + 2 : after + 3]
+    return ThreadState(state, _is_flushing(home) if state == "D" else False)
+
+
+def _is_flushing(home: str) -> bool | None:
+    """Reading the call takes the right to trace the process (ptrace(2)); None without it."""
+    word, _, _ = read_small(f"{home}/syscall").partition(" ")
+    calls = _FLUSH_CALLS.get(platform.machine())
+    if calls is None or not word.strip():
+        return None
+    return word.isdecimal() and int(word) in calls
