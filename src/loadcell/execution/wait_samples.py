@@ -7,6 +7,7 @@ Instants are drawn at random within each period, so that they do not beat with p
 from __future__ import annotations
 
 import random
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.linux.host_counters import difference
-from loadcell.linux.listen_queues import waiting_connections
-from loadcell.linux.queue_disciplines import QueueCounters, QueueReader
+from loadcell.linux.listen_queues import SOCKET_DIAGNOSIS, waiting_connections
+from loadcell.linux.netlink import NetlinkSocket, network_namespace, open_socket, open_socket_of
+from loadcell.linux.queue_disciplines import QueueCounters, read_queues
 from loadcell.linux.thread_states import thread_state
 from loadcell.model.resources import (
     AcceptQueueUse,
@@ -26,10 +28,10 @@ from loadcell.model.resources import (
 )
 from loadcell.monitors.base import Row
 
-#: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.1% of a core.
-_EVERY_NS, _COST = 200_000_000, 1000
+#: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.2% of a core.
+_EVERY_NS, _COST = 200_000_000, 500
 #: Threads of one look; of more, a random choice of this size stands for all.
-_MOST_THREADS = 100
+_MOST_THREADS = 30
 #: Waits of sessions that a record names.
 _MOST_WAITS = 8
 
@@ -85,7 +87,8 @@ class WaitSamples:
     target: BlockedSamples = field(default_factory=BlockedSamples)
     client: BlockedSamples = field(default_factory=BlockedSamples)
     _accept: list[int] = field(default_factory=list)
-    _readers: list[QueueReader] = field(default_factory=list)
+    _listening: NetlinkSocket | None = None
+    _links: list[NetlinkSocket] = field(default_factory=list)
     _queues_begun: list[tuple[QueueCounters, ...]] = field(default_factory=list)
     _queues_ended: list[tuple[QueueCounters, ...]] = field(default_factory=list)
     _queued: Counter[tuple[int, str]] = field(default_factory=Counter)
@@ -103,12 +106,8 @@ class WaitSamples:
         self.target, self.client, self._accept = BlockedSamples(), BlockedSamples(), []
         self._queued, self._queue_looks = Counter(), 0
         self._session_looks, self._sessions, self._waits = 0, {}, Counter()
-        process = next(iter(target.values()), None)
-        readers = [QueueReader.of_process(self.root)]
-        if process is not None:
-            readers.append(QueueReader.of_process(self.root, process))
-        self._readers = [reader for reader in readers if reader is not None]
-        self._queues_begun = [reader.read() for reader in self._readers]
+        self._open(next(iter(target.values()), None))
+        self._queues_begun = [read_queues(link) for link in self._links]
         self._begun_ns = self.now_ns()
         self._schedule(0)
 
@@ -121,28 +120,41 @@ class WaitSamples:
             self.target.look(self.root, target)
         if client:
             self.client.look(self.root, client)
-        if self.ports:
-            process = next(iter(target.values()), None)
-            waiting = None if process is None else waiting_connections(self.root, process, self.ports)
+        if self._listening is not None:
+            waiting = waiting_connections(self._listening, self.ports)
             if waiting is not None:
                 self._accept.append(waiting)
-        for number, reader in enumerate(self._readers):
-            self._queued.update((number, queue.interface) for queue in reader.read() if queue.packets)
-        self._queue_looks += bool(self._readers)
+        for number, link in enumerate(self._links):
+            self._queued.update((number, queue.interface) for queue in read_queues(link) if queue.packets)
+        self._queue_looks += bool(self._links)
         self._schedule(time.thread_time_ns() - began_ns)
 
     def end(self) -> None:
         """The window is over."""
-        self._queues_ended = [reader.read() for reader in self._readers]
+        self._queues_ended = [read_queues(link) for link in self._links]
         self._window_s = (self.now_ns() - self._begun_ns) / 1e9
         self._begun_ns = 0
         self.close()
 
     def close(self) -> None:
         """Close the sockets."""
-        for reader in self._readers:
-            reader.close()
-        self._readers = []
+        for link in (*self._links, *([self._listening] if self._listening else [])):
+            link.close()
+        self._links, self._listening = [], None
+
+    def _open(self, process: int | None) -> None:
+        """Open sockets in the network namespaces of this process and, if another one, of the target's."""
+        is_elsewhere = process is not None and network_namespace(self.root, process) not in (
+            None,
+            network_namespace(self.root),
+        )
+        links = [open_socket(socket.NETLINK_ROUTE)]
+        if process is not None and is_elsewhere:
+            links.append(open_socket_of(self.root, process, socket.NETLINK_ROUTE))
+            self._listening = open_socket_of(self.root, process, SOCKET_DIAGNOSIS) if self.ports else None
+        elif process is not None and self.ports:
+            self._listening = open_socket(SOCKET_DIAGNOSIS)
+        self._links = [link for link in links if link is not None]
 
     def sampled_sessions(self, rows: Iterable[Row]) -> None:
         """Take samples of a monitor of an SQL server."""

@@ -23,9 +23,21 @@ AT_LIMIT = 0.9
 HOST_AT_LIMIT = 0.95
 #: Share of the time of requests, or of instants, from which on they mostly waited for one thing.
 MOSTLY = 0.5
-#: Instants without which a share of them is no sign: at 20, a share of one half has a standard error of 11
-#: percentage points (binomial).
-LEAST_LOOKS = 20
+#: Quantile of the normal distribution for a one-sided confidence of 95%.
+_Z = 1.645
+
+
+def is_most(share: float, looks: float) -> bool:
+    """True if a share of `looks` instants is above one half with a confidence of 95%.
+
+    By the lower bound of Wilson's score interval ("Probable inference", JASA 22, 1927): 4 of 4 are enough,
+    15 of 20, 60 of 100.
+    """
+    if looks <= 0:
+        return False
+    centre = share + _Z**2 / (2 * looks)
+    spread = _Z * (share * (1 - share) / looks + _Z**2 / (4 * looks**2)) ** 0.5
+    return bool((centre - spread) / (1 + _Z**2 / looks) > MOSTLY)
 
 
 @dataclass(frozen=True)
@@ -88,10 +100,10 @@ class Evidence:
     @cached_property
     def blocked_share(self) -> float | None:
         """Share of the time of requests in which working threads of the target were blocked; None if
-        unknown, and on too few instants.
+        unknown.
         """
         served = self.used.served
-        if served is None or served.blocked is None or served.blocked.looks < LEAST_LOOKS:
+        if served is None or served.blocked is None:
             return None
         capacity = self.waiting_capacity
         return None if not capacity else min(1.0, served.blocked.working_mean / max(capacity, 0.1))

@@ -78,9 +78,11 @@ def judge(treatment: Treatment) -> Limit | None:
     """The limit of a treatment; None if no trial has a record of its resources.
 
     A candidate is named if more than half of the trials support it and no trial supports another one of its
-    rank.
+    rank. Invalid trials are judged where there are no others: the limit may be what made them so.
     """
-    evidence = [Evidence.of(trial) for trial in treatment.trials if trial.counts]
+    trials = [trial for trial in treatment.trials if trial.counts]
+    trials = trials or [trial for trial in treatment.trials if trial.status == "invalid"]
+    evidence = [Evidence.of(trial) for trial in trials]
     of_trials = [judged(item) for item in evidence if item is not None]
     if not of_trials:
         return None

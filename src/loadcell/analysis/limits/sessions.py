@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from loadcell.analysis.limits.candidate import is_most
 from loadcell.model.resources import SessionUse, SessionWait
 
-#: Sightings of active sessions without which a share of one half is uncertain by more than 18 percentage
-#: points (binomial, 95%), and instants that they come from.
-_LEAST_SIGHTINGS, _LEAST_LOOKS = 30, 5
+#: Instants without which sightings at the same instant weigh too much.
+_LEAST_LOOKS: Final = 4
 _LOG: Final = re.compile(r"^(WAL(Sync|Write|Init)|WalSync|WalWrite|SyncRep)", re.IGNORECASE)
 
 
@@ -36,23 +36,23 @@ LOG_FLUSH: Final = WaitClass(of_log=True)
 
 @dataclass(frozen=True)
 class Waiting:
-    """Share of the time of active sessions, 0 to 1, in waits of one class, and the most frequent of them."""
+    """Share of the time of active sessions, 0 to 1, in waits of one class, and the most frequent of them.
+
+    `is_most`: more than half of it, by the number of times that an active session was seen.
+    """
 
     share: float
     wait: str
-
-
-def is_enough(sessions: SessionUse) -> bool:
-    """True if active sessions were seen often enough to judge shares of their time."""
-    return sessions.looks >= _LEAST_LOOKS and sessions.active * sessions.looks >= _LEAST_SIGHTINGS
+    is_most: bool
 
 
 def waiting(sessions: SessionUse | None, of_class: WaitClass) -> Waiting | None:
-    """Waits of one class; None without enough samples, and where no session waited so."""
-    if sessions is None or not is_enough(sessions):
+    """Waits of one class; None where no session waited so."""
+    if sessions is None or not sessions.active:
         return None
     waits = [wait for wait in sessions.waits if of_class.has(wait)]
     if not waits:
         return None
     share = min(1.0, sum(wait.sessions for wait in waits) / sessions.active)
-    return Waiting(share, f"{waits[0].kind}: {waits[0].event}")
+    is_mostly = sessions.looks >= _LEAST_LOOKS and is_most(share, sessions.active * sessions.looks)
+    return Waiting(share, f"{waits[0].kind}: {waits[0].event}", is_mostly)

@@ -8,7 +8,7 @@ from loadcell.model.resources import ControlGroupUse
 
 #: Share of the time in which some task waited for memory (PSI) from which on that is a limit, and allocations
 #: at the limit a second that cause it.
-STALLED = 0.2
+STALLED = 0.1
 EVENTS_PER_S = 1.0
 GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
 MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import (
-    AT_LIMIT,
-    LEAST_LOOKS,
-    MOSTLY,
-    Evidence,
-    Sign,
-    declared_candidate,
-)
+from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate, is_most
 from loadcell.model.message import ForeignText, MessageCode, Share
 from loadcell.model.resources import LinkUse, QueueUse
 
@@ -21,7 +14,7 @@ SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_s
 
 def _signs(evidence: Evidence) -> Sign | None:
     queue = max(
-        (queue for queue in evidence.used.queues if queue.looks >= LEAST_LOOKS),
+        evidence.used.queues,
         key=lambda queue: queue.waiting_share,
         default=None,
     )
@@ -43,7 +36,7 @@ def _used(link: LinkUse) -> float:
 def _of_queue(queue: QueueUse) -> Sign:
     return Sign(
         queue.waiting_share,
-        queue.waiting_share >= MOSTLY,
+        is_most(queue.waiting_share, queue.looks),
         QUEUE(
             interface=queue.interface, discipline=queue.discipline, waiting_share=queue.waiting_share
         ),

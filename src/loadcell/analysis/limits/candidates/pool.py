@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import LEAST_LOOKS, MOSTLY, Evidence, Sign, declared_candidate
-from loadcell.analysis.limits.sessions import is_enough
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, is_most
 from loadcell.model.message import MessageCode, Number, Share
 
 #: Share of the sessions that are active when all of a pool are in use, and requests in flight over sessions.
@@ -15,24 +14,20 @@ SESSIONS = MessageCode("limit.pool.sessions", "info", in_flight=Number, sessions
 
 def _signs(evidence: Evidence) -> Sign | None:
     queue, sessions = evidence.used.accept_queue, evidence.used.sessions
-    if (
-        queue is not None
-        and queue.looks >= LEAST_LOOKS
-        and (queue.waiting_share >= MOSTLY or sessions is None)
-    ):
+    if queue is not None and (is_most(queue.waiting_share, queue.looks) or sessions is None):
         return Sign(
             queue.waiting_share,
-            queue.waiting_share >= MOSTLY,
+            is_most(queue.waiting_share, queue.looks),
             ACCEPT(waiting_share=queue.waiting_share, mean=queue.mean),
         )
     in_flight = evidence.in_flight
-    if sessions is None or in_flight is None or not is_enough(sessions) or not sessions.sessions:
+    if sessions is None or in_flight is None or not sessions.sessions:
         return None
     active = sessions.active / sessions.sessions
     is_queued = in_flight >= QUEUED * sessions.sessions
     return Sign(
         active if is_queued else 0.0,
-        is_queued and active >= ALL_ACTIVE,
+        is_queued and active >= ALL_ACTIVE and is_most(active, sessions.looks),
         SESSIONS(in_flight=in_flight, sessions=sessions.sessions, active_share=active),
     )
 
