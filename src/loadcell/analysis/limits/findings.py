@@ -21,9 +21,6 @@ LIMIT = FindingCode(
 UNKNOWN = FindingCode(
     "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, treatment=str
 )
-CONTRADICTION = FindingCode(
-    "found.limit.contradiction", Subject.LIMIT, "info", (Concern.COST, 40), candidates=list, treatment=str
-)
 #: Objections to a limit: another one near its own, trials without the sign, or neither.
 CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share)
 ALONE = MessageCode("limit.against.alone", "info")
@@ -31,6 +28,7 @@ NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Messa
 FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
 NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message)
 NOTHING = MessageCode("limit.nearest.nothing", "info")
+SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 
 
 def findings(
@@ -44,21 +42,22 @@ def findings(
 
 
 def against(limit: Limit) -> Message:
-    """The objection to the named limit."""
+    """The objection to the named limit, or the reason why none is named."""
+    if limit.contradicting:
+        return SEVERAL(candidates=[candidate.label() for candidate in limit.contradicting])
+    if limit.named is None:
+        return NOTHING() if limit.next is None else _of(NEAREST, limit.next)
     if limit.agreeing < limit.trials:
         return FEWER(count=limit.agreeing, of=limit.trials)
     if limit.next is None:
         return ALONE()
     if limit.next.sign.level >= NEAR:
-        return NEARLY(limit=limit.next.candidate.label(), evidence=limit.next.sign.evidence)
+        return _of(NEARLY, limit.next)
     return CLEAR(level_share=limit.next.sign.level)
 
 
-def nearest(judged: Judged | None) -> Message:
-    """The candidate nearest to its limit where none is named."""
-    if judged is None:
-        return NOTHING()
-    return NEAREST(limit=judged.candidate.label(), evidence=judged.sign.evidence)
+def _of(code: MessageCode, judged: Judged) -> Message:
+    return code(limit=judged.candidate.label(), evidence=judged.sign.evidence)
 
 
 def _of_interest(lines: Sequence[Saturation | Sweep]) -> set[str]:
@@ -79,7 +78,4 @@ def _finding(limit: Limit) -> Finding:
             evidence, None, treatment=treatment.brief, limit=candidate.label(), remedy=candidate.advice(),
             evidence=limit.named.sign.evidence, against=against(limit),
         )  # fmt: skip
-    if limit.contradicting:
-        names = [candidate.label() for candidate in limit.contradicting]
-        return CONTRADICTION.finding(evidence, None, treatment=treatment.brief, candidates=names)
-    return UNKNOWN.finding(evidence, None, treatment=treatment.brief, nearest=nearest(limit.next))
+    return UNKNOWN.finding(evidence, None, treatment=treatment.brief, nearest=against(limit))

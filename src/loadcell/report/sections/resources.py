@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis import busy_threads
+from loadcell.analysis.limits import findings as limit_findings
+from loadcell.analysis.limits.judge import Limit
 from loadcell.analysis.resource_use import Used
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Section, Table
@@ -87,7 +89,44 @@ def section(context: ReportContext) -> Section | None:
         _table("table-io", texts("table.io"), texts("table.io.note"), _IO, context, disks=True),
     ]
     tables += [threads] if threads is not None else []
+    tables[:0] = [_limits(context)] if context.analysis.limits else []
     return Section("resources", texts("section.resources"), tables)
+
+
+def _limits(context: ReportContext) -> Table:
+    """The limiting resource of each treatment, with the evidence for it and against it."""
+    texts, factors = context.texts, factor_columns(context)
+    columns = [
+        Column(texts("column.number"), figure=True),
+        *(Column(heading, figure=numeric) for _, heading, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+        Column(texts("column.limit")),
+        Column(texts("column.limit-evidence")),
+        Column(texts("column.limit-against")),
+        Column(texts("column.limit-trials"), figure=True),
+    ]
+    rows = [
+        [
+            Cell(str(limit.treatment.index), sort=limit.treatment.index),
+            *treatment_cells(limit.treatment, factors),
+            *map(Cell, _limit_texts(limit, context)),
+            Cell(f"{limit.agreeing}/{limit.trials}", sort=limit.agreeing / limit.trials),
+        ]
+        for limit in context.analysis.limits
+    ]
+    return Table("table-limits", texts("table.limits"), columns, rows, texts("table.limits.note"))
+
+
+def _limit_texts(limit: Limit, context: ReportContext) -> tuple[str, str, str]:
+    """Name, evidence, and the objections to it."""
+    texts, objection = context.texts, context.texts.message(limit_findings.against(limit))
+    if limit.named is None:
+        return texts("limit.unknown"), "", objection
+    return (
+        texts.message(limit.named.candidate.label()),
+        texts.message(limit.named.sign.evidence),
+        objection,
+    )
 
 
 def _threads(context: ReportContext) -> Table | None:
