@@ -13,10 +13,16 @@ from loadcell.model.message import Count, Message, MessageCode, Share
 
 #: Level of another candidate from which on it speaks against the named one.
 NEAR = 0.7
+#: Treatments that a sentence names.
+MOST_NAMED = 3
 
 LIMIT = FindingCode(
     "found.limit", Subject.LIMIT, "info", (Concern.ANSWER, 300), against=Message, evidence=Message,
     limit=Message, remedy=Message, treatment=str,
+)  # fmt: skip
+LIMIT_OF_MANY = FindingCode(
+    "found.limit.many", Subject.LIMIT, "info", (Concern.ANSWER, 300), against=Message, count=Count,
+    evidence=Message, limit=Message, remedy=Message, treatment=str,
 )  # fmt: skip
 UNKNOWN = FindingCode(
     "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, treatment=str
@@ -34,11 +40,17 @@ SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 def findings(
     limits: Sequence[Limit], lines: Sequence[Saturation | Sweep], treatments: Sequence[Treatment]
 ) -> Iterator[Finding]:
-    """A finding for each treatment of interest; without lines of load, for the only treatment."""
-    chosen = _of_interest(lines) or {item.id for item in treatments if len(treatments) == 1}
+    """A finding for each treatment of interest; without lines of load, for each limit of any treatment."""
+    chosen = _of_interest(lines)
+    if chosen or len(treatments) == 1:
+        chosen = chosen or {treatments[0].id}
+        yield from (_finding([limit]) for limit in limits if limit.treatment.id in chosen)
+        return
+    by_name: dict[str, list[Limit]] = {}
     for limit in limits:
-        if limit.treatment.id in chosen:
-            yield _finding(limit)
+        if limit.named is not None:
+            by_name.setdefault(limit.named.candidate.name, []).append(limit)
+    yield from map(_finding, by_name.values())
 
 
 def against(limit: Limit) -> Message:
@@ -70,12 +82,21 @@ def _of_interest(lines: Sequence[Saturation | Sweep]) -> set[str]:
     return chosen
 
 
-def _finding(limit: Limit) -> Finding:
-    treatment, evidence = limit.treatment, (limit.treatment.id,)
-    if limit.named is not None:
-        candidate = limit.named.candidate
-        return LIMIT.finding(
-            evidence, None, treatment=treatment.brief, limit=candidate.label(), remedy=candidate.advice(),
-            evidence=limit.named.sign.evidence, against=against(limit),
-        )  # fmt: skip
-    return UNKNOWN.finding(evidence, None, treatment=treatment.brief, nearest=against(limit))
+def _finding(limits: Sequence[Limit]) -> Finding:
+    """The limit of treatments that share one, with the evidence of the first."""
+    limit, evidence = limits[0], tuple(limit.treatment.id for limit in limits)
+    if limit.named is None:
+        return UNKNOWN.finding(evidence, None, treatment=limit.treatment.brief, nearest=against(limit))
+    candidate = limit.named.candidate
+    judged = {
+        "limit": candidate.label(),
+        "remedy": candidate.advice(),
+        "evidence": limit.named.sign.evidence,
+        "against": against(limit),
+    }
+    if len(limits) > MOST_NAMED:
+        return LIMIT_OF_MANY.finding(
+            evidence, None, count=len(limits), treatment=limit.treatment.brief, **judged
+        )
+    names = ", ".join(limit.treatment.brief for limit in limits)
+    return LIMIT.finding(evidence, None, treatment=names, **judged)
