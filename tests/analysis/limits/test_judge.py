@@ -193,6 +193,16 @@ def test_a_majority_needs_a_confidence_of_95_percent() -> None:
     assert not is_most(1.0, 0)
 
 
+def test_reclaim_takes_kernel_time_and_programs_take_theirs() -> None:
+    """A fast disk turns reclaim into CPU time of the kernel; a full machine of user time is short of CPU."""
+    assert MEMORY.target is not None
+    busy = replace(MEMORY, target=replace(MEMORY.target, cores=3.7, blocked=None))
+    kernel = replace(busy.host, cpu=CpuShares(0.97, 0.2, 0.77, 0.0, 0.0))
+    user = replace(busy.host, cpu=CpuShares(0.97, 0.7, 0.27, 0.0, 0.0))
+    assert names(replace(busy, host=kernel)) == ["memory"]
+    assert names(replace(busy, host=user)) == ["cpu"]
+
+
 def test_what_another_process_causes_is_no_limit_of_the_target() -> None:
     """On a full machine threads of both sides wait for cores that other processes hold."""
     full = HostUse(2, CpuShares(0.996, 0.6, 0.396, 0.0, 0.0), pressure=PressureStall(cpu=0.99))

@@ -164,19 +164,20 @@ def memory_limit(chance: random.Random) -> Iterator[Case]:
 @contextmanager
 def one_client_thread(chance: random.Random) -> Iterator[Case]:
     """nginx, and one thread of the client that reads and checks long JSON documents."""
-    numbers, clients = chance.randint(2_000, 10_000), chance.randint(8, 64)
+    numbers, clients = chance.randint(5_000, 15_000), chance.randint(8, 64)
     body = '{"n": [' + ",".join(str(number) for number in range(numbers)) + '], "end": 1}'
     settings = (
         "daemon off; user root; worker_processes 2; pid {work}/nginx.pid; events {} http { access_log off;"
         " client_body_temp_path {work}/a; proxy_temp_path {work}/b; fastcgi_temp_path {work}/c;"
         " uwsgi_temp_path {work}/d; scgi_temp_path {work}/e; keepalive_requests 100000000;"
-        " server { listen 127.0.0.1:{port} backlog=1024; root {work}; sendfile on; tcp_nopush on; } }"
+        " server { listen 127.0.0.1:{port} backlog=1024 reuseport; root {work}; sendfile on; } }"
     )
     target = {
         "command": ["nginx", "-e", "stderr", "-p", "{work}", "-c", "{work}/nginx.conf"],
         "url": "http://127.0.0.1:{port}", "files": {"nginx.conf": settings, "list.json": body},
     }  # fmt: skip
-    work = {"http": {"steps": {"list": {"path": "/list.json", "check": {"json": {"$.end": 1}}}}}}
+    check = {"json": {"$.end": 1}, "pattern": "1999.*end"}
+    work = {"http": {"steps": {"list": {"path": "/list.json", "check": check}}}}
     yield Case(
         {"target": {"command": target}, "workload": work, "load": _load(clients, threads=1)},
         f"{len(body)} bytes, {clients} clients",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import HOST_AT_LIMIT, Evidence, Sign, declared_candidate
 from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
 from loadcell.model.resources import ControlGroupUse
 
@@ -26,8 +26,14 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     cause = _cause(evidence, used.served.control_group, stalled)
     if cause is not None:
-        return Sign(stalled, stalled >= STALLED, cause)
+        return Sign(stalled, stalled >= STALLED and not _computes(evidence), cause)
     return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
+
+
+def _computes(evidence: Evidence) -> bool:
+    """True if the machine is full with work of programs: reclaim takes the time of the kernel."""
+    cpu = evidence.used.host.cpu
+    return cpu is not None and cpu.busy >= HOST_AT_LIMIT and cpu.user >= cpu.system
 
 
 def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) -> Message | None:
@@ -43,4 +49,4 @@ def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) ->
     return None
 
 
-CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("disk", "flush"))
+CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("cpu", "disk", "flush"))
