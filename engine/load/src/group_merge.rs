@@ -6,7 +6,9 @@
 //! end.
 
 use super::interval_merge::{OperationTotals, WindowTotals};
-use loadcell_core::record::{Counts, IntervalStats, Kind, LifetimeCounts, Operation, TRANSACTION};
+use loadcell_core::record::{
+    ClientCounts, Counts, IntervalStats, Kind, LifetimeCounts, Operation, TRANSACTION,
+};
 
 /// Maps the operations of groups to those of the load.
 pub struct GroupMerger {
@@ -74,6 +76,7 @@ impl GroupMerger {
         for (&base, lifetime) in self.bases.iter().zip(groups) {
             let mut shifted =
                 LifetimeCounts { operations: vec![Counts::default(); base], ..lifetime.clone() };
+            shifted.by_client = ClientCounts::default(); // Each group numbers its own.
             shifted.operations[TRANSACTION.index()] = lifetime.operations[TRANSACTION.index()];
             shifted.operations.extend(&lifetime.operations);
             merged.add(&shifted);

@@ -13,8 +13,8 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::os::max_rss_bytes;
 use loadcell_core::pace::Arrivals;
 use loadcell_core::record::{
-    Histogram, Kind, LatencySummary, LifetimeCounts, MAX_EXAMPLES, Operation, Queries, Received, TRANSACTION,
-    hlog,
+    ClientCounts, Histogram, Kind, LatencySummary, LifetimeCounts, MAX_EXAMPLES, Operation, Queries,
+    Received, TRANSACTION, hlog,
 };
 
 /// Result of a load, as its reader gets it (JSON).
@@ -172,6 +172,42 @@ pub struct ClientResult {
     pub resting_ns: Nanos,
     pub age_at_start_ns: Nanos,
     pub age_at_end_ns: Nanos,
+    /// None of a load of several groups, whose clients do different work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<ClientShares>,
+}
+
+/// Successes by client within the window: their number, sum, sum of squares, least and most, from which those
+/// of several processes follow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientShares {
+    pub clients: u32,
+    pub sum: u64,
+    pub squares: f64,
+    pub least: u64,
+    pub most: u64,
+}
+
+impl ClientShares {
+    fn of(counts: &ClientCounts, clients: u32) -> Option<Self> {
+        Some(Self {
+            clients,
+            sum: counts.of(clients).sum(),
+            squares: counts.of(clients).map(|count| (count as f64).powi(2)).sum(),
+            least: counts.of(clients).min()?,
+            most: counts.of(clients).max()?,
+        })
+    }
+
+    pub(crate) fn merge(self, other: Self) -> Self {
+        Self {
+            clients: self.clients + other.clients,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -226,7 +262,7 @@ impl Account {
             received: (&totals.received).into(),
             lifetime: LifetimeResult::new(operations, lifetime),
             schedule: arrivals.map(|arrivals| ScheduleResult::new(arrivals, transaction, totals)),
-            client: ClientResult::new(totals, clients, lifetime.connects),
+            client: ClientResult::new(totals, clients, lifetime),
             figures: Map::new(),
             histograms,
         };
@@ -348,19 +384,23 @@ impl ScheduleResult {
 }
 
 impl ClientResult {
-    fn new(totals: &WindowTotals, clients: &[u32], connects: u64) -> Self {
+    fn new(totals: &WindowTotals, clients: &[u32], lifetime: &LifetimeCounts) -> Self {
         let threads = totals.threads.iter().zip(clients);
+        let is_single_group = lifetime.by_client != ClientCounts::default();
         Self {
             threads: threads.map(|(usage, &connections)| ThreadResult::new(usage, connections)).collect(),
             cpu_ns: totals.threads.iter().map(|usage| usage.cpu_ns).sum(),
             max_rss_bytes: max_rss_bytes(),
             lateness: None,
-            connects,
+            connects: lifetime.connects,
             reconnects: totals.reconnects,
             reconnecting_ns: totals.disconnected_ns,
             resting_ns: totals.resting_ns,
             age_at_start_ns: totals.age_at_start_ns,
             age_at_end_ns: totals.age_at_end_ns,
+            shares: is_single_group
+                .then(|| ClientShares::of(&lifetime.by_client, clients.iter().sum()))
+                .flatten(),
         }
     }
 }

@@ -220,6 +220,7 @@ impl ClientResult {
         sum(&mut self.resting_ns, other.resting_ns);
         sum(&mut self.age_at_start_ns, other.age_at_start_ns);
         sum(&mut self.age_at_end_ns, other.age_at_end_ns);
+        self.shares = self.shares.zip(other.shares).map(|(shares, others)| shares.merge(others));
     }
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
@@ -125,6 +126,12 @@ class Treatment:
     outcomes: tuple[OfType, ...]
     #: as in run.json
     described: TreatmentRecord
+
+    @property
+    def fairness(self) -> float | None:
+        """Median of Jain's index of the clients' successes, over the trials that count."""
+        values = [trial.fairness for trial in self.trials if trial.counts and trial.fairness is not None]
+        return median(values) if values else None
 
     @property
     def measured(self) -> bool:

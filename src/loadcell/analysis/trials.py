@@ -234,6 +234,8 @@ class Trial:
     edges_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
+    #: Jain's index of the clients' successes, 0 to 1; None of one client
+    fairness: float | None = None
     #: How many requests a client may have under way at once.
     pipeline: int = 1
     response: Mapping[str, float] | None = None
@@ -326,6 +328,7 @@ def from_record(record: TrialRecord) -> Trial:
         edges_s=client.age_at_end_s - client.age_at_start_s,
         duration_s=record.measure.duration_s if record.measure else None,
         clients=clients if isinstance(clients, int) else None,
+        fairness=client.fairness.index if client.fairness else None,
         pipeline=in_flight(record),
         response=carried(response),
         service=carried(_finite(totals.service)),

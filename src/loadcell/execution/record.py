@@ -13,6 +13,7 @@ from loadcell.model.engine_messages import error_remedy
 from loadcell.model.latency import Latency
 from loadcell.model.load_result import (
     ClientResult,
+    ClientShares,
     GroupResult,
     GroupState,
     Interval,
@@ -32,6 +33,7 @@ from loadcell.model.trial_record import (
     ClientUsage,
     Counts,
     ErrorRecord,
+    Fairness,
     GroupRecord,
     Lifetime,
     OperationStats,
@@ -231,7 +233,16 @@ def _client(client: ClientResult | None) -> ClientUsage | None:
         resting_s=client.resting_ns / 1e9,
         age_at_start_s=client.age_at_start_ns / 1e9,
         age_at_end_s=client.age_at_end_ns / 1e9,
+        fairness=fairness(client.shares),
     )
+
+
+def fairness(shares: ClientShares | None) -> Fairness | None:
+    """Fairness between clients; None of a single client, and where nothing succeeded."""
+    if shares is None or shares.clients < 2 or not shares.squares:
+        return None
+    index = shares.sum**2 / (shares.clients * shares.squares)
+    return Fairness(shares.clients, shares.least, shares.most, index)
 
 
 Values = dict[str, float | None]
@@ -249,6 +260,7 @@ def metrics(record: TrialRecord) -> Values:
         "error_rate": totals.error_rate,
         "retries": totals.transactions.retried,
         "client.cpu": record.client.busy_max if record.client else None,
+        "fairness": record.client.fairness.index if record.client and record.client.fairness else None,
         **metric_values(record.resources),
         **totals.figures,
         **_scheduled(record.schedule),

@@ -140,6 +140,17 @@ class ThreadResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientShares:
+    """Successes by client within the window: sum, sum of squares, least and most."""
+
+    clients: int
+    sum: int
+    squares: float
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClientResult:
     """Resources that the load generator used, its lateness, and client time outside of transactions."""
 
@@ -153,6 +164,7 @@ class ClientResult:
     resting_ns: int = 0
     age_at_start_ns: int = 0
     age_at_end_ns: int = 0
+    shares: ClientShares | None = None
 
 
 @dataclass(frozen=True, slots=True)

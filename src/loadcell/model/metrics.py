@@ -113,6 +113,7 @@ OFFERED = MessageCode("metric-meaning.offered", "info")
 BACKLOG = MessageCode("metric-meaning.backlog", "info")
 PACING = MessageCode("metric-meaning.pacing", "info", statistic=str)
 CLIENT_CPU = MessageCode("metric-meaning.client-cpu", "info")
+FAIRNESS = MessageCode("metric-meaning.fairness", "info")
 
 declare("throughput", "rate", THROUGHPUT())
 declare("queries", "rate", QUERIES())
@@ -128,3 +129,4 @@ declare("backlog", "count", BACKLOG(), "lower")
 for _statistic in LATENCIES:
     declare(f"pacing.{_statistic}", "time", PACING(statistic=_statistic), "lower")
 declare("client.cpu", "share", CLIENT_CPU(), "lower", per_group=False)
+declare("fairness", "share", FAIRNESS(), additive=False, per_group=False)

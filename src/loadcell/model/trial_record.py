@@ -194,6 +194,18 @@ class ThreadUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class Fairness:
+    """Distribution of successes over clients: `index` is 1 where all have the same number, and 1/n where one
+    of n has all (Jain, Chiu and Hawe, DEC-TR-301, 1984: squared sum over n times the sum of squares).
+    """
+
+    clients: int
+    least: int
+    most: int
+    index: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClientUsage:
     """Cost and lateness of the load generator.
 
@@ -212,6 +224,7 @@ class ClientUsage:
     resting_s: float = 0.0
     age_at_start_s: float = 0.0
     age_at_end_s: float = 0.0
+    fairness: Annotated[Fairness | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

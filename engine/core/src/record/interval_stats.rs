@@ -1,6 +1,6 @@
 //! Statistics of one interval, and counts over the lifetime of a thread.
 
-use super::{Histogram, OpId, Span};
+use super::{ClientCounts, Histogram, OpId, Span};
 use crate::clock::Nanos;
 
 /// Counts of an operation. `started = succeeded + failed + in flight`; retries are inside one operation. In
@@ -326,6 +326,8 @@ pub struct LifetimeCounts {
     /// Transactions that succeeded and had rolled themselves back.
     pub rolled_back: u64,
     pub connects: u64,
+    /// Successes by client within the measurement alone.
+    pub by_client: ClientCounts,
 }
 
 impl LifetimeCounts {
@@ -349,6 +351,7 @@ impl LifetimeCounts {
         self.rows_changed += other.rows_changed;
         self.rolled_back += other.rolled_back;
         self.connects += other.connects;
+        self.by_client.merge(&other.by_client);
     }
 }
 

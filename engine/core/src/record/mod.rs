@@ -1,5 +1,6 @@
 //! Records counts, errors and times of every operation within the measured window.
 
+mod client_counts;
 pub mod histogram;
 pub mod hlog;
 mod interval_stats;
@@ -11,6 +12,7 @@ mod sink;
 mod summary;
 mod window;
 
+pub use client_counts::ClientCounts;
 pub use histogram::Histogram;
 pub use interval_stats::{
     Backlog, Counts, ErrorCount, IntervalStats, LifetimeCounts, MAX_EXAMPLES, OperationStats, Queries,

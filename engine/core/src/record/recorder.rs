@@ -9,7 +9,8 @@ use super::interval_stats::TimeWeightedCount;
 use super::interval_stats::count_error;
 use super::sink::{ErrorEvent, ErrorThrottle, Published, RECONNECTED, Sink};
 use super::{
-    IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION, Window,
+    ClientCounts, IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION,
+    Window,
 };
 use crate::clock::{self, Nanos};
 use crate::error::Failure;
@@ -36,6 +37,8 @@ pub struct Recorder {
     last_end: Nanos,
     /// CPU time of the thread and the clock when the interval was opened.
     opened: (Nanos, Nanos),
+    /// Since the start of the phase; kept by `lifetime` when the measurement ends.
+    by_client: ClientCounts,
 }
 
 /// Requests of an open loop that are due and not started.
@@ -74,6 +77,7 @@ impl Recorder {
             quota: Quota::Unlimited,
             last_end: 0,
             opened: (clock::thread_cpu(), clock::now()),
+            by_client: ClientCounts::default(),
         }
     }
 
@@ -100,6 +104,7 @@ impl Recorder {
         self.window.end = end;
         let span = &mut self.interval.span;
         if span.phase == Phase::Measure && span.start >= end {
+            self.lifetime.by_client = std::mem::take(&mut self.by_client);
             *span = Span { phase: Phase::Drain, index: 0, start: span.start, end: Nanos::MAX };
         } else {
             span.end = span.end.min(end.max(span.start + 1));
@@ -166,7 +171,10 @@ impl Recorder {
     #[cold]
     fn roll(&mut self, at: Nanos) {
         while at >= self.interval.span.end {
-            let next = self.window.after(self.interval.span);
+            let (next, last) = (self.window.after(self.interval.span), self.interval.span.phase);
+            if next.phase != last {
+                self.change_phase(last);
+            }
             if self.interval.span.phase == Phase::Connect {
                 self.close();
                 self.interval.clear();
@@ -182,7 +190,19 @@ impl Recorder {
         let now = clock::now();
         self.interval.span.end = self.interval.span.end.min(now);
         self.publish();
+        if self.interval.span.phase == Phase::Measure {
+            self.lifetime.by_client = self.by_client;
+        }
         self.lifetime
+    }
+
+    /// Keeps what clients did in a measurement that ends, and starts again with each phase.
+    #[cold]
+    fn change_phase(&mut self, last: Phase) {
+        if last == Phase::Measure {
+            self.lifetime.by_client = self.by_client.clone();
+        }
+        self.by_client.clear();
     }
 
     fn open(&mut self, span: Span) {
@@ -303,6 +323,9 @@ impl Recorder {
     /// Records a success: response time is `done - intended`, service time `done - sent`.
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        if op == TRANSACTION {
+            self.by_client.count(self.client);
+        }
         let stats = &mut self.interval.operations[op.index()];
         stats.counts.succeeded += 1;
         if intended == sent {
@@ -319,6 +342,7 @@ impl Recorder {
     /// this way.
     #[inline]
     pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.by_client.count(self.client);
         self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
         self.interval.operations[op.index()].is_transaction = true;
         self.succeed(op, intended, sent, done);

@@ -169,7 +169,9 @@ impl<S: Session> Client<S> {
         bytes: &[u8],
         now: Nanos,
     ) -> Result<(), Loss> {
-        let cx = &mut Context { recorder: &mut shared.thread.recorder };
+        let recorder = &mut shared.thread.recorder;
+        recorder.set_client(self.number);
+        let cx = &mut Context { recorder };
         let action = if self.unread.is_empty() {
             let step = self.session.received(cx, now, bytes, &mut shared.output)?;
             if step.consumed < bytes.len() {

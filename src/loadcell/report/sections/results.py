@@ -21,6 +21,8 @@ _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p9
 _QUERIES = {OPERATION: "column.calls-per-s", SCENARIO: "column.requests-per-s"}
 #: More metrics of the workload than this have a separate table: the columns would not fit on the page.
 MOST_METRICS = 4
+#: Clients whose successes have a lower index of fairness were served unequally: it gets a column.
+FAIR = 0.99
 #: Values that differ by less are equal.
 SAME_SHARE = 0.001
 
@@ -63,6 +65,7 @@ def table(context: ReportContext) -> Table:
         *(Column(metric_name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
         *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
+        *([Column(texts("column.fairness"), figure=True)] if _is_unfair(context) else []),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
@@ -91,6 +94,11 @@ def _times(context: ReportContext) -> tuple[str, ...]:
     """Without the mean, where some treatment has what says more."""
     median = any(treatment.latency_ms("p50_ms") is not None for treatment in context.analysis.treatments)
     return tuple(key for key in _SHOWN if key != "mean_ms" or not median)
+
+
+def _is_unfair(context: ReportContext) -> bool:
+    """True if clients of some treatment were served unequally."""
+    return any((item.fairness or 1.0) < FAIR for item in context.analysis.treatments)
 
 
 def _has_queries(treatment: Treatment) -> bool:
@@ -178,6 +186,7 @@ def _row(
         *(_metric_cell(treatment, name, none) for name in _adjacent_metrics(context)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
         *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _times(context)),
+        *([_figure(treatment.fairness, numbers.share, none)] if _is_unfair(context) else []),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
         ),
