@@ -27,6 +27,7 @@ from loadcell.model.tools import by_jdbc_kind, jdbc_servers
 from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
+from loadcell.plan.sizing import DataSize
 from loadcell.plan.workload import Ask, Condition, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
@@ -121,6 +122,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     Options = BenchmarkSqlOptions
     needs = Tpcc.needs
     verified: ClassVar[Verification | None] = Tpcc.verified
+    client_noun = Tpcc.client_noun
 
     def __init__(self, options: BenchmarkSqlOptions) -> None:
         super().__init__(options)
@@ -135,6 +137,10 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
 
     def data(self) -> JsonObject:
         return self._tpcc.data()
+
+    def data_size(self, target: TargetKind) -> DataSize:
+        """That of `tpcc`: the scale is the `warehouses` of the property file."""
+        return self._tpcc.data_size(target)
 
     def table_names(self) -> tuple[str, ...]:
         return self._tpcc.table_names()
