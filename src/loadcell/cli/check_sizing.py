@@ -24,7 +24,6 @@ FITS_NONE = MessageCode("check-sizing.fits-none", "info", setting=str, cache=Mes
 STORAGE_SCALES = MessageCode(
     "check-sizing.storage-scales",
     "info",
-    setting=str,
     first=Count,
     last=Count,
     lowest=Count,
@@ -105,7 +104,6 @@ def _scales(sizing: Sizing) -> Iterator[Message]:
         memory = IN_MEMORY(memory_bytes=sizing.memory_bytes) if through_page_cache else cache
         first, last = sizing.storage
         yield STORAGE_SCALES(
-            setting=setting,
             first=_round(first),
             last=_round(last),
             lowest=lowest,
