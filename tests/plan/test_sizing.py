@@ -12,9 +12,10 @@ import pytest
 
 from loadcell.parts import installed
 from loadcell.plan.affinity import Topology
+from loadcell.plan.data_size import Cache, DataSize
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Parts
-from loadcell.plan.sizing import Cache, DataSize, Sizing, concurrency, sizings
+from loadcell.plan.sizing import Sizing, concurrency, sizings
 
 GIB = 2**30
 #: Four cores of one thread.

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.model import numbers
 from loadcell.model.message import Bytes, Count, Labels, Message, MessageCode, with_unit
-from loadcell.plan.sizing import STORAGE_TIMES, Cache, Concurrency, Sizing
+from loadcell.plan.data_size import Cache
+from loadcell.plan.sizing import STORAGE_TIMES, Concurrency, Sizing
 from loadcell.plan.treatment import short_keys
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.texts import Texts

@@ -14,6 +14,7 @@ from typing import Literal
 
 from loadcell.model.json import JsonObject
 from loadcell.plan.affinity_check import target_is_started
+from loadcell.plan.data_size import Cache, DataSize
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.treatment import Treatment
@@ -22,10 +23,6 @@ from loadcell.plan.treatment import Treatment
 #: cache, partly cache and partly storage, storage, storage with more data than needed; or more than the store
 #: can hold.
 Position = Literal["cached", "page-cache", "between", "storage", "oversized", "too-large"]
-#: What holds pages outside the cache: the kernel's page cache, storage at once (O_DIRECT), or nothing: all
-#: data must be in memory.
-Behind = Literal["page-cache", "storage", "nothing"]
-
 #: Data up to this share of a cache fit: the rest is for other use of the memory, and for the error of the
 #: estimate (at most 15% on servers).
 FITS_SHARE = 0.8
@@ -34,43 +31,6 @@ FITS_SHARE = 0.8
 STORAGE_TIMES = (2, 5)
 #: Of more treatments, this many from the first to the last are looked at.
 _ASKED_AT_MOST = 1_000
-
-
-@dataclass(frozen=True)
-class DataSize:
-    """Estimated size of a data set, linear in its scale.
-
-    `setting` is the option of the workload that sets the scale (`table_size`), `scale` its value;
-    `unit_bytes` belong to one unit of it, `fixed_bytes` to none. `records`: a unit is a key with its value,
-    to whose bytes the target adds its overhead (`Target.record_bytes`).
-    """
-
-    setting: str
-    scale: int
-    unit_bytes: float
-    fixed_bytes: int = 0
-    records: bool = False
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the whole data set."""
-        return round(self.scale * self.unit_bytes) + self.fixed_bytes
-
-    def scale_at(self, size_bytes: float) -> int:
-        """The largest scale whose data have at most this size; 0 where not even the smallest has."""
-        return max(0, int((size_bytes - self.fixed_bytes) / self.unit_bytes))
-
-
-@dataclass(frozen=True)
-class Cache:
-    """The cache of a target: `size_bytes` as `setting` of the plan says, or by default (empty setting).
-
-    Without `size_bytes` the machine's memory is the cache.
-    """
-
-    behind: Behind
-    setting: str = ""
-    size_bytes: int | None = None
 
 
 @dataclass(frozen=True)

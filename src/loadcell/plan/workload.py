@@ -19,8 +19,8 @@ from loadcell.model import catalogue, extensions, tools
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode, MessageError
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.plan.sizing import DataSize
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved

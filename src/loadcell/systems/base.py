@@ -19,8 +19,8 @@ from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.affinity import ANYWHERE, Pin
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.plan.sizing import Cache
 from loadcell.systems.shared.run_locks import RunLocks
 
 if TYPE_CHECKING:

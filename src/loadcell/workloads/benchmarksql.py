@@ -24,10 +24,10 @@ from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.tools import by_jdbc_kind, jdbc_servers
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.workload import Ask, Condition, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol
 from loadcell.workloads.tpcc import Tpcc, TpccOptions

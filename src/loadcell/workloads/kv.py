@@ -14,9 +14,9 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import RESP, STORE, Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads import Distribution

@@ -21,10 +21,10 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, ForeignText, Labels, Message, MessageCode
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError, nearest
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.units import Duration
 from loadcell.plan.workload import Ask, Condition, Variants, Verification, Workload
 from loadcell.workloads.sysbench import LOAD_WORKERS

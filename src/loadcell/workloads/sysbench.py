@@ -9,9 +9,9 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.workload import Variants, Workload
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode, Seconds
 from loadcell.model.metrics import declare
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.workload import TERMINAL, Ask, Condition, Variants, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol, unknown_protocol
 

@@ -19,10 +19,10 @@ from pydantic import (
 from loadcell.model.extensions import MYSQL, POSTGRES, RESP, STORE, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
-from loadcell.plan.sizing import DataSize
 from loadcell.plan.workload import Variants, Workload
 from loadcell.workloads import ycsb_properties
 from loadcell.workloads.sysbench import LOAD_WORKERS, RetriedErrors, StatementProtocol, unknown_protocol

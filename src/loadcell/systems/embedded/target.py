@@ -16,9 +16,9 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import STORE
 from loadcell.model.json import OMITTED
 from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import Cache
 from loadcell.plan.units import Size
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
-from loadcell.plan.sizing import Cache
+from loadcell.plan.data_size import Cache
 from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
 from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.changed_settings import changed_settings

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
-from loadcell.plan.sizing import Cache
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.server_options import (
     Setting,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
-from loadcell.plan.sizing import Cache
+from loadcell.plan.data_size import Cache
 from loadcell.systems.base import (
     WORKERS_PER_QUERY,
     DatabaseUrl,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.message import Bytes, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
-from loadcell.plan.sizing import Cache
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
 
 if TYPE_CHECKING:

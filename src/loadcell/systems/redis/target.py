@@ -12,7 +12,7 @@ from loadcell.linux import procfs
 from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode
-from loadcell.plan.sizing import Cache
+from loadcell.plan.data_size import Cache
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
