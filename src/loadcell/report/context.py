@@ -17,7 +17,6 @@ from loadcell.analysis import (
     systems,
 )
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.capacity import Provision
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
@@ -30,6 +29,7 @@ from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
 
 if TYPE_CHECKING:
+    from loadcell.analysis.capacity import Provision
     from loadcell.analysis.server import Evidence, KeyValueServed
     from loadcell.store.read import StoredRun
 

@@ -14,10 +14,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from loadcell import lazy
-from loadcell.analysis.capacity import Provision
 from loadcell.model import catalogue
 from loadcell.model.message import MessageCode
 from loadcell.report import FORMATS, brief, build, charts
@@ -30,6 +29,9 @@ from loadcell.stats import distributions
 from loadcell.store.layout import StoreError, cannot_write, is_run, resume_command
 from loadcell.store.read import read_run
 from loadcell.store.write import write_text
+
+if TYPE_CHECKING:
+    from loadcell.analysis.capacity import Provision
 
 OUT_WRONG_SUFFIX = MessageCode("out.wrong-suffix", path=str, suffix=str)
 
