@@ -96,7 +96,7 @@ def test_data_stand_beside_the_cache_with_the_scales_that_fit_or_measure_storage
     assert "From 6 to 13 they are 2 to 5 times innodb_buffer_pool_size of 256 MiB: storage is" in page
     assert "Terminals: 1 to 10. CPU threads: " in page
     chinese = "".join(check(tmp_path, SIZED, "--lang", "zh").stdout.split())
-    assert "取6至13时，数据为缓存innodb_buffer_pool_size（256MiB）的2至5倍：测量的是存储。" in chinese
+    assert "取6至13时，数据为256MiB的缓存innodb_buffer_pool_size的2至5倍：测量的是存储。" in chinese
     sizing = json.loads(check(tmp_path, SIZED, "--json").stdout)["sizing"]
     assert [(item["scale"], item["position"]) for item in sizing["data"]] == [
         (1, "cached"), (3, "between"), (8, "storage"), (90, "oversized"),
