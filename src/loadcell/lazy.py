@@ -23,6 +23,7 @@ else:
 #: Modules, no packages: a submodule could be imported before its package is loaded.
 LAZY = frozenset(
     {
+        "loadcell.analysis.capacity",
         "loadcell.analysis.compare.metrics",
         "loadcell.analysis.compare.percentiles",
         "loadcell.analysis.history",
@@ -91,6 +92,7 @@ LAZY = frozenset(
         "loadcell.report.render.json",
         "loadcell.report.render.markdown",
         "loadcell.report.render.terminal",
+        "loadcell.report.sections.capacity",
         "loadcell.report.sections.environment",
         "loadcell.report.sections.summary",
         "loadcell.report.texts",

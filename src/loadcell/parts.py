@@ -16,6 +16,7 @@ from typing import Any
 
 from loadcell import monitors, systems, workloads
 from loadcell.linux.cpu import topology
+from loadcell.linux.system import usable_bytes
 from loadcell.model import extensions, metrics
 from loadcell.plan.parts import Parts
 
@@ -91,4 +92,4 @@ def installed() -> Parts:
     )
     for table in (targets, workload_parts, monitor_parts):
         metrics.add_source(table.load)
-    return Parts(targets, workload_parts, monitor_parts, topology)
+    return Parts(targets, workload_parts, monitor_parts, topology, usable_bytes)

@@ -79,6 +79,32 @@ def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
     assert "cpu-all: workload.probe.cpu, load.clients cpus" in result
 
 
+SIZED = """\
+target: {mysql: {settings: {innodb_buffer_pool_size: 256M}}}
+workload: {tpcc: {}}
+load: {clients: 1}
+factors: {workload.tpcc.warehouses: [1, 3, 8, 90], load.clients: [10, 1]}
+"""
+
+
+def test_data_stand_beside_the_cache_with_the_scales_that_fit_or_measure_storage(tmp_path: Path) -> None:
+    result = check(tmp_path, SIZED)
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    page = squeezed(result.stdout)
+    assert "warehouses 1 113 MiB innodb_buffer_pool_size CPU and locks (fits into" in page
+    assert "Up to workload.tpcc.warehouses 1 the data fit into innodb_buffer_pool_size of 256 MiB" in page
+    assert "From 6 to 13 they are 2 to 5 times innodb_buffer_pool_size of 256 MiB: storage is" in page
+    assert "Terminals: 1 to 10. CPU threads: " in page
+    chinese = "".join(check(tmp_path, SIZED, "--lang", "zh").stdout.split())
+    assert "取6至13时，数据为256MiB的缓存innodb_buffer_pool_size的2至5倍：测量的是存储。" in chinese
+    sizing = json.loads(check(tmp_path, SIZED, "--json").stdout)["sizing"]
+    assert [(item["scale"], item["position"]) for item in sizing["data"]] == [
+        (1, "cached"), (3, "between"), (8, "storage"), (90, "oversized"),
+    ]  # fmt: skip
+    assert sizing["data"][0]["treatments"] == ["warehouses=1,clients=10", "warehouses=1,clients=1"]
+    assert sizing["clients"][0]["noun"] == "terminal"
+
+
 def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> None:
     ready = json.loads(CliRunner().invoke(main, ["check", "kv-mix", "--json"]).stdout)
     assert (ready["plan"], ready["name"], ready["path"]) == ("kv-mix", "kv-mix", str(ready_plans()["kv-mix"]))

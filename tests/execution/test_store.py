@@ -56,3 +56,23 @@ def test_a_killed_process_costs_its_trial_and_the_next_has_the_data_as_they_were
         assert failed.reason == "the worker process was killed by SIGKILL"
         assert good.data_set["how"] == "restored"
         assert good.errors == ()
+
+
+def test_the_ready_plan_reads_and_writes_the_data_that_were_written_first(tmp_path: Path) -> None:
+    few = ("repeats=1", "load.requests_per_client=500", "workload.kv.keys=4000", "order=as-written")
+    settings = [word for setting in few for word in ("--set", setting)]
+    done = loadcell(tmp_path, "run", "kv-write-then-read", *settings, "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    result = {trial["levels"]["step"]: trial for trial in trials(tmp_path / "run")}
+    assert {trial["status"] for trial in result.values()} == {"ok"}
+    succeeded = {
+        step: {name: counts["succeeded"] for name, counts in trial["operations"].items()}
+        for step, trial in result.items()
+    }
+    assert succeeded["write"]["insert"] == 8 * 500
+    assert succeeded["read"]["get"] == 8 * 500
+    assert all(counts.get("missed", 0) == 0 for counts in succeeded.values()), "the data were not there"
+    origins = {step: trial["data_set"]["how"] for step, trial in result.items()}
+    assert (origins["reads 20%"], origins["reads 40%"], origins["read"]) == ("loaded", "restored", "restored")
+    mixes = [name for name in result if name.startswith("reads")]
+    assert len({result[step]["data_set"]["fingerprint"] for step in [*mixes, "read"]}) == 1

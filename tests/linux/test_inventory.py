@@ -4,6 +4,7 @@ withhold answers.
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import threading
@@ -346,6 +347,60 @@ def test_this_machine_is_known() -> None:
         or result["unavailable"]
     )
     assert isinstance(result["time_sync"]["daemons"], list)
+
+
+def test_disks_have_sectors_sizes_of_requests_nodes_and_partitions(tmp_path: Path) -> None:
+    trees.storage_and_network(tmp_path)
+    nvme, pmem, sata = disks.disks(tmp_path)
+    assert {name: nvme[name] for name in nvme if name.endswith("_bytes")} == {
+        "size_bytes": 1_875_385_008 * 512,
+        "logical_sector_bytes": 512,
+        "physical_sector_bytes": 4096,
+        "minimum_io_bytes": 4096,
+        "optimal_io_bytes": 131_072,
+    }
+    assert nvme["partitions"] == [
+        {"name": "nvme0n1p2", "size_bytes": 2**31},
+        {"name": "nvme0n1p10", "size_bytes": 1_871_187_968 * 512},
+    ]
+    assert nvme["numa_node"] == 1, "that of the PCI device that its controller hangs on"
+    assert "optimal_io_bytes" not in sata, "0 stands for a device that states none"
+    assert "numa_node" not in sata, "-1 stands for a device without node"
+    assert not {"partitions", "numa_node", "logical_sector_bytes"} & pmem.keys()
+
+
+def test_interfaces_have_the_node_of_their_device(tmp_path: Path) -> None:
+    trees.storage_and_network(tmp_path)
+    eth, veth = inventory.interfaces(tmp_path)
+    assert (eth["numa_node"], "numa_node" in veth) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("address", "netmask", "shown"),
+    [
+        ("192.0.2.7", "255.255.255.0", "192.0.2.7/24"),
+        ("192.0.2.7", "255.255.255.255", "192.0.2.7/32"),
+        ("192.0.2.7", "0.0.0.0", "192.0.2.7/0"),
+        ("2001:db8::7", "ffff:ffff:ffff:ffff::", "2001:db8::7/64"),
+        ("fe80::7", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "fe80::7/128"),
+        ("192.0.2.7", None, "192.0.2.7"),
+        ("192.0.2.7", "255.0.255.0", "192.0.2.7"),
+        ("192.0.2.7", "ffff:ffff::", "192.0.2.7"),
+        ("192.0.2.7", "words", "192.0.2.7"),
+    ],
+)
+def test_addresses_have_the_length_of_their_prefix(address: str, netmask: str | None, shown: str) -> None:
+    assert inventory.with_prefix(address, netmask) == shown
+
+
+def test_an_anonymous_inventory_keeps_nodes_and_sizes_and_drops_addresses(tmp_path: Path) -> None:
+    trees.storage_and_network(tmp_path)
+    host = {"network": inventory.interfaces(tmp_path), "disks": disks.disks(tmp_path)}
+    host["network"][0]["addresses"] = ["192.0.2.7/24"]
+    shown = inventory.nameless(host)
+    assert "192.0.2.7" not in json.dumps(shown)
+    assert shown["network"][0]["numa_node"] == 0
+    assert shown["disks"] == host["disks"]
 
 
 def test_an_anonymous_inventory_has_no_names_and_addresses(tmp_path: Path) -> None:

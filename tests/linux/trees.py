@@ -109,3 +109,38 @@ def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
 
 def _list(numbers: list[int]) -> str:
     return ",".join(map(str, numbers))
+
+
+def device(root: Path, path: str, link: str, node: str | None) -> None:
+    """A device of /sys at `path` below sys/devices, which the directory `link` names `device`."""
+    folder = root / "sys/devices" / path
+    folder.mkdir(parents=True, exist_ok=True)
+    if node is not None:
+        write(root, f"sys/devices/{path}/numa_node", node)
+    (root / link).mkdir(parents=True, exist_ok=True)
+    (root / link / "device").symlink_to(folder)
+
+
+def storage_and_network(root: Path) -> None:
+    """An NVMe disk with two partitions on node 1, whose controller hangs on a PCI device that states the
+    node; a SATA disk on a bus without node, a disk that states nothing, and two interfaces.
+    """
+    sizes = {
+        "nvme0n1": (1_875_385_008, 512, 4096, 4096, 131_072),
+        "sda": (781_422_768, 512, 512, 512, 0),
+    }
+    for name, (sectors, logical, physical, minimum, optimal) in sizes.items():
+        write(root, f"sys/block/{name}/size", str(sectors))
+        write(root, f"sys/block/{name}/queue/logical_block_size", str(logical))
+        write(root, f"sys/block/{name}/queue/physical_block_size", str(physical))
+        write(root, f"sys/block/{name}/queue/minimum_io_size", str(minimum))
+        write(root, f"sys/block/{name}/queue/optimal_io_size", str(optimal))
+    for number, sectors in ((10, 1_871_187_968), (2, 4_194_304)):
+        write(root, f"sys/block/nvme0n1/nvme0n1p{number}/partition", str(number))
+        write(root, f"sys/block/nvme0n1/nvme0n1p{number}/size", str(sectors))
+    write(root, "sys/block/pmem0/size", "2048")
+    write(root, "sys/devices/pci0000:80/0000:81:00.0/numa_node", "1")
+    device(root, "pci0000:80/0000:81:00.0/nvme/nvme0", "sys/block/nvme0n1", None)
+    device(root, "pci0000:00/0000:00:17.0/ata1", "sys/block/sda", "-1")
+    device(root, "pci0000:00/0000:00:1f.6", "sys/class/net/eth0", "0")
+    write(root, "sys/class/net/veth1/mtu", "1500")

@@ -26,6 +26,7 @@ from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Options
 from loadcell.plan.remarks import Remark
+from loadcell.plan.sizing import concurrency, sizings
 from loadcell.plan.treatment import short_keys
 from loadcell.report import texts
 from loadcell.report.render import json, terminal
@@ -90,6 +91,10 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
         "profiled": time.profiled,
         "profile_s": time.profile_s,
         "counted": time.counted,
+        "sizing": {
+            "data": [sizing.document() for sizing in sizings(plan.treatments, parts.installed())],
+            "clients": [item.document() for item in concurrency(plan.treatments, parts.installed())],
+        },
         "remarks": [
             {"path": r.path, "text": r.text, "treatment": r.treatment, "other_treatments": r.others}
             for r in remarks
@@ -170,7 +175,7 @@ _MOST_PROBLEMS = 200
 def check(
     plan: str, sets: tuple[str, ...], only: tuple[str, ...], lang: str, seed: int | None, as_json: bool
 ) -> None:
-    """Say what PLAN would run: treatments, order, expected time, remarks.
+    """Say what PLAN would run: treatments, order, expected time, data size, remarks.
 
     PLAN is a file, or the name of a ready-made plan. Every mistake in it is shown at once, with its place;
     then the exit status is 2.

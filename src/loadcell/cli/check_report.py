@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from loadcell import parts
+from loadcell.cli import check_sizing
 from loadcell.cli.language import with_remedy
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, Seconds
@@ -15,6 +17,7 @@ from loadcell.plan.expect import meaning
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load
 from loadcell.plan.remarks import Remark as PlanRemark
+from loadcell.plan.sizing import concurrency, sizings
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -121,6 +124,7 @@ class _Page:
                 Section("settings", "", [Definitions(list(self._settings()))]),
                 *sections,
                 Section("time", write(TIME()), list(self._time())),
+                self._sizing(),
                 Section("remarks", "", [self._remark(remark) for remark in self.remarks]),
                 Section("expect", write(EXPECT()), [Definitions(expect)] if expect else []),
                 Section("end", "", [Remark("good", write(valid))]),
@@ -279,6 +283,13 @@ class _Page:
         yield Paragraph(write(text))
         if document["needs_consent"]:
             yield Remark("caution", write(CONSENT()))
+
+    def _sizing(self) -> Section:
+        """Data beside memory, clients beside CPU threads."""
+        treatments, installed = self.plan.treatments, parts.installed()
+        return check_sizing.section(
+            sizings(treatments, installed), concurrency(treatments, installed), self.texts
+        )
 
     def _remark(self, remark: PlanRemark) -> Remark:
         write = self.texts.message

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli import output
+from loadcell.analysis import capacity
+from loadcell.cli import language, messages, output
 from loadcell.cli.arguments import language_option, runs
 from loadcell.cli.streams import echo, echo_json
 from loadcell.report import FORMATS, write
 from loadcell.report import context as report_context
-from loadcell.report.render import json
+from loadcell.report.render import json, terminal
+from loadcell.report.sections import capacity as capacity_section
 from loadcell.report.sections import summary
 from loadcell.store import find as run_finder
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+#: Digits of a number of instances.
+_MOST_DIGITS = 6
 
 
 @click.command("report")
@@ -30,29 +36,75 @@ if TYPE_CHECKING:
     multiple=True,
     help="Only this format (can be given twice); both without it.",
 )
+@click.option(
+    "--headroom",
+    metavar="PERCENT",
+    help="State the capacity of the run within its bounds, with this share of it kept free (30%).",
+)
+@click.option(
+    "--instances",
+    metavar="N",
+    help="State the capacity of N instances together, each like the one that was measured.",
+)
 @click.option("--out", type=click.Path(), help="A directory, or with one format the file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysed results as plain JSON instead.")
-def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_json: bool) -> None:
+def report(
+    run: str,
+    lang: str,
+    formats: tuple[str, ...],
+    headroom: str | None,
+    instances: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Write the report of RUN: a page that needs no network, and Markdown with pictures.
 
     RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the
     run's directory.
+
+    With --headroom or --instances the report begins with the capacity: the highest throughput within the
+    bounds of the plan's search or expectations, with its interval. It is printed, too.
     """
 
     formats_written, location = output.of_report(formats, out)
+    provision = _provision(headroom, instances)
     path = run_finder.find_run(run)
     if as_json:
-        echo_json(_json(path))
+        echo_json(_json(path, provision))
         return
 
-    for written in write(path, lang, formats_written or FORMATS, location):
+    if provision is not None:
+        context = report_context.ReportContext.of(stored_runs.read_run(path), lang, provision)
+        terminal.render(capacity_section.page(context))
+    for written in write(path, lang, formats_written or FORMATS, location, provision):
         echo(written)
 
 
-def _json(path: Path) -> str:
+def _provision(headroom: str | None, instances: str | None) -> capacity.Provision | None:
+    """Headroom and instances of the capacity; None without either option. Raises CallError."""
+    if headroom is None and instances is None:
+        return None
+    share, count = 0.0, 1
+    if headroom is not None:
+        number = headroom.strip().removesuffix("%")
+        try:
+            share = float(number) / 100 if headroom.strip().endswith("%") else math.nan
+        except ValueError:
+            share = math.nan
+        if not 0 <= share < 1:
+            raise language.CallError(messages.CALL_HEADROOM(text=headroom))
+    if instances is not None:
+        text = instances.strip()
+        count = int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+        if count < 1:
+            raise language.CallError(messages.CALL_INSTANCES(text=instances))
+    return capacity.Provision(share, count)
+
+
+def _json(path: Path, provision: capacity.Provision | None) -> str:
 
     stored = stored_runs.read_run(path)
-    context = report_context.ReportContext.of(stored, "en")
+    context = report_context.ReportContext.of(stored, "en", provision)
     document = {
         "run": stored.path,
         "plan": stored.run.plan_name,
@@ -61,6 +113,7 @@ def _json(path: Path) -> str:
         "unit": context.texts.unit,
         "damage": [str(damage) for damage in stored.damage],
         **context.analysis.document(),
+        **({} if provision is None else {"capacity": capacity_section.document(context)}),
         "steadiness": context.steadiness,
         "summary": [
             {**finding.document(), "section": summary.section_of(finding)}

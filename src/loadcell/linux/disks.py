@@ -13,6 +13,8 @@ from loadcell.linux.procfs import chosen, line, read_number, text
 from loadcell.linux.time_limits import ask
 from loadcell.model.json import JsonObject
 
+#: The unit of sizes in /sys/block, whatever the sectors of the device.
+SECTOR_BYTES = 512
 #: Devices that hold no data of their own.
 _NO_DISK = ("loop", "ram", "zram", "sr", "fd")
 #: Mounts of these are not storage.
@@ -33,7 +35,11 @@ _MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
 
 
 def disks(root: Path) -> list[JsonObject]:
-    """Each block device: model, size, whether it rotates, its scheduler and write cache."""
+    """Each block device: model, size, whether it rotates, its scheduler and write cache; sizes of its sectors
+    and of the requests that it prefers, its NUMA node, and its partitions.
+
+    What the device does not state is left out (Linux, Documentation/ABI/stable/sysfs-block).
+    """
     devices = []
     for device in sorted((root / "sys/block").glob("*")):
         if device.name.startswith(_NO_DISK):
@@ -43,13 +49,56 @@ def disks(root: Path) -> list[JsonObject]:
             {
                 "name": device.name,
                 "model": line(device / "device/model"),
-                "size_bytes": (read_number(device / "size") or 0) * 512,
+                "size_bytes": (read_number(device / "size") or 0) * SECTOR_BYTES,
                 "rotational": None if rotational is None else rotational == "1",
                 "scheduler": chosen(line(device / "queue/scheduler")),
                 "write_cache": line(device / "queue/write_cache"),
+                **_block_sizes(device / "queue"),
+                **numa_node_of(device / "device", root),
+                **_partitions(device),
             }
         )
     return devices
+
+
+#: Sizes in bytes by their files; 0 stands for a device that states none.
+_BLOCK_SIZES = {
+    "logical_sector_bytes": "logical_block_size",
+    "physical_sector_bytes": "physical_block_size",
+    "minimum_io_bytes": "minimum_io_size",
+    "optimal_io_bytes": "optimal_io_size",
+}
+
+
+def _block_sizes(queue: Path) -> JsonObject:
+    sizes = {name: read_number(queue / file) for name, file in _BLOCK_SIZES.items()}
+    return {name: size for name, size in sizes.items() if size}
+
+
+def _partitions(device: Path) -> JsonObject:
+    """Name and size of each partition, in the order of the disk."""
+    folders = sorted(device.glob(f"{device.name}*/partition"), key=lambda file: read_number(file) or 0)
+    partitions = [
+        {"name": file.parent.name, "size_bytes": (read_number(file.parent / "size") or 0) * SECTOR_BYTES}
+        for file in folders
+    ]
+    return {"partitions": partitions} if partitions else {}
+
+
+def numa_node_of(device: Path, root: Path) -> JsonObject:
+    """The NUMA node (`numa_node`) of a device of /sys, or of the nearest one that it hangs on.
+
+    Empty where none states a node: of virtual devices, and on machines with one node, where it is -1.
+    """
+    sys = (root / "sys").resolve()
+    path = device.resolve()
+    for folder in (path, *path.parents) if path.is_relative_to(sys) else ():
+        if folder == sys:
+            break
+        node = line(folder / "numa_node")
+        if node is not None:
+            return {"numa_node": int(node)} if node.isdecimal() else {}
+    return {}
 
 
 def mounts(root: Path) -> list[JsonObject]:

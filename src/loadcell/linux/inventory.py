@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import ipaddress
 import os
 import platform
 import re
@@ -41,7 +42,9 @@ _NAME_BYTES = 16
 
 
 def interfaces(root: Path) -> list[JsonObject]:
-    """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, queues, offloads, addresses."""
+    """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, NUMA node, queues, offloads,
+    addresses with the lengths of their prefixes.
+    """
     addresses = psutil.net_if_addrs()
     names = pci_list(root)
     entries = []
@@ -57,16 +60,29 @@ def interfaces(root: Path) -> list[JsonObject]:
                 "mtu": read_number(folder / "mtu"),
                 "driver": _linked(folder / "device/driver"),
                 "device": _device(names, folder / "device"),
+                **disks.numa_node_of(folder / "device", root),
                 "queues": {kind: len(list((folder / "queues").glob(f"{kind}-*"))) for kind in ("rx", "tx")},
                 "offloads": _offloads(folder.name),
                 "addresses": [
-                    address.address.partition("%")[0]
+                    with_prefix(address.address.partition("%")[0], address.netmask)
                     for address in addresses.get(folder.name, ())
                     if address.family in (socket.AF_INET, socket.AF_INET6)
                 ],
             }
         )
     return entries
+
+
+def with_prefix(address: str, netmask: str | None) -> str:
+    """`192.0.2.7/24`; the address alone where the mask is unknown or no prefix."""
+    try:
+        mask = int(ipaddress.ip_address(netmask or ""))
+        width = ipaddress.ip_address(address).max_prefixlen
+    except ValueError:
+        return address
+    length = mask.bit_count()
+    is_prefix = mask == ((1 << length) - 1) << (width - length) if length <= width else False
+    return f"{address}/{length}" if is_prefix else address
 
 
 def _speed(folder: Path) -> int | None:
@@ -197,7 +213,9 @@ UNITS: Mapping[str, Unit] = {
     **dict.fromkeys(
         (
             "memory_bytes", "swap_bytes", "swap_used_bytes", "caches.size_bytes", "container.memory_bytes",
-            "dimms.size_bytes", "disks.size_bytes", "filesystems.free_bytes", "filesystems.size_bytes",
+            "dimms.size_bytes", "disks.size_bytes", "disks.logical_sector_bytes",
+            "disks.physical_sector_bytes", "disks.minimum_io_bytes", "disks.optimal_io_bytes",
+            "disks.partitions.size_bytes", "filesystems.free_bytes", "filesystems.size_bytes",
             "numa.memory_bytes",
         ),
         Bytes,

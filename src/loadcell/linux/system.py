@@ -185,6 +185,12 @@ def total_bytes(root: Path) -> int | None:
     return _meminfo(root, "MemTotal")
 
 
+def usable_bytes(root: Path = Path("/")) -> int | None:
+    """Memory that processes of this control group can have: all of the machine's, or the group's limit."""
+    limits = (total_bytes(root), cgroups.memory_limit(cgroups.folders(root)))
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 def swap_bytes(root: Path) -> int | None:
     """Swap of all kinds together."""
     return _meminfo(root, "SwapTotal")

@@ -106,13 +106,14 @@ class Misfit:
 @dataclass(frozen=True)
 class Parts:
     """Everything a plan can name, by name; `topology` tells how the machine that it would run on is
-    laid out.
+    laid out, `memory` how many bytes of memory it has (None: unknown).
     """
 
     targets: Mapping[str, type[Any]] = field(default_factory=dict)
     workloads: Mapping[str, type[Any]] = field(default_factory=dict)
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
     topology: Callable[[], Topology] | None = None
+    memory: Callable[[], int | None] | None = None
 
     def monitor(self, key: str) -> type[Any]:
         """The monitor of a key of `monitors`. Raises KeyError."""

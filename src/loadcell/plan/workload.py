@@ -19,6 +19,7 @@ from loadcell.model import catalogue, extensions, tools
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode, MessageError
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ def declare_unit(word: str) -> str:
     return word
 
 
+#: Nouns for a client of the load, singular and plural.
+CLIENT, TERMINAL = "client", "terminal"
+_CLIENT_NOUNS = Labels("sizing-client", (CLIENT, TERMINAL))
+
+
 @dataclass(frozen=True)
 class Condition:
     """Something that must hold of the data after a trial.
@@ -135,6 +141,8 @@ class Workload(ABC, Generic[Opts]):
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation; options may decide
     unit: str = declare_unit("transaction")
+    #: what it calls a client of the load; the texts are `sizing-client.NOUN`
+    client_noun: ClassVar[str] = CLIENT
     #: variants that can be named on a command line; None: it needs options
     variants: ClassVar[Variants | None] = None
     #: the module that makes its load in the worker, with the engine's contract (see
@@ -162,6 +170,13 @@ class Workload(ABC, Generic[Opts]):
 
         Two workloads with equal `data()` can share a data set.
         """
+
+    def data_size(self, target: TargetKind) -> DataSize | None:  # noqa: ARG002
+        """Estimated size of the data set on such a target, with its indexes; None if it is unknown.
+
+        The docstring of an override names the source of its constants: sizes of real data sets.
+        """
+        return None
 
     def loading(self) -> JsonObject | None:
         """The section that data are loaded from: that of the load, of which the data are a part."""

@@ -8,6 +8,7 @@ from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
+    capacity,
     environment,
     http,
     method,
@@ -36,6 +37,7 @@ def of_context(context: ReportContext) -> Report:
     """The same of a run that was looked at already."""
     stored = context.stored
     sections = [
+        capacity.section(context),
         saturation.search(context),
         results.section(context),
         open_loop.section(context),

@@ -29,6 +29,7 @@ from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
 
 if TYPE_CHECKING:
+    from loadcell.analysis.capacity import Provision
     from loadcell.analysis.server import Evidence, KeyValueServed
     from loadcell.store.read import StoredRun
 
@@ -71,13 +72,15 @@ class ReportContext:
     stored: StoredRun
     analysis: Analysis
     texts: Texts
+    #: what its capacity is stated for; None: not at all
+    provision: Provision | None = None
 
     @classmethod
-    def of(cls, stored: StoredRun, language: str) -> ReportContext:
+    def of(cls, stored: StoredRun, language: str, provision: Provision | None = None) -> ReportContext:
         """Analyse a run and get ready to speak about it."""
         analysis = analyse(stored.run, stored.trials)
         texts = Texts(language, unit_of(stored.trials), micro=_is_micro(analysis))
-        return cls(stored, _named(analysis, texts), texts)
+        return cls(stored, _named(analysis, texts), texts, provision)
 
     @cached_property
     def steadiness(self) -> tuple[Judged, ...]:

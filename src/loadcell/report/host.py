@@ -163,13 +163,16 @@ def _disks(host: Host, texts: Texts) -> Iterator[Row]:
         others = {
             key: value
             for key, value in disk.items()
-            if key not in ("name", "size_bytes") and value not in _NOTHING
+            if key not in ("name", "size_bytes", "partitions") and value not in _NOTHING
         }
         size = numbers.size(disk["size_bytes"])
         yield (
             disk["name"],
             texts("mark.list").join([size, *([in_words("disks", others, texts)] if others else [])]),
         )
+        for partition in disk.get("partitions") or ():
+            text = texts("host-page.partition", size_bytes=partition["size_bytes"], disk=disk["name"])
+            yield partition["name"], text
 
 
 def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:

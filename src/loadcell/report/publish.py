@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from loadcell import lazy
 from loadcell.model import catalogue
@@ -30,22 +30,29 @@ from loadcell.store.layout import StoreError, cannot_write, is_run, resume_comma
 from loadcell.store.read import read_run
 from loadcell.store.write import write_text
 
+if TYPE_CHECKING:
+    from loadcell.analysis.capacity import Provision
+
 OUT_WRONG_SUFFIX = MessageCode("out.wrong-suffix", path=str, suffix=str)
 
 _ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 
 
-def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) -> list[Path]:
+def publish(
+    run_dir: Path, lang: str, formats: Sequence[str], out: Path | None, provision: Provision | None = None
+) -> list[Path]:
     """Write the report of a run in these formats; see `loadcell.report.write`."""
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")
     where = places(run_dir if out is None else out, "report", formats)
-    return write_report(lambda: _of_run(run_dir, lang), where, run_dir if out is None else out, run_dir)
+    return write_report(
+        lambda: _of_run(run_dir, lang, provision), where, run_dir if out is None else out, run_dir
+    )
 
 
-def _of_run(run_dir: Path, lang: str) -> Report:
-    context = contexts.ReportContext.of(read_run(run_dir), lang)
+def _of_run(run_dir: Path, lang: str, provision: Provision | None) -> Report:
+    context = contexts.ReportContext.of(read_run(run_dir), lang, provision)
     keep_loaded()
     return build.of_context(context)
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 #: recorded.
 FIELD = Labels("field", (
     "addresses", "configured_mts", "count", "cpus", "daemons", "device", "distances", "driver", "free_bytes",
-    "kind", "level", "locator", "manufacturer", "max_mhz", "memory_bytes", "mhz", "min_mhz", "model",
-    "modified_utc", "mount", "mtu", "node", "offline", "offloads", "online", "open_files", "open_files_hard",
-    "options", "part", "path", "program", "queues", "rotational", "scheduler", "sha256", "size_bytes",
-    "source", "speed_mbits", "speed_mts", "state",
+    "kind", "level", "locator", "logical_sector_bytes", "manufacturer", "max_mhz", "memory_bytes", "mhz",
+    "min_mhz", "minimum_io_bytes", "model", "modified_utc", "mount", "mtu", "node", "numa_node", "offline",
+    "offloads", "online", "open_files", "open_files_hard", "optimal_io_bytes", "options", "part",
+    "partitions", "path", "physical_sector_bytes", "program", "queues", "rotational", "scheduler", "sha256",
+    "size_bytes", "source", "speed_mbits", "speed_mts", "state",
     "synchronised", "threads", "type", "usable_threads", "write_cache",
 ))  # fmt: skip
 

@@ -19,6 +19,7 @@ from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.affinity import ANYWHERE, Pin
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.shared.run_locks import RunLocks
 
@@ -266,6 +267,18 @@ class Target(ABC, Generic[Opts]):
     def packages(cls, options: Opts) -> tuple[Package, ...]:  # noqa: ARG003
         """Packages of programs that `up` needs in the cache with these options: a run fetches them first."""
         return ()
+
+    @classmethod
+    def cache(cls, options: Opts) -> Cache | None:  # noqa: ARG003
+        """The memory that caches its data with these options; None if that is unknown, as on an external
+        server.
+        """
+        return None
+
+    @classmethod
+    def record_bytes(cls, options: Opts, payload_bytes: float) -> float | None:  # noqa: ARG003
+        """Bytes that a key with its value takes, `payload_bytes` long together; None if unknown."""
+        return None
 
     @abstractmethod
     def up(self) -> None:

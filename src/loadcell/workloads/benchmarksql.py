@@ -24,6 +24,7 @@ from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.tools import by_jdbc_kind, jdbc_servers
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.files import named_file
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
@@ -121,6 +122,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     Options = BenchmarkSqlOptions
     needs = Tpcc.needs
     verified: ClassVar[Verification | None] = Tpcc.verified
+    client_noun = Tpcc.client_noun
 
     def __init__(self, options: BenchmarkSqlOptions) -> None:
         super().__init__(options)
@@ -135,6 +137,10 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
 
     def data(self) -> JsonObject:
         return self._tpcc.data()
+
+    def data_size(self, target: TargetKind) -> DataSize:
+        """That of `tpcc`: the scale is the `warehouses` of the property file."""
+        return self._tpcc.data_size(target)
 
     def table_names(self) -> tuple[str, ...]:
         return self._tpcc.table_names()

@@ -14,6 +14,7 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import RESP, STORE, Capability, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration, Fraction, Size
@@ -342,6 +343,20 @@ class Kv(Workload[KvOptions]):
         if not self.options.load:
             return {"kv": {"load": False, "key_prefix": section["key_prefix"]}}
         return {"kv": {name: section[name] for name in _OF_THE_DATA}}
+
+    def data_size(self, target: TargetKind) -> DataSize | None:  # noqa: ARG002
+        """Key and mean value of all records; None where the load itself writes them."""
+        options = self.options
+        if not options.load:
+            return None
+        match options.value_size:
+            case SizeRange(start=smallest, to=largest):
+                value_bytes = (smallest + largest) / 2
+            case SizeBell(mean=mean):
+                value_bytes = float(mean)
+            case size:
+                value_bytes = float(size)
+        return DataSize("keys", options.keys, options.key_size + value_bytes, records=True)
 
     def key_prefixes(self) -> tuple[str, ...]:
         return (self.options.key_prefix,)

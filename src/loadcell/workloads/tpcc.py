@@ -11,9 +11,10 @@ from loadcell.model.extensions import MYSQL, POSTGRES, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode, Seconds
 from loadcell.model.metrics import declare
+from loadcell.plan.data_size import DataSize
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.problems import SettingError
-from loadcell.plan.workload import Ask, Condition, Variants, Verification, Workload
+from loadcell.plan.workload import TERMINAL, Ask, Condition, Variants, Verification, Workload
 from loadcell.workloads.sysbench import RetriedErrors, StatementProtocol, unknown_protocol
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ _TABLES = (
 #: weighted).
 _CYCLE_S = 21
 _ENOUGH_CYCLES = 5
+
+#: Bytes of a warehouse and of the rest (see `Tpcc.data_size`).
+_POSTGRES_BYTES = (106_900_000, 22_700_000)
+_MYSQL_BYTES = (100_200_000, 18_600_000)
 
 declare("tpmC", "count", TPCC_NEW_ORDERS())
 declare("tpmTotal", "count", TPCC_TRANSACTIONS())
@@ -124,9 +129,19 @@ class Tpcc(Workload[TpccOptions]):
     Options = TpccOptions
     needs = frozenset({POSTGRES, MYSQL})
     verified: ClassVar[Verification | None] = Verification("tpcc-consistency")
+    client_noun = TERMINAL
 
     def data(self) -> JsonObject:
         return {"tpcc": {"warehouses": self.options.warehouses}}
+
+    def data_size(self, target: TargetKind) -> DataSize:
+        """Bytes of a warehouse, and of the items that all share; orders add to them during a trial.
+
+        Source: databases of 1, 2 and 4 warehouses, loaded by loadcell into PostgreSQL 18 (pg_database_size)
+        and MariaDB 10.11 (DATA_LENGTH + INDEX_LENGTH).
+        """
+        unit, fixed = _POSTGRES_BYTES if POSTGRES in target.offers else _MYSQL_BYTES
+        return DataSize("warehouses", self.options.warehouses, unit, fixed)
 
     def table_names(self) -> tuple[str, ...]:
         return _TABLES

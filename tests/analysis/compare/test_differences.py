@@ -128,3 +128,18 @@ def test_tools_and_design() -> None:
     assert [str(design) for design in designs(RunRecord(repeats=3), RunRecord(repeats=6))] == [
         "repeats: 3 → 6"
     ]
+
+
+def test_disks_differ_by_what_both_records_state() -> None:
+    def host(*disks: dict[str, Any]) -> dict[str, Any]:
+        return {"hosts": [{"role": "client", "disks": list(disks)}]}
+
+    def paths(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+        return [difference.path for difference in hosts(before, after)]
+
+    older, newer = ({"name": "sda", "size_bytes": 1}, {"name": "sda", "size_bytes": 1, "numa_node": 0})
+    assert paths(host(older), host(newer)) == paths(host(newer), host(older)) == []
+    assert paths(host(newer), host({**newer, "numa_node": 1})) == ["disks"]
+    assert paths(host(older), host({**newer, "size_bytes": 2})) == ["disks"]
+    assert paths(host(older), host(newer, newer)) == ["disks"]
+    assert paths(host(), host(newer)) == ["disks"]

@@ -167,12 +167,22 @@ def hosts(before: JsonObject, after: JsonObject) -> tuple[Difference, ...]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
         differences += [
             Difference("host", difference.path, difference.before, difference.after)
-            for difference in value_differences(*pair)
+            for difference in value_differences(*_recorded_alike(*pair))
             if not any(f"{difference.path}.".startswith(f"{name}.") for name in _VOLATILE)
         ]
         if single:
             break
     return tuple(differences)
+
+
+def _recorded_alike(before: JsonObject, after: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """Two hosts without what the disks of one of them only have: records of older versions state less."""
+    old, new = (host.get("disks") for host in (before, after))
+    if not old or not new:
+        return before, after
+    keys = {key for disk in old for key in disk} & {key for disk in new for key in disk}
+    stated = [[{key: disk[key] for key in disk if key in keys} for disk in disks] for disks in (old, new)]
+    return {**before, "disks": stated[0]}, {**after, "disks": stated[1]}
 
 
 def targets(

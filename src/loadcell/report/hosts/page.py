@@ -32,6 +32,7 @@ from loadcell.report.blocks import (
     Tiles,
     Tone,
 )
+from loadcell.report.charts import nodes, style
 from loadcell.report.comparison import words
 from loadcell.report.host import HOST_NOTHING_NOTICED, head, parts
 from loadcell.report.hosts import charts
@@ -222,7 +223,10 @@ def table(scores: Sequence[Score], texts: Texts) -> Table:
 
 def inventory(machine: Machine, texts: Texts) -> Section:
     """Description of the machine, as `loadcell host` shows it."""
-    blocks = [Definitions(part.rows, part.title) for part in parts(machine.host, texts)]
+    blocks: list[Block] = [Definitions(part.rows, part.title) for part in parts(machine.host, texts)]
+    with style.unchecked():
+        picture = nodes.of_host(machine.host, texts)
+    blocks += [picture] if picture is not None else []
     return Section("inventory", texts("hosts.section.inventory"), blocks)
 
 

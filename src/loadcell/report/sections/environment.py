@@ -18,6 +18,7 @@ from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
 from loadcell.model.panels import fact_units, machine_targets
 from loadcell.model.run_record import RUN_COMMAND
+from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.host import in_words, part_rows, unavailable
@@ -37,6 +38,17 @@ _WAY = Labels("data-set", ("loaded", "reused", "restored"))
 #: What a host has several of, each with so much to say that it is folded away.
 _MANY = ("caches", "dimms", "numa", "filesystems", "network")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
+#: What a disk has besides, which is folded away.
+_DISK_DETAILS = frozenset(
+    {
+        "logical_sector_bytes",
+        "physical_sector_bytes",
+        "minimum_io_bytes",
+        "optimal_io_bytes",
+        "numa_node",
+        "partitions",
+    }
+)
 
 
 def section(context: ReportContext) -> Section | None:
@@ -45,6 +57,7 @@ def section(context: ReportContext) -> Section | None:
     blocks = provenance.blocks(context.stored.run, texts)
     for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
         blocks += _host(host, number, _measured(context), texts)
+    blocks += charts.drawn_in("environment", context)
     for number, system in enumerate(context.systems, 1):
         described = _system(system, number, texts)
         folded = described and len(context.systems) > MOST_SYSTEMS
@@ -108,6 +121,8 @@ def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[B
         elif key == "kernel_command_line":
             more.append((name, value))
         else:
+            if key == "disks":
+                more += [(f"{name} {disk['name']}", in_words(key, disk, texts)) for disk in _described(value)]
             entries.append((name, _host_value(key, value, texts)))
     blocks: list[Block] = [Definitions(entries, title)]
     if role == "client+target":
@@ -134,11 +149,19 @@ def _host_value(key: str, value: Any, texts: Texts) -> str:
     return in_words(key, value, texts)
 
 
+def _described(disks: Any) -> Iterable[JsonObject]:
+    """Disks with details, without what they do not state."""
+    for disk in disks if isinstance(disks, list) else ():
+        if isinstance(disk, dict) and disk.get("name") and _DISK_DETAILS & disk.keys():
+            yield {key: value for key, value in disk.items() if value not in _NOTHING}
+
+
 def _disk(disk: Any, texts: Texts) -> str:
     """`nvme0n1 Samsung PM9A3 894 GiB (scheduler none)`."""
     if not isinstance(disk, dict):
         return str(disk)
     first = ("name", "model", "size_bytes")
+    disk = {key: value for key, value in disk.items() if key not in _DISK_DETAILS}
     head = " ".join(
         in_words(f"disks.{key}", disk[key], texts) for key in first if disk.get(key) not in _NOTHING
     )

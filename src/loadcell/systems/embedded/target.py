@@ -16,6 +16,7 @@ from loadcell.model.engine_messages import engine_failure
 from loadcell.model.extensions import STORE
 from loadcell.model.json import OMITTED
 from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
@@ -38,6 +39,18 @@ Engine = Literal["redb", "fjall", "lmdb", "sqlite", "rocksdb"]
 
 #: Engines that are found in the machine's libraries, and the Debian packages that hold them.
 LIBRARIES = {"sqlite": "libsqlite3-0", "rocksdb": "librocksdb-dev (or librocksdb7.8)"}
+
+
+#: Bytes of key and value that were stored, and what such a record took in each engine (see
+#: `Store.record_bytes`).
+_PAYLOAD_BYTES = (26, 116, 1016)
+_STORED_BYTES: Mapping[str, tuple[int, int, int]] = {
+    "redb": (35, 127, 1395),
+    "fjall": (47, 137, 1140),
+    "lmdb": (37, 133, 2061),
+    "sqlite": (37, 141, 4681),
+    "rocksdb": (30, 120, 1023),
+}
 
 
 class StoreOptions(InProcessOptions):
@@ -161,6 +174,27 @@ class Store(InProcessTarget[StoreOptions]):
             files_on_disk=sum(path.is_file() for path in directory.data.rglob("*")),
             data=disks.file_system(directory.data),
         )
+
+    @classmethod
+    def cache(cls, options: StoreOptions) -> Cache | None:
+        """The engine's own cache where the plan sets it; all engines read through the page cache."""
+        dedicated = options.engine != "lmdb" and "cache" in options.model_fields_set
+        return Cache("page-cache", "cache" if dedicated else "", int(options.cache) if dedicated else None)
+
+    @classmethod
+    def record_bytes(cls, options: StoreOptions, payload_bytes: float) -> float | None:
+        """Interpolate between measured sizes; beyond them the overhead is that of the nearest.
+
+        Source: files of 200,000 and 300,000 records with keys of 16 bytes and values of 10 B, 100 B and 1 kB,
+        as loaded. Of large values SQLite and LMDB keep few in a page.
+        """
+        stored = _STORED_BYTES[options.engine]
+        overheads = [size - payload for payload, size in zip(_PAYLOAD_BYTES, stored, strict=True)]
+        for at, payload in enumerate(_PAYLOAD_BYTES[1:], start=1):
+            if _PAYLOAD_BYTES[0] < payload_bytes < payload:
+                part = (payload_bytes - _PAYLOAD_BYTES[at - 1]) / (payload - _PAYLOAD_BYTES[at - 1])
+                return payload_bytes + overheads[at - 1] + part * (overheads[at] - overheads[at - 1])
+        return payload_bytes + overheads[0 if payload_bytes <= _PAYLOAD_BYTES[0] else -1]
 
     @classmethod
     def advice(cls, options: StoreOptions, load: Load) -> list[Advice]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.systems.server_options import (
     Setting,
@@ -235,6 +236,24 @@ def remarks(options: MysqlOptions, load: Load) -> list[Advice]:
             MYSQL_BUFFER_POOL_TOO_LARGE,
         ),
     ]
+
+
+#: MariaDB's default of innodb_buffer_pool_size, and the flush methods that leave out the page cache.
+_BUFFER_POOL_BYTES = 128 << 20
+_DIRECT = ("o_direct", "o_direct_no_fsync")
+
+
+def data_cache(options: MysqlOptions) -> Cache | None:
+    """The buffer pool. Storage is behind it with O_DIRECT, the default of MariaDB 10.6 and later; else the
+    kernel's page cache (MariaDB Knowledge Base, "InnoDB System Variables").
+    """
+    if options.external:
+        return None
+    size_bytes = bytes_of(options.settings.get("innodb_buffer_pool_size"))
+    direct = str(options.settings.get("innodb_flush_method", _DIRECT[0])).lower() in _DIRECT
+    return Cache(
+        "storage" if direct else "page-cache", "innodb_buffer_pool_size", size_bytes or _BUFFER_POOL_BYTES
+    )
 
 
 def _connections(options: MysqlOptions, load: Load) -> Iterator[Advice]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
+from loadcell.plan.data_size import Cache
 from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
 from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.changed_settings import changed_settings
 from loadcell.systems.mysql.connection import ANSWERED, MYSQL_STATISTICS, Address, Observed, external, rows
 from loadcell.systems.mysql.databases import Databases
-from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, remarks
+from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, data_cache, remarks
 from loadcell.systems.mysql.server import (
     PACKAGES,
     USER,
@@ -88,6 +89,10 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     repository = PACKAGES
     #: the database that the URL of an external server names
     _named_database: str | None = None
+
+    @classmethod
+    def cache(cls, options: MysqlOptions) -> Cache | None:
+        return data_cache(options)
 
     @staticmethod
     def check_programs(options: MysqlOptions) -> None:

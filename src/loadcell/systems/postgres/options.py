@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.server_options import (
@@ -291,6 +292,17 @@ def remarks(options: PostgresOptions, load: Load) -> list[Advice]:
             POSTGRES_SHARED_BUFFERS_TOO_LARGE,
         ),
     ]
+
+
+def data_cache(options: PostgresOptions) -> Cache | None:
+    """`shared_buffers` in front of the kernel's page cache; without the setting the page cache alone counts.
+
+    PostgreSQL reads and writes tables through the page cache (manual, "Resource Consumption").
+    """
+    if options.external:
+        return None
+    size_bytes = bytes_of(options.settings.get("shared_buffers"))
+    return Cache("page-cache", "shared_buffers" if size_bytes else "", size_bytes)
 
 
 def _image(options: PostgresOptions) -> Iterator[Advice]:

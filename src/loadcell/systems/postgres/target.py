@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.systems.base import (
     WORKERS_PER_QUERY,
     DatabaseUrl,
@@ -40,7 +41,7 @@ from loadcell.systems.postgres.connection import (
     external,
 )
 from loadcell.systems.postgres.databases import Databases, Schema
-from loadcell.systems.postgres.options import OLDEST, PostgresOptions, read_back, remarks
+from loadcell.systems.postgres.options import OLDEST, PostgresOptions, data_cache, read_back, remarks
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting
@@ -101,6 +102,10 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     _used = False
 
     # -- life
+
+    @classmethod
+    def cache(cls, options: PostgresOptions) -> Cache | None:
+        return data_cache(options)
 
     @staticmethod
     def check_programs(options: PostgresOptions) -> None:

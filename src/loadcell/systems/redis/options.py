@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.message import Bytes, MessageCode
+from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice
 from loadcell.plan.problems import SettingError
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
@@ -277,6 +278,14 @@ def _persistence(options: RedisOptions) -> Iterator[Advice]:
         always = False
     if persistent and always:
         yield Advice(_PATH + "save", REDIS_HUGE_PAGES())
+
+
+def data_cache(options: RedisOptions) -> Cache | None:
+    """`maxmemory`, or the machine's memory: all data are in memory."""
+    if options.external:
+        return None
+    size_bytes = bytes_of(options.settings.get("maxmemory"))
+    return Cache("nothing", "maxmemory" if size_bytes else "", size_bytes or None)
 
 
 def _memory(options: RedisOptions) -> Iterator[Advice]:

@@ -1,0 +1,221 @@
+"""Size of the data of a plan compared with the memory that caches them; clients compared with CPU threads.
+
+Data that fit into memory measure CPU and locks; data of 2 to 5 times the memory measure storage, because most
+reads then miss. Workloads estimate their data (`Workload.data_size`), targets name their cache
+(`Target.cache`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from loadcell.model.json import JsonObject
+from loadcell.plan.affinity_check import target_is_started
+from loadcell.plan.data_size import Cache, DataSize
+from loadcell.plan.model import Group, Resolved
+from loadcell.plan.parts import Parts
+from loadcell.plan.treatment import Treatment
+
+#: What holds most of the data, which decides what a trial measures: the server's cache, the kernel's page
+#: cache, partly cache and partly storage, storage, storage with more data than needed; or more than the store
+#: can hold.
+Position = Literal["cached", "page-cache", "between", "storage", "oversized", "too-large"]
+#: Data up to this share of a cache fit: the rest is for other use of the memory, and for the error of the
+#: estimate (at most 15% on servers).
+FITS_SHARE = 0.8
+#: Data of as many times the memory are read mostly from storage: with uniformly distributed keys a half of
+#: the reads at least miss at 2 times, and four fifths at 5 times; more data only take longer to load.
+STORAGE_TIMES = (2, 5)
+#: Of more treatments, this many from the first to the last are looked at.
+_ASKED_AT_MOST = 1_000
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Data of one size and the cache of their target, with the treatments that have both.
+
+    `path` is the setting that scales the data, `memory_bytes` the machine's memory. `fits_to` is the largest
+    scale that fits the cache (0: none), `storage_from` and `storage_to` are those that measure storage; None
+    where no scale does. `other_bytes` are data of other client groups in the same cache.
+    """
+
+    path: str
+    size: DataSize
+    cache: Cache
+    memory_bytes: int
+    other_bytes: int
+    treatments: tuple[str, ...]
+
+    @property
+    def cache_bytes(self) -> int:
+        """The memory that the data fit into or not: the cache as set, never more than the machine has."""
+        return min(self.cache.size_bytes or self.memory_bytes, self.memory_bytes)
+
+    @property
+    def _missed_bytes(self) -> int:
+        """Memory beyond which reads come from storage."""
+        return self.memory_bytes if self.cache.behind == "page-cache" else self.cache_bytes
+
+    @property
+    def total_bytes(self) -> int:
+        """Data of all client groups."""
+        return self.size.size_bytes + self.other_bytes
+
+    @property
+    def position(self) -> Position:
+        """Where most reads of these data are answered."""
+        total = self.total_bytes
+        if self.cache.behind == "nothing":
+            return "cached" if total <= self.cache_bytes * FITS_SHARE else "too-large"
+        if total <= self.cache_bytes * FITS_SHARE:
+            return "cached"
+        if total <= self._missed_bytes * FITS_SHARE:
+            return "page-cache"
+        lowest, highest = (self._missed_bytes * times for times in STORAGE_TIMES)
+        if total < lowest:
+            return "between"
+        return "storage" if total <= highest else "oversized"
+
+    @property
+    def fits_to(self) -> int:
+        """The largest scale whose data fit the cache; 0 where none does."""
+        return self.size.scale_at(self.cache_bytes * FITS_SHARE - self.other_bytes)
+
+    @property
+    def storage(self) -> tuple[int, int] | None:
+        """The smallest and the largest scale that measure storage; None where the target has no storage."""
+        if self.cache.behind == "nothing":
+            return None
+        lowest, highest = (self._missed_bytes * times - self.other_bytes for times in STORAGE_TIMES)
+        return self.size.scale_at(lowest) + 1, max(1, self.size.scale_at(highest))
+
+    def document(self) -> JsonObject:
+        """Plain JSON values."""
+        storage = self.storage
+        return {
+            "setting": self.path,
+            "scale": self.size.scale,
+            "data_bytes": self.size.size_bytes,
+            "other_data_bytes": self.other_bytes,
+            "cache": self.cache.setting or "memory",
+            "cache_bytes": self.cache_bytes,
+            "memory_bytes": self.memory_bytes,
+            "position": self.position,
+            "fits_to": self.fits_to,
+            "storage_from": storage[0] if storage else None,
+            "storage_to": storage[1] if storage else None,
+            "treatments": list(self.treatments),
+        }
+
+
+@dataclass(frozen=True)
+class Concurrency:
+    """Clients of the treatments, from fewest to most, and the CPU threads for them.
+
+    `noun` is what the workload calls a client. `target_cpus` is None where the target runs elsewhere;
+    `shared`: target and client have CPU threads in common. `closed`: each client waits for its answer.
+    """
+
+    noun: str
+    fewest: int
+    most: int
+    target_cpus: int | None
+    client_cpus: int
+    shared: bool
+    closed: bool
+
+    def document(self) -> JsonObject:
+        """Plain JSON values."""
+        return {
+            "noun": self.noun,
+            "fewest": self.fewest,
+            "most": self.most,
+            "target_cpu_threads": self.target_cpus,
+            "client_cpu_threads": self.client_cpus,
+            "shared": self.shared,
+        }
+
+
+def asked(treatments: Sequence[Treatment]) -> list[Treatment]:
+    """The treatments that are looked at: all, or some from first to last."""
+    step = max(1, len(treatments) // _ASKED_AT_MOST)
+    return [*treatments[:-1:step], *treatments[-1:]]
+
+
+def sizings(treatments: Sequence[Treatment], parts: Parts) -> list[Sizing]:
+    """The different sizes of data with their caches, in the order of the treatments.
+
+    Empty where the size or the memory is unknown: on an external server, or of a workload without estimate.
+    """
+    memory_bytes = parts.memory() if parts.memory is not None else None
+    if not memory_bytes:
+        return []
+    by_content: dict[Sizing, list[str]] = {}
+    for treatment in asked(treatments):
+        for sizing in _of(treatment.resolved, parts, memory_bytes):
+            by_content.setdefault(sizing, []).append(treatment.id)
+    return [replace(sizing, treatments=tuple(names)) for sizing, names in by_content.items()]
+
+
+def _of(settings: Resolved, parts: Parts, memory_bytes: int) -> Iterator[Sizing]:
+    target = parts.targets[settings.target_name]
+    cache: Cache | None = target.cache(settings.target) if hasattr(target, "cache") else None
+    if cache is None:
+        return
+    sizes: dict[str, tuple[Group, DataSize]] = {}
+    kind = parts.target_kind(settings.target_name)
+    for group in settings.client_groups:
+        workload = parts.workloads[group.workload_name](group.workload)
+        size = workload.data_size(kind) if hasattr(workload, "data_size") else None
+        if size is not None and size.records:
+            stored = target.record_bytes(settings.target, size.unit_bytes)
+            size = None if stored is None else replace(size, unit_bytes=stored)
+        if size is not None:
+            sizes.setdefault(json.dumps(workload.data(), sort_keys=True), (group, size))
+    total = sum(size.size_bytes for _, size in sizes.values())
+    for group, size in sizes.values():
+        path = f"{group.section}.{size.setting}"
+        yield Sizing(path, size, cache, memory_bytes, total - size.size_bytes, ())
+
+
+def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurrency]:
+    """Clients beside CPU threads, one value for each kind of client and place of target and client."""
+    if parts.topology is None:
+        return []
+    every = parts.topology().usable
+    counts: dict[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool], list[int]] = {}
+    for treatment in asked(treatments):
+        settings = treatment.resolved
+        target = parts.targets[settings.target_name]
+        placements: Mapping[str, str] = settings.affinity.placements
+        cpus = {
+            key: parts.topology().cpus_of(placement)
+            for key, placement in placements.items()
+            if key != "memory"
+        }
+        here = target_is_started(target, settings.target) or getattr(target, "in_worker", False)
+        for group in settings.client_groups:
+            noun = getattr(parts.workloads[group.workload_name], "client_noun", "client")
+            if group.load.clients:
+                key = (
+                    noun,
+                    cpus.get("target", every) if here else None,
+                    cpus.get("client", every),
+                    group.load.rate is None,
+                )
+                counts.setdefault(key, []).append(group.load.clients)
+    return [
+        Concurrency(
+            noun,
+            min(clients),
+            max(clients),
+            None if target_cpus is None else len(target_cpus),
+            len(client_cpus),
+            bool(set(target_cpus or ()) & set(client_cpus)),
+            closed,
+        )
+        for (noun, target_cpus, client_cpus, closed), clients in counts.items()
+    ]

@@ -1,0 +1,112 @@
+"""Capacity of runs with known throughputs and known verdicts of their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.runs import run_of
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.capacity import Capacity, CapacityError, Provision, capacities
+from loadcell.model.trial_record import ExpectationResult
+
+BOUND = "latency.p99 < 20ms"
+SIX = (1000.0, 1010.0, 1020.0, 1030.0, 1040.0, 1050.0)
+
+
+def bounded(
+    throughputs: Mapping[str, Sequence[float | None]], missed: Mapping[str, Sequence[int]], **more: Any
+) -> Analysis:
+    """A run whose trials met the bound, but for those repeats of the treatments in `missed`."""
+    run, records = run_of(throughputs, **more)
+    return analyse(
+        run,
+        [
+            replace(
+                record,
+                expect=(
+                    ExpectationResult(
+                        BOUND, "missed" if record.repeat in missed.get(record.treatment, ()) else "met", 19.0
+                    ),
+                ),
+            )
+            for record in records
+        ],
+    )
+
+
+def only(analysis: Analysis) -> Capacity:
+    [capacity] = capacities(analysis)
+    return capacity
+
+
+def codes(capacity: Capacity, provision: Provision = Provision()) -> list[str]:  # noqa: B008
+    return [message.code.removeprefix("capacity.") for message in capacity.sentences(provision)]
+
+
+def test_the_capacity_is_the_highest_throughput_whose_trials_all_met_the_bounds() -> None:
+    analysis = bounded({"4": [500.0] * 6, "8": SIX, "16": [1500.0] * 6}, {"16": [3]})
+    capacity = only(analysis)
+    assert capacity.treatment is not None
+    assert (capacity.treatment.id, capacity.rate_per_s, capacity.open_ended) == ("8", 1025.0, False)
+    assert codes(capacity) == ["highest", "interval", "provision"]
+    assert capacity.bounds == (BOUND,)
+
+
+def test_headroom_and_instances_scale_rate_and_interval() -> None:
+    capacity = only(bounded({"8": SIX, "16": [1500.0] * 6}, {"16": [1]}))
+    document = capacity.document(Provision(0.3, 4))
+    assert document["capacity_per_s"] == 1025.0
+    assert document["provisioned_per_s"] == pytest.approx(1025.0 * 0.7 * 4)
+    assert document["provisioned_low_per_s"] == pytest.approx(document["low_per_s"] * 2.8)
+    assert document["provisioned_high_per_s"] == pytest.approx(document["high_per_s"] * 2.8)
+    assert 1000.0 <= document["low_per_s"] < 1025.0 < document["high_per_s"] <= 1050.0
+    assert document["is_interval"] is True
+
+
+def test_too_few_repeats_have_a_range_and_no_interval() -> None:
+    capacity = only(bounded({"8": [1000.0, 1100.0], "16": [1500.0, 1500.0]}, {"16": [1]}))
+    assert codes(capacity) == ["highest", "range", "provision"]
+    document = capacity.document(Provision())
+    assert (document["low_per_s"], document["high_per_s"], document["is_interval"]) == (1000.0, 1100.0, False)
+
+
+def test_where_nothing_missed_a_bound_the_capacity_may_be_higher() -> None:
+    assert codes(only(bounded({"8": SIX, "16": SIX}, {})))[-1] == "open-ended"
+
+
+def test_a_failed_trial_is_not_within_the_bounds() -> None:
+    capacity = only(bounded({"8": [1000.0, 1000.0], "16": [1500.0, None]}, {}))
+    assert capacity.treatment is not None
+    assert (capacity.treatment.id, capacity.open_ended) == ("8", False)
+
+
+def test_where_every_treatment_missed_a_bound_there_is_no_capacity() -> None:
+    capacity = only(bounded({"8": [1000.0], "16": [1500.0]}, {"8": [1], "16": [1]}))
+    assert codes(capacity) == ["none-within"]
+    assert capacity.document(Provision())["provisioned_per_s"] is None
+
+
+def test_each_combination_of_factors_other_than_the_load_has_its_capacity() -> None:
+    levels = {
+        f"{storage}{clients}": {"storage": storage, "load.clients": clients}
+        for storage in ("local", "remote")
+        for clients in (8, 16)
+    }
+    throughputs = {"local8": [900.0], "local16": [1500.0], "remote8": [300.0], "remote16": [350.0]}
+    local, remote = capacities(bounded(throughputs, {"remote16": [1]}, levels=levels))
+    assert (dict(local.levels), local.rate_per_s, local.open_ended) == ({"storage": "local"}, 1500.0, True)
+    assert (dict(remote.levels), remote.rate_per_s, remote.open_ended) == (
+        {"storage": "remote"},
+        300.0,
+        False,
+    )
+
+
+def test_a_run_without_bounds_has_no_capacity() -> None:
+    with pytest.raises(CapacityError, match="has no bound") as caught:
+        capacities(analyse(*run_of({"8": [1000.0]})))
+    assert "subject to" in caught.value.advice

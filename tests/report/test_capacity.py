@@ -1,0 +1,106 @@
+"""`loadcell report --headroom --instances`: the capacity in every form, and wrong calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from execution.test_search_trials import SEARCH, curve
+from execution.world import World
+from fake_runs import Shape, write_run
+from lines import CliRunner
+from loadcell.analysis.analyse import analyse
+from loadcell.analysis.capacity import capacities
+from loadcell.cli import main
+
+SHAPE = Shape(
+    factors={"load.clients": [4, 16]}, repeats=1, expect=("latency.p99 < 20ms",), missed=frozenset({2})
+)
+
+
+def report(run: Path, *options: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, ["report", str(run), *options])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("capacity") / "run", SHAPE)
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_terminal_page_and_markdown_state_capacity_and_assumption(run: Path, tmp_path: Path) -> None:
+    done = report(run, "--headroom", "30%", "--instances", "4", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
+    page, markdown = ((tmp_path / f"report.{kind}").read_text(encoding="utf-8") for kind in ("html", "md"))
+    for text in (squeezed(done.stdout), squeezed(markdown)):
+        assert "instances scale linearly and share nothing" in text
+        assert "30% headroom" in text
+    assert 'id="capacity"' in page
+    assert "Capacity" not in squeezed(report(run, "--format", "md", "--out", str(tmp_path / "x.md")).stdout)
+
+
+def test_chinese(run: Path, tmp_path: Path) -> None:
+    done = report(run, "--instances", "2", "--lang", "zh", "--format", "md", "--out", str(tmp_path))
+    assert "各实例线性扩展且互不共享资源" in done.stdout.replace("\n", "")
+    assert "2 个实例可按每秒" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_json_has_rates_and_sentences(run: Path) -> None:
+    document = json.loads(report(run, "--json", "--headroom", "50%").stdout)["capacity"]
+    [system] = document["systems"]
+    assert (document["headroom_share"], document["instances"]) == (0.5, 1)
+    assert system["provisioned_per_s"] == system["capacity_per_s"] / 2
+    assert system["sentences"][0].startswith("Capacity: ")
+    assert "capacity" not in json.loads(report(run, "--json").stdout)
+
+
+def test_many_systems_are_a_table(tmp_path: Path) -> None:
+    shape = Shape(factors={"load.clients": [4], "storage": ["a", "b", "c", "d"]}, repeats=1)
+    done = report(write_run(tmp_path / "run", shape), "--instances", "2", "--format", "md")
+    assert "Highest throughput within the bounds" in done.stdout
+    assert "Plan for per s" in squeezed(done.stdout)
+
+
+@pytest.mark.parametrize("headroom", ["100%", "-1%", "30", "a%", "nan%", "%", "150%"])
+def test_headroom_is_a_share_below_100_percent(run: Path, headroom: str) -> None:
+    done = report(run, "--headroom", headroom)
+    assert done.exit_code == 2
+    assert f"--headroom {headroom}: write a share of the capacity as 30%" in squeezed(done.stderr)
+
+
+@pytest.mark.parametrize("instances", ["0", "-3", "2.5", "many", "1" * 400])
+def test_instances_are_a_whole_number_from_1(run: Path, instances: str) -> None:
+    done = report(run, "--instances", instances)
+    assert done.exit_code == 2
+    assert "write a whole number of instances from 1" in squeezed(done.stderr)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_run_without_bounds_is_one_clear_error(tmp_path: Path, options: list[str]) -> None:
+    path = write_run(tmp_path / "run", Shape(expect=(), repeats=1))
+    done = report(path, "--headroom", "30%", *options)
+    assert done.exit_code != 0
+    assert "this run has no bound, so its capacity is not defined; add `expect:`" in squeezed(done.stderr)
+    assert not (path / "report.html").exists()
+
+
+BOUND = ("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 16ms")
+
+
+def test_the_answer_of_a_search_is_the_capacity(tmp_path: Path) -> None:
+    world = World(per_s=curve)
+    stored = world.stored(world.run(tmp_path, SEARCH.replace(*BOUND)))
+    analysis = analyse(stored.run, stored.trials)
+    [capacity] = capacities(analysis)
+    assert capacity.treatment is not None
+    assert capacity.treatment.levels == {"load.clients": "29"}
+    assert capacity.bounds == ("latency.mean < 16ms",)
+    assert (capacity.open_ended, capacity.met, capacity.tried) == (False, 4, 4)
+    assert capacity.rate_per_s == pytest.approx(curve(29), rel=0.01)
