@@ -20,6 +20,7 @@ from loadcell.analysis.compare.metrics import CannotCompareError
 from loadcell.report.blocks import Table, Tiles
 from loadcell.report.brief import next_steps
 from loadcell.report.comparison.build import brief, build, document, ranking
+from loadcell.report.comparison.charts import ratio_ticks, widest_ratio
 from loadcell.report.comparison.gather import Gathered, Wanted, data, gather
 from loadcell.report.comparison.words import Words
 from loadcell.report.context import ReportContext
@@ -352,3 +353,13 @@ def test_markdown_with_pictures(get: Get, tmp_path: Path) -> None:
         assert (tmp_path / picture).read_text().startswith("<svg")
     assert text.count("![") == 3
     assert "loadcell compare cccc" in text
+
+
+def test_ratios_lie_symmetrically_on_a_logarithmic_axis() -> None:
+    assert widest_ratio([1.0, 0.25, 2.0]) == pytest.approx(4**1.08)
+    assert widest_ratio([None, 1.0]) == 1.02
+    assert widest_ratio([0.0]) == widest_ratio([1e9]) == 1000, "no bounds: the axis ends"
+    for furthest in (1.02, 1.3, 3.7, 54, 1000):
+        ticks = ratio_ticks(furthest)
+        assert ticks == pytest.approx([1 / tick for tick in reversed(ticks)])
+        assert 3 <= len(ticks) <= 11

@@ -31,6 +31,20 @@ MOST_CONTEXTS, MOST_TRIALS = 6, 60
 MOST_ACROSS = 3
 #: Steps of a distribution with less than this share of the highest are not drawn at its ends.
 _LEAST_SHARE = 0.002
+#: Ends of a ratio axis, and the share of its length beyond the last point.
+_NARROWEST, _WIDEST, _MARGIN = 1.02, 1000.0, 0.08
+#: Ratios above 1 that an axis may mark, and the most of them on each side.
+_RATIOS = (
+    1.01, 1.02, 1.03, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0,
+    1000.0,
+)  # fmt: skip
+_MOST_TICKS = 4
+#: Changes in percent near 1, factors and fractions further away.
+_RATIO_LABEL = (
+    "datum.value >= 2 ? '×' + format(datum.value, '~r')"
+    " : datum.value <= 0.501 ? '×1/' + format(1 / datum.value, '.3~r')"
+    " : format((datum.value - 1) * 100, '+.3~r') + '%'"
+)
 VERDICT_COLOURS = {
     "faster": "var(--good)",
     "slower": "var(--problem)",
@@ -57,16 +71,18 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     names = [words.row(row) for row in shown]
     points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
 
-    def x(field: str) -> alt.X:
-        scale = alt.Scale(zero=True, nice=True)
-        axis = alt.Axis(format="+,~r", tickCount=7, labelOverlap="greedy")
-        return alt.X(f"{field}:Q", title=texts("compare.axis.change"), scale=scale, axis=axis)
-
     least = 1 + comparison.least_effect
-    edge = [{"from": (1 / least - 1) * 100, "to": (least - 1) * 100, "zero": 0.0}]
+    furthest = widest_ratio([least, *(point[end] for point in points for end in ("change", "low", "high"))])
+
+    def x(field: str) -> alt.X:
+        scale = alt.Scale(type="log", domain=[1 / furthest, furthest], nice=False, clamp=True)
+        axis = alt.Axis(values=ratio_ticks(furthest), labelExpr=_RATIO_LABEL, labelOverlap="greedy")
+        return alt.X(f"{field}:Q", title=texts("compare.axis.log-change"), scale=scale, axis=axis)
+
+    edge = [{"from": 1 / least, "to": least, "zero": 1.0}]
     band = alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(x=x("from"), x2="to:Q")
     zero = alt.Chart(style.data("edge")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x="zero:Q")
-    value = ForestValue("change", texts("compare.axis.change"), "+,.1f")
+    value = ForestValue("change", texts("compare.axis.ratio"), ",.3~f")
     marks = verdict_marks(points, x, texts("compare.column.figure"), value, texts)
     captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
     if len(drawable) > MOST_ROWS:
@@ -79,6 +95,25 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
         {"points": points, "edge": edge},
         captions,
     )
+
+
+def widest_ratio(ratios: Sequence[float | None]) -> float:
+    """Upper end of a symmetric logarithmic axis: the ratio, or reciprocal, furthest from 1; at most
+    `_WIDEST`.
+    """
+    present = [ratio for ratio in ratios if ratio is not None]
+    furthest = max((max(ratio, 1 / ratio) if ratio > 0 else _WIDEST for ratio in present), default=1.0)
+    return float(min(_WIDEST, max(_NARROWEST, furthest ** (1 + _MARGIN))))
+
+
+def ratio_ticks(furthest: float) -> list[float]:
+    """Marks of that axis: 1, and others at equal distances on both sides."""
+    apart = math.log(furthest) / _MOST_TICKS
+    chosen: list[float] = []
+    for ratio in reversed([ratio for ratio in _RATIOS if ratio <= furthest]):
+        if math.log(ratio) >= 0.9 * apart and (not chosen or math.log(chosen[-1] / ratio) >= 0.9 * apart):
+            chosen.append(ratio)
+    return sorted({1.0, *chosen, *(1 / ratio for ratio in chosen)})
 
 
 @dataclass(frozen=True)
@@ -162,9 +197,9 @@ def _point(row: Row, words: Words) -> DataRow:
     effect = row.effect
     assert effect is not None
     return {
-        "change": (effect.ratio - 1) * 100,
-        "low": None if effect.low is None else (effect.low - 1) * 100,
-        "high": None if effect.high is None else (effect.high - 1) * 100,
+        "change": effect.ratio,
+        "low": effect.low,
+        "high": effect.high,
         "verdict": words.verdict(row),
         "why": words.reason(row),
     }
