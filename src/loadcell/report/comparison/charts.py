@@ -41,7 +41,7 @@ _RATIOS = (
 _MOST_TICKS = 4
 #: Changes in percent near 1, factors and fractions further away.
 _RATIO_LABEL = (
-    "datum.value >= 2 ? '×' + format(datum.value, '~r')"
+    "datum.value == 1 ? '0%' : datum.value >= 2 ? '×' + format(datum.value, '~r')"
     " : datum.value <= 0.501 ? '×1/' + format(1 / datum.value, '.3~r')"
     " : format((datum.value - 1) * 100, '+.3~r') + '%'"
 )
