@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from loadcell.analysis import (
     drift,
     finding,
     import_findings,
+    marks,
     resource_use,
     server,
     steadiness,
@@ -18,6 +20,7 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
+from loadcell.analysis.marks import TimeMark
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
 from loadcell.analysis.treatments import Treatment, unit_of
@@ -25,8 +28,12 @@ from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
+from loadcell.report.blocks import Chart
 from loadcell.report.texts import Texts
+from loadcell.store import interval_histograms
 from loadcell.store.frames import Frame
+from loadcell.store.interval_histograms import IntervalHistograms
+from loadcell.store.layout import LATENCY
 
 if TYPE_CHECKING:
     from loadcell.analysis.capacity import Provision
@@ -39,6 +46,10 @@ if TYPE_CHECKING:
 #: for a lock.
 MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
 
+
+#: Intervals of all trials of which histograms are read, and the fewest of one: more would take more than a
+#: tenth of a report's time.
+MOST_INTERVALS, FEWEST_INTERVALS = 900, 5
 
 #: Statuses of trials.
 STATUS = Labels("status", STATUSES)
@@ -74,6 +85,8 @@ class ReportContext:
     texts: Texts
     #: what its capacity is stated for; None: not at all
     provision: Provision | None = None
+    #: Charts that were drawn, by id: others may share their values.
+    drawn: dict[str, Chart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: StoredRun, language: str, provision: Provision | None = None) -> ReportContext:
@@ -125,6 +138,25 @@ class ReportContext:
     def advised(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The same with advice that can be followed: where there is no plan, none for one."""
         return import_findings.advised(findings, self.stored.run) if self.imported else tuple(findings)
+
+    @cached_property
+    def interval_histograms(self) -> dict[str, IntervalHistograms]:
+        """Response times of each interval, by the name of the trial; of trials that count and have a readable
+        log.
+        """
+        trials = [trial for trial in self.analysis.trials if trial.counts]
+        at_most = max(FEWEST_INTERVALS, MOST_INTERVALS // max(1, len(trials)))
+        histograms = {}
+        for trial in trials:
+            path = self.stored.directory(trial.name) / LATENCY
+            with suppress(OSError, ValueError):
+                histograms[trial.name] = interval_histograms.read(path, "transaction/response", at_most)
+        return histograms
+
+    @cached_property
+    def marks(self) -> dict[str, list[TimeMark]]:
+        """Stalls, dips and events of each trial with any."""
+        return marks.of_trials(self.stored.intervals(), self.steadiness, self.stored.events())
 
     @cached_property
     def records(self) -> dict[str, TrialRecord]:

@@ -2,6 +2,7 @@
 "use strict";
 const doc = JSON.parse(document.getElementById("data").textContent);
 const NARROW = 560;
+const LONG_NAME = 16;
 
 // Colours: the reader's choice, kept where the browser allows it. `?theme=dark` sets it from outside.
 const themes = document.querySelector(".themes");
@@ -43,12 +44,22 @@ function datasets(chart) {
     found.warmup = start < 0 ? [{ from: start, to: 0 }] : [];
     return found;
   }
+  if (chart.chooser === "trials") return overlaid(chart);
   chart.rows ??= Object.fromEntries(Object.entries(chart.data).map(([name, columns]) => [name, rows(columns)]));
   if (chart.chooser !== "treatments") return chart.rows;
   const wanted = new Set(chart.chosen);
   return Object.fromEntries(
     Object.entries(chart.rows).map(([name, all]) => [name, all.filter((row) => wanted.has(row.treatment))])
   );
+}
+
+// The chosen trials on one time axis: their samples are those of another chart.
+function overlaid(chart) {
+  const { series } = charts.get(chart.shares);
+  const load = chart.chosen.flatMap((name) => rows(series[name].load).map((row) => ({ trial: chart.labels[name], ...row })));
+  const marks = chart.chosen.flatMap((name) => rows(series[name].marks ?? {}).map((row) => ({ trial: chart.labels[name], ...row })));
+  const start = load.reduce((least, row) => Math.min(least, row.t), 0);
+  return { load, marks, warmup: start < 0 ? [{ from: start, to: 0 }] : [] };
 }
 
 // Of views over time those that the chosen trial has samples for; areas above one another take two.
@@ -65,6 +76,12 @@ function keepDrawn(spec, own) {
   spec.vconcat = views;
 }
 
+// Vega complains of marks without any rows.
+function dropEmpty(spec, filled) {
+  for (const view of spec.vconcat) view.layer = view.layer.filter((layer) => filled[layer.data.name]?.length);
+  spec.vconcat = spec.vconcat.filter((view) => view.layer.length);
+}
+
 // The same as sizing.py does for pictures, but for the width and the choice that are here.
 function sized(chart, width) {
   const spec = structuredClone(chart.spec);
@@ -72,6 +89,7 @@ function sized(chart, width) {
   const beside = width < NARROW || !chart.legend ? axis : axis + legend;
   if (spec.vconcat) {
     if (chart.chooser === "trial") keepDrawn(spec, chart.series[chart.chosen[0]]);
+    if (chart.chooser.startsWith("trial")) dropEmpty(spec, datasets(chart));
     for (const view of spec.vconcat) view.width = width - beside;
   }
   else if (spec.facet) {
@@ -82,13 +100,30 @@ function sized(chart, width) {
     spec.autosize = { type: "fit-x", contains: "padding" };
   }
   if (chart.chosen.length && chart.chooser !== "trial") {
-    for (const { encoding } of spec.layer) {
+    for (const { encoding } of layersOf(spec)) {
       for (const channel of [encoding.color, encoding.shape]) {
         if (channel?.field === "treatment") channel.scale.domain = chart.chosen;
+        if (channel?.field === "trial") channel.scale.domain = chart.chosen.map((name) => chart.labels[name]);
       }
     }
   }
+  if (width < NARROW) narrowLegends(spec, width);
   return spec;
+}
+
+function layersOf(spec) {
+  return (spec.vconcat ?? [spec.spec ?? spec]).flatMap((view) => view.layer);
+}
+
+// Long names stand below one another: side by side they would be cut off.
+function narrowLegends(spec, width) {
+  for (const { encoding } of layersOf(spec)) {
+    for (const channel of [encoding?.color, encoding?.shape]) {
+      const names = channel?.scale?.domain;
+      if (!channel?.legend || !names?.some((name) => String(name).length > LONG_NAME)) continue;
+      Object.assign(channel.legend, { orient: "bottom", columns: 1, labelLimit: width - 60 });
+    }
+  }
 }
 
 function config(width) {
@@ -174,7 +209,18 @@ for (const box of document.querySelectorAll(".choices")) {
     for (const input of inputs) input.disabled = full && !input.checked;
   };
   update();
-  box.addEventListener("change", () => { update(); draw(chart); });
+  const repeats = document.querySelector(`select[data-repeats="${chart.id}"]`);
+  box.addEventListener("change", () => {
+    update();
+    if (repeats) repeats.value = "";
+    draw(chart);
+  });
+  repeats?.addEventListener("change", () => {
+    const names = new Set(chart.repeats[repeats.value]);
+    for (const input of inputs) input.checked = names.has(input.value);
+    update();
+    draw(chart);
+  });
 }
 for (const button of document.querySelectorAll("[data-csv]")) {
   const { csv: id } = button.dataset;
