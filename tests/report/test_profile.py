@@ -119,6 +119,25 @@ def test_functions_and_processes_have_their_shares(run: Path) -> None:
     ]
 
 
+def test_the_widest_functions_are_named(run: Path) -> None:
+    text = sentences(run)
+    assert "Widest functions, by self time (at least 10% of the samples): parse 25%, tcp 20%" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [("en", "No function above 5.0%: the widest named function"), ("zh", "没有函数超过 5.0%：按自身时间计")],
+)
+def test_a_flat_profile_is_reported_as_such(
+    runs: Callable[[str], Path], tmp_path: Path, lang: str, sentence: str
+) -> None:
+    home = profiled(runs(SHAPE), tmp_path / "run")
+    [samples] = home.glob("trials/*/profile.folded")
+    samples.write_text("".join(f"one;main;work{number} 10\n" for number in range(20)))
+    report = build(read_run(home), lang)
+    assert sentence in render(replace(report, sections=[section(home, lang)]))
+
+
 def few(document: dict[str, Any]) -> None:
     """The profile's own account of a short one."""
     document["profile"]["samples"] = 12

@@ -45,6 +45,8 @@ PROFILE_COST = MessageCode(
 )
 PROFILE_IN_CLIENT = MessageCode("found.profile.in-client", "info")()
 PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count)
+PROFILE_WIDEST = MessageCode("found.profile.widest", "info", functions=list, threshold_share=Share)
+PROFILE_NONE_WIDE = MessageCode("found.profile.none-wide", "info", function=str, widest_share=Share)
 PROFILE_UNRESOLVED = MessageCode("found.profile.unresolved", "caution", treatment=str, unresolved_share=Share)
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
@@ -54,6 +56,10 @@ FEW_SAMPLES = 100
 #: From this share on, code without names hides what the picture is for.
 MUCH_UNRESOLVED = 0.2
 _SHARE_SHOWN = 0.1
+#: Self share of a wide function: halving its time gains at most 5% (Amdahl's law).
+WIDE = 0.1
+#: Functions that the sentence on the widest ones names.
+MOST_WIDE = 3
 
 
 def profiles(context: ReportContext) -> list[Profile]:
@@ -132,6 +138,8 @@ def _messages(profile: Profile) -> Iterator[Message]:
         yield PROFILE_IN_CLIENT
     if samples < FEW_SAMPLES:
         yield PROFILE_FEW(treatment=treatment, samples=samples)
+    if samples >= FEW_SAMPLES and (widest := widest_functions(profile)) is not None:
+        yield widest
     unresolved = sum(
         function.self_samples
         for function in flames.functions(profile.stacks)
@@ -139,6 +147,18 @@ def _messages(profile: Profile) -> Iterator[Message]:
     )
     if unresolved / samples >= MUCH_UNRESOLVED:
         yield PROFILE_UNRESOLVED(treatment=treatment, unresolved_share=unresolved / samples)
+
+
+def widest_functions(profile: Profile) -> Message | None:
+    """The named functions with the largest self shares, or that none is wide; None without any."""
+    ranked = [function for function in flames.functions(profile.stacks) if function.kind != "unresolved"]
+    if not ranked:
+        return None
+    shares = [(function.name, function.self_samples / profile.samples) for function in ranked[:MOST_WIDE]]
+    wide = [f"{name} {numbers.share(share)}" for name, share in shares if share >= WIDE]
+    if wide:
+        return PROFILE_WIDEST(functions=wide, threshold_share=WIDE)
+    return PROFILE_NONE_WIDE(function=shares[0][0], widest_share=shares[0][1])
 
 
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
