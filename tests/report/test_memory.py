@@ -74,6 +74,8 @@ def test_they_are_those_of_the_page(examined: StoredRun) -> None:
         "1,234,567 in 4,321",
         "0",
         "1,100,000 in 12",
+        "–",
+        "–",
         "3",
     ]
 

@@ -53,7 +53,7 @@ def treatments_to_profile(
         return [treatment for treatment in treatments if treatment.id in profile.treatments]
     by_key: dict[str, list[float]] = {}
     for record in records:
-        if record.status is Status.OK and record.totals and not record.memory:
+        if record.status is Status.OK and record.totals and not (record.memory or record.heap):
             by_key.setdefault(record.treatment, []).append(record.totals.throughput_per_s or 0.0)
     best = max(by_key, key=lambda treatment: statistics.median(by_key[treatment]), default=None)
     return [treatment for treatment in treatments if treatment.id == best]

@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import breakdown, environment, profile, provenance, resources, summary
+from loadcell.report.sections import breakdown, environment, memory, provenance, resources, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
@@ -59,7 +59,7 @@ def build(context: ReportContext) -> Report:
         Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
         for finding in findings
     ]
-    lost, used = profile.lost_memory(context), resources.brief(context)
+    lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [

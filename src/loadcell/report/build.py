@@ -10,6 +10,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
     environment,
     http,
+    memory,
     method,
     open_loop,
     profile,
@@ -51,7 +52,7 @@ def of_context(context: ReportContext) -> Report:
         open_loop.sampled(context),
         method.files_read(context),
         profile.section(context),
-        profile.memory(context),
+        memory.section(context),
         open_loop.series(context),
         environment.section(context),
         method.section(context),
