@@ -174,6 +174,19 @@ def processes(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, 
     return sorted(by_process.items(), key=lambda item: (-item[1], item[0]))
 
 
+def waits(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, int]]:
+    """Microseconds off the CPU by the innermost named function outside the kernel; longest first.
+
+    The frames below it are the kernel's, and equal for many reasons to wait.
+    """
+    times: Counter[str] = Counter()
+    for stack, time_us in stacks:
+        name = next((name for name in reversed(stack[1:]) if kind(name) == "user"), None)
+        if name is not None:
+            times[name] += time_us
+    return sorted(times.items(), key=lambda item: (-item[1], item[0]))
+
+
 def tree(stacks: Iterable[tuple[tuple[str, ...], int]]) -> Node:
     """All stacks as one tree, without the nodes that are too narrow to be seen."""
     root = Node("")

@@ -36,7 +36,7 @@ from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.launcher import END_WITHIN_S
-from loadcell.profilers.perf import CpuSampler
+from loadcell.profilers.sampler import Sampler
 from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import WORKERS_PER_QUERY, DataSet, DataSpec, Endpoint, Target
@@ -56,7 +56,7 @@ class TrialRun:
     pool: TargetPool
     context: RunContext
     writer: TrialWriter
-    sampler: CpuSampler | None = None
+    sampler: Sampler | None = None
     _workload: CompositeWorkload = field(init=False)
     _record: TrialRecord = field(init=False)
     _phases: Phases = field(init=False)

@@ -354,7 +354,10 @@ class HeapRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRecord:
-    """A CPU profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz."""
+    """A profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz.
+
+    Of kind `off-cpu`, `samples` are the `waits` whose stacks were recorded.
+    """
 
     kind: Word
     tool: str
@@ -364,6 +367,7 @@ class ProfileRecord:
     frequency: int | None = None
     call_graph: str | None = None
     in_client: Annotated[bool | None, OMITTED] = None
+    waits: Annotated[int | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

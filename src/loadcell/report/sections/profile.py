@@ -11,7 +11,7 @@ from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
 from loadcell.model.message import Change, Count, Message, MessageCode, Rate, Seconds, Share
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model.trial_record import ProfileRecord, TrialRecord
 from loadcell.report.blocks import (
     FLAME_KINDS,
     Block,
@@ -44,6 +44,17 @@ PROFILE_COST = MessageCode(
     "found.profile.cost", "info", throughput_per_s=Rate, scored_per_s=Rate, change=Change
 )
 PROFILE_IN_CLIENT = MessageCode("found.profile.in-client", "info")()
+OFF_CPU_TAKEN = MessageCode(
+    "found.off-cpu.taken",
+    "info",
+    treatment=str,
+    waits=Count,
+    recorded=Count,
+    waited_s=Seconds,
+    duration_s=Seconds,
+)
+OFF_CPU_NOTHING = MessageCode("found.off-cpu.nothing", "caution", treatment=str)
+OFF_CPU_LONGEST = MessageCode("found.off-cpu.longest", "info", functions=list)
 PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count)
 PROFILE_WIDEST = MessageCode("found.profile.widest", "info", functions=list, threshold_share=Share)
 PROFILE_NONE_WIDE = MessageCode("found.profile.none-wide", "info", function=str, widest_share=Share)
@@ -60,6 +71,9 @@ _SHARE_SHOWN = 0.1
 WIDE = 0.1
 #: Functions that the sentence on the widest ones names.
 MOST_WIDE = 3
+OFF_CPU = "off-cpu"
+_US_PER_S = 1e6
+_MEANING = {"cpu": "profile.meaning", OFF_CPU: "off-cpu.meaning"}
 
 
 def profiles(context: ReportContext) -> list[Profile]:
@@ -94,7 +108,8 @@ def section(context: ReportContext) -> Section | None:
     drawn = profiles(context)
     if not drawn:
         return None
-    blocks: list[Block] = [Paragraph(context.texts("profile.meaning"))]
+    kinds = {_kind(profile) for profile in drawn}
+    blocks: list[Block] = [Paragraph(context.texts(_MEANING[kind])) for kind in _MEANING if kind in kinds]
     for number, profile in enumerate(drawn, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
@@ -103,7 +118,8 @@ def section(context: ReportContext) -> Section | None:
                 functions(profile, number, context),
                 processes(profile, number, context),
             ]
-    return Section("profile", context.texts("section.profile"), blocks)
+    title = "section.profile.waits" if OFF_CPU in kinds else "section.profile"
+    return Section("profile", context.texts(title), blocks)
 
 
 def findings(profile: Profile) -> list[Finding]:
@@ -117,6 +133,9 @@ def _messages(profile: Profile) -> Iterator[Message]:
         reason, advice = profile.why or NO_VALUE, profile.remedy or NO_VALUE
         yield PROFILE_FAILED(treatment=treatment, reason=reason, advice=advice)
         return
+    if profile.account.kind == OFF_CPU:
+        yield from _off_cpu(profile, profile.account)
+        return
     if not samples:
         yield PROFILE_NOTHING(treatment=treatment)
         return
@@ -128,14 +147,7 @@ def _messages(profile: Profile) -> Iterator[Message]:
         duration_s=profile.measured_s or 0.0,
         half_points=numbers.significant(flames.uncertainty(_SHARE_SHOWN, samples) * 100, 2),
     )
-    if profile.cost is not None:
-        yield PROFILE_COST(
-            throughput_per_s=profile.throughput_per_s,
-            scored_per_s=profile.scored_per_s,
-            change=profile.cost,
-        )
-    if profile.account.in_client:
-        yield PROFILE_IN_CLIENT
+    yield from _cost(profile, profile.account)
     if samples < FEW_SAMPLES:
         yield PROFILE_FEW(treatment=treatment, samples=samples)
     if samples >= FEW_SAMPLES and (widest := widest_functions(profile)) is not None:
@@ -147,6 +159,45 @@ def _messages(profile: Profile) -> Iterator[Message]:
     )
     if unresolved / samples >= MUCH_UNRESOLVED:
         yield PROFILE_UNRESOLVED(treatment=treatment, unresolved_share=unresolved / samples)
+
+
+def _cost(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
+    """Overhead of the profile, and what else is in it."""
+    if profile.cost is not None:
+        yield PROFILE_COST(
+            throughput_per_s=profile.throughput_per_s,
+            scored_per_s=profile.scored_per_s,
+            change=profile.cost,
+        )
+    if account.in_client:
+        yield PROFILE_IN_CLIENT
+
+
+def _off_cpu(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
+    """Findings of a profile of waits, whose counts are microseconds."""
+    if not profile.samples:
+        yield OFF_CPU_NOTHING(treatment=profile.treatment)
+        return
+    yield OFF_CPU_TAKEN(
+        treatment=profile.treatment,
+        waits=account.waits or 0,
+        recorded=account.samples,
+        waited_s=profile.samples / _US_PER_S,
+        duration_s=profile.measured_s or 0.0,
+    )
+    yield from _cost(profile, account)
+    longest = flames.waits(profile.stacks)[:MOST_WIDE]
+    if longest:
+        yield OFF_CPU_LONGEST(
+            functions=[f"{name} {numbers.share(time_us / profile.samples)}" for name, time_us in longest]
+        )
+
+
+def _kind(profile: Profile) -> str:
+    """Kind of a profile; of one that failed, by the name of its trial."""
+    if profile.account is not None:
+        return profile.account.kind
+    return OFF_CPU if profile.trial.startswith(f"profile-{OFF_CPU}-") else "cpu"
 
 
 def widest_functions(profile: Profile) -> Message | None:
@@ -163,19 +214,20 @@ def widest_functions(profile: Profile) -> Message | None:
 
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
     """The picture."""
-    texts, file = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}"
+    texts, file, waits = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}", _kind(profile) == OFF_CPU
     return Flame(
         id=f"flame-{number}",
-        title=texts("flame.title", treatment=profile.treatment),
+        title=texts("off-cpu.flame" if waits else "flame.title", treatment=profile.treatment),
         caption=texts("flame.caption", file=file),
         plain=texts("flame.plain", file=file),
         root=flames.tree(profile.stacks),
+        unit=texts("off-cpu.unit") if waits else "",
     )
 
 
 def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     """The functions on which most samples fell, and all others together."""
-    texts, samples = context.texts, profile.samples
+    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
     listed, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
@@ -183,7 +235,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             Cell(texts(FLAME_KINDS(function.kind))),
             _share(function.self_samples, samples),
             Cell(numbers.share(function.total / samples), sort=function.total),
-            Cell(numbers.whole(function.self_samples), sort=function.self_samples),
+            _amount(function, profile),
         ]
         for function in listed
     ]
@@ -194,7 +246,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
                 Cell(texts("kind.several")),
                 _share(others.self_samples, samples),
                 Cell(numbers.share(others.total / samples), sort=others.total),
-                Cell(numbers.whole(others.self_samples), sort=others.self_samples),
+                _amount(others, profile),
             ]
         )
     columns = [
@@ -202,14 +254,16 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
         Column(texts("column.kind")),
         Column(texts("column.self"), figure=True),
         Column(texts("column.total"), figure=True),
-        Column(texts("column.samples"), figure=True),
+        Column(texts("column.waited" if waits else "column.samples"), figure=True),
     ]
     return Table(
         f"table-functions-{number}",
-        texts("table.functions", treatment=profile.treatment),
+        texts("off-cpu.functions" if waits else "table.functions", treatment=profile.treatment),
         columns,
         rows,
-        texts(
+        texts("off-cpu.functions.note")
+        if waits
+        else texts(
             "table.functions.note",
             shown=len(listed),
             count=len(listed) + (others.count if others is not None else 0),
@@ -217,6 +271,19 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             least=flames.LEAST_RESOLVED,
         ),
     )
+
+
+def _amount(function: flames.Function | flames.Others, profile: Profile) -> Cell:
+    """A function's own samples, or the time of all waits in it."""
+    is_off_cpu = _kind(profile) == OFF_CPU
+    return _count(function.total if is_off_cpu else function.self_samples, profile)
+
+
+def _count(count: int, profile: Profile) -> Cell:
+    """Number of samples, or the time of waits."""
+    if _kind(profile) == OFF_CPU:
+        return Cell(numbers.seconds(count / _US_PER_S), sort=count)
+    return Cell(numbers.whole(count), sort=count)
 
 
 def _share(count: int, samples: int) -> Cell:
@@ -228,19 +295,19 @@ def _share(count: int, samples: int) -> Cell:
 
 def processes(profile: Profile, number: int, context: ReportContext) -> Table:
     """The processes on which samples fell."""
-    texts, samples = context.texts, profile.samples
+    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
     rows = [
         [
             Cell(name),
             _share(count, samples),
-            Cell(numbers.whole(count), sort=count),
+            _count(count, profile),
         ]
         for name, count in flames.processes(profile.stacks)
     ]
     columns = [
         Column(texts("column.process"), code=True),
         Column(texts("column.share"), figure=True),
-        Column(texts("column.samples"), figure=True),
+        Column(texts("column.waited" if waits else "column.samples"), figure=True),
     ]
-    title = texts("table.processes", treatment=profile.treatment)
+    title = texts("off-cpu.processes" if waits else "table.processes", treatment=profile.treatment)
     return Table(f"table-processes-{number}", title, columns, rows)
