@@ -110,6 +110,15 @@ def test_stacks_of_libraries_without_names_are_read(tmp_path: Path) -> None:
     assert (heap.peak_bytes, heap.peak_s, heap.overhead_bytes) == (1000, 1.5, 40)
 
 
+def test_a_program_without_a_heap_has_none(tmp_path: Path) -> None:
+    """Such as massif writes it for a program that never calls malloc."""
+    text = "".join(SNAPSHOT.format(number=n, ms=n, heap=0, kind="empty") for n in range(2))
+    (tmp_path / "account").write_text(text)
+    account = massif.read(tmp_path / "account")
+    assert account.heap is not None
+    assert (account.heap.peak_bytes, account.heap.stacks, len(account.samples)) == (0, (), 2)
+
+
 def test_the_library_of_a_frame_tells_the_system(tmp_path: Path) -> None:
     account = massif.read(account_of(TREE, tmp_path / "account"), SystemCode((), ("libsqlite3",)))
     assert account.heap is not None

@@ -44,6 +44,11 @@ class _Snapshot:
     stacks: list[tuple[int, tuple[str, ...], bool]] = field(default_factory=list)
 
     @property
+    def rank(self) -> tuple[bool, bool, int]:
+        """Order in which a snapshot is preferred as the peak; a program without a heap has none marked."""
+        return self.is_peak, bool(self.stacks), self.heap
+
+    @property
     def system_bytes(self) -> int:
         """Bytes of stacks that pass through the system's code."""
         return sum(size for size, _, passes in self.stacks if passes)
@@ -87,7 +92,7 @@ def read(account: Path, code: SystemCode | None = None) -> ProfilerAccount:
                 size = snapshot.heap if code is None else snapshot.system_bytes
                 if code is None:
                     samples.append(HeapSample(snapshot.t_s, size, snapshot.overhead))
-                    better = snapshot.is_peak or (peak is None and bool(snapshot.stacks))
+                    better = peak is None or snapshot.rank > peak.rank
                 else:
                     samples.append(HeapSample(snapshot.t_s, size, None, snapshot.heap - size))
                     better = peak is None or size > peak.system_bytes
