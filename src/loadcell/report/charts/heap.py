@@ -25,7 +25,10 @@ def draw(context: ReportContext) -> Chart | None:
     """None where no trial ran under massif; of many, those with the largest heaps."""
     texts = context.texts
     peaks = {record.name: record.heap.peak_bytes for record in context.stored.trials if record.heap}
-    rows = {name: _rows(name, context.stored.directory(name) / HEAP) for name in peaks}
+    lengths = {
+        record.name: record.measure.duration_s if record.measure else 0.0 for record in context.stored.trials
+    }
+    rows = {name: _rows(name, context.stored.directory(name) / HEAP, lengths[name]) for name in peaks}
     drawable = [name for name in peaks if rows[name]]
     if not drawable:
         return None
@@ -58,8 +61,11 @@ def draw(context: ReportContext) -> Chart | None:
     )
 
 
-def _rows(trial: str, file: Path) -> list[DataRow]:
-    """Samples of one trial; none where the file is missing or has no sample."""
+def _rows(trial: str, file: Path, until_s: float) -> list[DataRow]:
+    """Samples of one trial; none where the file is missing or has no sample.
+
+    massif samples when memory is allocated or freed: after the last sample the heap stayed as it was.
+    """
     if not file.is_file():
         return []
     rows: list[DataRow] = []
@@ -70,4 +76,6 @@ def _rows(trial: str, file: Path) -> list[DataRow]:
             except (KeyError, TypeError, ValueError):
                 continue  # a line that was cut
             rows.append({"trial": trial, "t": time_s, "value": round(size / _MIB, 4)})
+    if rows and rows[-1]["t"] < until_s:
+        rows.append({**rows[-1], "t": until_s})
     return rows
