@@ -36,7 +36,7 @@ def draw(context: ReportContext) -> Chart | None:
     captions = [texts("caption.heap")]
     if len(shown) < len(drawable):
         captions.append(texts("caption.heap.most", shown=len(shown), count=len(drawable)))
-    lines = alt.Chart(style.data(SOURCE)).mark_line(interpolate="step-after").encode(
+    lines = alt.Chart().mark_line(interpolate="step-after").encode(
         x=alt.X("t:Q", title=texts("axis.time")),
         y=alt.Y("value:Q", title=texts("axis.heap"), scale=alt.Scale(zero=True)),
         color=alt.Color(
@@ -54,7 +54,7 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-heap",
         texts("chart.heap"),
-        style.layered(lines, width="container", height=220),
+        style.document(style.layered(lines, height=style.CHART, data={"name": SOURCE})),
         {SOURCE: data},
         captions,
         legend=len(shown) > 1,
