@@ -16,9 +16,11 @@ from execution.world import PLAN, World
 from loadcell.analysis.analyse import analyse
 from loadcell.execution import trial_source
 from loadcell.model.trial_record import LostMemory, MemoryRecord, ProfileRecord
-from loadcell.profilers import perf, valgrind  # noqa: F401 - valgrind declares the metrics of lost memory
+from loadcell.profilers import perf
+from loadcell.profilers.launcher import ProfilerAccount
 from loadcell.profilers.perf import ProfilerError
 from loadcell.report.build import build
+from loadcell.systems.shared import launch  # noqa: F401 - declares the metrics of memory profilers
 
 THREE = PLAN.replace("clients: 2, ", "") + "factors: {load.clients: [2, 8, 4]}\n"
 
@@ -60,7 +62,7 @@ class FakeSampler:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
-    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log))
+    monkeypatch.setattr(trial_source, "sampler_of", FakeSampler(world.log))
     return world
 
 
@@ -70,6 +72,11 @@ def unscored(world: World, ended: Any) -> list[tuple[str, str]]:
 
 def loads(world: World) -> list[str]:
     return [step for step in world.log if step.startswith("load ")]
+
+
+def test_profiles_of_two_kinds_have_a_trial_each(world: World, tmp_path: Path) -> None:
+    ended = world.run(tmp_path, PLAN + "profile: {cpu: {}, off-cpu: {}}\n")
+    assert unscored(world, ended) == [("profile-baseline", "ok"), ("profile-off-cpu-baseline", "ok")]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +124,7 @@ def test_what_goes_wrong_with_it_costs_no_result(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trouble = ProfilerError("perf may not look", advice="let it")
-    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log, trouble))
+    monkeypatch.setattr(trial_source, "sampler_of", FakeSampler(world.log, trouble))
     ended = world.run(tmp_path, THREE + "profile: cpu\n")
     assert (ended.state, ended.exit_status, ended.reason) == ("finished", 0, None)
     stored = world.stored(ended)
@@ -168,9 +175,9 @@ def test_one_that_failed_is_done_again_only_when_asked_for(
 ) -> None:
     text = PLAN + "profile: cpu\n"
     broken = FakeSampler(world.log, ProfilerError("no", advice="yes"))
-    monkeypatch.setattr(trial_source, "CpuSampler", broken)
+    monkeypatch.setattr(trial_source, "sampler_of", broken)
     ended = world.run(tmp_path, text)
-    monkeypatch.setattr(trial_source, "CpuSampler", FakeSampler(world.log))
+    monkeypatch.setattr(trial_source, "sampler_of", FakeSampler(world.log))
     world.run(tmp_path, text, resume=ended.path)
     assert unscored(world, ended) == [("profile-baseline", "failed")]
     world.run(tmp_path, text, resume=ended.path, retry_failed=True)
@@ -203,7 +210,7 @@ def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_pat
     memory = MemoryRecord(
         {"definite": nothing, "indirect": nothing, "possible": LostMemory(7, 1)}, record_count=0
     )
-    parts.targets["mock"].examine = lambda self: memory  # type: ignore[attr-defined]
+    parts.targets["mock"].examine = lambda self: ProfilerAccount(memory)  # type: ignore[attr-defined]
     world.parts = lambda: parts  # type: ignore[method-assign]
     text = PLAN.replace("[errors == 0]", "[leak.definite == 0, leak.possible == 0]")
     ended = world.run(tmp_path, text)
@@ -216,4 +223,5 @@ def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_pat
     assert not analysis.trials[0].counts
     assert not analysis.treatments[0].measured
     section = next(item for item in build(stored).sections if item.id == "memory")
-    assert [cell.text for cell in section.blocks[1].rows[0]] == ["001-baseline-r1", "0", "0", "7 in 1", "0"]  # type: ignore[union-attr]  # fmt: skip
+    cells = [cell.text for cell in section.blocks[1].rows[0]]  # type: ignore[union-attr]
+    assert cells == ["001-baseline-r1", "0", "0", "7 in 1", "–", "–", "0"]

@@ -14,28 +14,34 @@ PLAN = (
 
 
 def test_a_plan_without_a_profile_has_none(tmp_path: Path) -> None:
-    assert fake_parts.read(tmp_path, PLAN).profile is None
+    assert fake_parts.read(tmp_path, PLAN).profiles == ()
 
 
 @pytest.mark.parametrize("written", ["cpu", "{cpu: }", "{cpu: {}}"])
 def test_by_name_every_option_is_as_by_default(tmp_path: Path, written: str) -> None:
-    profile = fake_parts.read(tmp_path, PLAN + f"profile: {written}\n").profile
-    assert profile is not None
+    [profile] = fake_parts.read(tmp_path, PLAN + f"profile: {written}\n").profiles
     assert profile.document() == {"treatments": "best", "frequency": 99, "call_graph": "dwarf"}
 
 
 def test_options_are_read_and_treatments_named(tmp_path: Path) -> None:
     text = PLAN + "profile: {cpu: {treatments: [clients=10], frequency: 499, call_graph: fp}}\n"
-    profile = fake_parts.read(tmp_path, text).profile
-    assert profile is not None
+    [profile] = fake_parts.read(tmp_path, text).profiles
     assert profile.document() == {"treatments": ["clients=10"], "frequency": 499, "call_graph": "fp"}
+
+
+def test_a_plan_may_have_several_kinds(tmp_path: Path) -> None:
+    text = PLAN + "profile: {cpu: {frequency: 499}, off-cpu: {every: 10, treatments: all}}\n"
+    cpu, off_cpu = fake_parts.read(tmp_path, text).profiles
+    assert (cpu.kind, cpu.treatments, off_cpu.kind) == ("cpu", "best", "off-cpu")
+    assert off_cpu.document() == {"treatments": "all", "every": 10, "call_graph": "dwarf"}
+    [named] = fake_parts.read(tmp_path, PLAN + "profile: off-cpu\n").profiles
+    assert named.kind == "off-cpu"
 
 
 def test_the_command_line_sets_it(tmp_path: Path) -> None:
     sets = ("profile=cpu", "profile.cpu={treatments: all}")
     for count, treatments in ((1, "best"), (2, "all")):
-        profile = fake_parts.read(tmp_path, PLAN, sets=sets[count - 1 : count]).profile
-        assert profile is not None
+        [profile] = fake_parts.read(tmp_path, PLAN, sets=sets[count - 1 : count]).profiles
         assert profile.treatments == treatments
 
 
@@ -44,6 +50,9 @@ def test_the_command_line_sets_it(tmp_path: Path) -> None:
     [
         ("gpu", "profile", 'found "gpu"', "cpu"),
         ("{cpuu: {}}", "profile", "found a mapping with cpuu", "cpu"),
+        ("{off_cpu: {}}", "profile", "found a mapping with off_cpu", "off-cpu"),
+        ("{off-cpu: {every: 0}}", "profile.off-cpu.every", "found 0", None),
+        ("{cpu: {}, off-cpu: {frequency: 9}}", "profile.off-cpu.frequency", "there is no setting", None),
         ("[cpu]", "profile", "found a list of 1", None),
         ("{cpu: {frequency: 0}}", "profile.cpu.frequency", "found 0", None),
         ("{cpu: {frequencies: 9}}", "profile.cpu.frequencies", "there is no setting", "frequency"),

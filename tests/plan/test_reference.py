@@ -11,16 +11,17 @@ from loadcell.model.metrics import declared
 from loadcell.plan import units
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
-from loadcell.plan.load import KEYS, CpuProfile, load_plan
+from loadcell.plan.load import KEYS, load_plan
 from loadcell.plan.model import Limits, Load
 from loadcell.plan.problems import PlanError
+from loadcell.plan.profile import profile_kinds
 from loadcell.plan.search import SearchOptions
 from plan.fake_parts import PARTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plan.md").read_text(encoding="utf-8")
 
 
-PROFILE = list(CpuProfile.model_fields)
+PROFILE = sorted({name for kind in profile_kinds().values() for name in kind.model_fields})
 SEARCH = [field.alias or name for name, field in SearchOptions.model_fields.items()]
 
 

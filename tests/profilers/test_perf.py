@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from execution.live import until
-from loadcell.plan.load import CpuProfile
+from loadcell.plan.profile import CpuProfile
 from loadcell.profilers import perf
 from loadcell.profilers.perf import CpuSampler, ProfilerError, named, trouble
 from loadcell.store.write import RunWriter

@@ -119,6 +119,25 @@ def test_functions_and_processes_have_their_shares(run: Path) -> None:
     ]
 
 
+def test_the_widest_functions_are_named(run: Path) -> None:
+    text = sentences(run)
+    assert "Widest functions, by self time (at least 10% of the samples): parse 25%, tcp 20%" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [("en", "No function above 5.0%: the widest named function"), ("zh", "没有函数超过 5.0%：按自身时间计")],
+)
+def test_a_flat_profile_is_reported_as_such(
+    runs: Callable[[str], Path], tmp_path: Path, lang: str, sentence: str
+) -> None:
+    home = profiled(runs(SHAPE), tmp_path / "run")
+    [samples] = home.glob("trials/*/profile.folded")
+    samples.write_text("".join(f"one;main;work{number} 10\n" for number in range(20)))
+    report = build(read_run(home), lang)
+    assert sentence in render(replace(report, sections=[section(home, lang)]))
+
+
 def few(document: dict[str, Any]) -> None:
     """The profile's own account of a short one."""
     document["profile"]["samples"] = 12
@@ -240,3 +259,43 @@ def test_the_picture_beside_it_can_be_searched_by_itself(browser: Browser, run: 
     assert browser.complaints == []
     browser.ask("search('exec')")
     assert "40" in browser.ask("document.getElementById('matched').textContent")
+
+
+OFF_CPU = (
+    "postgres: client backend;main;exec;lockwait;futex_[k];schedule_[k] 3000000\n"
+    "postgres: client backend;main;send;schedule_[k];waiting for a CPU_[k] 1000000\n"
+)
+
+
+def off_cpu_run(source: Path, home: Path) -> Path:
+    def change(trial: dict[str, Any]) -> None:
+        trial["profile"] = {
+            "kind": "off-cpu", "tool": "perf", "samples": 800, "event": "context-switches", "waits": 900,
+            "call_graph": "dwarf",
+        }  # fmt: skip
+
+    profiled(source, home, change)
+    [file] = home.glob("trials/*/profile.folded")
+    file.write_text(OFF_CPU)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [
+        ("en", ["Where time goes, on and off the CPU", "900 waits of the target's threads, 800 of them",
+                "4 s off CPU", "outside the kernel: lockwait 75%, send 25%", "Off-CPU flame graph"]),
+        ("zh", ["时间去向（CPU 与等待）", "目标线程共等待 900 次", "lockwait 75%", "off-CPU 火焰图"]),
+    ],
+)  # fmt: skip
+def test_waits_are_reported_with_their_time(
+    runs: Callable[[str], Path], tmp_path: Path, lang: str, texts: list[str]
+) -> None:
+    home = off_cpu_run(runs(SHAPE), tmp_path / "run")
+    report = build(read_run(home), lang)
+    text = render(replace(report, sections=[section(home, lang)]))
+    for expected in texts:
+        assert expected in text
+    functions = section(home, lang).blocks[-2]
+    times = {row[0].text: row[-1].text for row in functions.rows}
+    assert (times["lockwait"], times["send"], times["schedule"]) == ("3 s", "1 s", "4 s")

@@ -174,6 +174,19 @@ def processes(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, 
     return sorted(by_process.items(), key=lambda item: (-item[1], item[0]))
 
 
+def waits(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, int]]:
+    """Microseconds off the CPU by the innermost named function outside the kernel; longest first.
+
+    The frames below it are the kernel's, and equal for many reasons to wait.
+    """
+    times: Counter[str] = Counter()
+    for stack, time_us in stacks:
+        name = next((name for name in reversed(stack[1:]) if kind(name) == "user"), None)
+        if name is not None:
+            times[name] += time_us
+    return sorted(times.items(), key=lambda item: (-item[1], item[0]))
+
+
 def tree(stacks: Iterable[tuple[tuple[str, ...], int]]) -> Node:
     """All stacks as one tree, without the nodes that are too narrow to be seen."""
     root = Node("")
@@ -205,6 +218,10 @@ LOST = FindingCode(
     indirect_bytes=Bytes, possible_bytes=Bytes,
 )  # fmt: skip
 LOST_NOTHING = FindingCode("found.lost.nothing", Subject.MEMORY, "good", (Concern.ANSWER, 190), count=Count)
+LOST_POSSIBLY = FindingCode("found.lost.possibly", Subject.MEMORY, "info", possible_bytes=Bytes)
+HEAP_PEAK = FindingCode(
+    "found.heap.peak", Subject.MEMORY, "info", (Concern.ANSWER, 191), trial=str, peak_bytes=Bytes,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -226,7 +243,13 @@ def lost_memory(record: trial_record.TrialRecord) -> Lost | None:
 
 
 def leak_findings(trials: Sequence[Trial]) -> Iterator[Finding]:
-    """One sentence: the most that a trial's server lost, or that none lost anything."""
+    """The largest heap; the most that a trial's server lost, or that none lost anything; and what *possibly*
+    means.
+    """
+    heaps = [(trial.heap_peak_bytes, trial.name) for trial in trials if trial.heap_peak_bytes is not None]
+    if heaps:
+        peak, of_trial = max(heaps)
+        yield HEAP_PEAK.finding((of_trial,), trial=of_trial, peak_bytes=peak)
     looked = [(trial.name, trial.lost) for trial in trials if trial.lost is not None]
     if not looked:
         return
@@ -238,3 +261,6 @@ def leak_findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     yield LOST.finding(
         (name,), definite_bytes=most.definite, indirect_bytes=most.indirect, possible_bytes=most.possible
     )
+    possible = max(lost.possible for _, lost in looked)
+    if possible:
+        yield LOST_POSSIBLY.finding(possible_bytes=possible)

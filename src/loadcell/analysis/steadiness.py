@@ -266,7 +266,7 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     counted = [
         judgement
         for judgement in judged
-        if judgement.trial.throughput_per_s is not None and judgement.trial.lost is None
+        if judgement.trial.throughput_per_s is not None and not judgement.trial.examined
     ]
     if counted and not able:
         short = sum(judgement.steadiness.state == "too-short" for judgement in counted)

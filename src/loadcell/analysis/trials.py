@@ -259,13 +259,20 @@ class Trial:
     #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it
     #: was not
     lost: Lost | None = None
+    #: largest size of the heap, of a trial under massif
+    heap_peak_bytes: int | None = None
     #: True if its values are those that a tool printed: rounded, and by the tool's own lights
     reported: bool = False
 
     @property
+    def examined(self) -> bool:
+        """True if a profiler that slows it down examined its memory: its throughput does not count."""
+        return self.lost is not None or self.heap_peak_bytes is not None
+
+    @property
     def counts(self) -> bool:
         """True if its values enter medians: those of succeeded trials do."""
-        return self.status == "ok" and self.throughput_per_s is not None and self.lost is None
+        return self.status == "ok" and self.throughput_per_s is not None and not self.examined
 
     @property
     def reason(self) -> str | None:
@@ -345,6 +352,7 @@ def from_record(record: TrialRecord) -> Trial:
         arm=record.arm,
         unit=record.unit,
         lost=flames.lost_memory(record),
+        heap_peak_bytes=record.heap.peak_bytes if record.heap else None,
         reported=record.tool is not None,
         groups={name: from_record(group) for name, group in groups.records(record).items()},
     )

@@ -84,7 +84,7 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
         "trials": [trial.name for trial in trials(plan, seed or 0)] if order_of_trials else None,
         "trial_count": time.trials,
         "at_most": time.at_most,
-        "profile": None if plan.profile is None else {"cpu": plan.profile.document()},
+        "profile": {profile.kind: profile.document() for profile in plan.profiles} or None,
         "needs_consent": time.trials > NEEDS_CONSENT,
         "load_s": time.load_s,
         "expected_s": time.total_s,

@@ -162,8 +162,8 @@ class _Page:
         else:
             yield "monitors", monitors[0][1]
         if document["profile"]:
-            [(kind, options)] = document["profile"].items()
-            yield "profile", write(PROFILE(options=f"{kind}: {self._options(options)}"))
+            for kind, options in document["profile"].items():
+                yield "profile", write(PROFILE(options=f"{kind}: {self._options(options)}"))
 
     def _placements(self, key: str, placements: Mapping[str, str]) -> str:
         """`half the cores (CPUs 0-63), all (CPUs 0-127)`."""

@@ -71,9 +71,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--profile",
-    type=click.Choice(["cpu"]),
+    type=click.Choice(["cpu", "off-cpu"]),
     help="Afterwards, one more trial of the best treatment, not scored, in which the target's CPU "
-    "time is profiled. With --resume: of a run that is there.",
+    "time, or its waiting time, is profiled. With --resume: of a run that is there.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
@@ -184,7 +184,7 @@ def _profiled(
 ) -> LoadedPlan:
     """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
     loaded = load_with(sets)
-    if profile is None or loaded.profile is not None:
+    if profile is None or loaded.profiles:
         return loaded
     return load_with((*sets, f"profile={profile}"))
 

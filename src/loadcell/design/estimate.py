@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loadcell.design.search import searches
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load
+from loadcell.plan.profile import Profile
 
 #: starting the load generator, connecting, collecting and verifying, for a trial whose data set is there
 #: already: measured on the embedded PostgreSQL over the 15 trials of plans/quickstart.yaml. Loading data, and
@@ -70,13 +71,13 @@ def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
 
 
 def _profiled(plan: LoadedPlan, loads: Sequence[Load]) -> list[Load]:
-    """The loads of the trials that only profile.
+    """The loads of the trials that only profile."""
+    return [load for profile in plan.profiles for load in _profiled_by(profile, plan, loads)]
 
-    Which treatment is the best a run will tell: the longest counts.
-    """
-    if plan.profile is None:
-        return []
-    which = plan.profile.treatments
+
+def _profiled_by(profile: Profile, plan: LoadedPlan, loads: Sequence[Load]) -> list[Load]:
+    """Those of one profile. Which treatment is the best a run will tell: the longest counts."""
+    which = profile.treatments
     if which == "best":
         return [max(loads, key=_load_s)]
     if plan.search is not None or plan.treatment_count > _ADDED_UP:

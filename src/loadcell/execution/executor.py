@@ -54,7 +54,8 @@ class LoadOrder:
     """A load, or the loading of a data set. Holds secrets: never to be written anywhere.
 
     `window` is what the groups' sections `load` have in common. `made_by` names the module that makes the
-    load in the worker; None: the engine. `pin` are the worker's processors and memory policy.
+    load in the worker; None: the engine. `pin` are the worker's processors and memory policy;
+    `prefix` is a profiler's command that the worker runs under.
     """
 
     target: JsonObject
@@ -63,6 +64,7 @@ class LoadOrder:
     seed: int
     made_by: str | None = None
     pin: tuple[str, str] | None = None
+    prefix: tuple[str, ...] = ()
 
     @property
     def protocol(self) -> str:
@@ -184,6 +186,8 @@ def group_threads(group: Group, settings: Resolved, total: int) -> int:
     return max(1, min(clients, round(total * clients / max(1, settings.clients))))
 
 
+#: Under a profiler of memory, Python asks malloc for every block, so that each has its own stack.
+_PROFILED = {"PYTHONMALLOC": "malloc"}
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
 TICK_S = 0.1
 _STANDARD_ERROR = 2
@@ -294,11 +298,11 @@ class WorkerExecutor:
     ) -> LoadResult | LoadedData:
         deadline = time.monotonic() + hooks.limit_s
         process = self._process = subprocess.Popen(
-            self._command,
+            (*order.prefix, *self._command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=plain_environment(),
+            env={**plain_environment(), **(_PROFILED if order.prefix else {})},
             start_new_session=True,
         )
         session = Session.of(process.pid)

@@ -43,6 +43,9 @@ from loadcell.model.trial_record import (
     TrialRecord,
     Window,
 )
+from loadcell.profilers.launcher import ProfilerAccount
+from loadcell.store.layout import HEAP, HEAP_COLUMNS
+from loadcell.store.write import TrialWriter
 from loadcell.workloads.composite import CompositeWorkload
 
 
@@ -248,6 +251,31 @@ def fairness(shares: ClientShares | None) -> Fairness | None:
 Values = dict[str, float | None]
 
 
+def with_account(record: TrialRecord, account: ProfilerAccount, writer: TrialWriter) -> TrialRecord:
+    """The record with the findings of a memory profiler; the heap over time is written into `heap.csv`.
+
+    Times there, and that of the peak, count from the start of the measurement.
+    """
+    begin_ns = record.measure.started_mono_ns if record.measure else None
+    offset_ns = account.began_mono_ns - (account.began_mono_ns if begin_ns is None else begin_ns)
+    rows: list[Row] = [
+        {
+            "t_s": round(sample.t_s + offset_ns / 1e9, 3),
+            "mono_ns": account.began_mono_ns + round(sample.t_s * 1e9),
+            "heap_bytes": sample.heap_bytes,
+            "overhead_bytes": sample.overhead_bytes,
+            "client_bytes": sample.client_bytes,
+        }
+        for sample in account.samples
+    ]
+    if rows:
+        writer.rows(HEAP, HEAP_COLUMNS, rows)
+    heap = account.heap
+    if heap is not None and heap.peak_s is not None:
+        heap = replace(heap, peak_s=round(heap.peak_s + offset_ns / 1e9, 3))
+    return replace(record, memory=account.memory, heap=heap)
+
+
 def metrics(record: TrialRecord) -> Values:
     """Values of a trial, in the units of `loadcell.model.metrics.Metric.kind`; those of a client group follow
     its name and a dot.
@@ -269,6 +297,8 @@ def metrics(record: TrialRecord) -> Values:
     }
     if record.memory is not None:
         values |= {f"leak.{kind}": lost.bytes for kind, lost in record.memory.lost.items()}
+    if record.heap is not None:
+        values["heap.peak"] = record.heap.peak_bytes
     for name in record.groups or {}:
         values |= {f"{name}.{metric}": value for metric, value in _of_group(record, name).items()}
     return values

@@ -237,10 +237,10 @@ class Runner:
             try:
                 workdir.sweep(self.work_home, self._release, context.lines.put)
                 self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
-                if self.plan.profile is not None:
+                if self.plan.profiles:
                     trial_source.warn_without_profiler(self.progress.note)
                 reason = self._trials(writer, source, seed, pool, context, records)
-                if reason is None and self.plan.profile is not None:
+                if reason is None and self.plan.profiles:
                     run = self._profile(
                         writer, _current(run, source), source, seed, pool, context, records, work
                     )
@@ -301,22 +301,24 @@ class Runner:
         """Run the trials that only profile, in which nothing is measured that counts: what fails there costs
         no result.
         """
-        profile = self.plan.profile
-        assert profile is not None
         stored = read_run(writer.path)
         treatments = (
             source.stored_treatments(stored) if isinstance(source, Searching) else self.plan.treatments
         )
-        chosen = trial_source.treatments_to_profile(profile, treatments, records)
+        chosen = [
+            (profile, treatment)
+            for profile in self.plan.profiles
+            for treatment in trial_source.treatments_to_profile(profile, treatments, records)
+        ]
         if not chosen:
             self.progress.note(NOTHING_PROFILED())
         planned = trial_source.profiling_trials(chosen, after=len(run.trials), repeats=self.plan.repeats)
-        run = replace(run, unscored=tuple(map(trial_entry, planned)))
+        run = replace(run, unscored=tuple(trial_entry(trial) for _, trial in planned))
         if isinstance(source, Searching):
             source.run = run
         writer.write_run(run)
         done = trial_source.profiled_names(stored, retry_failed=self.options.retry_failed)
-        for trial in planned:
+        for profile, trial in planned:
             if trial.name in done or context.interrupts.requested:
                 continue
             self.progress.unscored_began(trial.name)

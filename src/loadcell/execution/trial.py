@@ -22,7 +22,7 @@ from loadcell.execution.outcome import (
     most_requests_failed,
     nothing_ended,
 )
-from loadcell.execution.record import metrics, server_calls, server_counters, with_result
+from loadcell.execution.record import metrics, server_calls, server_counters, with_account, with_result
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
 from loadcell.model.engine_messages import load_outcome
@@ -35,7 +35,8 @@ from loadcell.model.trial_record import Check, Status, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
-from loadcell.profilers.perf import CpuSampler
+from loadcell.profilers.launcher import END_WITHIN_S
+from loadcell.profilers.sampler import Sampler
 from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import WORKERS_PER_QUERY, DataSet, DataSpec, Endpoint, Target
@@ -55,7 +56,7 @@ class TrialRun:
     pool: TargetPool
     context: RunContext
     writer: TrialWriter
-    sampler: CpuSampler | None = None
+    sampler: Sampler | None = None
     _workload: CompositeWorkload = field(init=False)
     _record: TrialRecord = field(init=False)
     _phases: Phases = field(init=False)
@@ -177,6 +178,9 @@ class TrialRun:
                     reveal=self.context.secret,
                     pin=self._pin,
                 )
+                if prefix := target.worker_prefix():
+                    order = replace(order, prefix=prefix)
+                    limit_s += END_WITHIN_S
                 self._protocol = order.protocol
                 self._counters_before = target.counters()
                 port = order.target.get("port")
@@ -263,8 +267,8 @@ class TrialRun:
         failure = failure or most_requests_failed(self._record, self._protocol)
         if failure is not None and not failures_wanted(self._resolved.expect, metrics(self._record)):
             raise TrialEndedError(Status.FAILED, failure)
-        if (memory := target.examine()) is not None:
-            self._record = replace(self._record, memory=memory)
+        if (account := target.examine()) is not None:
+            self._record = with_account(self._record, account, self.writer)
             self.pool.stop()
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:

@@ -25,10 +25,12 @@ from loadcell.execution.resume import NOT_DONE, PlanChangedError
 from loadcell.model.message import Message, MessageCode, as_written
 from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
-from loadcell.plan.load import CpuProfile, LoadedPlan
+from loadcell.plan.load import LoadedPlan
+from loadcell.plan.profile import Profile
 from loadcell.plan.treatment import Treatment, short_keys
 from loadcell.profilers import perf
-from loadcell.profilers.perf import CpuSampler, ProfilerError
+from loadcell.profilers.perf import ProfilerError
+from loadcell.profilers.sampler import Sampler, sampler_of
 from loadcell.store.read import StoredRun
 from loadcell.store.write import RunWriter
 from loadcell.systems.base import Target
@@ -40,7 +42,7 @@ ROLE = "profile"
 
 
 def treatments_to_profile(
-    profile: CpuProfile, treatments: Sequence[Treatment], records: Sequence[TrialRecord]
+    profile: Profile, treatments: Sequence[Treatment], records: Sequence[TrialRecord]
 ) -> list[Treatment]:
     """The treatments to be profiled, in the order of the plan.
 
@@ -53,18 +55,22 @@ def treatments_to_profile(
         return [treatment for treatment in treatments if treatment.id in profile.treatments]
     by_key: dict[str, list[float]] = {}
     for record in records:
-        if record.status is Status.OK and record.totals and not record.memory:
+        if record.status is Status.OK and record.totals and not (record.memory or record.heap):
             by_key.setdefault(record.treatment, []).append(record.totals.throughput_per_s or 0.0)
     best = max(by_key, key=lambda treatment: statistics.median(by_key[treatment]), default=None)
     return [treatment for treatment in treatments if treatment.id == best]
 
 
-def profiling_trials(treatments: Sequence[Treatment], *, after: int, repeats: int) -> list[Trial]:
-    """One trial of each, numbered on from `after`, and a repeat more than was scored."""
-    return [
-        Trial(after + number, treatment, repeats + 1, repeats + 1, f"{ROLE}-{treatment.id}", role=ROLE)
-        for number, treatment in enumerate(treatments, 1)
-    ]
+def profiling_trials(
+    chosen: Sequence[tuple[Profile, Treatment]], *, after: int, repeats: int
+) -> list[tuple[Profile, Trial]]:
+    """One trial of each profile and treatment, numbered on from `after`; its repeat is a further one."""
+    trials = []
+    for number, (profile, treatment) in enumerate(chosen, after + 1):
+        kind = "" if profile.kind == "cpu" else f"{profile.kind}-"
+        name = f"{ROLE}-{kind}{treatment.id}"
+        trials.append((profile, Trial(number, treatment, repeats + 1, repeats + 1, name, role=ROLE)))
+    return trials
 
 
 def warn_without_profiler(note: Callable[[Message], None]) -> None:
@@ -84,9 +90,7 @@ def profiled_names(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
 
 
 @contextlib.contextmanager
-def profiling(
-    sampler: CpuSampler | None, target: Target[Any], output: Callable[[str], None]
-) -> Iterator[None]:
+def profiling(sampler: Sampler | None, target: Target[Any], output: Callable[[str], None]) -> Iterator[None]:
     """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError.
 
     A target in the process that makes the load is not there yet: it is sampled when that starts.
@@ -106,9 +110,9 @@ def profiling(
 
 
 @contextlib.contextmanager
-def sampler(profile: CpuProfile, work: Path) -> Iterator[CpuSampler]:
+def sampler(profile: Profile, work: Path) -> Iterator[Sampler]:
     """A sampler for one trial, whose own files are gone afterwards."""
-    made = CpuSampler(profile, work)
+    made = sampler_of(profile, work)
     try:
         yield made
     finally:

@@ -1,7 +1,4 @@
-"""From a plan file to a `LoadedPlan`: everything checked, every mistake found in one go.
-
-The profiling options of a plan are `profile: cpu`, or `profile: {cpu: {...}}` with options.
-"""
+"""From a plan file to a `LoadedPlan`: everything checked, every mistake found in one go."""
 
 from __future__ import annotations
 
@@ -11,12 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from loadcell.model import metrics
-from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
 from loadcell.plan import groups, labels, search, secrets
 from loadcell.plan.expect import Expectation
@@ -34,80 +28,20 @@ from loadcell.plan.problems import (
     Problem,
     SettingError,
     in_order,
-    listed,
     nearest,
     shown,
 )
+from loadcell.plan.profile import Profile, read_profiles, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
 from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
 from loadcell.plan.treatment import Arrangement, Table, Treatment, arrange
 
-ALLOWED_PROFILE = MessageCode("allowed.profile", example=str)
-UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
 ALLOWED_EXPECTATIONS = MessageCode("allowed.expectations")
 ALLOWED_EXPECTATION_TEXT = MessageCode("allowed.expectation-text")
 UNKNOWN_KEY = MessageCode("plan.unknown-key", key=str, keys=list)
 PLAN_EMPTY = MessageCode("plan.empty", keys=list)
 PLAN_NO_MAPPING = MessageCode("plan.no-mapping", value=str, keys=list)
-
-PROFILE_KINDS = ("cpu",)
-
-
-class CpuProfile(Options, use_attribute_docstrings=True):
-    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame
-    graph.
-    """
-
-    treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
-    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
-    named."""
-    frequency: Annotated[int, Field(ge=1, le=9999)] = 99
-    """Samples per second of each CPU. 99 keeps out of step with what happens 100 times a
-    second."""
-    call_graph: Literal["dwarf", "fp"] = "dwarf"
-    """The way to find callers: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
-    and libraries built with frame pointers."""
-
-    def document(self) -> JsonObject:
-        """As plain JSON: run.json keeps it."""
-        return self.model_dump(mode="json")
-
-
-def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
-    """The plan's profile; None when it has none, or after adding to `problems`."""
-    node = root.get("profile")
-    if node is None or plain(node) is None:
-        return None
-    mark = root.mark_of("profile")
-    if isinstance(node, Scalar) and node.value in PROFILE_KINDS:
-        return CpuProfile()
-    if isinstance(node, Keys) and len(node.entries) == 1 and (inner := node.get("cpu")) is not None:
-        return read_model(CpuProfile, inner, ("profile", "cpu"), mark, problems)
-    names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
-    near = next(filter(None, (nearest(name, PROFILE_KINDS) for name in names)), None)
-    message = INVALID(
-        value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
-    )
-    problems.append(Problem(node.mark, "profile", message, near))
-    return None
-
-
-def strangers(profile: CpuProfile | None, root: Keys, names: Sequence[str]) -> list[Problem]:
-    """The treatments that a profile names and the plan has not."""
-    if profile is None or isinstance(profile.treatments, str):
-        return []
-    return [
-        Problem(
-            root.mark_of("profile"),
-            "profile.cpu.treatments",
-            UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
-            nearest(name, names),
-        )
-        for name in profile.treatments
-        if name not in names
-    ]
-
 
 #: the keys a plan may have
 KEYS = (
@@ -130,7 +64,7 @@ class LoadedPlan:
     the command line; `base` is the plan's own settings without any factor (in a full design whose plan leaves
     a setting to a factor: with that factor's first level); in a `search` the last factor is the one searched,
     and its treatments are those that may be measured; `seed` is None when it is to be drawn for each run;
-    `profile` says what is sampled after the ordinary trials; `sets` and `only` are what the command line
+    `profiles` are taken after the ordinary trials; `sets` and `only` are what the command line
     changed.
     """
 
@@ -148,7 +82,7 @@ class LoadedPlan:
     order: OrderName
     seed: int | None
     expect: tuple[Expectation, ...]
-    profile: CpuProfile | None
+    profiles: tuple[Profile, ...]
     sets: tuple[str, ...]
     only: tuple[str, ...]
     labels: Mapping[str, str]
@@ -267,7 +201,7 @@ def load_text(
     problems.extend(labels.problems_of_options(added_labels))
     head = _head(root.without("design") if searching else root, problems)
     expect = tuple(_expectations(root, problems))
-    profile = read_profile(root, problems)
+    profiles = read_profiles(root, problems)
     before = len(problems)
     factors = read_factors(root, parts, problems)
     search = read_search(root, factors, parts, problems) if searching else None
@@ -282,7 +216,7 @@ def load_text(
 
     plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, files))
     problems.extend(_settled(plan, misread))
-    problems.extend(strangers(profile, root, plan.table.names))
+    problems.extend(strangers(profiles, root, plan.table.names))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
     name = name or _slug(path.stem)
@@ -301,7 +235,7 @@ def load_text(
         order=head.order,
         seed=head.seed,
         expect=expect,
-        profile=profile,
+        profiles=profiles,
         sets=tuple(sets),
         only=tuple(only),
         labels={**labels_of_plan, **labels.of_options(added_labels)},

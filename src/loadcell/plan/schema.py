@@ -20,10 +20,10 @@ from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
 from loadcell.plan.labels import ABOUT, LABELS, LONGEST_VALUE, MOST
-from loadcell.plan.load import PROFILE_KINDS, CpuProfile
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
+from loadcell.plan.profile import profile_kinds
 from loadcell.plan.search import SearchOptions
 
 _REFERENCE = "#/$defs/{model}"
@@ -39,7 +39,8 @@ def plan_schema(parts: Parts) -> JsonObject:
     models: list[type[BaseModel]] = list(
         dict.fromkeys(
             [
-                *(Head, Load, GroupLoad, Affinity, Limits, SearchOptions, CpuProfile),
+                *(Head, Load, GroupLoad, Affinity, Limits, SearchOptions),
+                *profile_kinds().values(),
                 *(part.Options for part in everything),
             ]
         )
@@ -110,11 +111,15 @@ def _profile(schemas: Mapping[type[BaseModel], JsonObject]) -> JsonObject:
     """Named, or with its options."""
     options = {
         "type": "object",
-        "required": ["cpu"],
+        "minProperties": 1,
         "additionalProperties": False,
-        "properties": {"cpu": {"anyOf": [schemas[CpuProfile], {"type": "null"}]}},
+        "properties": {
+            name: {"description": _first_line(kind), "anyOf": [schemas[kind], {"type": "null"}]}
+            for name, kind in profile_kinds().items()
+        },
     }
-    return {"description": _first_line(CpuProfile), "anyOf": [{"enum": list(PROFILE_KINDS)}, options]}
+    description = " ".join(_first_line(kind) for kind in profile_kinds().values())
+    return {"description": description, "anyOf": [{"enum": list(profile_kinds())}, options]}
 
 
 def _first_line(model: type[Any]) -> str:

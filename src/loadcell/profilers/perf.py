@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from loadcell import _engine
 from loadcell.linux import process
@@ -27,7 +28,7 @@ from loadcell.linux.process import StopStep, SupervisedProcess, launch_command
 from loadcell.linux.procfs import command_line, tree
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 from loadcell.model.trial_record import ProfileRecord
-from loadcell.plan.load import CpuProfile
+from loadcell.plan.profile import CpuProfile
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
@@ -41,6 +42,14 @@ PERF_NO_ANSWER = MessageCode("perf.no-answer", limit_s=Seconds)
 PERF_NOT_ALLOWED = MessageCode("perf.not-allowed", paranoid=str)
 PERF_NOT_SAMPLED = MessageCode("perf.not-sampled", said=ForeignText)
 PERF_UNREADABLE = MessageCode("perf.unreadable", said=ForeignText)
+
+
+class _PerfOptions(Protocol):
+    @property
+    def call_graph(self) -> str: ...
+
+
+ProfileT = TypeVar("ProfileT", bound=_PerfOptions)
 
 
 class ProfilerError(MessageError):
@@ -110,7 +119,7 @@ class Perf:
 
     home: Path
     processes: Sequence[int]
-    frequency: int
+    events: Sequence[str]
     call_graph: str
     program: str = field(default_factory=find_program)
     _lines: list[str] = field(default_factory=list)
@@ -145,7 +154,7 @@ class Perf:
         self._answers, answers = os.pipe()
         command = [
             self.program, "record", "--no-buildid", "--no-buildid-cache",
-            *("--freq", str(self.frequency), "--call-graph", graph, "--clockid", "CLOCK_MONOTONIC"),
+            *(*self.events, "--call-graph", graph, "--clockid", "CLOCK_MONOTONIC"),
             *("--control", f"fd:{orders},{answers}", "--output", str(self._data)),
             *("--pid", ",".join(map(str, self.processes))),
         ]  # fmt: skip
@@ -171,8 +180,15 @@ class Perf:
         Raises ProfilerError.
         """
         window = f"{from_ns // 10**9}.{from_ns % 10**9:09d},{to_ns // 10**9}.{to_ns % 10**9:09d}"
+        text = self.text(["--time", window, "-F", _FIELDS])
+        with text.open(encoding="utf-8", errors="replace") as lines:
+            first = next((match for line in lines if (match := _EVENT.search(line))), None)
+        return text, None if first is None else first["event"].partition(":")[0]
+
+    def text(self, options: Sequence[str]) -> Path:
+        """The recording as text, by `perf script` with these options. Raises ProfilerError."""
         text = self.home / "perf-script.txt"
-        command = [self.program, "script", "--no-inline", "--time", window, "-F", _FIELDS]
+        command = [self.program, "script", "--no-inline", *options]
         with text.open("wb") as output:
             ended = subprocess.run(
                 [*command, "-i", str(self._data)],
@@ -186,9 +202,7 @@ class Perf:
         self._lines += [f"perf: {line}" for line in printed.splitlines()]
         if ended.returncode != 0:
             raise trouble(printed, PERF_UNREADABLE)
-        with text.open(encoding="utf-8", errors="replace") as lines:
-            first = next((match for line in lines if (match := _EVENT.search(line))), None)
-        return text, None if first is None else first["event"].partition(":")[0]
+        return text
 
     def _order(self, word: str, limit_s: float = _END_LIMIT_S) -> None:
         """Tell perf, and wait until it has done it."""
@@ -206,10 +220,10 @@ class Perf:
 
 
 @dataclass
-class CpuSampler:
+class PerfSampler(Generic[ProfileT]):
     """Samples one trial, in a directory under `work` that is gone afterwards."""
 
-    options: CpuProfile
+    options: ProfileT
     work: Path
     root: Path = Path("/")
     process_kind: Callable[[str], str] = str
@@ -228,8 +242,8 @@ class CpuSampler:
         self._roots, self._by_thread = roots, by_thread
         self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
         for attempts_left in reversed(range(_ATTEMPTS)):
-            options, pids = self.options, tree(self.root, roots)
-            self._perf = Perf(Path(self._home.name), pids, options.frequency, options.call_graph)
+            pids = tree(self.root, roots)
+            self._perf = Perf(Path(self._home.name), pids, self._events(), self.options.call_graph)
             try:
                 self._perf.attach()
                 return
@@ -249,32 +263,16 @@ class CpuSampler:
         if self._perf is not None:
             self._perf.end()
 
+    def _events(self) -> Sequence[str]:
+        """perf's options that choose what is sampled."""
+        raise NotImplementedError
+
     def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
         """Fold and draw what was sampled into the trial's directory; returns the account of it.
 
         Raises ProfilerError.
         """
-        assert self._perf is not None
-        script, event = self._perf.script(*self._window)
-        folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
-        samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
-        profile = ProfileRecord(
-            kind="cpu",
-            tool=self._perf.version(),
-            event=event or "",
-            samples=samples,
-            processes=len(self._roots if self._by_thread else self._roles),
-            frequency=self.options.frequency,
-            call_graph=self.options.call_graph,
-            in_client=self._by_thread or None,
-        )
-        if samples:
-            writer.text(FOLDED, folded)
-            how = f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
-            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
-        else:
-            log("profile: no sample was taken: the target used no CPU while the load measured")
-        return profile
+        raise NotImplementedError
 
     def output(self) -> list[str]:
         """Lines that perf has printed so far."""
@@ -303,6 +301,36 @@ class CpuSampler:
         return self.process_kind(f"{program.rpartition('/')[2]}{blank}{title}")[:_ROLE_LENGTH]
 
 
+class CpuSampler(PerfSampler[CpuProfile]):
+    """Samples what runs on the CPU."""
+
+    def _events(self) -> Sequence[str]:
+        return ("--freq", str(self.options.frequency))
+
+    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
+        assert self._perf is not None
+        script, event = self._perf.script(*self._window)
+        folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
+        samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
+        profile = ProfileRecord(
+            kind="cpu",
+            tool=self._perf.version(),
+            event=event or "",
+            samples=samples,
+            processes=len(self._roots if self._by_thread else self._roles),
+            frequency=self.options.frequency,
+            call_graph=self.options.call_graph,
+            in_client=self._by_thread or None,
+        )
+        if samples:
+            writer.text(FOLDED, folded)
+            how = f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
+            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
+        else:
+            log("profile: no sample was taken: the target used no CPU while the load measured")
+        return profile
+
+
 def named(folded: str, roles: dict[int, str]) -> list[str]:
     """Folded stacks whose outermost frame says what the process is, with equal ones put together; sorted."""
     counts: dict[str, int] = {}
@@ -314,3 +342,7 @@ def named(folded: str, roles: dict[int, str]) -> list[str]:
             stack = f"{role.replace(';', ':')}{match['rest'].rstrip(';')}"
         counts[stack] = counts.get(stack, 0) + int(count)
     return [f"{stack} {count}" for stack, count in sorted(counts.items())]
+
+
+#: Kind of profile, and what takes it.
+SAMPLER = ("cpu", CpuSampler)

@@ -182,13 +182,17 @@ FLAME_KINDS = Labels("kind", ("process", "user", "kernel", "jit", "unresolved"))
 
 @dataclass(frozen=True)
 class Flame:
-    """A flame graph: the call tree. `plain` replaces it in media without zoom and search."""
+    """A flame graph: the call tree. `plain` replaces it in media without zoom and search.
+
+    `unit` is the unit of widths; empty for samples.
+    """
 
     id: str
     title: str
     caption: str
     plain: str
     root: Node
+    unit: str = ""
 
 
 @dataclass(frozen=True)

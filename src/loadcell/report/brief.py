@@ -25,7 +25,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import breakdown, environment, profile, provenance, resources, summary
+from loadcell.report.sections import breakdown, environment, memory, profile, provenance, resources, summary
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
@@ -59,7 +59,7 @@ def build(context: ReportContext) -> Report:
         Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
         for finding in findings
     ]
-    lost, used = profile.lost_memory(context), resources.brief(context)
+    lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     sections = [
@@ -157,7 +157,9 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     for record in context.stored.unscored:
         if FLAMES in (record.files or {}):
             picture = stored.directory(record.name) / FLAMES
-            steps.append((texts("terminal.profile"), str(environment.shown(picture))))
+            is_off_cpu = record.profile is not None and record.profile.kind == profile.OFF_CPU
+            key = "terminal.profile.off-cpu" if is_off_cpu else "terminal.profile"
+            steps.append((texts(key), str(environment.shown(picture))))
     broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / OUTPUT

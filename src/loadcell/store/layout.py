@@ -41,6 +41,9 @@ EVENTS: Final = "events.jsonl"
 OUTPUT: Final = "output.log"
 #: In front of lines of the worker, or of a tool that it runs; with `$ ` behind it stands a command.
 WORKER_LINE: Final = "worker: "
+#: The heap over time, of a process under massif.
+HEAP: Final = "heap.csv"
+HEAP_COLUMNS: Final = ("t_s", "mono_ns", "heap_bytes", "overhead_bytes", "client_bytes")
 FOLDED: Final = "profile.folded"
 FLAMES: Final = "profile.svg"
 

@@ -26,9 +26,10 @@ from loadcell.systems.shared.run_locks import RunLocks
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from loadcell.model.trial_record import MemoryRecord, PlanRecord
+    from loadcell.model.trial_record import PlanRecord
     from loadcell.plan.model import Load
     from loadcell.plan.workload import StatementText
+    from loadcell.profilers.launcher import ProfilerAccount
     from loadcell.systems.shared.packages import Package
 
 TARGET_NOT_UP = MessageCode("target.not-up")
@@ -335,7 +336,13 @@ class Target(ABC, Generic[Opts]):
         """Another run that has used the server since the last time, although this run had locked it."""
         return None
 
-    def examine(self) -> MemoryRecord | None:
+    def worker_prefix(self) -> tuple[str, ...]:
+        """Words in front of the command of the process that makes the load: a profiler of a system in that
+        process. Raises TargetError.
+        """
+        return ()
+
+    def examine(self) -> ProfilerAccount | None:
         """Result of an examination that ends the system: it is down afterwards. None without an examination.
 
         A trial on an examined system is too slow to be compared with any other: its results do not count.

@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 from loadcell.linux import disks
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Options
+from loadcell.profilers.launcher import SystemCode, Under
 from loadcell.systems.base import (
     TARGET_NOT_UP,
     DataSet,
@@ -35,11 +36,13 @@ from loadcell.systems.base import (
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, State
 from loadcell.systems.shared.disk_image import DataLocation, Image, check_retained
+from loadcell.systems.shared.launch import Launch
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
 from loadcell.systems.shared.owner import Owner
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+    from loadcell.profilers.launcher import ProfilerAccount
 
 
 def _current_account() -> Account:
@@ -179,6 +182,12 @@ class InProcessOptions(Options):
         default=False, description="Keep the data set at the run's end, for the next run (needs `data`)."
     )
 
+    under: Under | None = Field(
+        default=None,
+        description="Run the load's process under a profiler of memory, for the part of this system alone: "
+        "`valgrind` accounts for memory lost at its end, `massif` for the heap over time.",
+    )
+
     @model_validator(mode="after")
     def _kept_data_have_a_directory(self) -> InProcessOptions:
         if self.keep_data:
@@ -199,6 +208,18 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
     def __init__(self, options: OptionsT, context: TargetContext) -> None:
         super().__init__(options, context)
         self._files: DataFiles | None = None
+        self._launch: Launch | None = None
+
+    @abstractmethod
+    def _code(self) -> SystemCode:
+        """Marks of the stacks of this system."""
+
+    def worker_prefix(self) -> tuple[str, ...]:
+        self._launch = Launch.of(self.options.under, self.context.work, self._code())
+        return () if self._launch is None else tuple(self._launch.command(()))
+
+    def examine(self) -> ProfilerAccount | None:
+        return None if self._launch is None else self._launch.account()
 
     @abstractmethod
     def _make_files(self, parent: Path) -> DataFiles:

@@ -1,5 +1,5 @@
 """Where the target's CPU time goes: a flame graph of each profile, its functions and processes, and what it
-cost; and memory that servers under valgrind had lost.
+cost.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from loadcell.analysis import error_codes, flames
 from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
-from loadcell.model.message import Change, Count, Labels, Message, MessageCode, Rate, Seconds, Share
-from loadcell.model.trial_record import LostMemory, MemoryRecord, TrialRecord
+from loadcell.model.message import Change, Count, Message, MessageCode, Rate, Seconds, Share
+from loadcell.model.trial_record import ProfileRecord, TrialRecord
 from loadcell.report.blocks import (
     FLAME_KINDS,
     Block,
@@ -44,7 +44,20 @@ PROFILE_COST = MessageCode(
     "found.profile.cost", "info", throughput_per_s=Rate, scored_per_s=Rate, change=Change
 )
 PROFILE_IN_CLIENT = MessageCode("found.profile.in-client", "info")()
+OFF_CPU_TAKEN = MessageCode(
+    "found.off-cpu.taken",
+    "info",
+    treatment=str,
+    waits=Count,
+    recorded=Count,
+    waited_s=Seconds,
+    duration_s=Seconds,
+)
+OFF_CPU_NOTHING = MessageCode("found.off-cpu.nothing", "caution", treatment=str)
+OFF_CPU_LONGEST = MessageCode("found.off-cpu.longest", "info", functions=list)
 PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count)
+PROFILE_WIDEST = MessageCode("found.profile.widest", "info", functions=list, threshold_share=Share)
+PROFILE_NONE_WIDE = MessageCode("found.profile.none-wide", "info", function=str, widest_share=Share)
 PROFILE_UNRESOLVED = MessageCode("found.profile.unresolved", "caution", treatment=str, unresolved_share=Share)
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
@@ -54,6 +67,13 @@ FEW_SAMPLES = 100
 #: From this share on, code without names hides what the picture is for.
 MUCH_UNRESOLVED = 0.2
 _SHARE_SHOWN = 0.1
+#: Self share of a wide function: halving its time gains at most 5% (Amdahl's law).
+WIDE = 0.1
+#: Functions that the sentence on the widest ones names.
+MOST_WIDE = 3
+OFF_CPU = "off-cpu"
+_US_PER_S = 1e6
+_MEANING = {"cpu": "profile.meaning", OFF_CPU: "off-cpu.meaning"}
 
 
 def profiles(context: ReportContext) -> list[Profile]:
@@ -88,7 +108,8 @@ def section(context: ReportContext) -> Section | None:
     drawn = profiles(context)
     if not drawn:
         return None
-    blocks: list[Block] = [Paragraph(context.texts("profile.meaning"))]
+    kinds = {_kind(profile) for profile in drawn}
+    blocks: list[Block] = [Paragraph(context.texts(_MEANING[kind])) for kind in _MEANING if kind in kinds]
     for number, profile in enumerate(drawn, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
@@ -97,7 +118,8 @@ def section(context: ReportContext) -> Section | None:
                 functions(profile, number, context),
                 processes(profile, number, context),
             ]
-    return Section("profile", context.texts("section.profile"), blocks)
+    title = "section.profile.waits" if OFF_CPU in kinds else "section.profile"
+    return Section("profile", context.texts(title), blocks)
 
 
 def findings(profile: Profile) -> list[Finding]:
@@ -111,6 +133,9 @@ def _messages(profile: Profile) -> Iterator[Message]:
         reason, advice = profile.why or NO_VALUE, profile.remedy or NO_VALUE
         yield PROFILE_FAILED(treatment=treatment, reason=reason, advice=advice)
         return
+    if profile.account.kind == OFF_CPU:
+        yield from _off_cpu(profile, profile.account)
+        return
     if not samples:
         yield PROFILE_NOTHING(treatment=treatment)
         return
@@ -122,16 +147,11 @@ def _messages(profile: Profile) -> Iterator[Message]:
         duration_s=profile.measured_s or 0.0,
         half_points=numbers.significant(flames.uncertainty(_SHARE_SHOWN, samples) * 100, 2),
     )
-    if profile.cost is not None:
-        yield PROFILE_COST(
-            throughput_per_s=profile.throughput_per_s,
-            scored_per_s=profile.scored_per_s,
-            change=profile.cost,
-        )
-    if profile.account.in_client:
-        yield PROFILE_IN_CLIENT
+    yield from _cost(profile, profile.account)
     if samples < FEW_SAMPLES:
         yield PROFILE_FEW(treatment=treatment, samples=samples)
+    if samples >= FEW_SAMPLES and (widest := widest_functions(profile)) is not None:
+        yield widest
     unresolved = sum(
         function.self_samples
         for function in flames.functions(profile.stacks)
@@ -141,21 +161,73 @@ def _messages(profile: Profile) -> Iterator[Message]:
         yield PROFILE_UNRESOLVED(treatment=treatment, unresolved_share=unresolved / samples)
 
 
+def _cost(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
+    """Overhead of the profile, and what else is in it."""
+    if profile.cost is not None:
+        yield PROFILE_COST(
+            throughput_per_s=profile.throughput_per_s,
+            scored_per_s=profile.scored_per_s,
+            change=profile.cost,
+        )
+    if account.in_client:
+        yield PROFILE_IN_CLIENT
+
+
+def _off_cpu(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
+    """Findings of a profile of waits, whose counts are microseconds."""
+    if not profile.samples:
+        yield OFF_CPU_NOTHING(treatment=profile.treatment)
+        return
+    yield OFF_CPU_TAKEN(
+        treatment=profile.treatment,
+        waits=account.waits or 0,
+        recorded=account.samples,
+        waited_s=profile.samples / _US_PER_S,
+        duration_s=profile.measured_s or 0.0,
+    )
+    yield from _cost(profile, account)
+    longest = flames.waits(profile.stacks)[:MOST_WIDE]
+    if longest:
+        yield OFF_CPU_LONGEST(
+            functions=[f"{name} {numbers.share(time_us / profile.samples)}" for name, time_us in longest]
+        )
+
+
+def _kind(profile: Profile) -> str:
+    """Kind of a profile; of one that failed, by the name of its trial."""
+    if profile.account is not None:
+        return profile.account.kind
+    return OFF_CPU if profile.trial.startswith(f"profile-{OFF_CPU}-") else "cpu"
+
+
+def widest_functions(profile: Profile) -> Message | None:
+    """The named functions with the largest self shares, or that none is wide; None without any."""
+    ranked = [function for function in flames.functions(profile.stacks) if function.kind != "unresolved"]
+    if not ranked:
+        return None
+    shares = [(function.name, function.self_samples / profile.samples) for function in ranked[:MOST_WIDE]]
+    wide = [f"{name} {numbers.share(share)}" for name, share in shares if share >= WIDE]
+    if wide:
+        return PROFILE_WIDEST(functions=wide, threshold_share=WIDE)
+    return PROFILE_NONE_WIDE(function=shares[0][0], widest_share=shares[0][1])
+
+
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
     """The picture."""
-    texts, file = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}"
+    texts, file, waits = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}", _kind(profile) == OFF_CPU
     return Flame(
         id=f"flame-{number}",
-        title=texts("flame.title", treatment=profile.treatment),
+        title=texts("off-cpu.flame" if waits else "flame.title", treatment=profile.treatment),
         caption=texts("flame.caption", file=file),
         plain=texts("flame.plain", file=file),
         root=flames.tree(profile.stacks),
+        unit=texts("off-cpu.unit") if waits else "",
     )
 
 
 def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     """The functions on which most samples fell, and all others together."""
-    texts, samples = context.texts, profile.samples
+    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
     listed, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
@@ -163,7 +235,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             Cell(texts(FLAME_KINDS(function.kind))),
             _share(function.self_samples, samples),
             Cell(numbers.share(function.total / samples), sort=function.total),
-            Cell(numbers.whole(function.self_samples), sort=function.self_samples),
+            _amount(function, profile),
         ]
         for function in listed
     ]
@@ -174,7 +246,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
                 Cell(texts("kind.several")),
                 _share(others.self_samples, samples),
                 Cell(numbers.share(others.total / samples), sort=others.total),
-                Cell(numbers.whole(others.self_samples), sort=others.self_samples),
+                _amount(others, profile),
             ]
         )
     columns = [
@@ -182,14 +254,16 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
         Column(texts("column.kind")),
         Column(texts("column.self"), figure=True),
         Column(texts("column.total"), figure=True),
-        Column(texts("column.samples"), figure=True),
+        Column(texts("column.waited" if waits else "column.samples"), figure=True),
     ]
     return Table(
         f"table-functions-{number}",
-        texts("table.functions", treatment=profile.treatment),
+        texts("off-cpu.functions" if waits else "table.functions", treatment=profile.treatment),
         columns,
         rows,
-        texts(
+        texts("off-cpu.functions.note")
+        if waits
+        else texts(
             "table.functions.note",
             shown=len(listed),
             count=len(listed) + (others.count if others is not None else 0),
@@ -197,6 +271,19 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             least=flames.LEAST_RESOLVED,
         ),
     )
+
+
+def _amount(function: flames.Function | flames.Others, profile: Profile) -> Cell:
+    """A function's own samples, or the time of all waits in it."""
+    is_off_cpu = _kind(profile) == OFF_CPU
+    return _count(function.total if is_off_cpu else function.self_samples, profile)
+
+
+def _count(count: int, profile: Profile) -> Cell:
+    """Number of samples, or the time of waits."""
+    if _kind(profile) == OFF_CPU:
+        return Cell(numbers.seconds(count / _US_PER_S), sort=count)
+    return Cell(numbers.whole(count), sort=count)
 
 
 def _share(count: int, samples: int) -> Cell:
@@ -208,91 +295,19 @@ def _share(count: int, samples: int) -> Cell:
 
 def processes(profile: Profile, number: int, context: ReportContext) -> Table:
     """The processes on which samples fell."""
-    texts, samples = context.texts, profile.samples
+    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
     rows = [
         [
             Cell(name),
             _share(count, samples),
-            Cell(numbers.whole(count), sort=count),
+            _count(count, profile),
         ]
         for name, count in flames.processes(profile.stacks)
     ]
     columns = [
         Column(texts("column.process"), code=True),
         Column(texts("column.share"), figure=True),
-        Column(texts("column.samples"), figure=True),
+        Column(texts("column.waited" if waits else "column.samples"), figure=True),
     ]
-    title = texts("table.processes", treatment=profile.treatment)
+    title = texts("off-cpu.processes" if waits else "table.processes", treatment=profile.treatment)
     return Table(f"table-processes-{number}", title, columns, rows)
-
-
-_KIND = Labels("column", ("definite", "indirect", "possible"))
-
-
-def memory(context: ReportContext) -> Section | None:
-    """None where no target was run under valgrind."""
-    if (block := lost_memory(context)) is None:
-        return None
-    blocks: list[Block] = [Paragraph(context.texts("memory.meaning")), block]
-    blocks += [
-        losses(name, record, number, context)
-        for number, (name, record) in enumerate(_examined(context), 1)
-        if record.records
-    ]
-    return Section("memory", context.texts("section.memory"), blocks)
-
-
-def _examined(context: ReportContext) -> list[tuple[str, MemoryRecord]]:
-    """Names and findings of trials whose target ran under valgrind."""
-    return [(record.name, record.memory) for record in context.stored.trials if record.memory]
-
-
-def lost_memory(context: ReportContext) -> Table | None:
-    """A row a trial; None where there is none to speak of."""
-    texts, records = context.texts, _examined(context)
-    if not records:
-        return None
-    columns = [
-        Column(texts("column.trial"), code=True),
-        *(Column(texts(_KIND(kind)), figure=True) for kind in _KIND.names),
-        Column(texts("column.wrong-accesses"), figure=True),
-    ]
-    rows = [
-        [
-            Cell(name),
-            *(_lost(record.lost[kind], context) for kind in _KIND.names),
-            Cell(numbers.whole(record.errors), sort=record.errors),
-        ]
-        for name, record in records
-    ]
-    return Table("table-memory", texts("table.memory"), columns, rows)
-
-
-def _lost(lost: LostMemory, context: ReportContext) -> Cell:
-    if not lost.blocks:
-        return Cell("0", sort=0)
-    text = context.texts("mark.lost", bytes=numbers.whole(lost.bytes), blocks=numbers.whole(lost.blocks))
-    return Cell(text, sort=lost.bytes, tone="caution" if lost.bytes else "")
-
-
-def losses(trial: str, memory: MemoryRecord, number: int, context: ReportContext) -> Table:
-    """Call stacks that allocated what one trial's server lost."""
-    texts = context.texts
-    columns = [
-        Column(texts("column.kind")),
-        Column(texts("column.bytes"), figure=True),
-        Column(texts("column.blocks"), figure=True),
-        Column(texts("column.stack"), code=True),
-    ]
-    rows = [
-        [
-            Cell(texts(_KIND(loss.kind))),
-            Cell(numbers.whole(loss.bytes), sort=loss.bytes),
-            Cell(numbers.whole(loss.blocks), sort=loss.blocks),
-            Cell(" ← ".join(loss.stack)),
-        ]
-        for loss in memory.records
-    ]
-    note = texts("table.losses.note", shown=len(rows), count=memory.record_count or len(rows))
-    title = texts("table.losses", trial=trial)
-    return Table(f"table-losses-{number}", title, columns, rows, note)

@@ -7,7 +7,7 @@ import re
 import shlex
 from pathlib import Path
 from signal import Signals
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -16,6 +16,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
 from loadcell.plan.units import Duration
+from loadcell.profilers.launcher import Under
 from loadcell.systems.http.target import Address
 
 READY_ONE_WAY = MessageCode("ready.one-way")
@@ -25,8 +26,6 @@ COMMAND_UNREADABLE = MessageCode("command.unreadable", said=ForeignText)
 COMMAND_EMPTY = MessageCode("command.empty")
 COMMAND_FILE_NAME = MessageCode("command.file-name", name=str)
 COMMAND_VARIABLE_NAME = MessageCode("command.variable-name", name=str)
-VALGRIND_MISSING = MessageCode("valgrind.missing")
-VALGRIND_UNREADABLE = MessageCode("valgrind.unreadable", said=Message)
 COMMAND_PLACE_TAKEN = MessageCode("command.place-taken", address=str, port=str)
 COMMAND_NO_DIRECTORY = MessageCode("command.no-directory", path=str)
 COMMAND_RELATIVE = MessageCode("command.relative", program=str)
@@ -130,10 +129,10 @@ class CommandOptions(Options):
     )
     stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
     fresh: bool = Field(default=False, description="Start it again for each trial.")
-    under: Literal["valgrind"] | None = Field(
+    under: Under | None = Field(
         default=None,
-        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its "
-        "end.",
+        description="Run it under a profiler of memory: `valgrind` accounts for memory lost at its end, "
+        "`massif` for the heap over time.",
     )
 
     _directory: Path = PrivateAttr(default_factory=Path)

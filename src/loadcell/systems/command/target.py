@@ -21,7 +21,7 @@ from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.profilers import valgrind
+from loadcell.profilers.launcher import END_WITHIN_S, SLOWER
 from loadcell.systems.base import (
     Role,
     ServerEndpoint,
@@ -45,8 +45,6 @@ from loadcell.systems.command.options import (
     READY_NO_ANSWER,
     READY_NO_LINE,
     READY_STATUS,
-    VALGRIND_MISSING,
-    VALGRIND_UNREADABLE,
     WORK,
     CommandOptions,
     words_of,
@@ -56,10 +54,11 @@ from loadcell.systems.http.target import Address
 from loadcell.systems.server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
+from loadcell.systems.shared.launch import Launch
 
 if TYPE_CHECKING:
-    from loadcell.model.trial_record import MemoryRecord
     from loadcell.plan.model import Load
+    from loadcell.profilers.launcher import ProfilerAccount
 
 _POLL_S = 0.03
 _ALIVE_LIMIT_S = 3.0
@@ -96,6 +95,7 @@ class Command(Target[CommandOptions]):
         self._seen = threading.Event()
         self._files: Mapping[str, FileFacts] = {}
         self._process: supervision.SupervisedProcess | None = None
+        self._launch: Launch | None = None
 
     # -- life
 
@@ -160,8 +160,9 @@ class Command(Target[CommandOptions]):
         who = account.Account(
             account.current(), os.geteuid(), os.getegid(), (), other=False, pin=self.context.pin
         )
-        if self.options.under == "valgrind":
-            words = valgrind.command(self._valgrind(), words, self._account)
+        self._launch = Launch.of(self.options.under, self.context.work)
+        if self._launch is not None:
+            words = self._launch.command(words)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])
         self._process = supervision.SupervisedProcess(
             Path(self._program).name, self._on_line, environment, work
@@ -183,25 +184,11 @@ class Command(Target[CommandOptions]):
             raise TargetError(COMMAND_NO_PROGRAM(program=repr(program)))
         return executable
 
-    @property
-    def _account(self) -> Path:
-        return self.context.work / "valgrind.xml"
-
-    def _valgrind(self) -> str:
-        program = valgrind.find_program()
-        if program is None:
-            raise TargetError(VALGRIND_MISSING())
-        self._account.unlink(missing_ok=True)
-        return program
-
-    def examine(self) -> MemoryRecord | None:
-        if self.options.under is None:
+    def examine(self) -> ProfilerAccount | None:
+        if self._launch is None:
             return None
         self.down()
-        try:
-            return valgrind.read(self._account)
-        except valgrind.UnreadableError as error:
-            raise TargetError(VALGRIND_UNREADABLE(said=error.message), during="verify") from None
+        return self._launch.account()
 
     def _filled(self, text: str) -> str:
         return self.context.secret(text).replace(PORT, str(self._port)).replace(WORK, str(self.context.work))
@@ -215,7 +202,7 @@ class Command(Target[CommandOptions]):
     def _await(self) -> None:
         assert self._process is not None
         ready = self.options.ready
-        within = ready.within * (valgrind.SLOWER if self.options.under else 1)
+        within = ready.within * (SLOWER if self.options.under else 1)
         deadline = time.monotonic() + within
         while True:
             why = self._why_not_ready()
@@ -260,7 +247,7 @@ class Command(Target[CommandOptions]):
             return
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
-        within = max(stop.within, valgrind.END_WITHIN_S) if self.options.under else stop.within
+        within = max(stop.within, END_WITHIN_S) if self.options.under else stop.within
         process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
 
     # -- asked by the runner

@@ -17,6 +17,7 @@ from loadcell.model.extensions import DUCKDB
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
+from loadcell.profilers.launcher import SystemCode
 from loadcell.systems.base import Endpoint, TargetFacts
 from loadcell.systems.duckdb import load
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
@@ -81,6 +82,9 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
 
     def _make_files(self, parent: Path) -> DataFiles:
         return _DatabaseFiles(parent, "duckdb", version("duckdb"), self.context.log)
+
+    def _code(self) -> SystemCode:
+        return SystemCode(("duckdb::",), ("_duckdb", "duckdb"))
 
     @property
     def threads(self) -> int:

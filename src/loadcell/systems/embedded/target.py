@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,9 +17,10 @@ from loadcell.model.extensions import STORE
 from loadcell.model.json import OMITTED
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.data_size import Cache
-from loadcell.plan.parts import Advice
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
+from loadcell.profilers.launcher import SystemCode
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
 from loadcell.systems.shared.disk_image import Image
@@ -32,6 +33,7 @@ STORE_LIBRARY = MessageCode("store.library", engine=str)
 STORE_NO_LIBRARY = MessageCode("store.no-library", package=str, said=ForeignText)
 STRANGER_STORE = MessageCode("stranger.store")
 STORE_DEDICATED_THREADS = MessageCode("store.own-threads", "caution")
+STORE_NO_PROFILER = MessageCode("store.no-profiler")
 STORE_NO_CACHE = MessageCode("store.no-cache", "caution")
 
 
@@ -150,6 +152,9 @@ class Store(InProcessTarget[StoreOptions]):
         name = f"store-{options.engine}-{options.files}"
         return StoreFiles(parent, name, str(self._about.get("version")), self.context.log)
 
+    def _code(self) -> SystemCode:
+        return CODE[self.options.engine]
+
     def endpoint(self) -> StoreEndpoint:
         options = self.options
         store = StoreSection(
@@ -197,12 +202,27 @@ class Store(InProcessTarget[StoreOptions]):
         return payload_bytes + overheads[0 if payload_bytes <= _PAYLOAD_BYTES[0] else -1]
 
     @classmethod
+    def misfits(cls, options: StoreOptions) -> Iterator[Misfit]:
+        yield from super().misfits(options)
+        if options.under is not None and options.engine == "lmdb":
+            yield Misfit("under", STORE_NO_PROFILER())
+
+    @classmethod
     def advice(cls, options: StoreOptions, load: Load) -> list[Advice]:
         remarks = super().advice(options, load)
         if options.engine == "lmdb" and "cache" in options.model_fields_set:
             remarks.append(Advice("target.store.cache", STORE_NO_CACHE()))
         return remarks
 
+
+#: Stacks of an engine: those through its functions, its library, or the engine's module that calls it.
+CODE = {
+    "redb": SystemCode(("redb::", "loadcell_embedded::redb::")),
+    "fjall": SystemCode(("fjall::", "lsm_tree::", "loadcell_embedded::fjall::")),
+    "lmdb": SystemCode(("mdb_", "heed::", "loadcell_embedded::lmdb::")),
+    "sqlite": SystemCode(("sqlite3", "loadcell_embedded::sqlite::"), ("libsqlite3",)),
+    "rocksdb": SystemCode(("rocksdb", "loadcell_embedded::rocksdb::"), ("librocksdb",)),
+}
 
 #: Product names of the engines.
 PRODUCTS = {

@@ -1,0 +1,104 @@
+"""Profiles that a plan takes after its ordinary trials: `profile: cpu`, or with options
+`profile: {cpu: {...}, off-cpu: {...}}`. Each kind is a subclass of `Profile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
+from loadcell.plan.nodes import Keys, Scalar, plain
+from loadcell.plan.parts import Options
+from loadcell.plan.problems import INVALID, Problem, listed, nearest, shown
+from loadcell.plan.resolve import read_model
+
+ALLOWED_PROFILE = MessageCode("allowed.profile", example=str)
+UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
+
+
+class Profile(Options, use_attribute_docstrings=True):
+    """Options that all kinds of profiles have."""
+
+    kind: ClassVar[str]
+
+    treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
+    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
+    named."""
+
+    def document(self) -> JsonObject:
+        """As plain JSON: run.json keeps it."""
+        return self.model_dump(mode="json")
+
+
+class CpuProfile(Profile, use_attribute_docstrings=True):
+    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame
+    graph.
+    """
+
+    kind = "cpu"
+
+    frequency: Annotated[int, Field(ge=1, le=9999)] = 99
+    """Samples per second of each CPU. 99 keeps out of step with what happens 100 times a
+    second."""
+    call_graph: Literal["dwarf", "fp"] = "dwarf"
+    """The way to find callers: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs
+    and libraries built with frame pointers."""
+
+
+class OffCpuProfile(Profile, use_attribute_docstrings=True):
+    """After the ordinary trials, where the threads of the target's processes wait instead of running, by
+    call stack, as a flame graph.
+    """
+
+    kind = "off-cpu"
+
+    every: Annotated[int, Field(ge=1, le=100_000)] = 1
+    """Record the call stack of each thread's every n-th wait. All waits are timed. More than 1 costs less
+    where threads wait many thousand times a second."""
+    call_graph: Literal["dwarf", "fp"] = "dwarf"
+    """The way to find callers, as for `cpu`."""
+
+
+def profile_kinds() -> Mapping[str, type[Profile]]:
+    """Kinds of profiles by name."""
+    return {kind.kind: kind for kind in Profile.__subclasses__()}
+
+
+def read_profiles(root: Keys, problems: list[Problem]) -> tuple[Profile, ...]:
+    """The plan's profiles; none after adding to `problems`."""
+    node, kinds = root.get("profile"), profile_kinds()
+    if node is None or plain(node) is None:
+        return ()
+    mark = root.mark_of("profile")
+    if isinstance(node, Scalar) and node.value in kinds:
+        return (kinds[str(node.value)](),)
+    names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
+    if isinstance(node, Keys) and node.entries and all(name in kinds for name in names):
+        read = [
+            read_model(kinds[name], entry.node, ("profile", name), mark, problems)
+            for name, entry in node.entries.items()
+        ]
+        return tuple(profile for profile in read if profile is not None)
+    near = next(filter(None, (nearest(name, tuple(kinds)) for name in names if name not in kinds)), None)
+    message = INVALID(
+        value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
+    )
+    problems.append(Problem(node.mark, "profile", message, near))
+    return ()
+
+
+def strangers(profiles: Sequence[Profile], root: Keys, names: Sequence[str]) -> Iterator[Problem]:
+    """The treatments that profiles name and the plan has not."""
+    for profile in profiles:
+        for name in () if isinstance(profile.treatments, str) else profile.treatments:
+            if name not in names:
+                yield Problem(
+                    root.mark_of("profile"),
+                    f"profile.{profile.kind}.treatments",
+                    UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
+                    nearest(name, names),
+                )

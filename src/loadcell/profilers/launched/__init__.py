@@ -1,0 +1,1 @@
+"""Profilers that a process is started under: a module each, which registers with `LAUNCHER`."""

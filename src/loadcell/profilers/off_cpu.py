@@ -1,0 +1,181 @@
+"""Off-CPU time by call stack: how long threads waited, and in which calls.
+
+perf records each switch of the target's threads (PERF_RECORD_SWITCH) and, of the event `context-switches`,
+the call stack with which a thread leaves the CPU. Neither needs the tracepoint sched:sched_switch, which only
+root can open. Off-CPU time is that from a switch out to the next switch in (Gregg, Systems Performance, 2nd
+ed., 5.4.2). A thread that was off the CPU at an end of the measurement is counted inside it only.
+
+Where only every n-th stack is recorded, a thread's waits are timed all the same, and its total is divided in
+the proportion of the recorded waits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadcell import _engine
+from loadcell.model.message import MessageCode
+from loadcell.model.trial_record import ProfileRecord
+from loadcell.plan.profile import OffCpuProfile
+from loadcell.profilers.perf import PerfSampler, ProfilerError, named
+from loadcell.store.layout import FLAMES, FOLDED
+from loadcell.store.write import TrialWriter
+
+OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
+
+#: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
+MOST_DATA = "2G"
+#: Innermost frame of a thread that could have run: it waited for a CPU.
+PREEMPTED = "waiting for a CPU_[k]"
+#: Frame of waits without a recorded stack.
+NO_STACK = "[no stack recorded]"
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+#: From this level on, perf leaves the kernel out, and with it the moment at which a thread is switched.
+_KERNEL_EXCLUDED = 2
+_FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
+_HEAD = re.compile(
+    r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\S.*?)\s*$"
+)
+_FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<symbol>.*) \((?P<file>[^()]*)\)$")
+
+
+@dataclass
+class _Thread:
+    """State of a thread; `stack` is that of its present wait, where it was recorded."""
+
+    name: str = ""
+    stack: tuple[str, ...] | None = None
+    out_ns: int | None = None
+    preempted: bool = False
+    waited_ns: int = 0
+    by_stack: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class OffCpu:
+    """Folded stacks with microseconds; `waits` within the window, `recorded` of them with a stack."""
+
+    folded: str
+    waits: int
+    recorded: int
+
+
+def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
+    """Read the output of `perf script --ns --show-switch-events` within a window of monotonic time."""
+    threads: dict[int, _Thread] = defaultdict(_Thread)
+    counts: Counter[str] = Counter()
+    sampled: _Thread | None = None
+    frames: list[str] = []
+
+    def end_wait(thread: _Thread, now_ns: int) -> None:
+        """Count the thread's present wait up to now."""
+        if thread.out_ns is None:
+            return
+        waited_ns = min(now_ns, to_ns) - max(thread.out_ns, from_ns)
+        if waited_ns > 0:
+            thread.waited_ns += waited_ns
+            counts["waits"] += 1
+            if thread.stack is not None:
+                counts["recorded"] += 1
+                thread.by_stack[(*thread.stack, PREEMPTED) if thread.preempted else thread.stack] += waited_ns
+        thread.out_ns = None
+
+    for line in lines:
+        if sampled is not None and (frame := _FRAME.match(line)) is not None:
+            frames.append(_name(frame["symbol"], frame["file"]))
+            continue
+        head = _HEAD.match(line)
+        if head is None:
+            continue
+        if sampled is not None:
+            sampled.stack, sampled, frames = tuple(reversed(frames)), None, []
+        thread = threads[int(head["tid"])]
+        thread.name = f"{head['comm'].replace(';', ':')}-{head['pid']}"
+        now_ns = int(head["s"]) * 10**9 + int(head["ns"])
+        event = head["event"]
+        if event.startswith("PERF_RECORD_SWITCH"):
+            _, way, *how = event.split()
+            end_wait(thread, now_ns)
+            if way == "OUT":
+                thread.out_ns, thread.preempted = now_ns, "preempt" in how
+            else:
+                thread.stack = None
+        elif "context-switches" in event:
+            sampled, frames = thread, []
+    for thread in threads.values():
+        end_wait(thread, to_ns)
+    return OffCpu(_folded(threads.values()), counts["waits"], counts["recorded"])
+
+
+def _folded(threads: Iterable[_Thread]) -> str:
+    """Lines of stacks; a thread's whole time is divided in the proportion of its recorded waits."""
+    times: Counter[str] = Counter()
+    for thread in threads:
+        recorded_ns = sum(thread.by_stack.values())
+        shares = thread.by_stack or Counter({(NO_STACK,): thread.waited_ns})
+        for stack, waited_ns in shares.items():
+            share = waited_ns / (recorded_ns or thread.waited_ns or 1)
+            times[";".join((thread.name, *stack))] += round(share * thread.waited_ns / 1000)
+    return "".join(f"{stack} {time_us}\n" for stack, time_us in sorted(times.items()) if time_us)
+
+
+def _name(symbol: str, file: str) -> str:
+    """A frame as the flame graph marks it: `_[k]` of the kernel, the file's name without a symbol."""
+    if symbol == "[unknown]":
+        return f"[{Path(file).name.strip('[]') or 'unknown'}]"
+    bare = symbol.partition("+0x")[0].partition("@")[0].replace(";", ":")
+    return f"{bare}_[k]" if file.startswith("[") or file.endswith(".ko") else bare
+
+
+class OffCpuSampler(PerfSampler[OffCpuProfile]):
+    """Times the waits of the threads of a trial's target."""
+
+    def _events(self) -> Sequence[str]:
+        return (
+            *("--event", "context-switches", "--count", str(self.options.every)),
+            *("--switch-events", "--max-size", MOST_DATA),
+        )
+
+    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
+        assert self._perf is not None
+        script = self._perf.text(["--ns", "--show-switch-events", "-F", _FIELDS])
+        with script.open(encoding="utf-8", errors="replace") as lines:
+            off_cpu = fold(lines, *self._window)
+        if off_cpu.waits and not off_cpu.recorded:
+            _require_kernel()
+        folded = "".join(f"{line}\n" for line in named(off_cpu.folded, self._roles))
+        if folded:
+            writer.text(FOLDED, folded)
+            how = f"{off_cpu.waits:,} waits, {off_cpu.recorded:,} with their stacks; microseconds off CPU"
+            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
+        else:
+            log("profile: no thread of the target waited while the load measured")
+        return ProfileRecord(
+            kind="off-cpu",
+            tool=self._perf.version(),
+            event="context-switches",
+            samples=off_cpu.recorded,
+            processes=len(self._roots if self._by_thread else self._roles),
+            call_graph=self.options.call_graph,
+            in_client=self._by_thread or None,
+            waits=off_cpu.waits,
+        )
+
+
+def _require_kernel() -> None:
+    """Raise ProfilerError if stacks are missing because the kernel may not be sampled."""
+    try:
+        paranoid = int(_PARANOID.read_text())
+    except (OSError, ValueError):
+        return
+    if os.geteuid() != 0 and paranoid >= _KERNEL_EXCLUDED:
+        raise ProfilerError(OFF_CPU_NOT_ALLOWED(paranoid=str(paranoid)))
+
+
+#: Kind of profile, and what takes it.
+SAMPLER = ("off-cpu", OffCpuSampler)
