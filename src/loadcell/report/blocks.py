@@ -153,6 +153,7 @@ class Chart:
     side by side at most, `legend` whether something stands at their right. `choices` are the values the
     reader can choose from: trials for `chooser` "trial" (with
     `series` holding each trial's columns), treatments for "treatments"; `chosen` are those shown at first.
+    `detail`: for pages only; Markdown leaves it out, as each picture takes it up to half a second.
     """
 
     id: str
@@ -167,6 +168,7 @@ class Chart:
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()
     series: dict[str, TrialSamples] = field(default_factory=dict)
+    detail: bool = False
 
 
 #: Kinds of bars in flame graphs, in the order that the page's script knows them by; the outermost ones are
@@ -227,6 +229,10 @@ class Report:
     def charts(self) -> list[Chart]:
         """Every chart, in order."""
         return [block for block in self._blocks() if isinstance(block, Chart)]
+
+    def pictures(self) -> list[Chart]:
+        """Charts that are drawn outside of pages too, in order."""
+        return [chart for chart in self.charts() if not chart.detail]
 
     def flames(self) -> list[Flame]:
         """Every flame graph, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +27,10 @@ from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.texts import Texts
+from loadcell.store import interval_histograms
 from loadcell.store.frames import Frame
+from loadcell.store.interval_histograms import IntervalHistograms
+from loadcell.store.layout import LATENCY
 
 if TYPE_CHECKING:
     from loadcell.analysis.capacity import Provision
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
 #: for a lock.
 MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
 
+
+#: Intervals of all trials of which histograms are read, and the fewest of one: more would take more than a
+#: tenth of a report's time.
+MOST_INTERVALS, FEWEST_INTERVALS = 900, 5
 
 #: Statuses of trials.
 STATUS = Labels("status", STATUSES)
@@ -125,6 +133,20 @@ class ReportContext:
     def advised(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The same with advice that can be followed: where there is no plan, none for one."""
         return import_findings.advised(findings, self.stored.run) if self.imported else tuple(findings)
+
+    @cached_property
+    def interval_histograms(self) -> dict[str, IntervalHistograms]:
+        """Response times of each interval, by the name of the trial; of trials that count and have a readable
+        log.
+        """
+        trials = [trial for trial in self.analysis.trials if trial.counts]
+        at_most = max(FEWEST_INTERVALS, MOST_INTERVALS // max(1, len(trials)))
+        histograms = {}
+        for trial in trials:
+            path = self.stored.directory(trial.name) / LATENCY
+            with suppress(OSError, ValueError):
+                histograms[trial.name] = interval_histograms.read(path, "transaction/response", at_most)
+        return histograms
 
     @cached_property
     def records(self) -> dict[str, TrialRecord]:

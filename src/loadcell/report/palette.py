@@ -133,7 +133,8 @@ def _stacked(view: JsonObject) -> bool:
 
 def name_series(spec: JsonObject, names: Sequence[str]) -> None:
     """Give colours and shapes the same names in the same order, which also makes one legend of theirs."""
-    for layer in spec["layer"]:
+    layers = [layer for view in spec.get("vconcat") or [spec] for layer in view["layer"]]
+    for layer in layers:
         for channel in ("color", "shape"):
             encoding = layer["encoding"].get(channel)
             if encoding is not None and encoding.get("field") == "treatment":

@@ -143,7 +143,7 @@ def write_report(
                 raise
             raise cannot_write(Path(error.filename or tempfile.gettempdir()), error) from None
         if painter is not None:
-            painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
+            painter.hand_over([markdown.drawing(chart) for chart in report.pictures()])
         try:
             if "html" in where:
                 write(where["html"], html.render(report))
@@ -165,7 +165,7 @@ def write(path: Path, text: str) -> None:
 
 
 def write_pictures(home: Path, report: Report, painter: Painter) -> None:
-    for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
+    for chart, picture in zip(report.pictures(), painter.pictures(), strict=True):
         write(home / f"{chart.id}.svg", markdown.lettered(picture))
 
 

@@ -11,7 +11,8 @@ import base64
 import os
 import struct
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,60 +78,92 @@ def read_histogram(path: Path, tag: str) -> tuple[npt.NDArray[np.float64], npt.N
 
     Empty when the log does not have the tag. Raises OSError, and ValueError for what is no such log.
     """
-    start = f"Tag={tag},"
-    counts: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    shape: tuple[int, int] | None = None
-    with path.open(encoding="ascii", errors="replace") as lines:
-        for line in lines:
-            if not line.startswith(start):
-                continue
-            digits, lowest, places = _histogram(line.rsplit(",", 1)[-1].strip())
-            if shape not in (None, (digits, lowest)):
-                raise ValueError(f"{path}: histograms of one tag differ in resolution")
-            shape = (digits, lowest)
-            if places.size > counts.size:
-                counts, places = places, counts
-            counts[: places.size] += places
+    decoded = decode(path, [line.rsplit(",", 1)[-1].strip() for line in tagged_lines(path, tag)])
+    counts = np.bincount(decoded.places, decoded.counts).astype(np.int64)
     filled = np.flatnonzero(counts)
-    return _highest_of(filled, *(shape or (3, 1))) / 1e6, counts[filled]
+    return highest_ms(filled, decoded), counts[filled]
 
 
-def _histogram(text: str) -> tuple[int, int, npt.NDArray[np.int64]]:
-    """Significant digits, lowest value and counts by place."""
+def tagged_lines(path: Path, tag: str) -> list[str]:
+    """The lines of one tag: an interval each. Raises OSError."""
+    start = f"Tag={tag},"
+    with path.open(encoding="ascii", errors="replace") as lines:
+        return [line for line in lines if line.startswith(start)]
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Histograms of one resolution: `counts` of the `places` of the histogram with the number `of`."""
+
+    digits: int
+    lowest: int
+    of: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+
+def decode(path: Path, texts: Sequence[str]) -> Histograms:
+    """Decode the histograms of a log, all at once: a loop over them would take most of a report's time.
+
+    Raises ValueError for what is no histogram, and where they differ in resolution.
+    """
+    shapes, payloads = set(), []
+    for text in texts:
+        digits, lowest, payload = _payload(text)
+        shapes.add((digits, lowest))
+        payloads.append(payload)
+    if len(shapes) > 1:
+        raise ValueError(f"{path}: histograms of one tag differ in resolution")
+    return Histograms(*(shapes or {(3, 1)}).pop(), *_counts(payloads))
+
+
+def _payload(text: str) -> tuple[int, int, bytes]:
+    """Significant digits, lowest value, and the encoded counts up to the last whole number."""
     try:
         packed = base64.b64decode(text, validate=True)
         cookie, length = struct.unpack_from(">ii", packed)
         if cookie & _COOKIE_BITS != _COMPRESSED & _COOKIE_BITS:
             raise ValueError("not a compressed histogram")
         plain = zlib.decompress(packed[8 : 8 + length])
-        cookie, payload, _, digits, lowest, _, _ = _HEAD.unpack_from(plain)
+        cookie, size, _, digits, lowest, _, _ = _HEAD.unpack_from(plain)
     except (struct.error, zlib.error, ValueError) as error:
         raise ValueError(f"a histogram that cannot be read: {error}") from None
     if cookie & _COOKIE_BITS != _ENCODED & _COOKIE_BITS:
         raise ValueError("a histogram of an unknown version")
-    return digits, lowest, _counts(plain[_HEAD.size : _HEAD.size + payload])
+    payload = plain[_HEAD.size : _HEAD.size + size]
+    while payload and payload[-1] >= 0x80:
+        payload = payload[:-1]
+    return digits, lowest, payload
 
 
-def _counts(payload: bytes) -> npt.NDArray[np.int64]:
-    """Counts by place from ZigZag LEB128 numbers, all at once: a loop over them would take most of a report's
-    time.
-    """
-    octets = np.frombuffer(payload, dtype=np.uint8)
-    ends = np.flatnonzero(octets < 0x80)
+def _counts(payloads: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], ...]:
+    """Number of the payload, place and count of every place with a count, from ZigZag LEB128 numbers."""
+    octets = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+    last = octets < 0x80
+    ends = np.flatnonzero(last)
     if not ends.size:
-        return np.zeros(0, dtype=np.int64)
+        return (np.zeros(0, dtype=np.int64),) * 3
     starts = np.concatenate(([0], ends[:-1] + 1))
-    octets = octets[: ends[-1] + 1]
-    position = np.arange(octets.size) - np.repeat(starts, ends - starts + 1)
-    parts = (octets & 0x7F).astype(np.int64) << (7 * position)
-    zigzag = np.add.reduceat(parts, starts)
+    if starts.size == octets.size:
+        zigzag = octets.astype(np.int64)
+    else:
+        position = np.arange(octets.size) - np.repeat(starts, ends - starts + 1)
+        zigzag = np.add.reduceat((octets & 0x7F).astype(np.int64) << (7 * position), starts)
     numbers = (zigzag >> 1) ^ -(zigzag & 1)
     steps = np.where(numbers < 0, -numbers, 1)
-    places = np.cumsum(steps) - steps
-    counts = np.zeros(int(steps.sum()), dtype=np.int64)
+    after = np.cumsum(steps)
+    bounds = np.concatenate(([0], np.cumsum([len(payload) for payload in payloads])))
+    of = np.searchsorted(bounds, ends, side="right") - 1
+    firsts = np.searchsorted(of, np.arange(len(payloads)))
+    before = after - steps
+    offsets = np.append(before, 0)[firsts]
     filled = numbers > 0
-    counts[places[filled]] = numbers[filled]
-    return counts
+    return of[filled], (before - offsets[of])[filled], numbers[filled]
+
+
+def highest_ms(places: npt.NDArray[np.int64], histograms: Histograms) -> npt.NDArray[np.float64]:
+    """The highest value in ms that is counted in each place."""
+    return _highest_of(places, histograms.digits, histograms.lowest) / 1e6
 
 
 def _highest_of(places: npt.NDArray[np.int64], digits: int, lowest: int) -> npt.NDArray[np.float64]:

@@ -378,11 +378,7 @@ def _view(
 ) -> JsonObject:
     texts = context.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
-    written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=0.1)
-    if clock.label is not None:
-        written = alt.Axis(
-            labels=last, ticks=last, grid=False, labelExpr=clock.label, values=list(clock.ticks or ())
-        )
+    written = timeline.axis(clock, labels=last)
     x = alt.X("t:Q", title=texts(clock.title) if last else None, axis=written, scale=alt.Scale(nice=False))
     scale = alt.Scale(domain=[0, panel.top]) if panel.top else alt.Scale(zero=True, nice=True)
     axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")

@@ -59,7 +59,11 @@ TICK_STEPS, TICKS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 432
 def clock_of(frames: Mapping[str, Frame]) -> Clock:
     """Seconds, minutes, or hours and minutes, as the longest trial asks for."""
     first = min(_extreme(np.fmin, frame) for frame in frames.values())
-    last = max(_extreme(np.fmax, frame) for frame in frames.values())
+    return clock_between(first, max(_extreme(np.fmax, frame) for frame in frames.values()))
+
+
+def clock_between(first: float, last: float) -> Clock:
+    """The same for times from `first` to `last`, in seconds from the measurement's start."""
     if last <= MINUTES_FROM:
         return Clock("axis.time")
     step = next((step for step in TICK_STEPS if last / step <= TICKS), TICK_STEPS[-1])
@@ -69,6 +73,14 @@ def clock_of(frames: Mapping[str, Frame]) -> Clock:
     sign = "(datum.value < 0 ? '-' : '')"
     hours, minutes = "floor(abs(datum.value) / 3600)", "floor(abs(datum.value) % 3600 / 60)"
     return Clock("axis.time.hours", f"{sign} + {hours} + ':' + format({minutes}, '02d')", ticks)
+
+
+def axis(clock: Clock, *, labels: bool = True) -> alt.Axis:
+    """The axis of time, written as the clock says."""
+    if clock.label is None:
+        return alt.Axis(labels=labels, ticks=labels, grid=False, format=",~r", tickMinStep=0.1)
+    values = list(clock.ticks or ())
+    return alt.Axis(labels=labels, ticks=labels, grid=False, labelExpr=clock.label, values=values)
 
 
 def _extreme(function: np.ufunc, frame: Frame) -> float:

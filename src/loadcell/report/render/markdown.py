@@ -149,6 +149,8 @@ def _block(block: Block, texts: Texts) -> str:
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", block.text)), default=0))
         return f"{escaped(block.title)}\n\n{fence}{block.language}\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Chart):
+        if block.detail:
+            return ""
         caption = " ".join(coded(text) for text in block.captions)
         title = escaped(block.title)
         return f"{_anchor(block.id)}\n\n**{title}**\n\n![{title}]({PICTURES}/{block.id}.svg)\n\n{caption}"
@@ -180,7 +182,9 @@ def _folded(block: Details, texts: Texts) -> str:
     rows = sum(len(inner.rows) for inner in block.blocks if isinstance(inner, Table))
     if rows > MOST_FOLDED_ROWS:
         return ""
-    inner = "\n\n".join(_block(item, texts) for item in block.blocks)
+    inner = "\n\n".join(text for item in block.blocks if (text := _block(item, texts)))
+    if not inner:
+        return ""
     return f"<details><summary>{_html(block.title)}</summary>\n\n{inner}\n\n</details>"
 
 

@@ -190,6 +190,7 @@ def percentiles(context: ReportContext) -> Section | None:
     ):
         return None
     drawn: list[Block] = [*charts.drawn_in("percentiles", context)]
+    drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in("distribution", context)]
     figures = values_table(context)
     drawn.append(Details(context.texts("page.figures"), [figures]) if drawn else figures)
     return Section("percentiles", context.texts("section.percentiles"), drawn)
@@ -199,7 +200,8 @@ def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
     drawn: list[Block] = [*charts.drawn_in("series", context)]
     drawn += named_series.blocks(context)
-    drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in("parts", context)]
+    for section_part in ("heat", "parts"):
+        drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in(section_part, context)]
     judged = steadiness(context)
     if judged is not None:
         drawn.append(Details(judged.title, [judged]))

@@ -82,7 +82,7 @@ function sized(chart, width) {
     spec.autosize = { type: "fit-x", contains: "padding" };
   }
   if (chart.chosen.length && chart.chooser !== "trial") {
-    for (const { encoding } of spec.layer) {
+    for (const { encoding } of (spec.vconcat ?? [spec]).flatMap((view) => view.layer)) {
       for (const channel of [encoding.color, encoding.shape]) {
         if (channel?.field === "treatment") channel.scale.domain = chart.chosen;
       }
