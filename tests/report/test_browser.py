@@ -52,7 +52,10 @@ def page(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) 
     return written
 
 
-ALL = {"chart-throughput", "chart-latency", "chart-percentiles", "chart-series"}
+OVER_TIME = {"chart-series", "chart-overlay"}
+ALL = {"chart-throughput", "chart-latency", "chart-percentiles"} | OVER_TIME
+UNFOLD = "document.querySelectorAll('details').forEach(details => { details.open = true; })"
+ALL_DRAWN = "[...document.querySelectorAll('figure.chart .canvas')].every(canvas => canvas.dataset.drawn)"
 LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
 
 
@@ -71,7 +74,7 @@ LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
         ("nothing varied", ALL),
         ("pictures side by side", ALL | LINES | {"chart-effects"}),
         ("numbered", ALL | FACTORS),
-        ("one repeat, no series", ALL - {"chart-series"}),
+        ("one repeat, no series", ALL - OVER_TIME),
         ("nothing measured", set()),
     ],
 )
@@ -81,6 +84,8 @@ def test_every_chart_is_drawn_and_nothing_is_asked_for(
 ) -> None:
     path = page(name, lang)
     browser.open(path)
+    browser.ask(UNFOLD)
+    browser.wait_for(ALL_DRAWN)
     drawn = browser.ask(CHARTS)
     assert {chart["id"] for chart in drawn} == charts
     for chart in drawn:
@@ -181,7 +186,8 @@ def test_print_is_light_whole_and_without_controls(browser: Browser, page: Calla
     assert browser.ask(f"{heads}.length > 0 && {displayed}"), (
         "a button is painted on a table's first page alone"
     )
-    assert browser.ask("document.querySelectorAll('p.chooser select').length") == 1
+    choosers = "document.querySelectorAll('p.chooser select[data-chart]')"
+    assert browser.ask(f"{choosers}.length") == 1
     assert browser.ask("document.querySelector('p.chooser').offsetHeight > 0"), "the trial's name is on paper"
     assert 5 <= browser.pdf_pages() <= 30
     browser.media("")

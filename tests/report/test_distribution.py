@@ -46,7 +46,6 @@ def test_cells_hold_the_requests_of_their_time(tmp_path: Path) -> None:
         "t": [0, 0, 1, 1, 2, 2],
         "low": [1, 1.995, 1, 1.995, 1, 100],
         "count": [90, 10, 90, 10, 50, 50],
-        "part": [0.9, 0.1, 0.9, 0.1, 0.5, 0.5],
     }
     joined = heat_map.cells(histograms, 2.0)
     assert (joined["t"], joined["count"]) == ([0, 0, 2, 2], [180, 20, 50, 50])

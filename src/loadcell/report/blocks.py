@@ -6,7 +6,7 @@ medium.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -153,6 +153,8 @@ class Chart:
     side by side at most, `legend` whether something stands at their right. `choices` are the values the
     reader can choose from: trials for `chooser` "trial" (with
     `series` holding each trial's columns), treatments for "treatments"; `chosen` are those shown at first.
+    With "trials" the reader chooses several, and the columns are those in the `series` of the chart with the
+    id `shares`; `repeats` are the trials of each treatment.
     `detail`: for pages only; Markdown leaves it out, as each picture takes it up to half a second.
     """
 
@@ -164,10 +166,12 @@ class Chart:
     panels: int = 1
     columns: int = 1
     legend: bool = True
-    chooser: Literal["", "trial", "treatments"] = ""
+    chooser: Literal["", "trial", "trials", "treatments"] = ""
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()
     series: dict[str, TrialSamples] = field(default_factory=dict)
+    shares: str = ""
+    repeats: Mapping[str, Sequence[str]] = field(default_factory=dict)
     detail: bool = False
 
 

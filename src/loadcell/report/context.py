@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from loadcell.analysis.trials import STATUSES
 from loadcell.model import numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
+from loadcell.report.blocks import Chart
 from loadcell.report.texts import Texts
 from loadcell.store import interval_histograms
 from loadcell.store.frames import Frame
@@ -82,6 +83,8 @@ class ReportContext:
     texts: Texts
     #: what its capacity is stated for; None: not at all
     provision: Provision | None = None
+    #: Charts that were drawn, by id: others may share their values.
+    drawn: dict[str, Chart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: StoredRun, language: str, provision: Provision | None = None) -> ReportContext:

@@ -137,5 +137,5 @@ def name_series(spec: JsonObject, names: Sequence[str]) -> None:
     for layer in layers:
         for channel in ("color", "shape"):
             encoding = layer["encoding"].get(channel)
-            if encoding is not None and encoding.get("field") == "treatment":
+            if encoding is not None and encoding.get("field") in ("treatment", "trial"):
                 encoding["scale"]["domain"] = list(names)

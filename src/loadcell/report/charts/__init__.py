@@ -42,4 +42,6 @@ def drawn_in(section: str, context: ReportContext) -> list[Chart]:
     load()
     drawers = sorted((item for item in _declared if item[0] == section), key=lambda item: item[1])
     with style.unchecked():
-        return [drawn for _, _, draw in drawers if (drawn := draw(context)) is not None]
+        charts = [drawn for _, _, draw in drawers if (drawn := draw(context)) is not None]
+    context.drawn.update({drawn.id: drawn for drawn in charts})
+    return charts

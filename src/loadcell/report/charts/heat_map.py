@@ -17,7 +17,7 @@ from loadcell.report.context import ReportContext
 from loadcell.store.interval_histograms import PER_DECADE, IntervalHistograms, lower_ms
 
 #: Cells of all trials together, and columns of one.
-MOST_CELLS, FEWEST_COLUMNS, MOST_COLUMNS = 6_000, 12, 60
+MOST_CELLS, FEWEST_COLUMNS, MOST_COLUMNS = 4_000, 12, 60
 #: Classes that become one cell: 4 are a factor of 1.6.
 CLASSES_OF_CELL = 2
 #: Cells of a trial, about: rows that a column usually has.
@@ -88,29 +88,30 @@ def step(longest_s: float, interval_s: float, columns: int) -> float:
 
 
 def cells(histograms: IntervalHistograms, step_s: float) -> dict[str, list[Any]]:
-    """Cells with requests: `t` (begin, seconds), `low` (lower end of the time, ms), `count`, and `part` (the
-    share of the column's requests).
-    """
+    """Cells with requests: `t` (begin, seconds), `low` (lower end of the time, ms), `count`."""
     places = np.floor(histograms.begin_s / step_s + 1e-6).astype(np.int64)
     by_column = np.zeros((int(places.max()) + 1, histograms.counts.shape[1]), dtype=np.int64)
     np.add.at(by_column, places, histograms.counts)
     joined = by_column.reshape(len(by_column), -1, CLASSES_OF_CELL).sum(axis=2)
     column, row = np.nonzero(joined)
-    counts = joined[column, row]
-    parts = counts / joined.sum(axis=1)[column]
     return {
         "t": [round(time, 3) for time in (column * step_s).tolist()],
         "low": [float(f"{low:.4g}") for low in lower_ms(row * CLASSES_OF_CELL).tolist()],
-        "count": counts.tolist(),
-        "part": [float(f"{part:.3g}") for part in parts.tolist()],
+        "count": joined[column, row].tolist(),
     }
 
 
 def _view(context: ReportContext, step_s: float, clock: timeline.Clock) -> JsonObject:
     texts = context.texts
     ratio = 10 ** (CLASSES_OF_CELL / PER_DECADE)
-    base = alt.Chart(style.data(SOURCE)).transform_calculate(
-        end=f"datum.t + {step_s:.6g}", high=f"datum.low * {ratio:.6g}"
+    base = (
+        alt.Chart(style.data(SOURCE))
+        .transform_joinaggregate(all="sum(count)", groupby=["t"])
+        .transform_calculate(
+            end=f"datum.t + {step_s:.6g}",
+            high=f"datum.low * {ratio:.6g}",
+            part="datum.count / datum.all",
+        )
     )
     x = alt.X(
         "t:Q",

@@ -171,6 +171,9 @@ def _chart(chart: Chart) -> JsonObject:
         "chosen": list(chart.chosen),
         "data": {name: columnar(rows) for name, rows in chart.data.items()},
         "series": chart.series,
+        "shares": chart.shares,
+        "labels": dict(chart.choices) if chart.shares else {},
+        "repeats": chart.repeats,
     }
 
 

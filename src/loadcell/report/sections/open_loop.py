@@ -200,7 +200,7 @@ def series(context: ReportContext) -> Section | None:
     """Trials over time; None when nothing was sampled."""
     drawn: list[Block] = [*charts.drawn_in("series", context)]
     drawn += named_series.blocks(context)
-    for section_part in ("heat", "parts"):
+    for section_part in ("overlay", "heat", "parts"):
         drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in(section_part, context)]
     judged = steadiness(context)
     if judged is not None:

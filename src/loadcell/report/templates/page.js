@@ -43,12 +43,21 @@ function datasets(chart) {
     found.warmup = start < 0 ? [{ from: start, to: 0 }] : [];
     return found;
   }
+  if (chart.chooser === "trials") return overlaid(chart);
   chart.rows ??= Object.fromEntries(Object.entries(chart.data).map(([name, columns]) => [name, rows(columns)]));
   if (chart.chooser !== "treatments") return chart.rows;
   const wanted = new Set(chart.chosen);
   return Object.fromEntries(
     Object.entries(chart.rows).map(([name, all]) => [name, all.filter((row) => wanted.has(row.treatment))])
   );
+}
+
+// The chosen trials on one time axis: their samples are those of another chart.
+function overlaid(chart) {
+  const { series } = charts.get(chart.shares);
+  const load = chart.chosen.flatMap((name) => rows(series[name].load).map((row) => ({ trial: chart.labels[name], ...row })));
+  const start = load.reduce((least, row) => Math.min(least, row.t), 0);
+  return { load, warmup: start < 0 ? [{ from: start, to: 0 }] : [] };
 }
 
 // Of views over time those that the chosen trial has samples for; areas above one another take two.
@@ -82,9 +91,14 @@ function sized(chart, width) {
     spec.autosize = { type: "fit-x", contains: "padding" };
   }
   if (chart.chosen.length && chart.chooser !== "trial") {
-    for (const { encoding } of (spec.vconcat ?? [spec]).flatMap((view) => view.layer)) {
+    const layers = (spec.vconcat ?? [spec]).flatMap((view) => view.layer);
+    if (width < NARROW && spec.vconcat) {
+      for (const { encoding } of layers) if (encoding.color?.legend) encoding.color.legend.columns = 1;
+    }
+    for (const { encoding } of layers) {
       for (const channel of [encoding.color, encoding.shape]) {
         if (channel?.field === "treatment") channel.scale.domain = chart.chosen;
+        if (channel?.field === "trial") channel.scale.domain = chart.chosen.map((name) => chart.labels[name]);
       }
     }
   }
@@ -174,7 +188,18 @@ for (const box of document.querySelectorAll(".choices")) {
     for (const input of inputs) input.disabled = full && !input.checked;
   };
   update();
-  box.addEventListener("change", () => { update(); draw(chart); });
+  const repeats = document.querySelector(`select[data-repeats="${chart.id}"]`);
+  box.addEventListener("change", () => {
+    update();
+    if (repeats) repeats.value = "";
+    draw(chart);
+  });
+  repeats?.addEventListener("change", () => {
+    const names = new Set(chart.repeats[repeats.value]);
+    for (const input of inputs) input.checked = names.has(input.value);
+    update();
+    draw(chart);
+  });
 }
 for (const button of document.querySelectorAll("[data-csv]")) {
   const { csv: id } = button.dataset;
