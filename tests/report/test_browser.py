@@ -56,7 +56,7 @@ OVER_TIME = {"chart-series", "chart-overlay"}
 ALL = {"chart-throughput", "chart-latency", "chart-percentiles"} | OVER_TIME
 UNFOLD = "document.querySelectorAll('details').forEach(details => { details.open = true; })"
 ALL_DRAWN = "[...document.querySelectorAll('figure.chart .canvas')].every(canvas => canvas.dataset.drawn)"
-LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
+LINES, FACTORS = {"chart-saturation", "chart-load-curve"}, {"chart-effects", "chart-interaction"}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
         ("sweep", ALL | LINES),
         ("two hundred", ALL | LINES | FACTORS),
         ("trouble", ALL | LINES),
-        ("rates", ALL | {"chart-waiting"}),
+        ("rates", ALL | {"chart-waiting", "chart-rate-curve"}),
         ("watched", ALL | {"chart-waits"} | LINES),
         ("two factors", ALL | LINES | FACTORS),
         ("many factors", ALL | FACTORS),

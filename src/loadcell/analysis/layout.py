@@ -74,7 +74,7 @@ def axis(key: str, name: str, levels: Sequence[str], values: Sequence[Any]) -> A
     """The axis of one factor from its levels (in the plan's order) and their values."""
     at: dict[str, float] = {}
     for level, value in zip(levels, values, strict=True):
-        number = None if key.endswith(_VERSION) else _number(level, value)
+        number = None if key.endswith(_VERSION) else number_of(level, value)
         if number is None:
             return Axis(key, name, "ordered", tuple(levels), {})
         at[level] = number
@@ -84,7 +84,7 @@ def axis(key: str, name: str, levels: Sequence[str], values: Sequence[Any]) -> A
     return Axis(key, name, _scale([at[level] for level in ordered]), ordered, at)
 
 
-def _number(level: str, value: Any) -> float | None:
+def number_of(level: str, value: Any) -> float | None:
     """The level as a number, when people wrote a bare one, or a rate in its only usual unit: `2000/s`.
 
     `512MB` stays a label, as its bytes would not be read.
@@ -101,7 +101,7 @@ def _number(level: str, value: Any) -> float | None:
 
 def is_number(level: str) -> bool:
     """True if a level's label is a bare number."""
-    return _number(level, None) is not None
+    return number_of(level, None) is not None
 
 
 def _scale(numbers: Sequence[float]) -> Scale:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loadcell.analysis import layout
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.trials import Trial
 from loadcell.stats import additive
@@ -18,6 +19,8 @@ from loadcell.stats.additive import Additive, Floats
 
 #: What is read from a trial: a number above 0, or None where it has none.
 Figure = Callable[[Trial], float | None]
+#: A treatment's value of a factor as a number, or None.
+Value = Callable[[Treatment], float | None]
 
 
 def speed_of(trial: Trial) -> float | None:
@@ -84,34 +87,57 @@ class Sweep:
         return self.speed is not None and self.speed.variance is not None
 
 
+@dataclass(frozen=True)
+class Line:
+    """Treatments that differ in one factor alone: `items` are its values, rising, and the treatments."""
+
+    where: str
+    held: Mapping[str, str]
+    items: tuple[tuple[float, Treatment], ...]
+
+
+def lines_along(treatments: Sequence[Treatment], key: str, value: Value) -> tuple[Line, ...]:
+    """Every line along a factor with two or more values, in the plan's order, or the only line; none where it
+    is no factor. Treatments without a value are left out.
+    """
+    lines: dict[tuple[tuple[str, str], ...], list[tuple[float, Treatment]]] = {}
+    for treatment in treatments:
+        number = value(treatment)
+        if number is not None:
+            held = tuple((name, level) for name, level in treatment.levels.items() if name != key)
+            lines.setdefault(held, []).append((number, treatment))
+    varied = _varied(list(lines))
+    short = short_keys([name for treatment in treatments[:1] for name in treatment.levels])
+    usable = []
+    for held, line in lines.items():
+        if len(lines) == 1 or len({number for number, _ in line}) > 1:
+            line.sort(key=lambda item: item[0])
+            where = ", ".join(f"{short.get(name, name)} = {level}" for name, level in held if name in varied)
+            usable.append(Line(where, dict(held), tuple(line)))
+    return tuple(usable)
+
+
 def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
     """Every line with two or more loads, in the plan's order, or the only line; none where clients are no
     factor.
     """
-    lines: dict[tuple[tuple[str, str], ...], list[tuple[float, Treatment]]] = {}
-    for treatment in treatments:
-        load = _load(treatment)
-        if load is not None:
-            held = tuple((key, level) for key, level in treatment.levels.items() if key != LOAD)
-            lines.setdefault(held, []).append((load, treatment))
-    varied = _varied(list(lines))
-    short = short_keys([key for treatment in treatments[:1] for key in treatment.levels])
-    usable = []
-    for held, line in lines.items():
-        if len(lines) == 1 or len({load for load, _ in line}) > 1:
-            line.sort(key=lambda item: item[0])
-            where = ", ".join(f"{short.get(key, key)} = {level}" for key, level in held if key in varied)
-            usable.append(_sweep(where, dict(held), line))
-    return tuple(usable)
+    lines = lines_along(treatments, LOAD, _clients)
+    return tuple(_sweep(line.where, line.held, line.items) for line in lines)
 
 
-def _load(treatment: Treatment) -> float | None:
-    value = treatment.values.get(LOAD)
+def _clients(treatment: Treatment) -> float | None:
     if any(trial.open_loop is not None for trial in treatment.trials):
         return None  # there clients are only room for the offered load, and throughput is the rate asked for
-    if LOAD not in treatment.levels or isinstance(value, bool) or not isinstance(value, int | float):
+    return load_of(treatment, LOAD)
+
+
+def load_of(treatment: Treatment, key: str) -> float | None:
+    """The level of a load's factor as a number above 0 (of `2000/s` per second); None of others."""
+    value = treatment.values.get(key)
+    if key not in treatment.levels or isinstance(value, bool):
         return None
-    return float(value) if value > 0 else None
+    number = value if isinstance(value, int | float) else layout.number_of(treatment.levels[key], value)
+    return float(number) if number is not None and number > 0 else None
 
 
 def _varied(lines: Sequence[Sequence[tuple[str, str]]]) -> set[str]:

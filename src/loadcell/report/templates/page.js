@@ -2,6 +2,7 @@
 "use strict";
 const doc = JSON.parse(document.getElementById("data").textContent);
 const NARROW = 560;
+const LONG_NAME = 16;
 
 // Colours: the reader's choice, kept where the browser allows it. `?theme=dark` sets it from outside.
 const themes = document.querySelector(".themes");
@@ -91,18 +92,30 @@ function sized(chart, width) {
     spec.autosize = { type: "fit-x", contains: "padding" };
   }
   if (chart.chosen.length && chart.chooser !== "trial") {
-    const layers = (spec.vconcat ?? [spec]).flatMap((view) => view.layer);
-    if (width < NARROW && spec.vconcat) {
-      for (const { encoding } of layers) if (encoding.color?.legend) encoding.color.legend.columns = 1;
-    }
-    for (const { encoding } of layers) {
+    for (const { encoding } of layersOf(spec)) {
       for (const channel of [encoding.color, encoding.shape]) {
         if (channel?.field === "treatment") channel.scale.domain = chart.chosen;
         if (channel?.field === "trial") channel.scale.domain = chart.chosen.map((name) => chart.labels[name]);
       }
     }
   }
+  if (width < NARROW) narrowLegends(spec, width);
   return spec;
+}
+
+function layersOf(spec) {
+  return (spec.vconcat ?? [spec.spec ?? spec]).flatMap((view) => view.layer);
+}
+
+// Long names stand below one another: side by side they would be cut off.
+function narrowLegends(spec, width) {
+  for (const { encoding } of layersOf(spec)) {
+    for (const channel of [encoding?.color, encoding?.shape]) {
+      const names = channel?.scale?.domain;
+      if (!channel?.legend || !names?.some((name) => String(name).length > LONG_NAME)) continue;
+      Object.assign(channel.legend, { orient: "bottom", columns: 1, labelLimit: width - 60 });
+    }
+  }
 }
 
 function config(width) {
