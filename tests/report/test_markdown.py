@@ -68,7 +68,7 @@ def test_pictures_are_whole_svg_files_that_the_text_refers_to(
     (written,) = write(runs("trouble"), "zh", ("md",), tmp_path)
     text = written.read_text(encoding="utf-8")
     pictures = sorted(path.relative_to(tmp_path) for path in (tmp_path / markdown.PICTURES).iterdir())
-    assert len(pictures) == 5
+    assert len(pictures) == 6
     for picture in pictures:
         assert f"]({picture})" in text
         content = (tmp_path / picture).read_text(encoding="utf-8")

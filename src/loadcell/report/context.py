@@ -12,6 +12,7 @@ from loadcell.analysis import (
     drift,
     finding,
     import_findings,
+    marks,
     resource_use,
     server,
     steadiness,
@@ -19,6 +20,7 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
+from loadcell.analysis.marks import TimeMark
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
 from loadcell.analysis.treatments import Treatment, unit_of
@@ -150,6 +152,11 @@ class ReportContext:
             with suppress(OSError, ValueError):
                 histograms[trial.name] = interval_histograms.read(path, "transaction/response", at_most)
         return histograms
+
+    @cached_property
+    def marks(self) -> dict[str, list[TimeMark]]:
+        """Stalls, dips and events of each trial with any."""
+        return marks.of_trials(self.stored.intervals(), self.steadiness, self.stored.events())
 
     @cached_property
     def records(self) -> dict[str, TrialRecord]:

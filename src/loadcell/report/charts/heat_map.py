@@ -12,7 +12,7 @@ import numpy as np
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, TrialSamples
-from loadcell.report.charts import chart, series, style, timeline
+from loadcell.report.charts import chart, series, style, time_marks, timeline
 from loadcell.report.context import ReportContext
 from loadcell.store.interval_histograms import PER_DECADE, IntervalHistograms, lower_ms
 
@@ -49,8 +49,15 @@ def draw(context: ReportContext) -> Chart | None:
         of_trial = cells(histograms[trial.name], step_s)
         of_trial["low"] = [texts.in_unit(low) for low in of_trial["low"]]
         by_trial[trial.name] = {SOURCE: of_trial}
+        marks = time_marks.columns(context.marks.get(trial.name, ()), 0.0, longest_s, context)
+        by_trial[trial.name] |= {time_marks.SOURCE: marks} if marks else {}
     shown = series.fitting_trial(trials, context, {trial.name: 1 for trial in trials})
+    clock = timeline.clock_between(0.0, longest_s)
+    views = [_view(context, step_s, clock)]
     captions = [texts("caption.heat")]
+    if any(time_marks.SOURCE in sources for sources in by_trial.values()):
+        views.insert(0, time_marks.strip(context, clock))
+        captions.append(time_marks.caption(by_trial.values(), context))
     every = max(histograms[trial.name].every for trial in trials)
     if every > 1:
         captions.append(texts("caption.histograms.sampled", every=every))
@@ -59,7 +66,7 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-heat",
         texts("chart.heat"),
-        style.document({"vconcat": [_view(context, step_s, timeline.clock_between(0.0, longest_s))]}),
+        style.document({"vconcat": views, "spacing": 12, "resolve": {"scale": {"x": "shared"}}}),
         {},
         captions,
         legend=False,

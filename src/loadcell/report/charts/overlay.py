@@ -10,7 +10,7 @@ import altair as alt
 from loadcell.model.json import JsonObject
 from loadcell.monitors.panels import RESPONSE_TIMES, TRANSACTIONS
 from loadcell.report.blocks import Chart, DataRow
-from loadcell.report.charts import chart, style, timeline
+from loadcell.report.charts import chart, style, time_marks, timeline
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
@@ -60,6 +60,9 @@ def draw(context: ReportContext) -> Chart | None:
         _view(column, title, clock, context, last=column == [*columns][-1])
         for column, title in columns.items()
     ]
+    if any(time_marks.SOURCE in sources for sources in of_trials.series.values()):
+        views.insert(0, time_marks.strip(context, clock, colour=_colour()))
+        captions.append(time_marks.caption(of_trials.series.values(), context))
     shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
     return Chart(
         "chart-overlay",
@@ -97,6 +100,12 @@ def rows(chart: Chart, of_trials: Chart) -> list[DataRow]:
     ]
 
 
+def _colour() -> alt.Color:
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
+    scale = alt.Scale(range=list(SERIES))
+    return alt.Color("trial:N", sort=None, scale=scale, legend=legend)
+
+
 def _view(
     column: str, title: str, clock: timeline.Clock, context: ReportContext, *, last: bool
 ) -> JsonObject:
@@ -109,8 +118,7 @@ def _view(
     )
     axis = alt.Axis(tickCount=4, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y(f"{column}:Q", title=None, axis=axis, scale=alt.Scale(zero=True, nice=True))
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
-    colour = alt.Color("trial:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
+    colour = _colour()
     tips = [
         alt.Tooltip("trial:N", title=texts("axis.trial")),
         alt.Tooltip("t:Q", title=texts("axis.time"), format=",~r"),

@@ -26,7 +26,7 @@ from loadcell.monitors.panels import (
     TRANSACTIONS,
 )
 from loadcell.report.blocks import Chart, DataRow, TrialSamples
-from loadcell.report.charts import chart, style, timeline, treatments
+from loadcell.report.charts import chart, style, time_marks, timeline, treatments
 from loadcell.report.charts.style import Channels
 from loadcell.report.charts.timeline import FEWEST_ROWS, Clock, clock_of
 from loadcell.report.context import STATUS, ReportContext
@@ -104,9 +104,16 @@ def over_time(
             columns_of_trial["t"].append(round(checkpoint.begin_s, 1))
             columns_of_trial["to"].append(None if checkpoint.end_s is None else round(checkpoint.end_s, 1))
             columns_of_trial["reason"].append(context.texts(_CHECKPOINT(checkpoint.reason)))
+    marked = False
+    for trial, sources in series.items():
+        times = [time for of in sources.values() for time in of["t"]]
+        if name == "series" and times:
+            of_trial = time_marks.columns(context.marks.get(trial, ()), min(times), max(times), context)
+            sources |= {time_marks.SOURCE: of_trial} if of_trial else {}
+            marked |= bool(of_trial)
     size = thinning.bucket_size(longest, at_most)
     lines = {
-        trial: sum(len(of["t"]) > 1 for of in columns_of_trial.values())
+        trial: sum(len(of["t"]) > 1 for source, of in columns_of_trial.items() if source != time_marks.SOURCE)
         for trial, columns_of_trial in series.items()
     }
     trials_shown = [trial for trial in context.analysis.trials if trial.name in series]
@@ -124,6 +131,8 @@ def over_time(
     caption += captions
     if any(panel.checkpoints for panel in panels) and context.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
+    if marked:
+        caption.append(time_marks.caption(series.values(), context))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
     joined = max((_printed(record) for record in context.stored.trials), default=1)
@@ -132,7 +141,7 @@ def over_time(
     return Chart(
         f"chart-{name}",
         texts(_TITLE(name)),
-        views(panels, context, reaching, lone, clock_of(frames)),
+        views(panels, context, reaching, lone, clock_of(frames), marked=marked),
         {},
         caption,
         panels=len(panels),
@@ -348,8 +357,10 @@ def views(
     reaching: Collection[str],
     lone: Collection[str],
     clock: Clock,
+    *,
+    marked: bool = False,
 ) -> JsonObject:
-    """The views below one another, on one time axis."""
+    """The views below one another, on one time axis; with `marked` those of stalls, dips and events above."""
     views = [
         _view(
             panel,
@@ -359,9 +370,12 @@ def views(
             last=panel is panels[-1],
             first=panel is panels[0],
             lone=panel.source in lone,
+            marked=marked,
         )
         for panel in panels
     ]
+    if marked:
+        views.insert(0, time_marks.strip(context, clock))
     shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
     return style.document({"vconcat": views, "spacing": 14, "resolve": shared})
 
@@ -375,6 +389,7 @@ def _view(
     first: bool,
     last: bool,
     lone: bool,
+    marked: bool = False,
 ) -> JsonObject:
     texts = context.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
@@ -412,6 +427,7 @@ def _view(
         shape,
         *([timeline.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
         handles,
+        *(time_marks.lines(context) if marked and panel.checkpoints else []),
     ]
     if panel.least:
         one_row = alt.Chart(style.data(panel.source)).transform_aggregate(rows="count()")

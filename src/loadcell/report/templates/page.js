@@ -57,8 +57,9 @@ function datasets(chart) {
 function overlaid(chart) {
   const { series } = charts.get(chart.shares);
   const load = chart.chosen.flatMap((name) => rows(series[name].load).map((row) => ({ trial: chart.labels[name], ...row })));
+  const marks = chart.chosen.flatMap((name) => rows(series[name].marks ?? {}).map((row) => ({ trial: chart.labels[name], ...row })));
   const start = load.reduce((least, row) => Math.min(least, row.t), 0);
-  return { load, warmup: start < 0 ? [{ from: start, to: 0 }] : [] };
+  return { load, marks, warmup: start < 0 ? [{ from: start, to: 0 }] : [] };
 }
 
 // Of views over time those that the chosen trial has samples for; areas above one another take two.
@@ -75,6 +76,12 @@ function keepDrawn(spec, own) {
   spec.vconcat = views;
 }
 
+// Vega complains of marks without any rows.
+function dropEmpty(spec, filled) {
+  for (const view of spec.vconcat) view.layer = view.layer.filter((layer) => filled[layer.data.name]?.length);
+  spec.vconcat = spec.vconcat.filter((view) => view.layer.length);
+}
+
 // The same as sizing.py does for pictures, but for the width and the choice that are here.
 function sized(chart, width) {
   const spec = structuredClone(chart.spec);
@@ -82,6 +89,7 @@ function sized(chart, width) {
   const beside = width < NARROW || !chart.legend ? axis : axis + legend;
   if (spec.vconcat) {
     if (chart.chooser === "trial") keepDrawn(spec, chart.series[chart.chosen[0]]);
+    if (chart.chooser.startsWith("trial")) dropEmpty(spec, datasets(chart));
     for (const view of spec.vconcat) view.width = width - beside;
   }
   else if (spec.facet) {
