@@ -317,11 +317,11 @@ def browser() -> Iterator[Browser]:
 @pytest.mark.parametrize(
     ("name", "charts"),
     [
-        ("two runs", {"chart-forest", "chart-shifts", "chart-distributions"}),
-        ("levels", {"chart-forest", "chart-shifts", "chart-distributions"}),
-        ("hostile", {"chart-forest", "chart-shifts", "chart-distributions"}),
-        ("many levels", {"chart-forest"}),
-        ("once", {"chart-forest"}),
+        ("two runs", {"chart-forest", "chart-shifts", "chart-distributions", "chart-series"}),
+        ("levels", {"chart-forest", "chart-shifts", "chart-distributions", "chart-series"}),
+        ("hostile", {"chart-forest", "chart-shifts", "chart-distributions", "chart-series"}),
+        ("many levels", {"chart-forest", "chart-series"}),
+        ("once", {"chart-forest", "chart-series"}),
         ("nothing measured", set()),
     ],
 )
@@ -363,3 +363,31 @@ def test_ratios_lie_symmetrically_on_a_logarithmic_axis() -> None:
         ticks = ratio_ticks(furthest)
         assert ticks == pytest.approx([1 / tick for tick in reversed(ticks)])
         assert 3 <= len(ticks) <= 11
+
+
+def test_typical_trials_are_drawn_on_one_time_axis(get: Get) -> None:
+    """Draw the trial of each side next to its median, with the values of its intervals."""
+    gathered = get("two runs")
+    (chart,) = [item for item in build(gathered).charts() if item.id == "chart-series"]
+    assert [context for context, _ in chart.choices] == list(gathered.comparison.sides.contexts)
+    words = Words(gathered.comparison, Texts("en"))
+    for context, sources in chart.series.items():
+        for index, run in enumerate(gathered.runs):
+            trials = [item for item in gathered.comparison.sides.sides[index].trials[context] if item.counts]
+            ranked = sorted(item.throughput_per_s or 0.0 for item in trials)
+            middle = (ranked[3] + ranked[4]) / 2
+            typical = min(trials, key=lambda item: abs((item.throughput_per_s or 0.0) - middle))
+            load = sources["load"]
+            drawn = [
+                value
+                for value, side in zip(load["throughput_per_s"], load["trial"], strict=True)
+                if side == words.side(index)
+            ]
+            names = zip(load["name"], load["trial"], strict=True)
+            assert {name for name, side in names if side == words.side(index)} == {typical.name}
+            recorded = run.intervals()
+            of_trial = recorded.take(recorded.text("trial").isin(typical.name))
+            recorded_speed = of_trial.take(of_trial.text("kind").isin("transaction")).numbers(
+                "throughput_per_s"
+            )
+            assert drawn == pytest.approx(recorded_speed.tolist(), rel=1e-3)

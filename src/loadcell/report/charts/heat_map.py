@@ -49,15 +49,15 @@ def draw(context: ReportContext) -> Chart | None:
         of_trial = cells(histograms[trial.name], step_s)
         of_trial["low"] = [texts.in_unit(low) for low in of_trial["low"]]
         by_trial[trial.name] = {SOURCE: of_trial}
-        marks = time_marks.columns(context.marks.get(trial.name, ()), 0.0, longest_s, context)
+        marks = time_marks.columns(context.marks.get(trial.name, ()), 0.0, longest_s, context.texts)
         by_trial[trial.name] |= {time_marks.SOURCE: marks} if marks else {}
     shown = series.fitting_trial(trials, context, {trial.name: 1 for trial in trials})
     clock = timeline.clock_between(0.0, longest_s)
     views = [_view(context, step_s, clock)]
     captions = [texts("caption.heat")]
     if any(time_marks.SOURCE in sources for sources in by_trial.values()):
-        views.insert(0, time_marks.strip(context, clock))
-        captions.append(time_marks.caption(by_trial.values(), context))
+        views.insert(0, time_marks.strip(context.texts, clock))
+        captions.append(time_marks.caption(by_trial.values(), context.texts))
     every = max(histograms[trial.name].every for trial in trials)
     if every > 1:
         captions.append(texts("caption.histograms.sampled", every=every))

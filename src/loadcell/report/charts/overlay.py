@@ -5,6 +5,8 @@ The values are those of the chart of single trials over time; the page holds the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import altair as alt
 
 from loadcell.model.json import JsonObject
@@ -14,6 +16,7 @@ from loadcell.report.charts import chart, style, time_marks, timeline
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.context import ReportContext
 from loadcell.report.palette import SERIES
+from loadcell.report.texts import Texts
 
 #: The source of the chart over time that is drawn here, and its columns: title of the panel -> column.
 SOURCE = "load"
@@ -57,12 +60,11 @@ def draw(context: ReportContext) -> Chart | None:
     if TAIL in columns:
         captions.append(texts("caption.overlay.tail"))
     views = [
-        _view(column, title, clock, context, last=column == [*columns][-1])
-        for column, title in columns.items()
+        view(column, title, clock, texts, last=column == [*columns][-1]) for column, title in columns.items()
     ]
     if any(time_marks.SOURCE in sources for sources in of_trials.series.values()):
-        views.insert(0, time_marks.strip(context, clock, colour=_colour()))
-        captions.append(time_marks.caption(of_trials.series.values(), context))
+        views.insert(0, time_marks.strip(context.texts, clock, colour=colour()))
+        captions.append(time_marks.caption(of_trials.series.values(), context.texts))
     shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
     return Chart(
         "chart-overlay",
@@ -100,16 +102,17 @@ def rows(chart: Chart, of_trials: Chart) -> list[DataRow]:
     ]
 
 
-def _colour() -> alt.Color:
+def colour(names: Sequence[str] = ()) -> alt.Color:
+    """The colour of each trial; without names that of those that the reader chose."""
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
-    scale = alt.Scale(range=list(SERIES))
+    scale = style.colours(list(names)) if names else alt.Scale(range=list(SERIES))
     return alt.Color("trial:N", sort=None, scale=scale, legend=legend)
 
 
-def _view(
-    column: str, title: str, clock: timeline.Clock, context: ReportContext, *, last: bool
+def view(
+    column: str, title: str, clock: timeline.Clock, texts: Texts, *, last: bool, names: Sequence[str] = ()
 ) -> JsonObject:
-    texts = context.texts
+    """One view of a column of the trials, named `title`, on the axis of time."""
     x = alt.X(
         "t:Q",
         title=texts(clock.title) if last else None,
@@ -118,15 +121,15 @@ def _view(
     )
     axis = alt.Axis(tickCount=4, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y(f"{column}:Q", title=None, axis=axis, scale=alt.Scale(zero=True, nice=True))
-    colour = _colour()
     tips = [
         alt.Tooltip("trial:N", title=texts("axis.trial")),
         alt.Tooltip("t:Q", title=texts("axis.time"), format=",~r"),
         alt.Tooltip(f"{column}:Q", title=title, format=",.4~r"),
     ]
     base = alt.Chart(style.data(SOURCE))
-    line = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour)
-    handles = base.mark_point(size=90, opacity=0, filled=True).encode(x=x, y=y, color=colour, tooltip=tips)
+    at = {"x": x, "y": y, "color": colour(names)}
+    line = base.mark_line(strokeWidth=1.6).encode(**at)
+    handles = base.mark_point(size=90, opacity=0, filled=True).encode(tooltip=tips, **at)
     warmup = alt.Chart(style.data("warmup"))
     shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
     return style.layered(shade, line, handles, height=style.CHART // 2, title=title)

@@ -108,7 +108,7 @@ def over_time(
     for trial, sources in series.items():
         times = [time for of in sources.values() for time in of["t"]]
         if name == "series" and times:
-            of_trial = time_marks.columns(context.marks.get(trial, ()), min(times), max(times), context)
+            of_trial = time_marks.columns(context.marks.get(trial, ()), min(times), max(times), context.texts)
             sources |= {time_marks.SOURCE: of_trial} if of_trial else {}
             marked |= bool(of_trial)
     size = thinning.bucket_size(longest, at_most)
@@ -132,7 +132,7 @@ def over_time(
     if any(panel.checkpoints for panel in panels) and context.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
     if marked:
-        caption.append(time_marks.caption(series.values(), context))
+        caption.append(time_marks.caption(series.values(), context.texts))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
     joined = max((_printed(record) for record in context.stored.trials), default=1)
@@ -150,6 +150,20 @@ def over_time(
         chosen=[shown.name],
         series=series,
     )
+
+
+def load_over_time(intervals: Frame) -> Frame:
+    """All transactions together by interval, each with the time of its end, without short pieces."""
+    return _ends(timeline.without_pieces(_transactions(carried_over_time(intervals))))
+
+
+def in_short(frame: Frame, columns: Collection[str]) -> Frame:
+    """The trial, its time as `t` and columns, as short as can be."""
+    short: dict[str, Column] = {
+        "trial": frame.text("trial"),
+        "t": np.round(frame.numbers("t_s"), timeline.digits(frame)),
+    }
+    return Frame(short | {name: _significant(frame.numbers(name)) for name in columns if frame.has(name)})
 
 
 def _percentiles(intervals: Frame) -> int:
@@ -375,7 +389,7 @@ def views(
         for panel in panels
     ]
     if marked:
-        views.insert(0, time_marks.strip(context, clock))
+        views.insert(0, time_marks.strip(context.texts, clock))
     shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
     return style.document({"vconcat": views, "spacing": 14, "resolve": shared})
 
@@ -427,7 +441,7 @@ def _view(
         shape,
         *([timeline.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
         handles,
-        *(time_marks.lines(context) if marked and panel.checkpoints else []),
+        *(time_marks.lines(context.texts) if marked and panel.checkpoints else []),
     ]
     if panel.least:
         one_row = alt.Chart(style.data(panel.source)).transform_aggregate(rows="count()")

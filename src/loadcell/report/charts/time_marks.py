@@ -14,7 +14,7 @@ from loadcell.model.message import Labels
 from loadcell.report.blocks import TrialSamples
 from loadcell.report.charts import style
 from loadcell.report.charts.timeline import Clock, axis
-from loadcell.report.context import ReportContext
+from loadcell.report.texts import Texts
 
 SOURCE = "marks"
 _KIND = Labels("mark.time", KINDS)
@@ -24,9 +24,7 @@ _ROW = 15
 _COLOUR = "var(--problem)"
 
 
-def columns(
-    marks: Sequence[TimeMark], first_s: float, last_s: float, context: ReportContext
-) -> dict[str, list[Any]]:
+def columns(marks: Sequence[TimeMark], first_s: float, last_s: float, texts: Texts) -> dict[str, list[Any]]:
     """The marks between two times: `t`, `to` (`t` for an instant), `kind`, `about`; empty without any."""
     inside = [mark for mark in marks if first_s <= mark.begin_s <= last_s]
     if not inside:
@@ -34,23 +32,22 @@ def columns(
     return {
         "t": [round(mark.begin_s, 2) for mark in inside],
         "to": [round(mark.begin_s if mark.end_s is None else min(mark.end_s, last_s), 2) for mark in inside],
-        "kind": [context.texts(_KIND(mark.kind)) for mark in inside],
+        "kind": [texts(_KIND(mark.kind)) for mark in inside],
         "about": [mark.about if mark.share is None else f"−{numbers.share(mark.share)}" for mark in inside],
     }
 
 
-def caption(series: Iterable[TrialSamples], context: ReportContext) -> str:
+def caption(series: Iterable[TrialSamples], texts: Texts) -> str:
     """Names of the kinds that the strip marks in these trials; empty without any."""
     present = {kind for sources in series for kind in sources.get(SOURCE, {}).get("kind", ())}
-    names = [context.texts(_NAME(kind)) for kind in KINDS if context.texts(_KIND(kind)) in present]
+    names = [texts(_NAME(kind)) for kind in KINDS if texts(_KIND(kind)) in present]
     if not names:
         return ""
-    return context.texts("caption.series.marks", kinds=context.texts("mark.semicolon").join(names))
+    return texts("caption.series.marks", kinds=texts("mark.semicolon").join(names))
 
 
-def strip(context: ReportContext, clock: Clock, *, colour: alt.Color | None = None) -> JsonObject:
+def strip(texts: Texts, clock: Clock, *, colour: alt.Color | None = None) -> JsonObject:
     """A view with a row for each kind: a tick where it began, a bar for as long as it lasted."""
-    texts = context.texts
     x = alt.X("t:Q", title=None, axis=axis(clock, labels=False), scale=alt.Scale(nice=False))
     names = [texts(_KIND(kind)) for kind in KINDS]
     y = alt.Y(
@@ -62,14 +59,13 @@ def strip(context: ReportContext, clock: Clock, *, colour: alt.Color | None = No
     marks = alt.Chart(style.data(SOURCE))
     bar = marks.mark_rule(strokeWidth=7, opacity=0.45, **plain).encode(x=x, x2="to:Q", y=y, **coloured)
     tick = marks.mark_tick(thickness=2, size=11, **plain).encode(
-        x=x, y=y, tooltip=tooltips(context), **coloured
+        x=x, y=y, tooltip=tooltips(texts), **coloured
     )
     return style.layered(bar, tick, height={"step": _ROW}, title=texts("chart.time-marks"))
 
 
-def tooltips(context: ReportContext) -> list[alt.Tooltip]:
+def tooltips(texts: Texts) -> list[alt.Tooltip]:
     """Kind, beginning, end and subject of a mark."""
-    texts = context.texts
     return [
         alt.Tooltip("kind:N", title=texts("chart.time-marks")),
         alt.Tooltip("t:Q", title=texts("axis.time"), format=",~r"),
@@ -78,12 +74,12 @@ def tooltips(context: ReportContext) -> list[alt.Tooltip]:
     ]
 
 
-def lines(context: ReportContext) -> list[alt.Chart]:
+def lines(texts: Texts) -> list[alt.Chart]:
     """Layers of a view: a shade for as long as something lasted, a dotted line where it began."""
     marks = alt.Chart(style.data(SOURCE))
     shade = marks.mark_rect(color=_COLOUR, opacity=0.1)
     begun = marks.mark_rule(color=_COLOUR, strokeDash=[1, 3], strokeWidth=1)
     return [
         shade.encode(x=alt.X("t:Q"), x2="to:Q"),
-        begun.encode(x=alt.X("t:Q"), tooltip=tooltips(context)),
+        begun.encode(x=alt.X("t:Q"), tooltip=tooltips(texts)),
     ]

@@ -35,6 +35,7 @@ from loadcell.report.blocks import (
     Tone,
 )
 from loadcell.report.comparison import charts as charting
+from loadcell.report.comparison import over_time
 from loadcell.report.comparison import summary as summaries
 from loadcell.report.comparison.gather import Gathered, data
 from loadcell.report.comparison.words import Words
@@ -82,6 +83,7 @@ def build(
         ranking(words),
         figures(gathered, words, charts=charts),
         latency(gathered, words) if charts else None,
+        series(gathered, words) if charts else None,
         method(gathered, words, command),
     ]
     first = gathered.runs[0].run
@@ -293,6 +295,12 @@ def figures(gathered: Gathered, words: Words, *, charts: bool) -> Section:
     blocks: list[Block] = [drawn] if drawn is not None else []
     blocks.append(figures_table(words))
     return Section("figures", words.texts("compare.section.figures"), blocks)
+
+
+def series(gathered: Gathered, words: Words) -> Section | None:
+    """Typical trials on one time axis; None without values over time."""
+    drawn = over_time.draw(gathered, words)
+    return None if drawn is None else Section("series", words.texts("section.series"), [drawn])
 
 
 def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = None) -> Table:
