@@ -10,7 +10,7 @@ import pytest
 import fake_runs
 from loadcell.report import build
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import distribution, heat_map
+from loadcell.report.charts import distribution, heat_map, repeats
 from loadcell.report.render import html, markdown
 from loadcell.store.interval_histograms import CLASSES, IntervalHistograms, read
 from loadcell.store.read import read_run
@@ -59,6 +59,25 @@ def test_columns_are_whole_intervals(
     longest_s: float, interval_s: float, columns: int, step_s: float
 ) -> None:
     assert heat_map.step(longest_s, interval_s, columns) == step_s
+
+
+def test_repeats_rise_in_equal_steps() -> None:
+    assert repeats.steps([30.0, 10.0, 20.0, 20.0]) == [
+        {"value": 10.0, "below": 0.0},
+        {"value": 10.0, "below": 0.25},
+        {"value": 20.0, "below": 0.5},
+        {"value": 20.0, "below": 0.75},
+        {"value": 30.0, "below": 1.0},
+    ]
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(5, False), (6, True)])
+def test_the_distribution_of_repeats_takes_six_of_them(tmp_path: Path, count: int, drawn: bool) -> None:
+    shape = fake_runs.Shape(repeats=count, monitors=False)
+    charts = charts_of(fake_runs.write_run(tmp_path / "run", shape))
+    assert ("chart-repeats" in charts) == drawn
+    if drawn:
+        assert len(charts["chart-repeats"].data["repeats"]) == 2 * (count + 1)
 
 
 def charts_of(run: Path) -> dict[str, Chart]:

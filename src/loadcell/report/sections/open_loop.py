@@ -179,7 +179,10 @@ def curves(context: ReportContext) -> Section | None:
         return None
     drawn = charts.drawn_in("curves", context) if context.analysis.comparable else []
     drawn += charts.drawn_in("own", context)
-    return Section("curves", context.texts("section.curves"), drawn) if drawn else None
+    folded = [Details(chart.title, [chart]) for chart in charts.drawn_in("repeats", context)]
+    if not drawn:
+        return None
+    return Section("curves", context.texts("section.curves"), [*drawn, *folded])
 
 
 def percentiles(context: ReportContext) -> Section | None:
