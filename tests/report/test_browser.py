@@ -69,7 +69,7 @@ LINES, FACTORS = {"chart-saturation", "chart-load-curve"}, {"chart-effects", "ch
         ("rates", ALL | {"chart-waiting", "chart-rate-curve"}),
         ("watched", ALL | {"chart-waits"} | LINES),
         ("two factors", ALL | LINES | FACTORS),
-        ("many factors", ALL | FACTORS),
+        ("many factors", ALL | FACTORS | {"chart-repeats"}),
         ("hostile", ALL),
         ("nothing varied", ALL),
         ("pictures side by side", ALL | LINES | {"chart-effects"}),
