@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
+from loadcell.model import numbers
 from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
@@ -97,6 +98,21 @@ def facts(keys: Iterable[str]) -> dict[str, MetricFacts]:
     """
     metrics = (metric for key in keys if (metric := _declared.get(key)) is not None)
     return {metric.key: MetricFacts(metric.kind, metric.better, metric.headline) for metric in metrics}
+
+
+_WRITERS: Mapping[Kind, numbers.Write] = {
+    "count": numbers.short,
+    "rate": lambda value: f"{numbers.rate(value)}/s",
+    "share": numbers.share,
+    "time": numbers.milliseconds,
+    "size": numbers.size,
+    "bandwidth": lambda value: f"{numbers.size(value)}/s",
+}
+
+
+def value_text(kind: Kind, value: float) -> str:
+    """A value of a metric of this kind with its unit: `31.2 ms`, `45%`, `2 GiB`."""
+    return _WRITERS[kind](value)
 
 
 #: Statistics of latencies, as keys end in them.

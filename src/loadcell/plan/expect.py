@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from loadcell.model import numbers, trial_record
 from loadcell.model import resource_metrics as resource_metrics  # declares its metrics
+from loadcell.model import trial_record
 from loadcell.model.message import Message, MessageCode
-from loadcell.model.metrics import Kind, Metric, declared, find
+from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
 from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, nearest, shown
 
@@ -221,20 +221,10 @@ def _kind(name: str) -> Kind:
         return "count"
 
 
-_WRITERS: Mapping[Kind, numbers.Write] = {
-    "count": numbers.short,
-    "rate": lambda value: f"{numbers.rate(value)}/s",
-    "share": numbers.share,
-    "time": numbers.milliseconds,
-    "size": numbers.size,
-    "bandwidth": lambda value: f"{numbers.size(value)}/s",
-}
-
-
 def written(expression: str, value: float) -> str:
     """A value of the metric of a recorded expectation, with its unit: `31.2 ms`."""
     match = _EXPRESSION.fullmatch(expression)
-    return _WRITERS["count" if match is None else _kind(match[1])](value)
+    return value_text("count" if match is None else _kind(match[1]), value)
 
 
 def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:

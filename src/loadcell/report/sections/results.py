@@ -18,7 +18,7 @@ from loadcell.report.values import metric_name, metric_value
 _COUNT = Labels("count", STATUSES)
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
 _TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": "good"}
-#: Response times of the result table: the mean only where nothing tells the median.
+#: Response times of the result table.
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
 _QUERIES = {OPERATION: "column.calls-per-s", SCENARIO: "column.requests-per-s"}
@@ -67,7 +67,7 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(metric_name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
-        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
+        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _SHOWN),
         *([Column(texts("column.fairness"), figure=True)] if _is_unfair(context) else []),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
@@ -91,12 +91,6 @@ def table(context: ReportContext) -> Table:
     return Table(
         "table-results", texts("table.treatments"), *without_empty(columns, rows), note if measured else ""
     )
-
-
-def _times(context: ReportContext) -> tuple[str, ...]:
-    """Without the mean, where some treatment has what says more."""
-    median = any(treatment.latency_ms("p50_ms") is not None for treatment in context.analysis.treatments)
-    return tuple(key for key in _SHOWN if key != "mean_ms" or not median)
 
 
 def _is_unfair(context: ReportContext) -> bool:
@@ -188,7 +182,7 @@ def _row(
         _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, context),
         *(_metric_cell(treatment, name, none) for name in _adjacent_metrics(context)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _times(context)),
+        *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _SHOWN),
         *([_figure(treatment.fairness, numbers.share, none)] if _is_unfair(context) else []),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
