@@ -115,6 +115,8 @@ def value_text(kind: Kind, value: float) -> str:
     return _WRITERS[kind](value)
 
 
+#: Duration of a measurement that ends after a number of requests.
+ELAPSED: Final = "elapsed"
 #: Statistics of latencies, as keys end in them.
 LATENCIES: Final = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
 
@@ -128,9 +130,11 @@ SERVICE_TIME = MessageCode("metric-meaning.service-time", "info", statistic=str)
 OFFERED = MessageCode("metric-meaning.offered", "info")
 BACKLOG = MessageCode("metric-meaning.backlog", "info")
 PACING = MessageCode("metric-meaning.pacing", "info", statistic=str)
+ELAPSED_TIME = MessageCode("metric-meaning.elapsed", "info")
 CLIENT_CPU = MessageCode("metric-meaning.client-cpu", "info")
 FAIRNESS = MessageCode("metric-meaning.fairness", "info")
 
+declare(ELAPSED, "time", ELAPSED_TIME(), "lower", additive=False, per_group=False)
 declare("throughput", "rate", THROUGHPUT())
 declare("queries", "rate", QUERIES())
 declare("errors", "count", ERRORS(), "lower")
