@@ -113,10 +113,10 @@ def test_a_load_without_a_request_has_failed_too(tmp_path: Path) -> None:
     assert (trial.status, trial.reason_code) == ("failed", "nothing-started")
 
 
-def test_it_fails_also_where_an_expectation_would_have_been_missed(tmp_path: Path) -> None:
+def test_it_fails_also_where_an_expectation_is_missed(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing(REFUSED), PLAN)
     assert (status, trial.status) == (3, "failed")
-    assert [item.verdict for item in trial.expect] == ["unknown"]
+    assert [item.verdict for item in trial.expect] == ["missed"]
 
 
 @pytest.mark.parametrize("expression", ["errors > 0", "error_rate == 100%", "errors >= 50"])
@@ -188,3 +188,30 @@ def test_as_many_failures_as_successes_stand(tmp_path: Path) -> None:
 def test_more_failures_than_successes_may_be_wanted(tmp_path: Path) -> None:
     _, trial = run(tmp_path, failing(REFUSED, succeeded=5), f"{UNASKED}expect: [errors > 0]\n")
     assert trial.reason_code != "most-failed"
+
+
+@pytest.mark.parametrize(
+    ("expectation", "verdict", "value"),
+    [
+        ("error_rate < 5%", "missed", 0.8),
+        ("errors == 0", "missed", 200.0),
+        ("latency.p50 < 1s", "unknown", None),
+    ],
+)
+def test_failed_requests_miss_an_expectation_of_errors_and_prove_no_other(
+    tmp_path: Path, expectation: str, verdict: str, value: float | None
+) -> None:
+    text = PLAN.replace("expect: [errors == 0]\n", f"expect: ['{expectation}']\n")
+    status, trial = run(tmp_path, failing(REFUSED, STATUS_404, succeeded=50), text)
+    assert (status, trial.status, trial.reason_code) == (3, "failed", "most-failed")
+    judged = trial.expect[0]
+    assert (judged.verdict, judged.value) == (verdict, value)
+
+
+def test_an_expectation_that_cannot_be_judged_makes_the_run_exit_1(tmp_path: Path) -> None:
+    world = World()
+    ended = world.run(tmp_path, PLAN.replace("expect: [errors == 0]\n", "expect: [latency.p99.99 < 1s]\n"))
+    trials = world.stored(ended).trials
+    assert {trial.status for trial in trials} == {"ok"}
+    assert {trial.expect[0].verdict for trial in trials} == {"unknown"}
+    assert ended.exit_status == 1

@@ -124,6 +124,13 @@ def test_a_mistake_in_sql_comes_with_what_there_is(runs: list[Path]) -> None:
     assert "trials, intervals, samples, events" in caught.value.advice
 
 
+@pytest.mark.parametrize("sql", ["SELECT host.cpu FROM trials", "SELECT max(host.cpu), name FROM trials"])
+def test_a_metric_with_a_dot_is_to_be_quoted(runs: list[Path], sql: str) -> None:
+    with pytest.raises(StoreError, match="host") as caught:
+        query(runs, sql)
+    assert caught.value.advice == 'a name with a dot needs double quotes in SQL: "host.cpu"'
+
+
 def test_a_command_says_nothing_but_its_answer(runs: list[Path]) -> None:
     asked = loadcell(runs[0].parent, "query", "SELECT count(*) AS n FROM trials", runs[0].name)
     assert (asked.returncode, asked.stderr) == (0, "")

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from loadcell.analysis import (
     effects,
+    expectations,
     findings,
     groups,
     placements,
@@ -17,6 +18,7 @@ from loadcell.analysis import (
     saturation,
 )
 from loadcell.analysis.effects import Change, Effects, Ratio
+from loadcell.analysis.expectations import ExpectationOutcome
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
@@ -149,6 +151,7 @@ class Analysis:
     searches: tuple[Searched, ...] = ()
     comparable: bool = True
     limits: tuple[Limit, ...] = ()
+    expectations: tuple[ExpectationOutcome, ...] = ()
 
     def document(self) -> JsonObject:
         """As plain JSON: `loadcell report --json` prints it."""
@@ -171,6 +174,7 @@ class Analysis:
                 resource_use.by_treatment(self.treatments, self.trials)
             ),
             "limits": {limit.treatment.id: limit.document() for limit in self.limits},
+            "expectations": [outcome.document() for outcome in self.expectations],
             "saturation": [saturation_document(line) for line in self.saturation],
             "effects": effects_document(self.effects),
             "recommendation": recommendation_document(self.recommendation),
@@ -272,4 +276,5 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         searches,
         comparable,
         limits,
+        expectations.outcomes(trials),
     )

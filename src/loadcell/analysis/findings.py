@@ -23,6 +23,7 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
+from loadcell.analysis.expectations import outcomes
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import RATE, Best, Recommendation
@@ -145,7 +146,7 @@ EXPECT_MET = FindingCode(
 )
 EXPECT_MISSED = FindingCode(
     "found.expect.missed", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count, expression=str,
-    of=Count,
+    of=Count, treatment=str, value=str,
 )  # fmt: skip
 EXPECT_FEW = FindingCode(
     "found.expect.few", Subject.EXPECTATIONS, "caution", (Concern.WRONG, 40), count=Count, expression=str,
@@ -294,7 +295,7 @@ def abandoned(run: RunRecord) -> Iterator[Finding]:
         yield ABANDONED.finding(why=reason)
 
 
-def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+def expectations(treatments: Sequence[Treatment], all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """Which of the plan's expectations held."""
     missed: dict[str, list[str]] = {}
     unknown: dict[str, list[str]] = {}
@@ -309,10 +310,17 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
                 where = missed if judged.verdict == "missed" else unknown
                 where.setdefault(judged.expression, []).append(trial.name)
     met = [expression for expression in every if expression not in missed and expression not in unknown]
-    for expression, names in missed.items():
-        yield EXPECT_MISSED.finding(
-            tuple(names), expression=expression, count=len(names), of=every[expression]
-        )
+    labels = {treatment.id: treatment.label for treatment in treatments}
+    for outcome in outcomes(all_trials):
+        if outcome.verdict == "missed":
+            yield EXPECT_MISSED.finding(
+                outcome.trials,
+                expression=outcome.expression,
+                count=outcome.missed,
+                of=every[outcome.expression],
+                treatment=labels.get(outcome.treatment or "", outcome.treatment or "–"),
+                value=outcome.value_text or "–",
+            )
     for expression, names in unknown.items():
         if expression not in missed:
             params: dict[str, object] = {
@@ -428,7 +436,7 @@ def find(
         *trials(all_trials),
         *unusable(all_trials),
         *error_findings.errors(all_trials),
-        *expectations(all_trials),
+        *expectations(treatments, all_trials),
         *held(all_trials),
         *validity.findings(all_trials),
         *trust(treatments),

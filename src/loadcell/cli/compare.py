@@ -107,7 +107,8 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     metavar="METRIC",
     shell_complete=_metrics,
     help="What is compared, the most important first: throughput, mean, p50 to p99.99, or a metric "
-    "of the workload (tpmC, iops ...). May be given again. Default: throughput, p50, p95, p99.",
+    "of the workload (tpmC, iops ...), or a resource (host.cpu, target.cpu, target.memory, disk.await ...). "
+    "May be given again. Default: throughput, p50, p95, p99.",
 )
 @click.option(
     "--least-effect",

@@ -109,7 +109,8 @@ def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path |
         new_file.write(plan, out)
     missing = finish.missing_variables(plan, os.environ)
     if missing:
-        echo(write(messages.INIT_VARIABLES(variables=missing)), err=True)
+        assignments = " ".join(f"{name}='...'" for name in missing)
+        echo(write(messages.INIT_VARIABLES(variables=missing, assignments=assignments)), err=True)
     file = layout.quoted(out or Path(_DEFAULT))
     code = messages.INIT_NEXT if out is not None else messages.INIT_NEXT_UNSAVED
     echo(write(code(check=f"loadcell check {file}", run=f"loadcell run {file}")), err=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell import parts, report
+from loadcell.analysis import expectations
+from loadcell.analysis.trials import from_record
 from loadcell.cli import again, language, messages
 from loadcell.cli.arguments import (
     Seed,
@@ -267,6 +269,9 @@ def as_document(ended: Ended, trials: Sequence[trial_record.TrialRecord], report
             "state": ended.state,
             "reason": ended.reason and ended.reason.text,
             "exit_status": ended.exit_status,
+            "expectations": [
+                result.document() for result in expectations.outcomes([*map(from_record, trials)])
+            ],
             "trials": [_of_a_trial(model_json.document(trial)) for trial in trials],
             "reports": reports,
         }

@@ -56,12 +56,14 @@ def _verdict(expression: str, planned: int, records: Sequence[TrialRecord]) -> R
 
 
 def missed(record: TrialRecord) -> bool:
-    """True if the trial missed an expectation."""
-    return any(result.verdict == "missed" for result in record.expect)
+    """True if the trial missed an expectation, or could not be judged by one."""
+    return any(result.verdict != "met" for result in record.expect)
 
 
 def exit_status(state: str, planned: Sequence[PlannedTrial], records: Sequence[TrialRecord]) -> int:
-    """Exit status: 130 interrupted; 3 a trial is missing or not `ok`; 1 an expectation was missed; else 0."""
+    """Exit status: 130 interrupted; 3 a trial is missing or not `ok`; 1 an expectation was missed or
+    could not be judged; else 0.
+    """
     if state == "interrupted":
         return EXIT_INTERRUPTED
     if len(records) < len(planned) or any(record.status is not Status.OK for record in records):
@@ -101,6 +103,10 @@ def _why(record: TrialRecord) -> Message:
     return Message(DIED.code, {"phase": PHASES[phase], "why": message}, recorded=words)
 
 
+#: Reasons of trials whose requests failed.
+_FAILED_REQUESTS = frozenset(
+    code.code for code in (NOTHING_SUCCEEDED, NOTHING_SUCCEEDED_UNCODED, MOST_FAILED, MOST_FAILED_UNCODED)
+)
 #: Metrics by which a plan can state that it expects failures.
 _OF_FAILURES = ("errors", "error_rate")
 
@@ -175,6 +181,19 @@ def failures_wanted(expect: Sequence[Expectation], figures: Mapping[str, float |
         and expectation.judge({expectation.metric: 0.0}).verdict == "missed"
         for expectation in expect
     )
+
+
+def judged_values(record: TrialRecord, values: Mapping[str, float | None]) -> Mapping[str, float | None]:
+    """The values by which expectations judge a trial.
+
+    Untrusted values neither meet nor miss an expectation. A trial that failed because its requests failed has
+    values of errors, which its reason states.
+    """
+    if record.status is Status.OK:
+        return values
+    if record.status is not Status.FAILED or record.reason_code not in _FAILED_REQUESTS:
+        return {}
+    return {name: value for name, value in values.items() if name.rpartition(".")[2] in _OF_FAILURES}
 
 
 def _remedy_of_answer(code: str) -> Message:

@@ -22,7 +22,7 @@ from loadcell.model.load_result import (
     ScheduleResult,
     latency,
 )
-from loadcell.model.metrics import MetricFacts, facts
+from loadcell.model.metrics import ELAPSED, MetricFacts, facts
 from loadcell.model.numbers import utc_text
 from loadcell.model.panels import Row
 from loadcell.model.resource_metrics import metric_values
@@ -100,6 +100,8 @@ def with_result(
     if result.transaction is not None and seconds > 0:
         totals = _totals(result.transaction, result, seconds)
         figures = {**composite.figures(result), **result.figures, **monitored}
+        if all(group.load.expected_s is None for group, _ in composite.members):
+            figures[ELAPSED] = seconds * 1e3
         totals = replace(totals, figures=figures, metrics={**facts(figures), **monitored_facts})
         if result.groups:
             by_group = composite.figures_of_groups(result)

@@ -19,6 +19,7 @@ from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
     failures_wanted,
+    judged_values,
     most_requests_failed,
     nothing_ended,
 )
@@ -366,9 +367,7 @@ class TrialRun:
             self._checks.append(checks.server_lock(intruder))
         for line in self.context.waiting_lines():
             self.writer.output(line)
-        # untrusted values neither meet nor miss an expectation
-        trusted = self._record.status is Status.OK
-        figures = metrics(self._record) if trusted else {}
+        figures = judged_values(self._record, metrics(self._record))
         return replace(
             self._record,
             ended_utc=utc_text(),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
+from loadcell.model import numbers
 from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
@@ -99,6 +100,23 @@ def facts(keys: Iterable[str]) -> dict[str, MetricFacts]:
     return {metric.key: MetricFacts(metric.kind, metric.better, metric.headline) for metric in metrics}
 
 
+_WRITERS: Mapping[Kind, numbers.Write] = {
+    "count": numbers.short,
+    "rate": lambda value: f"{numbers.rate(value)}/s",
+    "share": numbers.share,
+    "time": numbers.milliseconds,
+    "size": numbers.size,
+    "bandwidth": lambda value: f"{numbers.size(value)}/s",
+}
+
+
+def value_text(kind: Kind, value: float) -> str:
+    """A value of a metric of this kind with its unit: `31.2 ms`, `45%`, `2 GiB`."""
+    return _WRITERS[kind](value)
+
+
+#: Duration of a measurement that ends after a number of requests.
+ELAPSED: Final = "elapsed"
 #: Statistics of latencies, as keys end in them.
 LATENCIES: Final = ("mean", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
 
@@ -112,9 +130,11 @@ SERVICE_TIME = MessageCode("metric-meaning.service-time", "info", statistic=str)
 OFFERED = MessageCode("metric-meaning.offered", "info")
 BACKLOG = MessageCode("metric-meaning.backlog", "info")
 PACING = MessageCode("metric-meaning.pacing", "info", statistic=str)
+ELAPSED_TIME = MessageCode("metric-meaning.elapsed", "info")
 CLIENT_CPU = MessageCode("metric-meaning.client-cpu", "info")
 FAIRNESS = MessageCode("metric-meaning.fairness", "info")
 
+declare(ELAPSED, "time", ELAPSED_TIME(), "lower", additive=False, per_group=False)
 declare("throughput", "rate", THROUGHPUT())
 declare("queries", "rate", QUERIES())
 declare("errors", "count", ERRORS(), "lower")

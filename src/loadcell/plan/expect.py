@@ -16,7 +16,7 @@ from typing import Literal
 from loadcell.model import resource_metrics as resource_metrics  # declares its metrics
 from loadcell.model import trial_record
 from loadcell.model.message import Message, MessageCode
-from loadcell.model.metrics import Kind, Metric, declared, find
+from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
 from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, nearest, shown
 
@@ -161,6 +161,25 @@ class Expectation:
         threshold = _threshold(judged_metric.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
+    @staticmethod
+    def recorded(text: str) -> Expectation | None:
+        """From an expression of a record, whose metric may be one of a group or of the plan; None of another
+        text.
+        """
+        match = _EXPRESSION.fullmatch(text)
+        if match is None or match[2] not in COMPARATORS:
+            return None
+        try:
+            return Expectation(text, match[1], match[2], _threshold(_kind(match[1]), match[1], match[3]))
+        except SettingError:
+            return None
+
+    def distance(self, value: float) -> float:
+        """Distance of a value from the bound, positive on its unfavourable side."""
+        if self.comparator in {"<", "<="}:
+            return value - self.threshold
+        return self.threshold - value if self.comparator in {">", ">="} else abs(value - self.threshold)
+
     @property
     def forbids_errors(self) -> bool:
         """True if a single error misses it."""
@@ -192,6 +211,20 @@ class Expectation:
             return None
         count, quantile = metrics.get(f"{self.metric.removesuffix(percentile)}count"), QUANTILES[percentile]
         return None if count is None or enough(count, quantile) else Few(int(count), needed(quantile))
+
+
+def _kind(name: str) -> Kind:
+    """The kind of a metric of a record; a number without a unit where nothing declares it."""
+    try:
+        return metric(name).kind
+    except KeyError:
+        return "count"
+
+
+def written(expression: str, value: float) -> str:
+    """A value of the metric of a recorded expectation, with its unit: `31.2 ms`."""
+    match = _EXPRESSION.fullmatch(expression)
+    return value_text("count" if match is None else _kind(match[1]), value)
 
 
 def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:

@@ -41,9 +41,14 @@ MOST_SYSTEMS = 4
 
 _BROKEN = ("failed", "timed-out", "invalid")
 #: Response times of a row.
-_TIMES = ("mean_ms", "p50_ms", "p95_ms", "p99_ms")
+_TIMES = {
+    "mean_ms": "terminal.mean",
+    "p50_ms": "terminal.p50",
+    "p95_ms": "terminal.p95",
+    "p99_ms": "terminal.p99",
+}
 #: Response times that are left out where the better one is known.
-_BETTER = {"terminal.mean": "terminal.p50", "terminal.p95": "terminal.p99"}
+_BETTER = {"terminal.p95": "terminal.p99"}
 
 
 def of_run(stored: StoredRun, language: str) -> Report:
@@ -265,7 +270,7 @@ def _closed_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dic
             interval(treatment) if len(treatment.throughput.values) > 1 else None for treatment in treatments
         ],
     }
-    return columns | {_title(key): _latencies(context, treatments, key) for key in _TIMES}
+    return columns | {_TIMES[key]: _latencies(context, treatments, key) for key in _TIMES}
 
 
 def _open_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dict[str, list[str | None]]:
@@ -280,13 +285,9 @@ def _open_loop(context: ReportContext, treatments: Sequence[Treatment]) -> dict[
     return {
         "terminal.offered": _written(offered, numbers.rate),
         "terminal.throughput": _written(achieved, numbers.rate),
-        **{_title(key): _latencies(context, treatments, key) for key in ("p50_ms", "p99_ms")},
+        **{_TIMES[key]: _latencies(context, treatments, key) for key in ("p50_ms", "p99_ms")},
         "terminal.service-p99": _written(service, context.texts.time),
     }
-
-
-def _title(key: str) -> str:
-    return f"terminal.{key.removesuffix('_ms')}"
 
 
 def _latencies(context: ReportContext, treatments: Sequence[Treatment], key: str) -> list[str | None]:

@@ -81,7 +81,14 @@ def of_context(context: ReportContext) -> Report:
 def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     state = context.stored.state
     state_text = context.texts.or_none(STATE(state)) or context.texts("state.unknown")
-    badges: list[tuple[str, Tone]] = [(state_text, "good" if state == "finished" else "caution")]
+    verdicts = [outcome.verdict for outcome in context.analysis.expectations]
+    missed, unknown = verdicts.count("missed"), verdicts.count("unknown")
+    tone: Tone = "caution" if state != "finished" else "" if missed or unknown else "good"
+    badges: list[tuple[str, Tone]] = [(state_text, tone)]
+    if missed:
+        badges.append((context.texts("badge.expectations.missed", count=missed), "problem"))
+    if unknown:
+        badges.append((context.texts("badge.expectations.unknown", count=unknown), "caution"))
     run = context.stored.run
     if when := minute(run.imported_utc if context.imported else run.started_utc):
         badges.append((context.texts("badge.imported", when=when) if context.imported else f"{when} UTC", ""))

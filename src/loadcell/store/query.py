@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ from loadcell.store.read import StoredRun, front, read_run
 QUERY_NOT_SELECT = MessageCode("query.not-select")
 QUERY_FAILED = MessageCode("query.failed", said=ForeignText, views=list)
 
+QUERY_UNQUOTED = MessageCode("query.unquoted", said=ForeignText, names=list)
 QUERY_TOO_LONG = MessageCode("query.too-long", limit_s=Seconds)
 QUERY_TOO_LARGE = MessageCode("query.too-large", count=Count)
 
@@ -79,7 +81,15 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
     except duckdb.InterruptException:
         raise StoreError(QUERY_TOO_LONG(limit_s=LONGEST_S)) from None
     except duckdb.Error as error:
+        if dotted := _unquoted(sql):
+            raise StoreError(QUERY_UNQUOTED(said=error, names=dotted)) from None
         raise StoreError(QUERY_FAILED(said=error, views=list(VIEWS))) from None
+
+
+def _unquoted(sql: str) -> list[str]:
+    """Metrics with a dot in their name that a query has without double quotes, as they are to be written."""
+    keys = (metric.key for metric in resource_metrics.METRICS)
+    return [f'"{key}"' for key in keys if re.search(rf'(?<![\w."]){re.escape(key)}(?![\w."])', sql)]
 
 
 def _answer(result: duckdb.DuckDBPyConnection) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.metrics import judge
+from loadcell.analysis.compare.metrics import judge, named
 from loadcell.stats.two_samples import Effect
 
 
@@ -36,6 +36,17 @@ def test_verdicts_on_throughput(measured: Effect | None, p: float | None, word: 
 def test_more_response_time_is_slower() -> None:
     assert judge(effect(1.05, 1.03, 1.07), 0.001, higher_is_better=False).word == "slower"
     assert judge(effect(0.95, 0.93, 0.97), 0.001, higher_is_better=False).word == "faster"
+
+
+def test_a_metric_without_a_better_direction_is_higher_or_lower() -> None:
+    (metric,) = named(["host.cpu"])
+    assert not metric.directed
+    for measured, word in ((effect(1.05, 1.03, 1.07), "higher"), (effect(0.95, 0.93, 0.97), "lower")):
+        verdict = judge(measured, 0.001, higher_is_better=metric.higher_is_better, directed=metric.directed)
+        assert (verdict.word, verdict.reason) == (word, "clear")
+    (memory,) = named(["target.memory"])
+    assert memory.directed
+    assert not memory.higher_is_better
 
 
 def test_what_identical_arms_differ_by_is_no_difference_and_no_sameness() -> None:

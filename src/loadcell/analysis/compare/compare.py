@@ -236,6 +236,7 @@ def _row(
             effect,
             adjusted_p,
             higher_is_better=metric.higher_is_better,
+            directed=metric.directed,
             least_effect=least_effect,
             noise=floor,
             scarce=_scarce(sides, side, context, metric),

@@ -58,6 +58,8 @@ PLACE_BARE = MessageCode("compare.place.bare", change=Change, metric=Message)
 VALUES_PAIRED = MessageCode("compare.values.paired", n=Count)
 VALUES_UNPAIRED = MessageCode("compare.values.unpaired", n=Count)
 VALUES_RUNS = MessageCode("compare.values.runs", n=Count)
+#: Words of rows whose sides differ.
+DIFFERENT: frozenset[Word] = frozenset({"faster", "slower", "higher", "lower"})
 _VERDICT: dict[str, type] = {"first": str, "metric": Message, "other": str}
 _EFFECT: dict[str, type] = {**_VERDICT, "change": Change, "high_change": Change, "low_change": Change}
 
@@ -71,6 +73,8 @@ _DECIDED = {**_EFFECT, "values": Message, "other_count": Count}
 VERDICTS: dict[Word, FindingCode] = {
     "faster": _verdict("faster", "good", **_DECIDED),
     "slower": _verdict("slower", "problem", **_DECIDED),
+    "higher": _verdict("higher", "info", **_DECIDED),
+    "lower": _verdict("lower", "info", **_DECIDED),
     "same": _verdict("same", "good", least_share=Share, **_DECIDED),
 }
 #: The difference is there; that it matters rests on the estimate alone.
@@ -201,7 +205,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             code = FEW
         elif lack is not None:
             code = INSUFFICIENT[lack]
-        elif row.verdict.reason == "estimate":
+        elif row.verdict.reason == "estimate" and row.verdict.word in ESTIMATED:
             code = ESTIMATED[row.verdict.word]
         elif row.verdict.word == "ambiguous":
             codes = AMBIGUOUS_RUNS if comparison.sides.unit == "run" else AMBIGUOUS
@@ -322,7 +326,7 @@ def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
 def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
     """The difference of identical arms, or that it is unknown."""
     if comparison.sides.kind == "arms":
-        different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
+        different = [row for row in comparison.rows if row.verdict.word in DIFFERENT]
         if different:
             yield ARMS_DIFFER.finding(count=len(different))
         floors = [_reach(row) for row in comparison.headline]
@@ -347,7 +351,7 @@ def doubts(comparison: Comparison) -> Iterator[Finding]:
     unsure = [
         row
         for row in comparison.rows
-        if row.verdict.word in {"faster", "slower"}
+        if row.verdict.word in DIFFERENT
         and row.checked is not None
         and (
             row.checked.medians[1] <= 1 <= row.checked.medians[2]

@@ -63,6 +63,8 @@ class Metric:
     key: str | None = None
     figure: str | None = None
     higher_is_better: bool = True
+    #: False of a metric for which neither direction is better
+    directed: bool = True
     resource: ResourceMetric | None = None
 
     @property
@@ -127,7 +129,11 @@ METRICS = {
 }
 RESOURCES = {
     metric.key: Metric(
-        metric.key, figure=metric.key, higher_is_better=metric.better == "higher", resource=metric
+        metric.key,
+        figure=metric.key,
+        higher_is_better=metric.better == "higher",
+        directed=metric.better != "neither",
+        resource=metric,
     )
     for metric in resource_metrics.METRICS
 }
@@ -152,11 +158,13 @@ def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
     if name not in facts:
         raise CannotCompareError(REFUSED_METRIC(metric=repr(name), metrics=[*METRICS, *facts, *RESOURCES]))
     fact = facts[name]
-    return Metric(name, figure=name, higher_is_better=fact is None or fact.better != "lower")
+    better = "higher" if fact is None else fact.better
+    return Metric(name, figure=name, higher_is_better=better != "lower", directed=better != "neither")
 
 
-#: `no-value`: a side has no value to compare, which is no verdict.
-Word = Literal["same", "faster", "slower", "ambiguous", "insufficient", "no-value"]
+#: `no-value`: a side has no value to compare, which is no verdict. `higher` and `lower` are of metrics
+#: without a better direction.
+Word = Literal["same", "faster", "slower", "higher", "lower", "ambiguous", "insufficient", "no-value"]
 #: What the design lacks for a verdict: treatments ran one after the other, not in shuffled blocks; one run on
 #: a side; two runs on a side.
 Lack = Literal["order", "one-run", "few-runs"]
@@ -184,6 +192,7 @@ def judge(
     adjusted_p: float | None,
     *,
     higher_is_better: bool,
+    directed: bool = True,
     least_effect: float = LEAST_EFFECT,
     noise: float | None = None,
     scarce: bool = False,
@@ -216,4 +225,6 @@ def judge(
         return Verdict("ambiguous", "noise")
     surely = effect.low > least or effect.high < 1 / least
     word: Word = "faster" if (effect.ratio > 1) == higher_is_better else "slower"
+    if not directed:
+        word = "higher" if effect.ratio > 1 else "lower"
     return Verdict(word, "clear" if surely else "estimate")

@@ -64,6 +64,8 @@ MOST_HEADING = 10
 TONES: dict[str, Tone] = {
     "faster": "good",
     "slower": "problem",
+    "higher": "info",
+    "lower": "info",
     "same": "",
     "ambiguous": "caution",
     "insufficient": "caution",
@@ -372,7 +374,7 @@ def _short(name: str) -> str:
 
 
 def _with_unit(row: Row, words: Words) -> str:
-    name = words.short(row.metric)
+    name = words.short(row.metric) if row.metric.resource is None else words.metric(row.metric)
     if row.context == OVERALL or row.metric.figure is not None:  # the name of such a metric has its unit
         return name
     unit = "compare.unit.per-second" if row.metric.key is None else "compare.unit.ms"

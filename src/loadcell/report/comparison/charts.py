@@ -48,6 +48,8 @@ _RATIO_LABEL = (
 VERDICT_COLOURS = {
     "faster": "var(--good)",
     "slower": "var(--problem)",
+    "higher": "var(--c2)",
+    "lower": "var(--c3)",
     "same": "var(--c1)",
     "ambiguous": "var(--c8)",
     "insufficient": "var(--soft)",
@@ -55,6 +57,8 @@ VERDICT_COLOURS = {
 VERDICT_SHAPES = {
     "faster": "triangle-up",
     "slower": "triangle-down",
+    "higher": "triangle-up",
+    "lower": "triangle-down",
     "same": "circle",
     "ambiguous": "diamond",
     "insufficient": "cross",

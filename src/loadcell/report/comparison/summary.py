@@ -31,7 +31,9 @@ MOST_SIDES = 3
 MOST_CHANGES, LONGEST_CHANGE = 3, 160
 
 #: Verdicts in the order in which a gate names them.
-_WORST_FIRST: tuple[Word, ...] = ("slower", "no-value", "insufficient", "ambiguous", "same", "faster")
+_WORST_FIRST: tuple[Word, ...] = (
+    "slower", "no-value", "insufficient", "ambiguous", "higher", "lower", "same", "faster",
+)  # fmt: skip
 
 _VERDICT = Labels("compare.summary.verdict", get_args(Word))
 

@@ -18,6 +18,7 @@ from loadcell.analysis.hosts.findings import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
+from loadcell.model.metrics import value_text
 from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
 from loadcell.stats.two_samples import Effect
@@ -56,7 +57,9 @@ class Words:
         return self.texts.message(findings.metric_name(metric))
 
     def short(self, metric: Metric) -> str:
-        """Short name of a metric."""
+        """Short name of a metric; of a resource its key, which fits into a column of a terminal."""
+        if metric.resource is not None:
+            return metric.name
         return metric.name if metric.key is not None and metric.name != "mean" else self.metric(metric)
 
     def row(self, row: Row) -> str:
@@ -89,10 +92,12 @@ class Words:
         return self.texts(REASON(row.verdict.reason))
 
     def figure(self, row: Row, which: int) -> str:
-        """The median of the first side (0) or of the row's own (1)."""
+        """The median of the first side (0) or of the row's own (1); of a resource with its unit."""
         value = row.medians[which]
         if value is None:
             return self.texts("mark.none")
+        if row.metric.resource is not None:
+            return value_text(row.metric.resource.kind, value)
         return numbers.rate(value) if row.metric.key is None else numbers.significant(value)
 
     def by_importance(self, rows: Sequence[Row]) -> list[Row]:
@@ -104,7 +109,7 @@ class Words:
                 return 0
             if row.context == OVERALL:
                 return 1
-            if row.verdict.word in {"faster", "slower"}:
+            if row.verdict.word in findings.DIFFERENT:
                 return 2
             return 3 if row.metric == self.comparison.metrics[0] else 4
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import OPERATION, Treatment
 from loadcell.analysis.trials import SCENARIO, STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
-from loadcell.report.blocks import Block, Cell, Column, Section, Table, without_empty
+from loadcell.report.blocks import Block, Cell, Column, Section, Table, Tone, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown, pivot
 from loadcell.report.sections.breakdown import factor_columns, treatment_cells
@@ -15,7 +17,8 @@ from loadcell.report.values import metric_name, metric_value
 
 _COUNT = Labels("count", STATUSES)
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
-#: Response times of the result table: the mean only where nothing tells the median.
+_TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": "good"}
+#: Response times of the result table.
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
 _QUERIES = {OPERATION: "column.calls-per-s", SCENARIO: "column.requests-per-s"}
@@ -64,7 +67,7 @@ def table(context: ReportContext) -> Table:
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(metric_name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
-        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(context)),
+        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _SHOWN),
         *([Column(texts("column.fairness"), figure=True)] if _is_unfair(context) else []),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
@@ -88,12 +91,6 @@ def table(context: ReportContext) -> Table:
     return Table(
         "table-results", texts("table.treatments"), *without_empty(columns, rows), note if measured else ""
     )
-
-
-def _times(context: ReportContext) -> tuple[str, ...]:
-    """Without the mean, where some treatment has what says more."""
-    median = any(treatment.latency_ms("p50_ms") is not None for treatment in context.analysis.treatments)
-    return tuple(key for key in _SHOWN if key != "mean_ms" or not median)
 
 
 def _is_unfair(context: ReportContext) -> bool:
@@ -185,7 +182,7 @@ def _row(
         _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, context),
         *(_metric_cell(treatment, name, none) for name in _adjacent_metrics(context)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _times(context)),
+        *(_figure(treatment.latency_ms(key), context.texts.time, none) for key in _SHOWN),
         *([_figure(treatment.fairness, numbers.share, none)] if _is_unfair(context) else []),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
@@ -219,28 +216,30 @@ def interval(treatment: Treatment, context: ReportContext) -> str:
 def expectations(context: ReportContext) -> Table | None:
     """Each expectation with its verdict; None when the plan has none."""
     texts = context.texts
-    verdicts: dict[str, dict[str, list[str]]] = {}
-    for trial in context.analysis.trials:
-        for judged in trial.expectations:
-            verdicts.setdefault(judged.expression, {}).setdefault(judged.verdict, []).append(trial.name)
-    if not verdicts:
+    outcomes = context.analysis.expectations
+    if not outcomes:
         return None
-    all_met = all([*verdict_counts] == ["met"] for verdict_counts in verdicts.values())
-    rows = []
-    for expression, verdict_counts in verdicts.items():
-        verdict = next(kind for kind in ("missed", "unknown", "met") if kind in verdict_counts)
-        tone = {"missed": "problem", "unknown": "caution", "met": "good"}[verdict]
-        where = verdict_counts.get(verdict, []) if verdict != "met" else []
-        rows.append(
-            [
-                Cell(expression),
-                Cell(texts(_VERDICT(verdict)), tone=tone),  # type: ignore[arg-type]
-                *([Cell(names(where, context) or texts("mark.none"))] if not all_met else []),
-            ]
-        )
+    all_met = all(outcome.verdict == "met" for outcome in outcomes)
+    none = texts("mark.none")
+    rows = [
+        [
+            Cell(outcome.expression),
+            Cell(texts(_VERDICT(outcome.verdict)), tone=_TONES[outcome.verdict]),
+            Cell(outcome.value_text or none, sort=outcome.value),
+            Cell(context.labels.get(outcome.treatment or "", none)),
+            *(
+                []
+                if all_met
+                else [Cell(none if outcome.verdict == "met" else names([*outcome.trials], context))]
+            ),
+        ]
+        for outcome in outcomes
+    ]
     columns = [
         Column(texts("column.expectation"), code=True),
         Column(texts("column.verdict")),
+        Column(texts("column.least-favourable"), figure=True),
+        Column(texts("column.treatment")),
         *([] if all_met else [Column(texts("column.worst"))]),
     ]
     return Table("table-expectations", texts("table.expectations"), columns, rows)
