@@ -141,7 +141,7 @@ class Target(Monitor[TargetOptions]):
     ) -> Row:
         """One process. One that was not there before started since: all it used, it used now.
 
-        `left` are bytes read and written that it has not moved itself, but got from children that have ended.
+        `gone` are bytes read and written that it has not moved itself, but got from children that have ended.
         """
         old, new = (before.stat if before else None), now.stat
         percent = 100 / (self._tick_hz * elapsed_s)
@@ -186,8 +186,8 @@ class Target(Monitor[TargetOptions]):
         total: Row = {"pid": 0, "name": "total", "role": "", "processes": len(rows)}
         total["memory_bytes"] = memory_bytes(now)
         for column in self.table.columns[3:-2]:
-            values = [row[column] for row in rows if row[column] is not None]
-            total[column] = sum(values) if values else None
+            values = [row[column] for row in rows]
+            total[column] = None if None in values else sum(values)
         inherited = (used_ticks(now) - used_ticks(before)) * 100 / (self._tick_hz * elapsed_s)
         if before and inherited > total["cpu_percent"]:
             total["cpu_percent"] = inherited
@@ -206,11 +206,13 @@ class Target(Monitor[TargetOptions]):
 
 def _moved(before: int | None, now: int | None, gone: int, elapsed_s: float) -> float | None:
     """Bytes a second. A parent that did not wait for its child was left nothing: no less than 0."""
-    return None if now is None else max(0, difference(before or 0, now) - gone) / elapsed_s
+    if before is None or now is None:
+        return None
+    return max(0, difference(before, now) - gone) / elapsed_s
 
 
 def _rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:
-    return None if now is None else difference(before or 0, now) / elapsed_s
+    return None if before is None or now is None else difference(before, now) / elapsed_s
 
 
 PART = Target
