@@ -318,19 +318,11 @@ def _control_group(before: GroupCounters, now: GroupCounters) -> ControlGroupUse
     """Limits, and what they did between two instants; None without limits or counters."""
     if now == GroupCounters():
         return None
-    throttled_share = None
-    if None not in (before.periods, before.throttled_periods, now.periods, now.throttled_periods):
-        periods = difference(before.periods or 0, now.periods or 0)
-        throttled = difference(before.throttled_periods or 0, now.throttled_periods or 0)
-        throttled_share = min(1.0, throttled / periods) if periods else 0.0
-
-    def events(name: str) -> int | None:
-        count = now.memory_events.get(name)
-        return None if count is None else difference(before.memory_events.get(name, 0), count)
-
+    effects = now.since(before)
+    events = effects.memory_events
     return ControlGroupUse(
-        now.cpu_quota_cores, throttled_share, now.memory_limit_bytes,
-        events("high"), events("max"), events("oom"),
+        now.cpu_quota_cores, effects.throttled_share, now.memory_limit_bytes,
+        events.get("high"), events.get("max"), events.get("oom"),
     )  # fmt: skip
 
 
