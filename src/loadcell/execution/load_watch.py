@@ -102,6 +102,7 @@ class LoadWatch:
             watched if roots and not target.in_worker else None,
             in_client=target.in_worker,
             ports=ports,
+            process_kind=target.process_kind,
         )
         context = MonitorContext(
             roots=watched,

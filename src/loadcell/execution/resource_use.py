@@ -131,6 +131,7 @@ class ResourceWatch:
 
     `target` and `client` give the ids of the root processes; `target` is None on another machine,
     and where it works within the client (`in_client`). `ports` are those that it listens on.
+    `process_kind` reduces the title of a process (`Target.process_kind`).
     """
 
     root: Path
@@ -139,6 +140,7 @@ class ResourceWatch:
     in_client: bool = False
     ports: tuple[int, ...] = ()
     now_ns: Callable[[], int] = time.monotonic_ns
+    process_kind: Callable[[str], str] = str
     _begun: _Instant | None = None
     _ended: _Instant | None = None
     #: The last look at target and client within the window, and when the next one is due
@@ -295,7 +297,7 @@ class ResourceWatch:
         """Read the names of the busiest threads so far, while they are there."""
         for before, now in ((begun.target, target), (begun.client, client)):
             for key, tid, _, _ in _busiest(_used(before, now)):
-                if name := thread_name(self.root, key[0], tid):
+                if name := thread_name(self.root, key[0], tid, self.process_kind):
                     self._names[key, tid] = name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -14,6 +14,8 @@ from loadcell.linux.procfs import ProcessStat, numbers, process_stat, read_small
 Key: TypeAlias = tuple[int, int]
 
 TICK_HZ: Final = os.sysconf("SC_CLK_TCK")
+#: Characters of a title that names a process.
+MOST_CHARACTERS: Final = 80
 #: Threads of a tree whose context switches are read at one instant: each costs some 10 microseconds.
 MOST_SWITCHES: Final = 500
 
@@ -125,9 +127,18 @@ def thread_times(root: Path, pid: int, most: int) -> ThreadTimes:
     return ThreadTimes(times, len(ids) <= most)
 
 
-def thread_name(root: Path, pid: int, tid: int) -> str:
-    """Name of a thread; empty when it is gone."""
-    return read_small(f"{root}/proc/{pid}/task/{tid}/comm").rstrip("\n")
+def thread_name(root: Path, pid: int, tid: int, process_kind: Callable[[str], str] = str) -> str:
+    """Name of a thread; empty when it is gone.
+
+    The first thread of a process that has set a title (`NAME: title`) has that one, reduced by
+    `process_kind`: all processes of such a server have the same name.
+    """
+    name = read_small(f"{root}/proc/{pid}/task/{tid}/comm").rstrip("\n")
+    if tid == pid and name:
+        title = read_small(f"{root}/proc/{pid}/cmdline").replace("\0", " ").strip()
+        if title.startswith(f"{name}: "):
+            return process_kind(title)[:MOST_CHARACTERS]
+    return name
 
 
 def used_ticks(counters: Mapping[Key, ProcessCounters]) -> int:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from loadcell.linux.host_counters import difference
 from loadcell.linux.process_counters import (
+    MOST_CHARACTERS,
     ProcessCounters,
     inherited_io,
     memory_bytes,
@@ -27,7 +28,6 @@ from loadcell.plan.parts import Options
 
 TARGET_HIDDEN = MessageCode("target-monitor.hidden")
 
-_ROLE_LENGTH = 80
 #: Maximum number of rows per process: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
 #: A sample that takes more CPU time is taken less often: samples then use this share of a core.
@@ -88,7 +88,9 @@ class Target(Monitor[TargetOptions]):
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._every = max(1, math.ceil(context.length_s / _MOST_SAMPLES))
         self._samples = 0
-        self._threads = target_threads.BusiestThreads(root, context.length_s)
+        self._threads = target_threads.BusiestThreads(
+            root, context.length_s, process_kind=context.process_kind
+        )
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows of every process that is there now; none at the first call.
@@ -201,7 +203,7 @@ class Target(Monitor[TargetOptions]):
         text = read_small(self._root / "proc" / str(stat.pid) / "cmdline").replace("\0", " ").strip()
         if (kind := self.context.process_kind(text)) != text:
             text = self._roles[key] = kind
-        return text[:_ROLE_LENGTH] or f"[{stat.name}]"
+        return text[:MOST_CHARACTERS] or f"[{stat.name}]"
 
 
 def _moved(before: int | None, now: int | None, gone: int, elapsed_s: float) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from loadcell.linux.process_counters import Key, ProcessCounters, ThreadTimes, thread_times
+from loadcell.linux.process_counters import Key, ProcessCounters, ThreadTimes, thread_name, thread_times
 from loadcell.linux.procfs import thread_stat
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
@@ -45,8 +45,15 @@ class BusiestThreads:
     beyond `MOST_READ`, of the least busy processes, have no rows.
     """
 
-    def __init__(self, root: Path, length_s: float, cpu_s: Callable[[], float] = time.thread_time) -> None:
+    def __init__(
+        self,
+        root: Path,
+        length_s: float,
+        cpu_s: Callable[[], float] = time.thread_time,
+        process_kind: Callable[[str], str] = str,
+    ) -> None:
         self._root = root
+        self._process_kind = process_kind
         self._cpu_s = cpu_s
         self._least_s = length_s / MOST_SAMPLES
         self._cost_s = 0.0
@@ -105,7 +112,8 @@ class BusiestThreads:
         rows: list[Row] = []
         for pid, tid in sorted(ran, key=lambda item: -used[item][0])[:MOST_ROWS]:
             stat = thread_stat(self._root, pid, tid)
-            row = _row(pid, tid, stat.name if stat else "", stat.state if stat else "", elapsed_s)
+            name = thread_name(self._root, pid, tid, self._process_kind)
+            row = _row(pid, tid, name, stat.state if stat else "", elapsed_s)
             running, delayed = used[pid, tid]
             rows.append({**row, "cpu_percent": 100 * running, "run_delay_percent": 100 * delayed})
         total = _row(0, 0, "total", "", elapsed_s)
