@@ -64,7 +64,7 @@ system-packages: | compilers
 	  mvn:maven prometheus-node-exporter:prometheus-node-exporter setpriv:util-linux \
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server tc:iproute2 ip:iproute2 \
 	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng \
-	  pidstat:sysstat top:procps
+	  pidstat:sysstat nmon:nmon top:procps
 
 # What waits for the network, for a disk or for one thread of a compiler leaves a processor to the others.
 test:
@@ -124,6 +124,7 @@ bench: setup
 	$(BIN)/python -m bench.probes_io
 	$(BIN)/python -m bench.monitors
 	$(BIN)/python -m bench.host_monitors
+	$(BIN)/python -m bench.monitors_throughput
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 	$(BIN)/python -m bench.import_speed

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench.before_after import INCOMPLETE
 from bench.paired import ROOT, keep, spread
 from loadcell.monitors.base import MonitorContext
 from loadcell.monitors.host import Host, HostOptions
@@ -68,11 +69,15 @@ def of_run() -> dict[str, Any]:
         command = [str(Path(sys.executable).with_name("loadcell")), "run", str(plan), "--out", str(out)]
         for setting in settings:
             command += ["--set", setting]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        finished = subprocess.run(command, check=False, capture_output=True, text=True)
+        if finished.returncode not in (0, INCOMPLETE):
+            raise SystemExit(f"{' '.join(command)}: exit status {finished.returncode}\n{finished.stderr}")
         shares: dict[str, list[float]] = {}
         # a trial that another load disturbed is invalid, and sampled all the same
         for file in sorted(out.glob("trials/*/trial.json")):
             trial = json.loads(file.read_text())
+            if trial["status"] not in ("ok", "invalid"):
+                raise SystemExit(f"{file}: {trial['status']}: {trial['reason']}")
             costs = {name: record["cpu_s"] for name, record in trial["monitors"].items()}
             seconds = trial["monitors"]["host"]["samples"]
             for name, cpu_s in {**costs, "all": sum(costs.values())}.items():

@@ -27,7 +27,7 @@ from loadcell.store.write import RunWriter
 CASES = ((1_000, 100, 0.5), (1_000, 1_000, 0.5), (10_000, 100, None), (40_000, 100, None))
 #: How often waiting rows are written, as in a run.
 _TICK_S = 0.2
-_SERVER = """
+SERVER = """
 import http.server, sys
 count, number = int(sys.argv[1]), 0
 label = 'requests_total{{code="{}00",path="/api/v1/items/{}",method="GET"}} '
@@ -90,7 +90,7 @@ def idle_share(seconds: float) -> float:
 
 def of_page(series: int, limit: int, seconds: float) -> tuple[float, float, int]:
     """The cost of a page of this many series."""
-    server = subprocess.Popen([sys.executable, "-c", _SERVER, str(series)], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(series)], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/metrics"

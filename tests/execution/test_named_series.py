@@ -32,6 +32,12 @@ monitors:
       start: each-interval
       timeout: 3s
       metrics: {{fixed: last of fixed}}
+  - command:
+      name: talkative
+      run: [./print-token]
+      env: {{TOKEN: "${{env:SCRAPE_TOKEN}}"}}
+      start: each-interval
+      timeout: 3s
   - command: {{name: broken, run: [no-such-program]}}
 expect: [errors == 0, counted > 0, depth == 7, fixed == 42]
 """
@@ -44,6 +50,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("named-series")
     script = home / "print-number"
     script.write_text("#!/bin/sh\necho fixed 42\n")
+    script.chmod(0o755)
+    script = home / "print-token"
+    script.write_text('#!/bin/sh\necho "refused: $TOKEN" >&2\nexit 1\n')
     script.chmod(0o755)
     served = 0
 
@@ -106,12 +115,14 @@ def test_remarks_are_recorded_and_shown(home: Path, run: StoredRun) -> None:
     assert notes == {
         "prometheus": [], "prometheus:away": ["scrape.unreachable"],
         "command:fixed": [], "command:broken": ["command-monitor.not-started"],
+        "command:talkative": ["command-monitor.failed"],
     }  # fmt: skip
     statuses = record.monitors["command:fixed"].exit_statuses
     assert statuses is not None
     assert list(statuses) == ["0"]
     output = (home / "output").read_text()
     assert "monitor prometheus:away: cannot connect to http://127.0.0.1:1/metrics" in output
+    assert "refused: ${env:SCRAPE_TOKEN}" in output
     assert "monitor command:broken: `no-such-program` cannot be started" in output
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import pytest
 
 from execution.live import living, loadcell, until
 from linux import trees
-from loadcell.execution.resource_use import ResourceWatch
-from loadcell.linux.procfs import children, process_stat
+from loadcell.execution.resource_use import MOST_READ, ResourceWatch
+from loadcell.linux import process_counters
+from loadcell.linux.procfs import children, process_stat, read_small
 from loadcell.model.resource_metrics import METRICS, metric_values
 from loadcell.model.resources import ControlGroupUse
 from loadcell.store.read import read_run
@@ -162,6 +164,41 @@ def test_a_process_that_hides_its_io_has_none(tmp_path: Path) -> None:
     assert used is not None
     assert used.target is not None
     assert (used.target.read_bytes_per_s, used.target.write_bytes_per_s) == (None, None)
+
+
+def test_of_thousands_of_threads_some_are_read_and_the_busiest_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = ProcTree(tmp_path)
+    tree.process(50, 1, threads=MOST_READ + 500)
+    for tid in range(50, 50 + MOST_READ + 500):
+        tree.thread(50, tid, name=f"worker {tid}", run_ns=10**9)
+    files: list[str] = []
+
+    def read(path: Path | str) -> str:
+        files.append(Path(path).name)
+        return read_small(path)
+
+    monkeypatch.setattr(process_counters, "read_small", read)
+    watch = ResourceWatch(tree.root, client=list, target=lambda: [50])
+    watch.begin()
+    counts = {name: files.count(name) for name in set(files)}
+    assert (counts["schedstat"], counts.get("comm", 0), counts["status"]) == (MOST_READ, 0, 2)
+    read_tids = sorted(watch._begun.target.threads[50, 100].times) if watch._begun else []
+    for tid in read_tids[:7]:
+        tree.thread(50, tid, name=f"worker {tid}", run_ns=10**9 + tid * 1000)
+    shutil.rmtree(tree.root / f"proc/50/task/{read_tids[-1]}")  # one that was not read takes its place
+    watch._due_ns = 0
+    watch.look()
+    shutil.rmtree(tree.root / f"proc/50/task/{read_tids[6]}")
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.voluntary_switches_per_s is None
+    assert [(thread.tid, thread.name) for thread in used.target.busiest_threads] == [
+        (tid, f"worker {tid}") for tid in read_tids[6:1:-1]
+    ]
 
 
 def test_a_target_whose_processes_are_hidden_has_no_use(tmp_path: Path) -> None:

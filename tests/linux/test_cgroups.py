@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linux import trees
-from loadcell.linux.cgroups import GroupCounters, read_groups
+from loadcell.linux.cgroups import GroupCounters, GroupCounts, GroupEffects, read_groups
 
 HOME = "sys/fs/cgroup"
 
@@ -20,18 +20,47 @@ def test_the_smallest_limit_of_all_groups_above_counts(tmp_path: Path) -> None:
     trees.write(tmp_path, f"{HOME}/pod/server/cpu.stat", "usage_usec 9\n")
     trees.write(tmp_path, f"{HOME}/pod/server/memory.max", "max")
     trees.write(tmp_path, f"{HOME}/pod/server/memory.events", "low 0\nhigh 1\nmax 3\noom 0\n")
-    assert read_groups(tmp_path, 7) == GroupCounters(1.5, 50, 20, 2**30, {"high": 1, "max": 4, "oom": 2})
+    pod = tmp_path / HOME / "pod"
+    assert read_groups(tmp_path, 7) == GroupCounters(1.5, 2**30, {
+        pod: GroupCounts(50, 20, None, {"high": 1, "max": 4, "oom": 2}),
+        pod / "server": GroupCounts(memory_events={"high": 1, "max": 3, "oom": 0}),
+    })  # fmt: skip
 
 
 def test_version_1_has_a_hierarchy_for_each_controller(tmp_path: Path) -> None:
     trees.write(tmp_path, "proc/7/cgroup", "4:memory:/job\n1:cpu,cpuacct:/job\n")
     trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.cfs_quota_us", "50000")
     trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.cfs_period_us", "100000")
-    trees.write(tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.stat", "nr_periods 10\nnr_throttled 9\n")
+    trees.write(
+        tmp_path, f"{HOME}/cpu,cpuacct/job/cpu.stat", "nr_periods 10\nnr_throttled 9\nthrottled_time 5999\n"
+    )
     trees.write(tmp_path, f"{HOME}/memory/job/memory.limit_in_bytes", "1048576")
     trees.write(tmp_path, f"{HOME}/memory/job/memory.failcnt", "12")
     trees.write(tmp_path, f"{HOME}/memory/memory.limit_in_bytes", str(2**63 - 4096))
-    assert read_groups(tmp_path, 7) == GroupCounters(0.5, 10, 9, 2**20, {"max": 12})
+    home = tmp_path / HOME
+    assert read_groups(tmp_path, 7) == GroupCounters(0.5, 2**20, {
+        home / "memory/job": GroupCounts(memory_events={"max": 12}),
+        home / "cpu,cpuacct/job": GroupCounts(10, 9, 5),
+    })  # fmt: skip
+
+
+def test_effects_are_of_one_group_also_when_another_one_gets_the_largest_counter(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/7/cgroup", "0::/pod/server\n")
+
+    def stat(group: str, periods: int, throttled: int, most: int) -> None:
+        text = f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_usec {throttled * 1000}"
+        trees.write(tmp_path, f"{HOME}/{group}/cpu.stat", text)
+        trees.write(tmp_path, f"{HOME}/{group}/memory.events", f"max {most}")
+
+    stat("pod", 1000, 500, 40)
+    stat("pod/server", 600, 450, 30)
+    before = read_groups(tmp_path, 7)
+    stat("pod", 1100, 510, 41)
+    stat("pod/server", 700, 530, 45)
+    assert read_groups(tmp_path, 7).since(before) == GroupEffects(0.8, 80_000, {"max": 15})
+    trees.write(tmp_path, "proc/7/cgroup", "0::/other\n")
+    stat("other", 9000, 9000, 9000)
+    assert read_groups(tmp_path, 7).since(before) == GroupEffects(), "moved: no base"
 
 
 def test_a_hidden_process_and_a_path_out_of_the_tree_have_no_limits(tmp_path: Path) -> None:

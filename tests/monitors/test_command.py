@@ -19,7 +19,13 @@ from loadcell.monitors.command.output import OutputReader
 #: How long a busy machine may take for what an idle one does at once.
 PATIENCE_S = 30.0
 
+SECRET = "s3cr3t-of-a-test"
+
 Make = Callable[..., Command]
+
+
+def without_secret(text: str) -> str:
+    return text.replace(SECRET, "${env:SECRET}")
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def monitor_of(tmp_path: Path) -> Iterator[Make]:
 
     def make(*run: str, **options: Any) -> Command:
         model = CommandOptions.model_validate({"run": run, **options}, context={"directory": tmp_path})
-        made.append(Command(model, MonitorContext(roots=list, key="command")))
+        made.append(Command(model, MonitorContext(roots=list, key="command", redact=without_secret)))
         return made[-1]
 
     yield make
@@ -311,3 +317,26 @@ time.sleep(1000)
         os.kill(child, 9)
         os.waitpid(child, 0)
     until(lambda: not is_alive(pid))
+
+
+@pytest.mark.parametrize("before", [40, 55, 59, 285, 299])
+def test_secrets_leave_output_before_it_is_cut(monitor_of: Make, before: int) -> None:
+    text = "-" * before + SECRET
+    failing = monitor_of(*python(f"import sys; sys.exit({text!r})"), start="each-interval", timeout="3s")
+    wordy = monitor_of(*python(f"print({text!r})"), start="each-interval", timeout="3s")
+    for monitor in (failing, wordy):
+        monitor.sample(1)
+        assert "---" in text_of(monitor)
+        assert "s3c" not in text_of(monitor)
+
+
+def test_a_setpriv_without_death_signals_is_not_used(
+    monitor_of: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "setpriv"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho \"setpriv: unrecognized option '$1'\" >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    monitor = monitor_of("echo", "queue 3", start="each-interval", timeout="3s")
+    assert [row["value"] for row in monitor.sample(1)] == [3]

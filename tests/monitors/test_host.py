@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.linux.host_counters import difference
+from linux import trees
+from loadcell.linux.host_counters import difference, read_host
+from loadcell.linux.procfs import ProcFiles
 from loadcell.monitors.base import MonitorContext, Row, rate
 from loadcell.monitors.host import Host, HostOptions
 from monitors.proc_tree import ProcTree
@@ -83,6 +85,17 @@ def test_network_without_loopback_and_virtual_links(tree: ProcTree) -> None:
     row = sampled(tree, rx=4000, tx=6000, retransmits=8)
     assert (row["net_rx_bytes_per_s"], row["net_tx_bytes_per_s"]) == (2000, 3000)
     assert row["tcp_retransmits_per_s"] == 4
+
+
+def test_an_interface_of_hardware_counts_whatever_its_name(tmp_path: Path) -> None:
+    names = ("lo", "eth0", "eniac0", "tun0", "lowlatency0", "veth1")
+    rows = "".join(f"{name}: {10**index} 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n" for index, name in enumerate(names))
+    trees.write(tmp_path, "proc/net/dev", f"Inter-|\n face |\n{rows.rstrip()}")
+    for name in names:
+        trees.write(tmp_path, f"sys/class/net/{name}/mtu", "1500")
+    (tmp_path / "sys/class/net/eniac0/device").mkdir()
+    (tmp_path / "sys/class/net/veth1/device").mkdir()
+    assert list(read_host(ProcFiles(tmp_path)).links) == ["eth0", "eniac0", "lowlatency0", "veth1"]
 
 
 def test_pressure_is_the_share_of_time_from_its_running_total(tree: ProcTree) -> None:

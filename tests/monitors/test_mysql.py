@@ -244,10 +244,26 @@ def test_text_that_is_no_utf8_is_shown() -> None:
     assert len(text_of("SELECT " + "a" * 10_000)) == 500
 
 
-def test_checkpoint_age_from_engine_status() -> None:
+def test_checkpoints_are_counted_when_the_log_moves_on(server: MariadbServer) -> None:
+    watch = Watch(server)
+    assert watch.until(lambda row: row["checkpoints"] is not None)
+    with server.connect("d") as connection, connection.cursor() as cursor:
+        for name in ("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"):
+            cursor.execute(f"SET GLOBAL {name} = 0")  # pages are flushed at once
+
+        def written(_: Row) -> bool:
+            cursor.execute("UPDATE t SET v = CONCAT(v, 'x') WHERE id = 1")
+            connection.commit()
+            return watch.total("checkpoints") >= 1
+
+        watch.until(written)
+    assert {row["checkpoints"] for row in watch.rows} <= {0, 1}
+
+
+def test_checkpoint_from_engine_status() -> None:
     status = "Log sequence number          1000\nLog flushed up to 990\nLast checkpoint at           400\n"
-    assert queries.checkpoint_age(status) == 600
-    assert queries.checkpoint_age("nothing of the kind") is None
+    assert queries.checkpoint(status) == (1000, 400)
+    assert queries.checkpoint("nothing of the kind") is None
 
 
 def test_link_refuses_without_losing_the_session(server: MariadbServer) -> None:

@@ -303,6 +303,31 @@ def test_redirects_are_not_followed(pages: Pages) -> None:
         assert other.requests == []
 
 
+def test_secrets_leave_texts_before_these_are_cut(pages: Pages) -> None:
+    secret = "s3cr3t-" + "x" * 60
+    context = MonitorContext(roots=list, redact=lambda text: text.replace(secret, "${env:SECRET}"))
+    for before in (30, 50, 59, 170, 199):
+        location = f"http://127.0.0.1:1/{'a' * before}{secret}"
+        pages.answer = lambda request, location=location: request.reply(b"", 302, Location=location)
+        redirected = monitor_of(pages, context)
+        redirected.sample(0)
+        line = "<" + "a" * before + secret
+        pages.answer = lambda request, line=line: request.reply(line.encode())
+        no_page = monitor_of(pages, context)
+        no_page.sample(0)
+        texts = text_of(redirected) + text_of(no_page)
+        assert remarks(redirected) | remarks(no_page) == {"scrape.redirect": 1, "scrape.no-page": 1}
+        assert "s3cr3t"[:3] not in texts
+
+
+def test_a_page_of_too_many_series_is_remarked(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_SAMPLES", 2)
+    pages.answer = lambda request: request.reply(b"a 1\nb 2\nc 3\n")
+    monitor = monitor_of(pages)
+    assert [row["name"] for row in monitor.sample(0)] == ["a", "b"]
+    assert remarks(monitor) == {"scrape.crowded": 1}
+
+
 def test_proxies_of_the_environment_are_not_used(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.page = "a 1\n"
     with Pages() as proxy:

@@ -139,6 +139,22 @@ def test_a_line_without_end_takes_no_time(line: str) -> None:
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before_bytes < 50_000_000
 
 
+def test_of_a_page_with_too_many_series_the_first_are_read_and_stay_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_SAMPLES", 50)
+    monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_CACHED", 100)
+    classified: list[Sampled] = []
+    reader: PageReader[int] = PageReader(lambda sampled: classified.append(sampled) or len(classified))
+    page = "".join(f'a{{id="{index}"}} 1\n' for index in range(80)).encode()
+    for _ in range(5):
+        assert [item for item, _ in reader.read(page)] == list(range(1, 51))
+        assert reader.is_cut
+    assert len(classified) == 51, "each once, and the first that is not read"
+    assert len(list(reader.read(page[:300]))) < 50
+    assert not reader.is_cut
+
+
 def test_memory_has_a_bound_when_series_always_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadcell.monitors.prometheus.page.MOST_CACHED", 100)
     reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)

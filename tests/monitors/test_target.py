@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.linux.process_counters import MOST_SWITCHES
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.target import COST_SHARE, Target, TargetOptions
 from loadcell.systems.postgres.target import Postgres
@@ -122,6 +123,24 @@ def test_threads_switches_are_summed(tree: ProcTree) -> None:
     tree.process(10, 1, threads=3, switches=(7, 1))
     row = by_pid(target.sample(1.0))[10]
     assert (row["threads"], row["voluntary_switches_per_s"], row["involuntary_switches_per_s"]) == (3, 21, 3)
+
+
+def test_switches_of_more_threads_than_can_be_read_have_no_value(tree: ProcTree) -> None:
+    tree.process(10, 1, children=(11,), switches=(1, 1))
+    tree.process(11, 10, threads=MOST_SWITCHES + 1)
+    context = MonitorContext(roots=lambda: [10])
+    target = Target(TargetOptions(), context, root=tree.root, cpu_s=lambda: 0.0)
+    target.sample(0)
+
+    def switches() -> dict[int, float | None]:
+        return {pid: row["voluntary_switches_per_s"] for pid, row in by_pid(target.sample(1.0)).items()}
+
+    tree.process(10, 1, children=(11,), switches=(5, 2))
+    assert switches() == {10: 4, 11: None, 0: None}
+    tree.gone(11)
+    tree.process(11, 10, threads=2, switches=(100, 100))
+    assert switches() == {10: 0, 11: None, 0: None}, "no base"
+    assert switches() == {10: 0, 11: 0, 0: 0}
 
 
 def test_zombies_are_no_processes_and_a_name_may_hold_anything(tree: ProcTree) -> None:

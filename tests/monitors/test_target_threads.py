@@ -14,6 +14,7 @@ from loadcell.linux.process_counters import read_processes
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.target import Target, TargetOptions
 from loadcell.monitors.target_threads import COST_SHARE, MOST_READ, MOST_ROWS, TABLE, BusiestThreads
+from loadcell.systems.postgres.target import Postgres
 from monitors.proc_tree import ProcTree
 
 SECOND = 1_000_000_000
@@ -135,6 +136,27 @@ def test_a_kernel_without_schedstat_and_hidden_processes_have_no_threads(tree: P
     assert total["cpu_percent"] == 0
     tree.gone(10)
     assert rows(threads, tree, 10) == []
+
+
+def test_servers_of_processes_have_threads_named_by_their_titles(tree: ProcTree) -> None:
+    titles = {
+        10: "/usr/lib/postgresql/15/bin/postgres -D /data", 11: "postgres: main: checkpointer ",
+        12: "postgres: main: app shop [local] SELECT", 13: "postgres: app shop 127.0.0.1(40000) idle",
+        14: "postgres: autovacuum worker shop", 15: "postgres: parallel worker for PID 12",
+    }  # fmt: skip
+    context = MonitorContext(roots=lambda: [10], process_kind=Postgres.process_kind)
+    target = Target(TargetOptions(), context, root=tree.root, cpu_s=lambda: 0.0)
+    for second in (0, 1):
+        for pid, title in titles.items():
+            below = tuple(titles)[1:] if pid == 10 else ()
+            tree.process(pid, 10, title=title, cpu=(10 * second, 0), children=below)
+            tree.thread(pid, pid, name="postgres", run_ns=second * (20 - pid) * 10**7)
+        tree.thread(11, 1100, name="io worker", run_ns=second * 10**6)
+        target.sample(second)
+    assert [row["name"] for row in target.further_rows()["threads"]] == [
+        "total", "postgres", "postgres: main: checkpointer", *["postgres: client backend"] * 2,
+        "postgres: autovacuum worker", "postgres: parallel worker", "io worker",
+    ]  # fmt: skip
 
 
 def test_a_thread_of_this_machine() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,24 @@ def test_json_has_the_metrics_of_each_treatment(tmp_path: Path) -> None:
         assert used["target.memory"] == 4 * 2**30
         assert used["client.cores.max"] == 90.5
         assert used["disk.queue"] == 12.5
+
+
+def test_values_of_disks_are_of_one_device(tmp_path: Path) -> None:
+    """The busiest disk of the last trials is another one, which is ten times as fast."""
+
+    def disk(name: str, utilisation: float, written: float) -> DiskUse:
+        return DiskUse(name, utilisation, 1.0, 0.0, 10.0, 0.0, written, None, 1.0)
+
+    run = stored(tmp_path / "run", None)
+    for file in run.path.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        sda, sdb = disk("sda", 0.5, 10.0), disk("sdb", 0.9 if record["repeat"] == 2 else 0.1, 100.0)
+        disks = tuple(sorted((sda, sdb), key=lambda item: -item.utilisation))
+        record["resources"] = document(replace(USED, disks=disks))
+        file.write_text(json.dumps(record), encoding="utf-8")
+    run = read_run(run.path)
+    for used in analyse(run.run, run.trials).document()["resources"].values():
+        assert (used["disk.write"], used["disk.utilisation"]) == (10, 0.5)
 
 
 def test_imported_and_older_runs_have_no_table(tmp_path: Path) -> None:

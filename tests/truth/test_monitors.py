@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,58 +18,7 @@ from loadcell.monitors.host import Host, HostOptions
 from loadcell.monitors.target import Target, TargetOptions
 from truth.assertions import agrees
 from truth.loads import undisturbed
-
-#: Seconds of a tool's window, and of the work within it.
-WINDOW_S, LEAD_S = 4, 0.7
-CPU_S = 1.0
-#: Waits for a line, uses CPU time in a second thread with a name, and ends with its standard input.
-BUSY = f"""
-import ctypes, sys, threading, time
-def work():
-    ctypes.CDLL(None).prctl(15, b"truth-worker", 0, 0, 0)
-    while time.thread_time() < {CPU_S}: sum(range(1000))
-    print("done", flush=True)
-    time.sleep(600)
-sys.stdin.readline()
-threading.Thread(target=work, daemon=True).start()
-sys.stdin.readline()
-"""
-ENVIRONMENT = {**os.environ, "LC_ALL": "C", "S_TIME_FORMAT": "ISO", "S_COLORS": "never"}
-
-
-@dataclass
-class Busy:
-    """A process that does its work when told."""
-
-    process: subprocess.Popen[str]
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
-    def work(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "done\n"
-
-
-@contextmanager
-def busy() -> Iterator[Busy]:
-    command = [sys.executable, "-c", BUSY]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Busy(process)
-
-
-def tool(*command: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
-
-
-def output(process: subprocess.Popen[str]) -> str:
-    text, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    return text
+from truth.tools import CPU_S, LEAD_S, WINDOW_S, busy, output, tool
 
 
 def test_processes_agree_with_pidstat_and_threads_with_top() -> None:
@@ -103,7 +47,7 @@ def _processes_agree() -> None:
     (thread,) = (row for row in sampled if row["name"] == "truth-worker")
     line = [text.split() for text in threads if "truth-worker" in text][-1]
     ours_s = thread["cpu_percent"] * elapsed_s / 100
-    agrees("CPU time of a thread: top -H", ours_s, float(line[8]) * WINDOW_S / 100, full=0.03, loose=0.1)
+    agrees("CPU time of a thread: top -H", ours_s, float(line[8]) * WINDOW_S / 100, full=0.02, loose=0.1)
     agrees("CPU time of a thread: its own clock", ours_s, CPU_S, full=0.02, loose=0.05)
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
 from loadcell.model.resource_metrics import METRICS
+from loadcell.model.resources import Resources
 
 
 @dataclass(frozen=True)
 class Used:
-    """Resources of one treatment: medians over its trials by metric, and names of the busiest parts."""
+    """Resources of one treatment: medians over its trials by metric, and names of the busiest parts.
+
+    Values of disks and interfaces are those of the one that was the busiest in most trials, in the trials
+    that have it.
+    """
 
     treatment: Treatment
     values: Mapping[str, float] = field(default_factory=dict)
@@ -36,18 +41,29 @@ def _used(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> Iterator[
         ]
         if not used:
             continue
+        disk = _commonest([item.disk.device for item in used if item.disk is not None])
+        link = _commonest([item.link.interface for item in used if item.link is not None])
+        used = [_with_devices(item, disk, link) for item in used]
         values = {
             metric.key: median(present)
             for metric in METRICS
             if (present := [value for item in used if (value := metric.value(item)) is not None])
         }
-        disks = [item.disk.device for item in used if item.disk is not None]
         threads = [
             item.target.busiest_thread.name
             for item in used
             if item.target is not None and item.target.busiest_thread is not None
         ]
-        yield Used(treatment, values, _commonest(disks), _commonest(threads))
+        yield Used(treatment, values, disk, _commonest(threads))
+
+
+def _with_devices(used: Resources, disk: str, link: str) -> Resources:
+    """The same with this disk and interface alone, so that medians are of one device."""
+    return replace(
+        used,
+        disks=tuple(item for item in used.disks if item.device == disk),
+        links=tuple(item for item in used.links if item.interface == link),
+    )
 
 
 def _commonest(names: Sequence[str]) -> str:

@@ -185,7 +185,7 @@ def waited_by_treatment(waits: Frame, looks: Frame, treatments: Iterable[Treatme
 #: Sums over the measurement that are shown as rates, or compared with commits.
 _SUMS = (
     "elapsed_s", "commits", "rollbacks", "deadlocks", "blocks_hit", "blocks_read", "temp_bytes", "wal_bytes",
-    "wal_full_pages",
+    "wal_full_pages", "checkpoints",
 )  # fmt: skip
 
 
@@ -335,7 +335,8 @@ def by_treatment(
                 wal_bytes_per_commit=ratio(row.get("wal_bytes"), commits),
                 temp_bytes_per_s=ratio(row.get("temp_bytes"), seconds),
                 deadlocks=round(row.get("deadlocks", 0)),
-                checkpoints=sum(begun.get(trial.name, 0) for trial in treatment.trials if trial.counts),
+                checkpoints=sum(begun.get(trial.name, 0) for trial in treatment.trials if trial.counts)
+                + round(row.get("checkpoints", 0)),
             )
         )
     return tuple(waits)

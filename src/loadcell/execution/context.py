@@ -49,6 +49,7 @@ class RunContext:
     interrupts: Interrupts
     progress: Progress
     secret: Callable[[str], str]
+    redact: Callable[[str], str] = str
     lines: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
     neighbours: Callable[[], list[int]] = neighbours.other_runs
     monotonic_ns: Callable[[], int] = time.monotonic_ns

@@ -33,6 +33,7 @@ from loadcell.monitors.base import END_LIMIT_S, MonitorContext, Row, Sampler
 from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.model import Resolved
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
+from loadcell.store.redaction import redacted_message
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
 
@@ -101,6 +102,7 @@ class LoadWatch:
             watched if roots and not target.in_worker else None,
             in_client=target.in_worker,
             ports=ports,
+            process_kind=target.process_kind,
         )
         context = MonitorContext(
             roots=watched,
@@ -109,6 +111,7 @@ class LoadWatch:
             length_s=length_s,
             measuring=lambda: self._measuring,
             secret=self._context.secret,
+            redact=self._context.redact,
         )
         for name, options in self._resolved.monitors.items():
             monitor = self._context.parts.monitor(name)(options, replace(context, key=name))
@@ -143,7 +146,10 @@ class LoadWatch:
         for name, account in accounts.items():
             for message, _ in account.remarks:
                 if message.remedy is not None:
-                    remark = MONITOR_REMARK(monitor=name, why=message, remedy=message.remedy)
+                    why, remedy = (
+                        redacted_message(item, self._context.redact) for item in (message, message.remedy)
+                    )
+                    remark = MONITOR_REMARK(monitor=name, why=why, remedy=remedy)
                     self._context.progress.note(remark, key=f"{name} {message.code}")
         return {name: account.record() for name, account in accounts.items()}
 

@@ -25,15 +25,18 @@ from pathlib import Path
 import psutil
 
 from loadcell.execution.checks import CLOCK_STEP_LIMIT_S
-from loadcell.linux.host_counters import difference
+from loadcell.linux.cgroups import GroupCounters, read_groups
+from loadcell.linux.host_counters import CpuTicks, read_cpu, read_vmstat
+from loadcell.linux.process_counters import Key, thread_times
 from loadcell.linux.procfs import (
     ProcessStat,
+    ProcFiles,
+    all_stats,
     children,
     children_by_parent,
     command_line,
     descendants,
     process_ids,
-    process_stat,
     read_small,
 )
 from loadcell.model.json import JsonObject
@@ -44,9 +47,6 @@ _KERNEL = 2
 
 #: The first process gets every orphan.
 _FIRST = 1
-
-#: A process by its id and when it started, as ids are used again.
-Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ def on_this_machine(endpoint: JsonObject) -> bool:
 
 def process_stats(root: Path) -> dict[Key, ProcessStat]:
     """Every process of this moment."""
-    stats = (process_stat(root, pid) for pid in process_ids(root))
-    return {(stat.pid, stat.start): stat for stat in stats if stat is not None}
+    return {(stat.pid, stat.start): stat for stat in all_stats(root)}
 
 
 def between(
@@ -136,6 +135,8 @@ THROTTLED_LIMIT = 0.01
 WAITING_LIMIT = 0.10
 #: How many processes the record names.
 MOST_NAMED = 3
+#: Threads of a client that are read.
+_MOST_WORKER_THREADS = 2_000
 #: By this the client's process is known among the run's children.
 WORKER = "loadcell.execution.worker"
 
@@ -146,7 +147,7 @@ class _Counts:
 
     at_ns: int
     swapped_pages: int | None
-    throttled_us: int | None
+    groups: GroupCounters
     hot: int | None
     waited_ns: dict[int, int]
     processes: dict[Key, ProcessStat]
@@ -200,7 +201,7 @@ class Machine:
         return _Counts(
             self.now_ns(),
             _swapped(self.root),
-            _quota_us(self.root),
+            read_groups(self.root),
             _hot(self.root),
             self._waited(),
             process_stats(self.root),
@@ -208,14 +209,11 @@ class Machine:
 
     def _waited(self) -> dict[int, int]:
         """For each thread of the client, how long it has been ready to run without running (schedstat)."""
-        waited: dict[int, int] = {}
-        for pid in workers(self.root, self.run_pid):
-            tasks = self.root / "proc" / str(pid) / "task"
-            for thread in _names(tasks):
-                fields = read_small(f"{tasks}/{thread}/schedstat").split()
-                if len(fields) >= 2:
-                    waited[int(thread)] = int(fields[1])
-        return waited
+        return {
+            tid: wait_ns
+            for pid in workers(self.root, self.run_pid)
+            for tid, (_, wait_ns) in thread_times(self.root, pid, _MOST_WORKER_THREADS).times.items()
+        }
 
 
 def workers(root: Path, run_pid: int) -> list[int]:
@@ -242,8 +240,9 @@ def _throttled(before: _Counts, after: _Counts, seconds: float) -> Check:
     if before.hot is not None and after.hot is not None:
         detail["too_hot_times"] = after.hot - before.hot
         noticed = after.hot > before.hot
-    if before.throttled_us is not None and after.throttled_us is not None:
-        share = (after.throttled_us - before.throttled_us) / 1e6 / seconds
+    throttled_us = after.groups.since(before.groups).throttled_us
+    if throttled_us is not None:
+        share = throttled_us / 1e6 / seconds
         detail |= {"quota_share": share, "limit": THROTTLED_LIMIT}
         noticed = noticed or share > THROTTLED_LIMIT
     if not detail:
@@ -266,34 +265,12 @@ def _starved(before: _Counts, after: _Counts, seconds: float) -> Check:
 
 def _swapped(root: Path) -> int | None:
     """Pages swapped in and out since boot."""
-    counts = dict(line.split(" ", 1) for line in read_small(root / "proc" / "vmstat").splitlines())
-    return int(counts["pswpin"]) + int(counts["pswpout"]) if {"pswpin", "pswpout"} <= counts.keys() else None
-
-
-def _quota_us(root: Path) -> int | None:
-    """Time for which this process's control group, or one above it, was throttled by its CPU limit; None
-    without a limit.
-    """
-    group_path = next(
-        (
-            line[3:].strip("/")
-            for line in read_small(root / "proc/self/cgroup").splitlines()
-            if line.startswith("0::")
-        ),
-        None,
-    )
-    if group_path is None:
-        return None
-    home = root / "sys/fs/cgroup"
-    quota_us: list[int] = []
-    for group in (home / group_path, *(home / group_path).parents):
-        if not group.is_relative_to(home):
-            break
-        for line in read_small(group / "cpu.stat").splitlines():
-            name, _, value = line.partition(" ")
-            if name == "throttled_usec":
-                quota_us.append(int(value))
-    return max(quota_us, default=None)
+    files = ProcFiles(root)
+    try:
+        counts = read_vmstat(files)
+    finally:
+        files.close()
+    return counts["pswpin"] + counts["pswpout"] if {"pswpin", "pswpout"} <= counts.keys() else None
 
 
 def _hot(root: Path) -> int | None:
@@ -331,7 +308,7 @@ class DisturbanceWatch:
     offset_ns: Callable[[], int] = wall_offset_ns
     steps_s: list[float] = field(default_factory=list)
     _offset_ns: int | None = None
-    _cpu: list[int] = field(default_factory=list)
+    _cpu: CpuTicks | None = None
 
     def begin(self) -> None:
         """The measurement begins now: what was before does not count."""
@@ -350,17 +327,17 @@ class DisturbanceWatch:
     def steal_share(self) -> float | None:
         """Stolen CPU time as a share of all, from `begin` to now; None when it cannot be known."""
         now = self._read_cpu()
-        if not self._cpu or not now:
+        if self._cpu is None or now is None:
             return None
-        ticks = [difference(old, new) for old, new in zip(self._cpu, now, strict=True)]
-        return ticks[7] / sum(ticks) if sum(ticks) else None
+        ticks = now.since(self._cpu)
+        return ticks.steal / ticks.total if ticks.total else None
 
-    def _read_cpu(self) -> list[int]:
+    def _read_cpu(self) -> CpuTicks | None:
+        files = ProcFiles(self.root)
         try:
-            first = (self.root / "proc" / "stat").read_text().partition("\n")[0].split()
-        except OSError:
-            return []
-        return [int(value) for value in first[1:9]] if len(first) >= 9 else []
+            return read_cpu(files)
+        finally:
+            files.close()
 
 
 NAME = "loadcell-run"  # at most 15 characters (prctl(2))

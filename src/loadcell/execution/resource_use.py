@@ -4,11 +4,13 @@ counters between its first instant and its last, so that trials under a second h
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from loadcell.execution.host_use import LONGEST_SAMPLE_NS, HostSamples, disk_use, host_use, link_use
 from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
@@ -25,12 +27,13 @@ from loadcell.linux.process_counters import (
     TICK_HZ,
     Key,
     ProcessCounters,
-    ThreadCounters,
+    ThreadTimes,
     allowed_cpus,
     inherited_io,
     memory_bytes,
     read_processes,
-    read_threads,
+    thread_name,
+    thread_times,
     used_ticks,
 )
 from loadcell.linux.procfs import ProcFiles
@@ -39,10 +42,10 @@ from loadcell.monitors.base import Row
 
 #: Threads that a record names.
 MOST_THREADS = 5
-#: Processes of which threads are read one by one: each costs some 10 microseconds.
-_MOST_PROCESSES = 500
 #: CPU time of a working thread, as a share of the busiest one's.
 _WORKING = 0.1
+#: Threads of a tree that are read one by one at an instant: each costs some 5 microseconds.
+MOST_READ = 2_000
 #: Time between looks in ns, and in multiples of the duration of a look: they use at most 0.2% of a core.
 _LOOK_EVERY_NS, _LOOK_COST = 250_000_000, 500
 #: The same before the first look.
@@ -53,11 +56,18 @@ _SAMPLE_EVERY_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class _Tree:
-    """Counters of one side at one instant."""
+    """Counters of one side at one instant; `threads` those of the first `MOST_READ` threads, by process."""
 
     at_ns: int
     processes: Mapping[Key, ProcessCounters]
-    threads: Mapping[int, ThreadCounters]
+    threads: Mapping[Key, ThreadTimes]
+
+    def has_threads_of(self, other: _Tree) -> bool:
+        """True if all threads of the other instant are there."""
+        return all(
+            key in self.threads and times.times.keys() <= self.threads[key].times.keys()
+            for key, times in other.threads.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -121,6 +131,7 @@ class ResourceWatch:
 
     `target` and `client` give the ids of the root processes; `target` is None on another machine,
     and where it works within the client (`in_client`). `ports` are those that it listens on.
+    `process_kind` reduces the title of a process (`Target.process_kind`).
     """
 
     root: Path
@@ -129,6 +140,7 @@ class ResourceWatch:
     in_client: bool = False
     ports: tuple[int, ...] = ()
     now_ns: Callable[[], int] = time.monotonic_ns
+    process_kind: Callable[[str], str] = str
     _begun: _Instant | None = None
     _ended: _Instant | None = None
     #: The last look at target and client within the window, and when the next one is due
@@ -139,6 +151,8 @@ class ResourceWatch:
     _client_samples: _Samples = field(default_factory=_Samples)
     _sampled_ns: int = 0
     _waits: WaitSamples = field(init=False)
+    #: Names of the busiest threads of each look, by process and thread id
+    _names: dict[tuple[Key, int], str] = field(default_factory=dict)
     #: CPU time of all that was read, in ns
     cost_ns: int = 0
 
@@ -152,6 +166,7 @@ class ResourceWatch:
         self._ended, self._looked, self.cost_ns = None, None, 0
         self._host_samples, self._target_samples, self._client_samples = HostSamples(), _Samples(), _Samples()
         self._host_samples.begin(begun.host)
+        self._names = {}
         self._target_samples.begin(begun.target)
         self._client_samples.begin(begun.client)
         self._sampled_ns = begun.target.at_ns
@@ -174,6 +189,7 @@ class ResourceWatch:
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
             return
         self._looked = target, client = self._tree(self._target_roots()), self._tree(self.client())
+        self._name_threads(self._begun, target, client)
         if self._is_sample_due(target.at_ns):
             files = ProcFiles(self.root)
             try:
@@ -221,6 +237,7 @@ class ResourceWatch:
             began_cpu_ns = time.thread_time_ns()
             self._waits.end()
             ended = self._ended = self._read()
+            self._name_threads(self._begun, ended.target, ended.client)
             if self._is_sample_due(ended.target.at_ns):
                 available = ended.host.meminfo.get("MemAvailable")
                 self._sample(ended.host.cpu, available, ended.target, ended.client)
@@ -237,11 +254,11 @@ class ResourceWatch:
             seconds,
             host_use(before.host, now.host, seconds, self._host_samples),
             _with_limits(
-                _processes(before.target, now.target, looked[0], self._waits.target),
+                _processes(before.target, now.target, looked[0], self._waits.target, self._names),
                 before.target_limits, now.target_limits, self._target_samples,
             ),
             _with_limits(
-                _processes(before.client, now.client, looked[1], self._waits.client),
+                _processes(before.client, now.client, looked[1], self._waits.client, self._names),
                 before.client_limits, now.client_limits, self._client_samples,
             ),
             disk_use(before.host.disks, now.host.disks, seconds),
@@ -270,8 +287,18 @@ class ResourceWatch:
 
     def _tree(self, roots: list[int]) -> _Tree:
         at_ns, processes = self.now_ns(), read_processes(self.root, roots)
-        ids = [pid for pid, _ in processes][:_MOST_PROCESSES]
-        return _Tree(at_ns, processes, read_threads(self.root, ids))
+        threads, remaining = {}, MOST_READ
+        for key in processes:
+            threads[key] = thread_times(self.root, key[0], remaining)
+            remaining -= len(threads[key].times)
+        return _Tree(at_ns, processes, threads)
+
+    def _name_threads(self, begun: _Instant, target: _Tree, client: _Tree) -> None:
+        """Read the names of the busiest threads so far, while they are there."""
+        for before, now in ((begun.target, target), (begun.client, client)):
+            for key, tid, _, _ in _busiest(_used(before, now)):
+                if name := thread_name(self.root, key[0], tid, self.process_kind):
+                    self._names[key, tid] = name
 
 
 def _with_limits(
@@ -293,28 +320,26 @@ def _control_group(before: GroupCounters, now: GroupCounters) -> ControlGroupUse
     """Limits, and what they did between two instants; None without limits or counters."""
     if now == GroupCounters():
         return None
-    throttled_share = None
-    if None not in (before.periods, before.throttled_periods, now.periods, now.throttled_periods):
-        periods = difference(before.periods or 0, now.periods or 0)
-        throttled = difference(before.throttled_periods or 0, now.throttled_periods or 0)
-        throttled_share = min(1.0, throttled / periods) if periods else 0.0
-
-    def events(name: str) -> int | None:
-        count = now.memory_events.get(name)
-        return None if count is None else difference(before.memory_events.get(name, 0), count)
-
+    effects = now.since(before)
+    events = effects.memory_events
     return ControlGroupUse(
-        now.cpu_quota_cores, throttled_share, now.memory_limit_bytes,
-        events("high"), events("max"), events("oom"),
+        now.cpu_quota_cores, effects.throttled_share, now.memory_limit_bytes,
+        events.get("high"), events.get("max"), events.get("oom"),
     )  # fmt: skip
 
 
 def _pids(tree: _Tree) -> dict[int, int]:
     """Process of each thread."""
-    return {tid: thread.pid for tid, thread in tree.threads.items()}
+    return {tid: pid for (pid, _), threads in tree.threads.items() for tid in threads.times}
 
 
-def _processes(before: _Tree, now: _Tree, looked: _Tree, blocked: BlockedSamples) -> ProcessUse | None:
+def _processes(
+    before: _Tree,
+    now: _Tree,
+    looked: _Tree,
+    blocked: BlockedSamples,
+    names: Mapping[tuple[Key, int], str],
+) -> ProcessUse | None:
     """Use by a tree of processes; None without any.
 
     I/O is inherited from processes that have ended. All else is that up to the last look, if threads have
@@ -324,14 +349,15 @@ def _processes(before: _Tree, now: _Tree, looked: _Tree, blocked: BlockedSamples
         now = looked  # all ended with the load
     if not now.processes or now.at_ns <= before.at_ns:
         return None
-    if looked.at_ns <= before.at_ns or looked.threads.keys() <= now.threads.keys():
+    if looked.at_ns <= before.at_ns or now.has_threads_of(looked):
         looked = now
     seconds, looked_s = (now.at_ns - before.at_ns) / 1e9, (looked.at_ns - before.at_ns) / 1e9
     pairs = [(before.processes.get(key), item) for key, item in now.processes.items()]
     looked_pairs = [(before.processes.get(key), item) for key, item in looked.processes.items()]
     gone = defaultdict(lambda: (0, 0), inherited_io(before.processes, now.processes))
-    ran = _ran_ns(before.threads, looked.threads)
-    working = {tid for tid, ns in ran.items() if ns > 0 and ns >= _WORKING * max(ran.values())}
+    used = _used(before, looked)
+    most_ns = max((ran_ns for _, _, ran_ns, _ in used), default=0)
+    working = {tid for _, tid, ran_ns, _ in used if ran_ns >= _WORKING * most_ns}
     return ProcessUse(
         processes=len(looked.processes),
         threads=sum(item.stat.threads for item in looked.processes.values()),
@@ -342,8 +368,13 @@ def _processes(before: _Tree, now: _Tree, looked: _Tree, blocked: BlockedSamples
         voluntary_switches_per_s=_per_s(looked_pairs, lambda item: item.voluntary, looked_s),
         involuntary_switches_per_s=_per_s(looked_pairs, lambda item: item.involuntary, looked_s),
         major_faults_per_s=_per_s(pairs, lambda item: item.stat.major_faults, seconds),
-        busiest_threads=_threads(ran, before.threads, looked.threads, looked_s),
-        working_threads=len(working) if ran else None,
+        busiest_threads=tuple(
+            ThreadUse(
+                names.get((key, tid), ""), key[0], tid, ran_ns / 1e9 / looked_s, wait_ns / 1e9 / looked_s
+            )
+            for key, tid, ran_ns, wait_ns in _busiest(used)
+        ),
+        working_threads=len(working) if _pids(looked) else None,
         blocked=blocked.use(working),
     )
 
@@ -373,38 +404,33 @@ def _per_s(
     total = 0
     for old, new in pairs:
         now = counter(new)
-        if now is None:
+        before = 0 if old is None else counter(old)
+        if now is None or before is None:
             return None
-        before = None if old is None else counter(old)
-        total += max(0, difference(before or 0, now) - inherited(new.stat.pid))
+        total += max(0, difference(before, now) - inherited(new.stat.pid))
     return total / seconds
 
 
-def _ran_ns(before: Mapping[int, ThreadCounters], now: Mapping[int, ThreadCounters]) -> dict[int, int]:
-    """Nanoseconds that each thread ran. One that was not there before started since: all it used, it used
-    now.
+#: Process, thread id, and nanoseconds of running and of run delay.
+_Used: TypeAlias = tuple[Key, int, int, int]
+
+
+def _used(before: _Tree, now: _Tree) -> list[_Used]:
+    """Threads that ran.
+
+    A thread that was not there before started since: all it used, it used now. Threads that were there and
+    not read have no base.
     """
-    return {
-        tid: difference(before[tid].run_ns if tid in before else 0, thread.run_ns)
-        for tid, thread in now.items()
-    }
+    used = []
+    for key, threads in now.threads.items():
+        old = before.threads.get(key, ThreadTimes({}))
+        for tid, (run_ns, wait_ns) in threads.times.items():
+            if tid in old.times or old.are_all:
+                run_before, wait_before = old.times.get(tid, (0, 0))
+                if (ran_ns := difference(run_before, run_ns)) > 0:
+                    used.append((key, tid, ran_ns, difference(wait_before, wait_ns)))
+    return used
 
 
-def _threads(
-    ran: Mapping[int, int],
-    before: Mapping[int, ThreadCounters],
-    now: Mapping[int, ThreadCounters],
-    seconds: float,
-) -> tuple[ThreadUse, ...]:
-    """The busiest threads."""
-    busiest = sorted((tid for tid in ran if ran[tid] > 0), key=lambda tid: -ran[tid])[:MOST_THREADS]
-    return tuple(
-        ThreadUse(
-            now[tid].name,
-            now[tid].pid,
-            tid,
-            ran[tid] / 1e9 / seconds,
-            difference(before[tid].wait_ns if tid in before else 0, now[tid].wait_ns) / 1e9 / seconds,
-        )
-        for tid in busiest
-    )
+def _busiest(used: Iterable[_Used]) -> list[_Used]:
+    return heapq.nlargest(MOST_THREADS, used, key=lambda thread: thread[2])

@@ -44,7 +44,7 @@ from loadcell.plan.treatment import Treatment
 from loadcell.store import layout
 from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
-from loadcell.store.redaction import redacted
+from loadcell.store.redaction import redacted, redacted_message
 from loadcell.store.write import RunWriter, is_free
 
 RUN_INTERRUPTED = MessageCode("run.interrupted")
@@ -222,6 +222,7 @@ class Runner:
                 interrupts,
                 self.progress,
                 self.secrets.reveal,
+                self.secrets.redact,
                 neighbours=self.neighbours,
             )
             work = workdir.make_directory(writer.path.name, self.work_home)
@@ -256,7 +257,7 @@ class Runner:
         status = exit_status(state, run.trials, records)
         if isinstance(source, Searching) and state == "finished":
             status = source.exit_status(records)
-        return Ended(writer.path, state, status, reason and _redacted(reason, self.secrets.redact))
+        return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
 
     def _trials(
         self,
@@ -462,13 +463,4 @@ def without_secrets(record: TrialRecord, redact: Callable[[str], str]) -> TrialR
         reason=record.reason and redact(record.reason),
         advice=record.advice and redact(record.advice),
         reason_args={name: redacted(value, redact) for name, value in (record.reason_args or {}).items()},
-    )
-
-
-def _redacted(reason: Message, redact: Callable[[str], str]) -> Message:
-    """A reason for the screen, with secrets neither in its text nor in its arguments."""
-    return replace(
-        reason,
-        arguments={name: redacted(value, redact) for name, value in reason.plain_arguments.items()},
-        recorded=(redact(reason.text), redact(reason.advice)),
     )

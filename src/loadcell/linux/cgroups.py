@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadcell.linux.host_counters import difference
 from loadcell.linux.procfs import line, read_small, text
 
 #: v1 writes "no limit" as a huge number.
@@ -14,29 +15,62 @@ _HOME = "sys/fs/cgroup"
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCounters:
-    """Limits and running counters of one instant; None, or missing, where there is no limit.
+class GroupCounts:
+    """Running counters of one group; None, or missing, where it has none.
 
-    `periods` and `throttled_periods` are those of the group that was throttled most (`cpu.stat`).
-    `memory_events` count by name (`high`, `max`, `oom`).
+    Enforcement periods of its CPU limit, those in which it was throttled, and for how long in microseconds
+    (`cpu.stat`); `memory_events` count by name (`high`, `max`, `oom`).
     """
 
-    cpu_quota_cores: float | None = None
     periods: int | None = None
     throttled_periods: int | None = None
-    memory_limit_bytes: int | None = None
+    throttled_us: int | None = None
     memory_events: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEffects:
+    """Effects of limits between two instants, of the group where each was largest; None where not known."""
+
+    throttled_share: float | None = None
+    throttled_us: int | None = None
+    memory_events: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCounters:
+    """Limits of one instant, None without a limit, and the counters of each group that has any."""
+
+    cpu_quota_cores: float | None = None
+    memory_limit_bytes: int | None = None
+    by_path: Mapping[Path, GroupCounts] = field(default_factory=dict)
+
+    def since(self, before: GroupCounters) -> GroupEffects:
+        """Increases within each group: which one has the largest counter may change in between.
+
+        Groups that are not in both instants have no base.
+        """
+        pairs = [(before.by_path[path], now) for path, now in self.by_path.items() if path in before.by_path]
+        events: dict[str, int] = {}
+        for old, now in pairs:  # a group counts the events of those below it, too
+            for name, count in now.memory_events.items():
+                increase = difference(old.memory_events.get(name, 0), count)
+                events[name] = max(increase, events.get(name, 0))
+        shares = [share for old, now in pairs if (share := _throttled_share(old, now)) is not None]
+        times_us = [
+            difference(old.throttled_us, now.throttled_us)
+            for old, now in pairs
+            if old.throttled_us is not None and now.throttled_us is not None
+        ]
+        return GroupEffects(max(shares, default=None), max(times_us, default=None), events)
 
 
 def read_groups(root: Path, pid: int | str = "self") -> GroupCounters:
     """The counters of a process' groups and of all groups above; empty if it is gone or hidden."""
     paths = folders(root, pid)
-    periods, throttled = max(map(_periods, paths), key=lambda pair: pair[1] or 0, default=(None, None))
-    events: dict[str, int] = {}
-    for path in paths:  # a group counts the events of those below it, too
-        for name, count in _memory_events(path).items():
-            events[name] = max(count, events.get(name, 0))
-    return GroupCounters(cpu_quota(paths), periods, throttled, memory_limit(paths), events)
+    counts = {path: _group_counts(path) for path in paths}
+    by_path = {path: group for path, group in counts.items() if group != GroupCounts()}
+    return GroupCounters(cpu_quota(paths), memory_limit(paths), by_path)
 
 
 def folders(root: Path, pid: int | str = "self") -> list[Path]:
@@ -78,10 +112,24 @@ def _quota(path: Path) -> float | None:
     return None
 
 
-def _periods(path: Path) -> tuple[int | None, int | None]:
-    """Enforcement periods of a group, and those in which it was throttled."""
+def _throttled_share(before: GroupCounts, now: GroupCounts) -> float | None:
+    """Share of the enforcement periods in which a group was throttled."""
+    if before.periods is None or now.periods is None:
+        return None
+    if before.throttled_periods is None or now.throttled_periods is None:
+        return None
+    periods = difference(before.periods, now.periods)
+    return min(1.0, difference(before.throttled_periods, now.throttled_periods) / periods) if periods else 0.0
+
+
+def _group_counts(path: Path) -> GroupCounts:
     counts = _counts(path / "cpu.stat")
-    return counts.get("nr_periods"), counts.get("nr_throttled")
+    throttled_us = counts.get("throttled_usec")
+    if throttled_us is None and "throttled_time" in counts:  # v1, in nanoseconds
+        throttled_us = counts["throttled_time"] // 1000
+    return GroupCounts(
+        counts.get("nr_periods"), counts.get("nr_throttled"), throttled_us, _memory_events(path)
+    )
 
 
 def _memory_events(path: Path) -> dict[str, int]:

@@ -14,8 +14,9 @@ from loadcell.linux.procfs import ProcFiles, read_number
 
 #: Devices that are only a view of others, or memory: counting them too would count the same bytes twice.
 NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-NOT_LINKS = (
-    "lo", "docker", "br-", "veth", "virbr", "tun", "tap", "vnet", "macvtap", "macvlan", "ipvlan", "dummy",
+#: How names of virtual interfaces begin.
+_VIRTUAL_LINKS = (
+    "docker", "br-", "veth", "virbr", "tun", "tap", "vnet", "macvtap", "macvlan", "ipvlan", "dummy",
     "ifb", "wg", "vxlan", "flannel", "cni", "cali", "lxc", "lxdbr", "azv", "azure", "cilium", "eni", "gke",
     "kube", "weave", "podman", "genev", "gre", "sit", "ip6tnl", "tailscale", "zt", "nlmon",
 )  # fmt: skip
@@ -169,7 +170,7 @@ def read_host(files: ProcFiles) -> HostCounters:
         cpu, cores,
         of_stat.get("ctxt"), of_stat.get("procs_running"), of_stat.get("procs_blocked"),
         load1=float(load[0]) if load else None,
-        meminfo=_meminfo(files), vmstat=_vmstat(files), disks=_disks(files), links=_links(files),
+        meminfo=_meminfo(files), vmstat=read_vmstat(files), disks=_disks(files), links=_links(files),
         tcp_retransmits=_retransmits(files), pressure=_pressure(files),
     )  # fmt: skip
 
@@ -212,7 +213,8 @@ _BY_ZONE = ("allocstall", "pgscan_direct", "pgsteal_direct")
 _NOT_USED = "pgscan_direct_throttle"
 
 
-def _vmstat(files: ProcFiles) -> dict[str, int]:
+def read_vmstat(files: ProcFiles) -> dict[str, int]:
+    """The used counters of /proc/vmstat, of this moment."""
     counts: dict[str, int] = {}
     for line in files.text("proc/vmstat").splitlines():
         if line.startswith(_VMSTAT) and not line.startswith(_NOT_USED):
@@ -238,12 +240,22 @@ def _links(files: ProcFiles) -> dict[str, LinkCounters]:
     links = {}
     for line in files.text("proc/net/dev").splitlines()[2:]:
         name, _, fields = line.partition(":")
-        if not name.strip().startswith(NOT_LINKS):
+        # a name may begin like that of a virtual one: hardware has a device
+        if not names_virtual_link(name.strip()) or _has_device(files, name.strip()):
             values = [int(value) for value in fields.split()]
             links[name.strip()] = LinkCounters(
                 values[0], values[8], values[3] + values[11], values[1], values[9], values[2] + values[10]
             )
     return links
+
+
+def names_virtual_link(name: str) -> bool:
+    """True for the names that the loopback, tunnels and containers' interfaces have."""
+    return name == "lo" or name.startswith(_VIRTUAL_LINKS)
+
+
+def _has_device(files: ProcFiles, name: str) -> bool:
+    return (files.root / "sys" / "class" / "net" / name / "device").exists()
 
 
 def link_speed(files: ProcFiles, name: str) -> float | None:
@@ -284,7 +296,7 @@ def disks_to_count(names: Collection[str]) -> list[str]:
 
 def links_to_count(names: Collection[str]) -> list[str]:
     """Physical interfaces among those of one instant; a bond or bridge counts where nothing else does."""
-    candidates = [name for name in names if not name.startswith(NOT_LINKS) and not _is_vlan(name, names)]
+    candidates = [name for name in names if not names_virtual_link(name) and not _is_vlan(name, names)]
     return [name for name in candidates if _COMBINED_LINK.match(name) is None] or candidates
 
 

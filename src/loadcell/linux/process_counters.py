@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -14,43 +14,51 @@ from loadcell.linux.procfs import ProcessStat, numbers, process_stat, read_small
 Key: TypeAlias = tuple[int, int]
 
 TICK_HZ: Final = os.sysconf("SC_CLK_TCK")
+#: Characters of a title that names a process.
+MOST_CHARACTERS: Final = 80
+#: Threads of a tree whose context switches are read at one instant: each costs some 10 microseconds.
+MOST_SWITCHES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessCounters:
     """Resources that one process has used since its start; None where the kernel denies access.
 
-    Resident memory in bytes: `anonymous`, `file_backed`, and `shared` (shared memory, tmpfs).
+    Resident memory in bytes: `anonymous`, `file_backed`, and `shared` (shared memory, tmpfs). Context
+    switches are those of all threads; None beyond `MOST_SWITCHES` threads of the tree.
     """
 
     stat: ProcessStat
     read_bytes: int | None
     write_bytes: int | None
-    voluntary: int
-    involuntary: int
+    voluntary: int | None
+    involuntary: int | None
     anonymous: int
     file_backed: int
     shared: int
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadCounters:
-    """Nanoseconds that a thread ran, and that it was ready to run without a core (schedstat)."""
+class ThreadTimes:
+    """Nanoseconds that each thread of a process ran, and that it was ready to run without a core (schedstat),
+    by thread id; `are_all` is False where the process has more threads than were read.
+    """
 
-    name: str
-    pid: int
-    run_ns: int
-    wait_ns: int
+    times: Mapping[int, tuple[int, int]]
+    are_all: bool = True
 
 
 def read_processes(root: Path, roots: list[int]) -> dict[Key, ProcessCounters]:
     """Counters of `roots` and their descendants that are alive."""
     counters = {}
+    remaining = MOST_SWITCHES
     for pid in tree(root, roots):
         stat = process_stat(root, pid)
         if stat is None or stat.state in "ZX":
             continue
-        process = _process(root, stat)
+        if stat.threads > 1:
+            remaining -= stat.threads
+        process = _process(root, stat, has_switches=stat.threads == 1 or remaining >= 0)
         # one that has ended meanwhile hides nothing
         if process.read_bytes is not None or _is_alive(root, stat):
             counters[pid, stat.start] = process
@@ -62,30 +70,30 @@ def _is_alive(root: Path, stat: ProcessStat) -> bool:
     return now is not None and now.start == stat.start and now.state not in "ZX"
 
 
-def _process(root: Path, stat: ProcessStat) -> ProcessCounters:
-    home = root / "proc" / str(stat.pid)
-    io, status = _pairs(read_small(home / "io")), _pairs(read_small(home / "status"))
-    statuses = [status]
-    if stat.threads > 1:
-        statuses = [_pairs(read_small(task / "status")) for task in (home / "task").glob("*")]
+def _process(root: Path, stat: ProcessStat, *, has_switches: bool) -> ProcessCounters:
+    home = f"{root}/proc/{stat.pid}"
+    io, status = _pairs(read_small(f"{home}/io")), read_small(f"{home}/status")
+    switches: tuple[int, int] | None = None
+    if has_switches and stat.threads > 1:
+        statuses = (read_small(f"{home}/task/{tid}/status") for tid in thread_ids(root, stat.pid))
+        pairs = [_switches(text) for text in statuses]
+        switches = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    elif has_switches:
+        switches = _switches(status)
+    sizes = _pairs(status)
     return ProcessCounters(
         stat,
         io.get("read_bytes"),
         io.get("write_bytes"),
-        sum(pairs.get("voluntary_ctxt_switches", 0) for pairs in statuses),
-        sum(pairs.get("nonvoluntary_ctxt_switches", 0) for pairs in statuses),
-        *(1024 * status.get(name, 0) for name in ("RssAnon", "RssFile", "RssShmem")),
+        *(switches or (None, None)),
+        *(1024 * sizes.get(name, 0) for name in ("RssAnon", "RssFile", "RssShmem")),
     )
 
 
-def read_threads(root: Path, pids: Iterable[int]) -> dict[int, ThreadCounters]:
-    """Counters of the threads of processes, by thread id; none of kernels without schedstat."""
-    threads = {}
-    for pid in pids:
-        for tid, times in run_times(root, pid).items():
-            title = read_small(f"{root}/proc/{pid}/task/{tid}/comm").rstrip("\n")
-            threads[tid] = ThreadCounters(title, pid, *times)
-    return threads
+def _switches(status: str) -> tuple[int, int]:
+    """Voluntary and involuntary context switches of a thread: the last two lines of its status."""
+    words = status[max(0, status.find("\nvoluntary_ctxt_switches:")) :].split()
+    return (int(words[1]), int(words[3])) if len(words) == 4 else (0, 0)
 
 
 def allowed_cpus(root: Path, pid: int) -> int | None:
@@ -97,21 +105,40 @@ def allowed_cpus(root: Path, pid: int) -> int | None:
     return None
 
 
-def run_times(root: Path, pid: int) -> dict[int, tuple[int, int]]:
-    """Nanoseconds that each thread of a process ran, and that it was ready to run without a core, by thread
-    id; one file a thread. Empty when the process is gone or hidden, and on kernels without schedstat.
-    """
-    tasks = f"{root}/proc/{pid}/task"
+def thread_ids(root: Path, pid: int) -> list[int]:
+    """Ids of the threads of a process; empty when it is gone or hidden."""
     try:
-        names = os.listdir(tasks)  # noqa: PTH208 - names are all that is needed
+        return list(map(int, os.listdir(f"{root}/proc/{pid}/task")))  # noqa: PTH208 - names are all that is needed
     except OSError:
-        return {}
+        return []
+
+
+def thread_times(root: Path, pid: int, most: int) -> ThreadTimes:
+    """Times of `most` threads of a process, the oldest ones; one file a thread.
+
+    None of it when the process is gone or hidden, and on kernels without schedstat.
+    """
+    ids = thread_ids(root, pid)
     times = {}
-    for name in names:
-        fields = read_small(f"{tasks}/{name}/schedstat").split()
+    for tid in ids[:most]:
+        fields = read_small(f"{root}/proc/{pid}/task/{tid}/schedstat").split()
         if len(fields) >= 2:
-            times[int(name)] = int(fields[0]), int(fields[1])
-    return times
+            times[tid] = int(fields[0]), int(fields[1])
+    return ThreadTimes(times, len(ids) <= most)
+
+
+def thread_name(root: Path, pid: int, tid: int, process_kind: Callable[[str], str] = str) -> str:
+    """Name of a thread; empty when it is gone.
+
+    The first thread of a process that has set a title (`NAME: title`) has that one, reduced by
+    `process_kind`: all processes of such a server have the same name.
+    """
+    name = read_small(f"{root}/proc/{pid}/task/{tid}/comm").rstrip("\n")
+    if tid == pid and name:
+        title = read_small(f"{root}/proc/{pid}/cmdline").replace("\0", " ").strip()
+        if title.startswith(f"{name}: "):
+            return process_kind(title)[:MOST_CHARACTERS]
+    return name
 
 
 def used_ticks(counters: Mapping[Key, ProcessCounters]) -> int:

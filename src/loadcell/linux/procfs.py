@@ -168,7 +168,7 @@ def children(root: Path, pid: int) -> list[int]:
     """Ids of the children of a process."""
     if _lists_children(root, pid):
         return _children_listed(root, pid)
-    return children_by_parent(_all_stats(root)).get(pid, [])
+    return children_by_parent(all_stats(root)).get(pid, [])
 
 
 def tree(root: Path, roots: list[int]) -> list[int]:
@@ -181,12 +181,13 @@ def tree(root: Path, roots: list[int]) -> list[int]:
         return []
     if any(_lists_children(root, pid) for pid in roots):
         return descendants(roots, lambda pid: _children_listed(root, pid))
-    children = children_by_parent(_all_stats(root))
+    children = children_by_parent(all_stats(root))
     alive = [pid for pid in roots if process_stat(root, pid) is not None]
     return descendants(alive, lambda pid: children.get(pid, []))
 
 
-def _all_stats(root: Path) -> Iterator[ProcessStat]:
+def all_stats(root: Path) -> Iterator[ProcessStat]:
+    """Every process of this moment."""
     stats = (process_stat(root, pid) for pid in process_ids(root))
     return (stat for stat in stats if stat is not None)
 

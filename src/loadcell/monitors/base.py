@@ -39,7 +39,8 @@ class MonitorContext:
     monitors of its kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a
     process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
     load, warm-up included; `measuring` is True within the measured window. `secret` turns
-    `${env:NAME}` in an option into its value. `key` is the monitor's key in the plan, which has a name in it
+    `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
+    before they are cut. `key` is the monitor's key in the plan, which has a name in it
     where the plan has several of one kind.
     """
 
@@ -49,6 +50,7 @@ class MonitorContext:
     length_s: float = 0.0
     measuring: Callable[[], bool] = lambda: True
     secret: Callable[[str], str] = str
+    redact: Callable[[str], str] = str
     key: str = ""
 
 

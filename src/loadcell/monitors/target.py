@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from loadcell.linux.host_counters import difference
 from loadcell.linux.process_counters import (
+    MOST_CHARACTERS,
     ProcessCounters,
     inherited_io,
     memory_bytes,
@@ -27,7 +28,6 @@ from loadcell.plan.parts import Options
 
 TARGET_HIDDEN = MessageCode("target-monitor.hidden")
 
-_ROLE_LENGTH = 80
 #: Maximum number of rows per process: with a hundred of them some 30 MB, however long the load lasts.
 _MOST_SAMPLES = 1_800
 #: A sample that takes more CPU time is taken less often: samples then use this share of a core.
@@ -88,7 +88,9 @@ class Target(Monitor[TargetOptions]):
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._every = max(1, math.ceil(context.length_s / _MOST_SAMPLES))
         self._samples = 0
-        self._threads = target_threads.BusiestThreads(root, context.length_s)
+        self._threads = target_threads.BusiestThreads(
+            root, context.length_s, process_kind=context.process_kind
+        )
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows of every process that is there now; none at the first call.
@@ -141,7 +143,7 @@ class Target(Monitor[TargetOptions]):
     ) -> Row:
         """One process. One that was not there before started since: all it used, it used now.
 
-        `left` are bytes read and written that it has not moved itself, but got from children that have ended.
+        `gone` are bytes read and written that it has not moved itself, but got from children that have ended.
         """
         old, new = (before.stat if before else None), now.stat
         percent = 100 / (self._tick_hz * elapsed_s)
@@ -186,8 +188,8 @@ class Target(Monitor[TargetOptions]):
         total: Row = {"pid": 0, "name": "total", "role": "", "processes": len(rows)}
         total["memory_bytes"] = memory_bytes(now)
         for column in self.table.columns[3:-2]:
-            values = [row[column] for row in rows if row[column] is not None]
-            total[column] = sum(values) if values else None
+            values = [row[column] for row in rows]
+            total[column] = None if None in values else sum(values)
         inherited = (used_ticks(now) - used_ticks(before)) * 100 / (self._tick_hz * elapsed_s)
         if before and inherited > total["cpu_percent"]:
             total["cpu_percent"] = inherited
@@ -201,16 +203,18 @@ class Target(Monitor[TargetOptions]):
         text = read_small(self._root / "proc" / str(stat.pid) / "cmdline").replace("\0", " ").strip()
         if (kind := self.context.process_kind(text)) != text:
             text = self._roles[key] = kind
-        return text[:_ROLE_LENGTH] or f"[{stat.name}]"
+        return text[:MOST_CHARACTERS] or f"[{stat.name}]"
 
 
 def _moved(before: int | None, now: int | None, gone: int, elapsed_s: float) -> float | None:
     """Bytes a second. A parent that did not wait for its child was left nothing: no less than 0."""
-    return None if now is None else max(0, difference(before or 0, now) - gone) / elapsed_s
+    if before is None or now is None:
+        return None
+    return max(0, difference(before, now) - gone) / elapsed_s
 
 
 def _rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:
-    return None if now is None else difference(before or 0, now) / elapsed_s
+    return None if before is None or now is None else difference(before, now) / elapsed_s
 
 
 PART = Target

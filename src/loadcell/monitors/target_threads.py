@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from loadcell.linux.process_counters import Key, ProcessCounters, run_times
+from loadcell.linux.process_counters import Key, ProcessCounters, ThreadTimes, thread_name, thread_times
 from loadcell.linux.procfs import thread_stat
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
@@ -28,16 +28,13 @@ MOST_READ: Final = 2_000
 #: CPU time of reading threads, as a share of a core.
 COST_SHARE: Final = 0.001
 
-#: Nanoseconds of running and of run delay, by thread id.
-Times: TypeAlias = Mapping[int, tuple[int, int]]
-
 
 @dataclass(frozen=True, slots=True)
 class _Process:
     """Thread times of a process, and its CPU time in ticks when they were read."""
 
     ticks: int
-    times: Times
+    threads: ThreadTimes
 
 
 class BusiestThreads:
@@ -48,8 +45,15 @@ class BusiestThreads:
     beyond `MOST_READ`, of the least busy processes, have no rows.
     """
 
-    def __init__(self, root: Path, length_s: float, cpu_s: Callable[[], float] = time.thread_time) -> None:
+    def __init__(
+        self,
+        root: Path,
+        length_s: float,
+        cpu_s: Callable[[], float] = time.thread_time,
+        process_kind: Callable[[str], str] = str,
+    ) -> None:
         self._root = root
+        self._process_kind = process_kind
         self._cpu_s = cpu_s
         self._least_s = length_s / MOST_SAMPLES
         self._cost_s = 0.0
@@ -96,8 +100,8 @@ class BusiestThreads:
             if key in before and since(key) == 0:
                 cached[key] = before[key]
             elif remaining > 0:
-                cached[key] = _Process(ticks(key), run_times(self._root, key[0]))
-                remaining -= len(cached[key].times)
+                cached[key] = _Process(ticks(key), thread_times(self._root, key[0], remaining))
+                remaining -= len(cached[key].threads.times)
         return cached
 
     def _busiest(
@@ -108,7 +112,8 @@ class BusiestThreads:
         rows: list[Row] = []
         for pid, tid in sorted(ran, key=lambda item: -used[item][0])[:MOST_ROWS]:
             stat = thread_stat(self._root, pid, tid)
-            row = _row(pid, tid, stat.name if stat else "", stat.state if stat else "", elapsed_s)
+            name = thread_name(self._root, pid, tid, self._process_kind)
+            row = _row(pid, tid, name, stat.state if stat else "", elapsed_s)
             running, delayed = used[pid, tid]
             rows.append({**row, "cpu_percent": 100 * running, "run_delay_percent": 100 * delayed})
         total = _row(0, 0, "total", "", elapsed_s)
@@ -129,15 +134,17 @@ def _used(
 
     A thread that was not there before, or whose counters fell (its id was used again), started since: all it
     has used, it used now, and never more than the time gone by. A process that was there and not read before
-    has no base.
+    has no base, and neither have threads beyond those that were read.
     """
     used = {}
     for key, process in now.items():
         if key not in before and key in seen:
             continue
-        old = before[key].times if key in before else {}
-        for tid, (run_ns, wait_ns) in process.times.items():
-            run_before, wait_before = old.get(tid, (0, 0))
+        old = before[key].threads if key in before else ThreadTimes({})
+        for tid, (run_ns, wait_ns) in process.threads.times.items():
+            if tid not in old.times and not old.are_all:
+                continue
+            run_before, wait_before = old.times.get(tid, (0, 0))
             if run_ns < run_before or wait_ns < wait_before:
                 run_before = wait_before = 0
             used[key[0], tid] = (

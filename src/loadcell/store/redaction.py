@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from loadcell.model.json import OF_PLAN, WORDS, JsonObject, Word, document
+from loadcell.model.message import Message
 
 #: Takes the secrets out of one value.
 Redact = Callable[[str], str]
@@ -65,6 +66,15 @@ def redacted(value: Any, redact: Redact) -> Any:
     if isinstance(value, list | tuple):
         return [redacted(item, redact) for item in value]
     return value
+
+
+def redacted_message(message: Message, redact: Redact) -> Message:
+    """A message for the screen, with secrets neither in its text nor in its arguments."""
+    return replace(
+        message,
+        arguments={name: redacted(value, redact) for name, value in message.plain_arguments.items()},
+        recorded=(redact(message.text), redact(message.advice)),
+    )
 
 
 def redacted_plan(text: str, redact: Redact) -> str:

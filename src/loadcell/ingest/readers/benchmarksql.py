@@ -36,7 +36,7 @@ from loadcell.ingest.printed_numbers import integer, number, real
 from loadcell.ingest.readers import Reader
 from loadcell.ingest.series import Intervals, SecondSeries
 from loadcell.ingest.text import Output, java_properties
-from loadcell.linux.host_counters import NOT_DISKS, NOT_LINKS
+from loadcell.linux.host_counters import NOT_DISKS, names_virtual_link
 from loadcell.model.message import Count, MessageCode
 from loadcell.monitors import host
 
@@ -370,14 +370,14 @@ class _Collected:
             self._machine(at_s, values)
             return
         kind, name = device[:4], device[4:]
-        devices = {"blk_": (_DISK, NOT_DISKS), "net_": (_LINK, NOT_LINKS)}
+        devices = {"blk_": (_DISK, name.startswith(NOT_DISKS)), "net_": (_LINK, names_virtual_link(name))}
         if kind not in devices:
             raise ValueError(device)
-        columns, not_counted = devices[kind]
+        columns, is_virtual = devices[kind]
         self.samples.touch(at_s)
         for value_name, value in values.items():
             self.samples.add_other(at_s, name, value_name, value)
-            if value_name in columns and not name.startswith(not_counted):
+            if value_name in columns and not is_virtual:
                 column, factor = columns[value_name]
                 self.samples.put(at_s, column, value * factor, "sum")
 

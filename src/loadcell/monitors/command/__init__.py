@@ -201,7 +201,7 @@ class Command(SeriesMonitor[CommandOptions]):
                     else FileNotFoundError(2, os.strerror(2))
                 )
             self._started_s = time.monotonic()
-            return Program([path, *others], options.directory, environment)
+            return Program([path, *others], options.directory, environment, self.context.redact)
         except OSError as error:
             self._is_over = True
             self.remark(COMMAND_NOT_STARTED(program=options.shown, said=error.strerror or error))
@@ -267,7 +267,7 @@ class Command(SeriesMonitor[CommandOptions]):
                 else:
                     self.remark(COMMAND_NO_NUMBERS(program=self.options.shown, name=series.name))
         if self._output.unread > unread:
-            line = self._output.first_unread[:_LINE_SHOWN]
+            line = self.context.redact(self._output.first_unread)[:_LINE_SHOWN]
             self.remark(COMMAND_TEXT(program=self.options.shown, line=repr(line)))
         self._numbers += len(values)
         return self.rows(

@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,11 +21,13 @@ from loadcell.linux.process import Session, end_session, has_ended, launch_comma
 
 #: Most bytes of standard output between two samples, and of one line.
 MOST_BYTES: Final = 1 << 18
-#: Most characters of standard error that are kept.
+#: Most characters of standard error that are shown, and the bytes of it that are stored.
 MOST_ERRORS: Final = 300
+_ERRORS_STORED: Final = 1 << 14
 _READ_BYTES: Final = 1 << 16
 _POLL_S: Final = 0.005
 #: How long a program may take to end when it is asked to, and when it is killed.
+_PROBE_LIMIT_S: Final = 5.0
 _TERM_LIMIT_S, _KILL_LIMIT_S = 0.5, 1.0
 
 
@@ -33,11 +36,20 @@ class TooMuchOutputError(Exception):
 
 
 class Program:
-    """One process of the program. Raises OSError if it cannot be started."""
+    """One process of the program. Raises OSError if it cannot be started. `redact` takes secrets out of its
+    standard error before that is cut.
+    """
 
-    def __init__(self, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self.cpu_s = 0.0
-        self.errors = ""
+        self._redact = redact
+        self._first_errors = b""
         self.error_bytes = 0
         #: exit status, or minus the number of the signal that ended it; None while it runs
         self.status: int | None = None
@@ -58,6 +70,11 @@ class Program:
         for pipe in (self._output, self._errors):
             os.set_blocking(pipe.fileno(), False)
 
+    @property
+    def errors(self) -> str:
+        """The first characters of standard error, without secrets."""
+        return self._redact(self._first_errors.decode("utf-8", "replace"))[:MOST_ERRORS]
+
     def lines(self) -> list[str]:
         """Whole lines since the last call. Raises TooMuchOutputError."""
         ended = self._ended
@@ -69,7 +86,7 @@ class Program:
                 raise TooMuchOutputError
         errors = _read(self._errors.fileno())
         self.error_bytes += len(errors)
-        self.errors = (self.errors + errors.decode("utf-8", "replace"))[:MOST_ERRORS]
+        self._first_errors += errors[: _ERRORS_STORED - len(self._first_errors)]
         if ended:
             self._reap()
         *lines, self._partial = b"".join(pieces).split(b"\n")
@@ -145,10 +162,27 @@ class Program:
 
 def _mortal(words: Sequence[str], directory: Path) -> list[str]:
     """The command so that the program is killed when the thread that started it ends."""
-    setpriv = shutil.which("setpriv")
-    if setpriv is not None:  # a start of Python's takes ten times as long
+    if (setpriv := _setpriv(shutil.which("setpriv"))) is not None:  # Python starts ten times as slowly
         return [setpriv, "--pdeathsig", "KILL", "--", *words]
     return launch_command(words, directory, signal.SIGKILL)
+
+
+@cache
+def _setpriv(program: str | None) -> str | None:
+    """The program if it knows death signals; that of util-linux before 2.33 and BusyBox' do not."""
+    if program is None:
+        return None
+    try:
+        tried = subprocess.run(
+            [program, "--pdeathsig", "KILL", "--", program, "--help"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return program if tried.returncode == 0 else None
 
 
 def _read(descriptor: int) -> bytes:

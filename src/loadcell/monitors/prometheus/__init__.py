@@ -13,9 +13,9 @@ from typing import Final
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from loadcell.model import trial_record
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Count, MessageCode
 from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.prometheus.page import MOST_CACHED, NotAPageError, PageReader, Sampled
+from loadcell.monitors.prometheus.page import MOST_CACHED, MOST_SAMPLES, NotAPageError, PageReader, Sampled
 from loadcell.monitors.prometheus.scrape import Auth, Endpoint, ScrapeError, check_url
 from loadcell.monitors.series import (
     Choice,
@@ -33,6 +33,7 @@ from loadcell.plan.units import Duration, Size
 SCRAPE_LIMIT = MessageCode("scrape.limit", least=str, most=str)
 SCRAPE_PAGE_LIMIT = MessageCode("scrape.page-limit", least=str, most=str)
 SCRAPE_NO_PAGE = MessageCode("scrape.no-page", "caution", url=str, line=str)
+SCRAPE_CROWDED = MessageCode("scrape.crowded", "caution", url=str, most=Count)
 SCRAPE_EMPTY = MessageCode("scrape.empty", "caution", url=str)
 SCRAPE_NO_NUMBERS = MessageCode("scrape.no-numbers", "caution", url=str, name=str)
 SCRAPE_DUPLICATE = MessageCode("scrape.duplicate", "caution", url=str, name=str)
@@ -167,7 +168,8 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             self._tell("lost", error.finding)
             return []
         except NotAPageError as error:
-            message = SCRAPE_NO_PAGE(url=self.options.url, line=repr(error.line[:_LINE_SHOWN]))
+            line = self.context.redact(error.line)[:_LINE_SHOWN]
+            message = SCRAPE_NO_PAGE(url=self.options.url, line=repr(line))
             self.remark(message)
             self._tell("lost", message.text)
             return []
@@ -193,6 +195,7 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             secret(options.url),
             options.tls,
             shown=options.url,
+            redact=self.context.redact,
             authorization=None if options.auth is None else options.auth.header(secret),
             limit_s=float(options.timeout),
             limit_bytes=int(options.page_limit),
@@ -263,6 +266,8 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             mean.count = mean.sum = math.nan
             if count > 0 and math.isfinite(total):
                 yield Reading(mean.series, "mean", total / count, count), mean.choice
+        if self._reader.is_cut:
+            self.remark(SCRAPE_CROWDED(url=url, most=MOST_SAMPLES))
         if not samples and not self._reader.cached:
             self.remark(SCRAPE_EMPTY(url=url))
 

@@ -16,8 +16,13 @@ from loadcell.monitors.series import Series
 
 Kind = Literal["counter", "gauge", "histogram", "summary", "unknown"]
 
-#: Texts of series that are kept; a page whose series always change must not fill the memory.
-MOST_CACHED: Final = 100_000
+#: Samples of one page that are read.
+MOST_SAMPLES: Final = 100_000
+#: Texts of series that are kept: a page whose series always change must not fill the memory, and one with
+#: `MOST_SAMPLES` that stay the same is not classified again.
+MOST_CACHED: Final = 2 * MOST_SAMPLES
+#: Bytes of a line that is no sample: as a whole, so that no secret is cut before it is recognised.
+_LONGEST_LINE: Final = 1 << 16
 #: A page with fewer samples than this share of its lines is something else (HTML, JSON).
 _FEWEST_SAMPLES: Final = 0.5
 
@@ -68,13 +73,16 @@ class PageReader(Generic[T]):
     kinds: dict[str, Kind] = field(default_factory=dict)
     #: lines of the last page that were no samples, and values that were no numbers
     unread: int = 0
+    #: True if the last page had more than `MOST_SAMPLES`, of which the first were read
+    is_cut: bool = False
 
     def read(self, page: bytes) -> Iterator[tuple[T, float]]:
         """The values of a page, as they are (NaN and infinite, too). Raises NotAPageError."""
         for memory in (self.cached, self.kinds):
             if len(memory) > MOST_CACHED:
                 memory.clear()
-        cached, samples, self.unread, first = self.cached, 0, 0, ""
+        cached, samples, self.unread, first = self.cached, 0, 0, b""
+        self.is_cut = False
         for line in page.split(b"\n"):
             text, _, value = line.rpartition(b" ")
             try:
@@ -85,14 +93,17 @@ class PageReader(Generic[T]):
                 if read is None:
                     if line and line[:1] != b"#" and line.strip():
                         self.unread += 1
-                        first = first or line[:200].decode("utf-8", "replace")
+                        first = first or line[:_LONGEST_LINE]
                     continue
                 item, number = read
+            if samples == MOST_SAMPLES:
+                self.is_cut = True
+                return
             samples += 1
             if item is not None:
                 yield item, number
         if self.unread and samples < _FEWEST_SAMPLES * (samples + self.unread):
-            raise NotAPageError(first)
+            raise NotAPageError(first.decode("utf-8", "replace"))
 
     def _line(self, line: bytes) -> tuple[T | None, float] | None:
         """A line whose text is new, or that has a timestamp or an exemplar; None for one without a value."""

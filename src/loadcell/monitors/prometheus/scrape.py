@@ -119,6 +119,7 @@ class Endpoint:
         tls: TlsOptions,
         *,
         shown: str,
+        redact: Callable[[str], str] = str,
         authorization: str | None,
         limit_s: float,
         limit_bytes: int,
@@ -128,7 +129,7 @@ class Endpoint:
         self._path = (parts.path or _DEFAULT_PATH) + (f"?{parts.query}" if parts.query else "")
         self._tls = tls if parts.scheme == "https" else None
         self._context: ssl.SSLContext | None = None
-        self._shown = shown
+        self._shown, self._redact = shown, redact
         self._limit_s, self._limit_bytes = limit_s, limit_bytes
         self._headers = {"Accept": _ACCEPT, "Accept-Encoding": "identity", "User-Agent": "loadcell"}
         if authorization is not None:
@@ -232,7 +233,8 @@ class Endpoint:
         if status in (401, 403, 407):
             raise ScrapeError(SCRAPE_LOGIN(url=self._shown, status=written))
         if 300 <= status < 400:
-            location = (response.getheader("Location") or "").partition("?")[0][:_LOCATION_SHOWN]
+            location = (response.getheader("Location") or "").partition("?")[0]
+            location = self._redact(location)[:_LOCATION_SHOWN]
             raise ScrapeError(SCRAPE_REDIRECT(url=self._shown, status=written, location=location))
         if status != 200:
             raise ScrapeError(SCRAPE_STATUS(url=self._shown, status=written))

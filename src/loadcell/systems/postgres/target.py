@@ -74,6 +74,8 @@ DOING_MAKE_THE_ROLE = MessageCode("doing.make-the-role")
 _QUIET = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c statement_timeout=0 -c synchronous_commit=on"
 )
+#: Others name a database, a process or a subscription: `postgres: parallel worker for PID 4711`.
+_WORKER = re.compile(r"^postgres: (?:.*: )?((?:autovacuum|parallel|logical replication(?: \w+)*) worker)\b")
 #: Title of a server process: `postgres: user database 127.0.0.1(5432) idle in transaction`.
 _CLIENT_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
@@ -290,7 +292,10 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     @staticmethod
     def process_kind(title: str) -> str:
-        return "postgres: client backend" if _CLIENT_BACKEND.match(title) else title
+        if _CLIENT_BACKEND.match(title):
+            return "postgres: client backend"
+        worker = _WORKER.match(title)
+        return title if worker is None else f"postgres: {worker[1]}"
 
 
 def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:

@@ -83,6 +83,7 @@ class MysqlMonitor(ServerMonitor[MysqlMonitorOptions, Link, Observed]):
         self._locks_sql: str | None = None
         self._metrics = self._engine_status = False
         self._before: Numbers = {}
+        self._checkpoint_lsn: int | None = None
         self._longest_s, self._row_locks = 0.0, 0
         self._thread: Path | None = None
         self._ticks_before = 0
@@ -111,6 +112,7 @@ class MysqlMonitor(ServerMonitor[MysqlMonitorOptions, Link, Observed]):
         self._locks_sql = queries.LOCKS_MARIADB if self._mariadb else queries.LOCKS_MYSQL if schema else None
         self._metrics = not self._mariadb and self._permitted(link, queries.METRICS)
         self._engine_status = not self._mariadb and self._permitted(link, queries.ENGINE_STATUS)
+        self._checkpoint_lsn = None
         self._before = self._status(link)[0]
         self._find_thread(link, schema=schema)
         self._read_s, self._looks = self._monotonic(), 0
@@ -191,6 +193,7 @@ class MysqlMonitor(ServerMonitor[MysqlMonitorOptions, Link, Observed]):
         status = {str(name): int(value) for name, value in link.ask(queries.STATUS) if str(value).isdigit()}
         counted: Numbers = {column: status[name] for column, name in COUNTERS.items() if name in status}
         levels: Numbers = {column: status[name] for column, name in LEVELS.items() if name in status}
+        checkpoint_lsn = status.get(queries.CHECKPOINT_LSN)
         if self._metrics:
             metrics = {str(name): int(value) for name, value in link.ask(queries.METRICS)}
             if "lock_deadlocks" in metrics:
@@ -198,9 +201,14 @@ class MysqlMonitor(ServerMonitor[MysqlMonitorOptions, Link, Observed]):
             if "trx_rseg_history_len" in metrics:
                 levels["history_list"] = metrics["trx_rseg_history_len"]
         if self._engine_status:
-            levels["checkpoint_age_bytes"] = queries.checkpoint_age(
-                str(link.ask(queries.ENGINE_STATUS)[0][2])
-            )
+            numbers = queries.checkpoint(str(link.ask(queries.ENGINE_STATUS)[0][2]))
+            if numbers is not None:
+                levels["checkpoint_age_bytes"] = numbers[0] - numbers[1]
+                checkpoint_lsn = numbers[1]
+        advanced = None
+        if checkpoint_lsn is not None and self._checkpoint_lsn is not None:
+            advanced = int(checkpoint_lsn > self._checkpoint_lsn)
+        levels["checkpoints"], self._checkpoint_lsn = advanced, checkpoint_lsn
         return counted, levels
 
     # -- cost

@@ -126,8 +126,10 @@ LEVELS = {
     "checkpoint_age_bytes": "Innodb_checkpoint_age",
     "checkpoint_age_limit_bytes": "Innodb_checkpoint_max_age",
 }
+#: Log sequence number of the last checkpoint, which MariaDB has as a status variable.
+CHECKPOINT_LSN = "Innodb_lsn_last_checkpoint"
 STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
-    ", ".join(f"'{name}'" for name in (*COUNTERS.values(), *LEVELS.values()))
+    ", ".join(f"'{name}'" for name in (*COUNTERS.values(), *LEVELS.values(), CHECKPOINT_LSN))
 )
 #: MySQL has no status variable of these two.
 METRICS = (
@@ -139,7 +141,7 @@ _NOW = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
 _CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
 
 
-def checkpoint_age(status: str) -> int | None:
-    """Bytes of log since the last checkpoint, by the text of SHOW ENGINE INNODB STATUS."""
-    now, checkpoint = _NOW.search(status), _CHECKPOINT.search(status)
-    return int(now[1]) - int(checkpoint[1]) if now and checkpoint else None
+def checkpoint(status: str) -> tuple[int, int] | None:
+    """Log sequence numbers of now and of the last checkpoint, by the text of SHOW ENGINE INNODB STATUS."""
+    now, last = _NOW.search(status), _CHECKPOINT.search(status)
+    return (int(now[1]), int(last[1])) if now and last else None

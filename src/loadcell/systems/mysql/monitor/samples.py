@@ -21,7 +21,7 @@ TABLE = SampleTable(
     "mysql",
     (
         "elapsed_s", "looks", *MEANS, "longest_statement_s", "lock_waits", "blocking_transactions",
-        *COUNTERS, "blocks_hit", *LEVELS,
+        *COUNTERS, "blocks_hit", *LEVELS, "checkpoints",
     ),
 )  # fmt: skip
 WAITS_TABLE = SampleTable(
