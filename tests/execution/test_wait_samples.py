@@ -76,6 +76,21 @@ def test_a_random_choice_stands_for_thousands_of_threads(tmp_path: Path) -> None
     assert blocked.mean == pytest.approx(300, rel=0.25)
 
 
+def test_one_flushing_thread_of_many_is_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of 90 threads is always in fdatasync; a look reads 30. Standard error of the share: 0.14."""
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    for tid in range(1, 91):
+        recorded(tmp_path, tid, "D" if tid == 45 else "S", "75 0x5")
+    samples = BlockedSamples()
+    for _ in range(200):
+        samples.look(tmp_path, dict.fromkeys(range(1, 91), 7))
+    blocked = samples.use({45})
+    assert blocked is not None
+    assert blocked.coverage == pytest.approx(1 / 3)
+    assert blocked.flushing_share is not None
+    assert blocked.flushing_share > 0.6
+
+
 def test_hidden_calls_leave_flushes_unknown(tmp_path: Path) -> None:
     recorded(tmp_path, 7, "D", None)
     samples = BlockedSamples()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import time
@@ -56,14 +55,15 @@ def test_counters_are_those_of_tc() -> None:
     after = {queue.interface: queue for queue in read_queues(link)}
     link.close()
     roots = {item["dev"]: item for item in json.loads(shown.stdout) if item.get("root")}
-    assert before.keys() == roots.keys()
-    for name, item in roots.items():
+    common = before.keys() & roots.keys() & after.keys()  # others may come and go meanwhile
+    assert "lo" in common
+    for name in common:
+        item = roots[name]
         assert before[name].kind == item["kind"]
         assert before[name].bytes <= item["bytes"] <= after[name].bytes
         assert before[name].dropped <= item["drops"] <= after[name].dropped
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes a network namespace")
 def test_a_shaped_link_queues_in_the_namespace_that_sends() -> None:
     """Ten seconds' worth of packets wait before the interface; the other host has its own interfaces."""
     with shaped_network(megabits=1) as network:

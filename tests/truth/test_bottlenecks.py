@@ -12,20 +12,24 @@ from truth.bottlenecks.cases import ALL
 from truth.bottlenecks.driver import matrix
 from truth.loads import FULL_STRENGTH
 
-#: Those that neighbours on a busy machine do not turn into another one.
-QUICK = {"lock that everybody takes", "pool of k workers", "slow device"}
+#: Those that need neither root nor a quiet machine: their signs are waits, no CPU time.
+QUICK = {"lock that everybody takes", "pool of k workers"}
+#: A trial next to busy neighbours may show these; another trial decides.
+_ATTEMPTS = 3
 
 
 @pytest.mark.parametrize(
     "bottleneck", [item for item in ALL if FULL_STRENGTH or item.name in QUICK], ids=lambda item: item.limit
 )
 def test_a_bottleneck_is_named(bottleneck: Bottleneck) -> None:
-    """Right on a quiet machine; elsewhere it may be unknown, or the neighbours."""
-    with bottleneck.build(random.Random(f"{bottleneck.name} test")) as case:
-        result = outcome(case)
-    allowed = {bottleneck.limit} if FULL_STRENGTH else {bottleneck.limit, None, "others"}
-    assert result.limit in allowed, (case.size, result.document)
-    assertions.at_least(f"named: {bottleneck.name}", float(result.limit == bottleneck.limit), FULL_STRENGTH)
+    """Named at the first trial on a quiet machine, elsewhere at one of three."""
+    named = []
+    for number in range(1 if FULL_STRENGTH else _ATTEMPTS):
+        with bottleneck.build(random.Random(f"{bottleneck.name} test {number}")) as case:
+            named.append(outcome(case).limit)
+        if named[-1] == bottleneck.limit:
+            break
+    assertions.at_least(f"named: {bottleneck.name}", float(bottleneck.limit in named), 1)
 
 
 def test_the_matrix_counts_what_was_named() -> None:

@@ -76,7 +76,7 @@ impl GroupMerger {
         for (&base, lifetime) in self.bases.iter().zip(groups) {
             let mut shifted =
                 LifetimeCounts { operations: vec![Counts::default(); base], ..lifetime.clone() };
-            shifted.by_client = ClientCounts::default(); // Each group numbers its own.
+            shifted.by_client = ClientCounts::mixed(); // Each group numbers its own.
             shifted.operations[TRANSACTION.index()] = lifetime.operations[TRANSACTION.index()];
             shifted.operations.extend(&lifetime.operations);
             merged.add(&shifted);

@@ -386,7 +386,6 @@ impl ScheduleResult {
 impl ClientResult {
     fn new(totals: &WindowTotals, clients: &[u32], lifetime: &LifetimeCounts) -> Self {
         let threads = totals.threads.iter().zip(clients);
-        let is_single_group = lifetime.by_client != ClientCounts::default();
         Self {
             threads: threads.map(|(usage, &connections)| ThreadResult::new(usage, connections)).collect(),
             cpu_ns: totals.threads.iter().map(|usage| usage.cpu_ns).sum(),
@@ -398,7 +397,7 @@ impl ClientResult {
             resting_ns: totals.resting_ns,
             age_at_start_ns: totals.age_at_start_ns,
             age_at_end_ns: totals.age_at_end_ns,
-            shares: is_single_group
+            shares: (!lifetime.by_client.is_mixed())
                 .then(|| ClientShares::of(&lifetime.by_client, clients.iter().sum()))
                 .flatten(),
         }

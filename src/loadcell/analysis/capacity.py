@@ -43,6 +43,8 @@ NONE_WITHIN_OF = MessageCode("capacity.none-within.of", "problem", levels=str, b
 SOME_MISSED = MessageCode("capacity.some-missed", "caution", met=Count, tried=Count)
 
 #: Factors with these keys are the load; all others describe the system that has a capacity.
+#: Statuses of trials whose load was too much or that broke.
+_FAILED = ("failed", "timed-out", "aborted")
 _LOAD = "load."
 
 
@@ -184,10 +186,25 @@ def _of_system(levels: Mapping[str, str], treatments: Sequence[Treatment]) -> Ca
         levels,
         tuple(bounds),
         highest,
-        len(within) == sum(bool(treatment.trials) for treatment in treatments),
+        not any(_missed(item) and _is_more(item, highest) for item in treatments),
         _met(highest),
         len(highest.trials),
     )
+
+
+def _missed(treatment: Treatment) -> bool:
+    """True if a trial that succeeded missed a bound, or one failed."""
+    return any(
+        any(result.verdict == "missed" for result in trial.expectations) or trial.status in _FAILED
+        for trial in treatment.trials
+    )
+
+
+def _is_more(treatment: Treatment, than: Treatment) -> bool:
+    """True of a treatment with more load or more throughput."""
+    loads = (sum(trial.clients or 0 for trial in item.trials[:1]) for item in (treatment, than))
+    mine, other = loads
+    return mine > other or (treatment.throughput.median or 0.0) > (than.throughput.median or 0.0)
 
 
 def _met(treatment: Treatment) -> int:

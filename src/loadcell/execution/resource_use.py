@@ -44,6 +44,8 @@ from loadcell.monitors.base import Row
 MOST_THREADS = 5
 #: CPU time of a working thread, as a share of the busiest one's.
 _WORKING = 0.1
+#: Share of a core that a full thread uses.
+_FULL = 0.9
 #: Threads of a tree that are read one by one at an instant: each costs some 5 microseconds.
 MOST_READ = 2_000
 #: Time between looks in ns, and in multiples of the duration of a look: they use at most 0.2% of a core.
@@ -243,6 +245,10 @@ class ResourceWatch:
                 self._sample(ended.host.cpu, available, ended.target, ended.client)
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
 
+    def close(self) -> None:
+        """Release the sockets of a window that did not end."""
+        self._waits.close()
+
     def resources(self) -> Resources | None:
         """Use between both instants; None without a window."""
         before, now = self._begun, self._ended
@@ -375,6 +381,7 @@ def _processes(
             for key, tid, ran_ns, wait_ns in _busiest(used)
         ),
         working_threads=len(working) if _pids(looked) else None,
+        full_threads=sum(ran_ns >= _FULL * looked_s * 1e9 for _, _, ran_ns, _ in used) if used else None,
         blocked=blocked.use(working),
     )
 

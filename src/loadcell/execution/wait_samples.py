@@ -41,11 +41,14 @@ Threads = Mapping[int, int]
 
 @dataclass
 class BlockedSamples:
-    """Looks at the threads of one side. One of a random choice stands for several (`by_thread`)."""
+    """Looks at the threads of one side. One of a random choice stands for several: then the mean number of
+    flushing threads estimates the share of looks with one, as a log is flushed by one thread at a time.
+    """
 
     looks: int = 0
     by_thread: dict[int, float] = field(default_factory=dict)
-    flushing_looks: int = 0
+    flushing: float = 0.0
+    coverage: float = 0.0
     tells_calls: bool = True
 
     def look(self, root: Path, threads: Threads) -> None:
@@ -54,15 +57,17 @@ class BlockedSamples:
         if len(threads) > _MOST_THREADS:
             chosen = random.sample(list(threads), _MOST_THREADS)
         self.looks += 1
-        flushing = False
+        weight = len(threads) / len(chosen)
+        self.coverage += 1 / weight
+        flushing = 0.0
         for tid in chosen:
             state = thread_state(root, threads[tid], tid)
             if state is None or not state.blocked:
                 continue
-            self.by_thread[tid] = self.by_thread.get(tid, 0.0) + len(threads) / len(chosen)
+            self.by_thread[tid] = self.by_thread.get(tid, 0.0) + weight
             self.tells_calls = self.tells_calls and state.flushing is not None
-            flushing = flushing or bool(state.flushing)
-        self.flushing_looks += flushing
+            flushing += weight * bool(state.flushing)
+        self.flushing += flushing if weight > 1 else min(1.0, flushing)
 
     def use(self, working: Collection[int]) -> BlockedThreads | None:
         """None without looks."""
@@ -73,7 +78,8 @@ class BlockedSamples:
             self.looks,
             sum(self.by_thread.values()) / self.looks,
             of_working / self.looks,
-            self.flushing_looks / self.looks if self.tells_calls else None,
+            min(1.0, self.flushing / self.looks) if self.tells_calls else None,
+            self.coverage / self.looks,
         )
 
 

@@ -107,13 +107,15 @@ class BlockedThreads:
     number among all threads, and that of working ones alone (`ProcessUse.working_threads`).
 
     `flushing_share` is the share of the looks, 0 to 1, at which a thread waited for data to reach stable
-    storage (fsync and the like); None if the kernel does not tell.
+    storage (fsync and the like); None if the kernel does not tell. `coverage` is the mean share of the
+    threads that a look reads, from which both are estimated.
     """
 
     looks: int
     mean: float
     working_mean: float
     flushing_share: float | None = None
+    coverage: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class ProcessUse:
     at the end of the window: anonymous pages of all processes, and the largest shared and file-backed part of
     one; `memory_peak_bytes` is its largest sample. `busiest_threads` are ordered by CPU time. `cpus_allowed`
     is the number of processors that the first process may use. `working_threads` counts those that used at
-    least a tenth of the CPU time of the busiest one.
+    least a tenth of the CPU time of the busiest one, `full_threads` those that used at least 90% of a core.
     """
 
     processes: int
@@ -142,6 +144,7 @@ class ProcessUse:
     cpus_allowed: int | None = None
     control_group: ControlGroupUse | None = None
     working_threads: int | None = None
+    full_threads: int | None = None
     blocked: BlockedThreads | None = None
 
     @property

@@ -8,6 +8,8 @@ reads then miss. Workloads estimate their data (`Workload.data_size`), targets n
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -140,9 +142,13 @@ class Concurrency:
 
 
 def asked(treatments: Sequence[Treatment]) -> list[Treatment]:
-    """The treatments that are looked at: all, or some from first to last."""
-    step = max(1, len(treatments) // _ASKED_AT_MOST)
-    return [*treatments[:-1:step], *treatments[-1:]]
+    """The treatments that are looked at: all, or the first, the last and a random choice that is always the
+    same: a constant step would meet one level of a factor alone.
+    """
+    if len(treatments) <= _ASKED_AT_MOST:
+        return list(treatments)
+    chosen = random.Random(0).sample(range(1, len(treatments) - 1), _ASKED_AT_MOST - 2)  # noqa: S311
+    return [treatments[index] for index in (0, *sorted(chosen), len(treatments) - 1)]
 
 
 def sizings(treatments: Sequence[Treatment], parts: Parts) -> list[Sizing]:
@@ -197,6 +203,7 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
             if key != "memory"
         }
         here = target_is_started(target, settings.target) or getattr(target, "in_worker", False)
+        of_treatment: Counter[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool]] = Counter()
         for group in settings.client_groups:
             noun = getattr(parts.workloads[group.workload_name], "client_noun", "client")
             if group.load.clients:
@@ -206,7 +213,9 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
                     cpus.get("client", every),
                     group.load.rate is None,
                 )
-                counts.setdefault(key, []).append(group.load.clients)
+                of_treatment[key] += group.load.clients
+        for key, clients in of_treatment.items():
+            counts.setdefault(key, []).append(clients)
     return [
         Concurrency(
             noun,

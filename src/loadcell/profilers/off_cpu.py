@@ -30,6 +30,8 @@ OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
 
 #: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
 MOST_DATA = "2G"
+#: A recording that ends these seconds before the measurement was cut at `MOST_DATA`, or all threads slept.
+MOST_QUIET_S = 1.0
 #: Innermost frame of a thread that could have run: it waited for a CPU.
 PREEMPTED = "waiting for a CPU_[k]"
 #: Frame of waits without a recorded stack.
@@ -41,7 +43,7 @@ _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 _HEAD = re.compile(
     r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\S.*?)\s*$"
 )
-_FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<symbol>.*) \((?P<file>[^()]*)\)$")
+_FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<symbol>.*) \((?P<file>\S.*)\)$")
 
 
 @dataclass
@@ -58,11 +60,16 @@ class _Thread:
 
 @dataclass(frozen=True)
 class OffCpu:
-    """Folded stacks with microseconds; `waits` within the window, `recorded` of them with a stack."""
+    """Folded stacks with microseconds; `waits` within the window, `recorded` of them with a stack.
+
+    `ended_ns` is the last instant of the recording; `lost` events were not recorded.
+    """
 
     folded: str
     waits: int
     recorded: int
+    ended_ns: int
+    lost: int
 
 
 def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
@@ -71,6 +78,7 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
     counts: Counter[str] = Counter()
     sampled: _Thread | None = None
     frames: list[str] = []
+    ended_ns = from_ns
 
     def end_wait(thread: _Thread, now_ns: int) -> None:
         """Count the thread's present wait up to now."""
@@ -97,9 +105,16 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
         thread = threads[int(head["tid"])]
         thread.name = f"{head['comm'].replace(';', ':')}-{head['pid']}"
         now_ns = int(head["s"]) * 10**9 + int(head["ns"])
+        ended_ns = max(ended_ns, now_ns)
         event = head["event"]
-        if event.startswith("PERF_RECORD_SWITCH"):
+        if event.startswith("PERF_RECORD_LOST"):
+            counts["lost"] += 1
+            for other in threads.values():  # what it did since is unknown
+                other.out_ns = None
+        elif event.startswith("PERF_RECORD_SWITCH"):
             _, way, *how = event.split()
+            if way == "OUT" and thread.out_ns is not None:
+                thread.out_ns = None  # the switch between both is missing
             end_wait(thread, now_ns)
             if way == "OUT":
                 thread.out_ns, thread.preempted = now_ns, "preempt" in how
@@ -108,8 +123,8 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
         elif "context-switches" in event:
             sampled, frames = thread, []
     for thread in threads.values():
-        end_wait(thread, to_ns)
-    return OffCpu(_folded(threads.values()), counts["waits"], counts["recorded"])
+        end_wait(thread, ended_ns)
+    return OffCpu(_folded(threads.values()), counts["waits"], counts["recorded"], ended_ns, counts["lost"])
 
 
 def _folded(threads: Iterable[_Thread]) -> str:
@@ -143,9 +158,14 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
 
     def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
         assert self._perf is not None
-        script = self._perf.text(["--ns", "--show-switch-events", "-F", _FIELDS])
+        script = self._perf.text(["--ns", "--show-switch-events", "--show-lost-events", "-F", _FIELDS])
         with script.open(encoding="utf-8", errors="replace") as lines:
             off_cpu = fold(lines, *self._window)
+        short_s = (self._window[1] - off_cpu.ended_ns) / 1e9
+        if off_cpu.waits and short_s > MOST_QUIET_S:
+            log(f"profile: the recording ended {short_s:.1f} s before the measurement ({MOST_DATA} at most)")
+        if off_cpu.lost:
+            log(f"profile: events were lost {off_cpu.lost:,} times; waits across them are left out")
         if off_cpu.waits and not off_cpu.recorded:
             _require_kernel()
         folded = "".join(f"{line}\n" for line in named(off_cpu.folded, self._roles))

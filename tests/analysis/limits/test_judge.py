@@ -138,6 +138,15 @@ def test_signs_support_the_resource_and_no_consequence_of_it(used: Resources, na
         (replace(IDLE, target=ProcessUse(2, 2, 1.2), client=ProcessUse(1, 1, 0.6)), {"in_flight": 2.0}),
         # two analytic queries, each on a thread with a whole core: the load asks for no more
         (replace(THREAD, target=ProcessUse(2, 2, 1.9, busiest_threads=thread(0.95) * 2)), {"in_flight": 2.0}),
+        # the same with eight on a larger machine: a record names the five busiest threads
+        (
+            replace(
+                THREAD,
+                host=replace(HOST, cores=32),
+                target=ProcessUse(8, 8, 7.7, busiest_threads=thread(0.96) * 5, full_threads=8),
+            ),
+            {"in_flight": 8.0},
+        ),
     ],
 )
 def test_a_small_load_is_its_own_limit(used: Resources, load: dict[str, float]) -> None:
@@ -153,6 +162,47 @@ def test_a_store_within_the_client_is_the_target() -> None:
     assert names(replace(store, client=single), in_flight=1.0) == ["load"]
     reading = replace(single, cores=0.2, blocked=BlockedThreads(40, 0.9, 0.9, 0.0))
     assert names(replace(store, client=reading), in_flight=1.0) == ["disk"]
+
+
+def test_a_quota_may_hold_target_and_client_together() -> None:
+    """loadcell and the target in one container with two cores, on a machine with many."""
+    group = ControlGroupUse(2.0, 0.98)
+    shared = replace(
+        IDLE,
+        host=replace(HOST, cores=64),
+        target=ProcessUse(4, 4, 1.2, control_group=group),
+        client=ProcessUse(1, 2, 0.78, control_group=group),
+    )
+    assert names(shared, in_flight=3.0) == ["quota"]
+    apart = replace(shared, client=ProcessUse(1, 2, 0.78))
+    assert names(apart, in_flight=3.0) == [], "throttled, and below the quota: neither is proven"
+
+
+def test_memory_without_pressure_needs_instants_and_leaves_the_cpu() -> None:
+    """RHEL 8 and 9 have no PSI; a container at its limit of page cache counts events all the time."""
+    assert MEMORY.target is not None
+    no_psi = replace(HOST, pressure=None)
+    events = replace(MEMORY.target, blocked=BlockedThreads(3, 0.5, 0.5, 0.0))
+    computing = replace(events, cores=3.9)
+    assert names(replace(MEMORY, host=no_psi, target=computing, disks=())) == ["cpu"]
+    assert names(replace(MEMORY, host=no_psi, target=events, disks=())) == []
+    assert names(replace(MEMORY, host=no_psi)) == ["memory"]
+
+
+def test_waits_for_workers_and_standbys_are_no_locks() -> None:
+    for event in ("ExecuteGather", "MessageQueueReceive", "SyncRep"):
+        assert "locks" not in names(replace(IDLE, sessions=sessions("IPC", event, 7.0)))
+    assert names(replace(IDLE, sessions=sessions("IPC", "ProcArrayGroupUpdate", 7.0))) == ["locks"]
+
+
+def test_a_link_near_its_speed_is_seen_beside_an_empty_queue() -> None:
+    link = replace(SPEED.links[0], sent_bytes_per_s=1.1e8)
+    quiet = replace(NETWORK.queues[0], waiting_share=0.0)
+    levels = {
+        item.candidate.name: item.sign.level
+        for item in judged(Evidence(replace(SPEED, links=(link,), queues=(quiet,)), in_flight=32.0))
+    }
+    assert levels["network"] == pytest.approx(0.88)
 
 
 def test_no_resource_at_its_limit_is_not_known() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import tempfile
 import time
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 from redis_server import debian_redis
 from servers import die_with_parent
 
-_SUBNET = "10.213.87"
+#: One for each process, for tests side by side.
+_SUBNET = f"10.213.{os.getpid() % 250}"
 _PORT = 6399
+_START_LIMIT_S = 30
 
 
 @dataclass
@@ -36,8 +39,15 @@ class ShapedNetwork:
                 stdout=subprocess.DEVNULL, preexec_fn=die_with_parent,
             )
         )  # fmt: skip
-        time.sleep(1)
-        return _PORT
+        deadline = time.monotonic() + _START_LIMIT_S
+        while True:
+            try:
+                socket.create_connection((self.address, _PORT), timeout=1).close()
+            except OSError:
+                assert time.monotonic() < deadline, "Redis did not start on the other host"
+                time.sleep(0.05)
+            else:
+                return _PORT
 
 
 @contextmanager

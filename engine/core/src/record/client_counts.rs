@@ -4,6 +4,8 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCounts {
     succeeded: Vec<u64>,
+    /// The counts are those of several groups, whose clients have the same numbers.
+    is_mixed: bool,
 }
 
 impl ClientCounts {
@@ -21,6 +23,15 @@ impl ClientCounts {
         self.succeeded[client as usize] = 1;
     }
 
+    /// Counts of several groups: none.
+    pub fn mixed() -> Self {
+        Self { succeeded: Vec::new(), is_mixed: true }
+    }
+
+    pub fn is_mixed(&self) -> bool {
+        self.is_mixed
+    }
+
     /// Starts from zero.
     pub fn clear(&mut self) {
         self.succeeded.fill(0);
@@ -28,6 +39,7 @@ impl ClientCounts {
 
     /// Adds the clients of another thread, which have other numbers.
     pub fn merge(&mut self, other: &Self) {
+        self.is_mixed |= other.is_mixed;
         let length = self.succeeded.len().max(other.succeeded.len());
         self.succeeded.resize(length, 0);
         self.succeeded.iter_mut().zip(&other.succeeded).for_each(|(count, other)| *count += other);

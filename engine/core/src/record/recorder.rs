@@ -1,4 +1,5 @@
-//! Recorder of one thread. Nothing is shared, locked or allocated while a request is counted.
+//! Recorder of one thread. Nothing is shared or locked while a request is counted, and nothing allocated but
+//! for the first success of a client.
 //!
 //! A recorder fills the statistics of one interval after another. The thread calls `advance` with every
 //! instant that it reads from the clock, *before* it passes the event of that instant to a session. All that

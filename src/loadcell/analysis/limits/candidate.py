@@ -112,12 +112,13 @@ class Evidence:
 @dataclass(frozen=True)
 class Sign:
     """A candidate in one trial: `level`, 0 to 1, is the measure of its utilisation; `is_limit` if all its
-    conditions are met.
+    conditions are met. `explains` names further candidates whose signs follow from it in this trial.
     """
 
     level: float
     is_limit: bool
     evidence: Message
+    explains: tuple[str, ...] = ()
 
 
 #: The sign of a candidate; None where the record cannot tell.
@@ -157,12 +158,34 @@ def declared_candidate(
     )
 
 
-def is_at_quota(process: ProcessUse) -> bool:
-    """True if a process uses its CPU quota, so that neither more cores nor other threads would help."""
+def quota_use(used: Resources) -> float | None:
+    """Cores in use over the CPU quota of the target's control group; None without a quota.
+
+    A client with the same limits and counters is in the same group, and its cores count, too.
+    """
+    target, client = used.served, used.client
+    group = None if target is None else target.control_group
+    if target is None or group is None or not group.cpu_quota_cores:
+        return None
+    cores = target.cores
+    if client is not None and client is not target and client.control_group == group:
+        cores += client.cores
+    return cores / group.cpu_quota_cores
+
+
+def is_at_quota(used: Resources) -> bool:
+    """True if the target's CPU quota is used up, so that neither more cores nor other threads would help."""
+    use = quota_use(used)
+    return use is not None and use >= AT_LIMIT
+
+
+def is_throttled(used: Resources) -> bool:
+    """True if the quota held the target back in most periods."""
+    group = None if used.served is None else used.served.control_group
+    return group is not None and (group.throttled_share or 0.0) >= MOSTLY
+
+
+def available_cores(used: Resources, process: ProcessUse) -> float:
+    """Cores that a process may use: of the machine, of its affinity, and of its quota."""
     quota = None if process.control_group is None else process.control_group.cpu_quota_cores
-    return quota is not None and process.cores >= AT_LIMIT * quota
-
-
-def available_cores(used: Resources, process: ProcessUse) -> int:
-    """Cores that a process may run on."""
-    return min(used.host.cores, process.cpus_allowed or used.host.cores)
+    return min(used.host.cores, process.cpus_allowed or used.host.cores, quota or used.host.cores)

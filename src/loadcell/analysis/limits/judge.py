@@ -67,7 +67,7 @@ def judged(evidence: Evidence) -> tuple[Judged, ...]:
 def supported(items: Sequence[Judged]) -> tuple[Judged, ...]:
     """Candidates at their limit, without those that others explain and those of a lower rank."""
     present = [item for item in items if item.sign.is_limit]
-    explained = {name for item in present for name in item.candidate.explains}
+    explained = {name for item in present for name in (*item.candidate.explains, *item.sign.explains)}
     rank = max((item.candidate.rank for item in present), default=0)
     return tuple(
         item for item in present if item.candidate.name not in explained and item.candidate.rank == rank
@@ -101,7 +101,9 @@ def judge(treatment: Treatment) -> Limit | None:
 
 def _strongest(of_trials: Sequence[Sequence[Judged]], named: Judged | None = None) -> Judged | None:
     """The candidate of the highest level beside the named one, and beside what that explains."""
-    left_out = set() if named is None else {named.candidate.name, *named.candidate.explains}
+    left_out: set[str] = set()
+    if named is not None:
+        left_out = {named.candidate.name, *named.candidate.explains, *named.sign.explains}
     items = [
         item
         for items in of_trials

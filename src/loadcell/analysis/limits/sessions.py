@@ -13,24 +13,33 @@ from loadcell.model.resources import SessionUse, SessionWait
 
 #: Instants without which sightings at the same instant weigh too much.
 _LEAST_LOOKS: Final = 4
-_LOG: Final = re.compile(r"^(WAL(Sync|Write|Init)|WalSync|WalWrite|SyncRep)", re.IGNORECASE)
+_LOG: Final = re.compile(r"^WAL(Sync|Write|Init)", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
 class WaitClass:
-    """A class of waits: `kinds` of wait, and whether waits for the log belong to it, or no others."""
+    """Waits of some kinds without those for the log, and single events of other kinds."""
 
-    def __init__(self, *kinds: str, of_log: bool) -> None:
-        self._kinds, self._of_log = frozenset(kinds), of_log
+    kinds: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    of_log: bool = False
 
     def has(self, wait: SessionWait) -> bool:
         """True if the wait belongs to this class."""
         is_log = wait.kind == "Commit" or _LOG.match(wait.event) is not None
-        return is_log if self._of_log else wait.kind in self._kinds and not is_log
+        if self.of_log or is_log:
+            return self.of_log and is_log
+        return wait.kind in self.kinds or wait.event in self.events
 
 
-#: Waits for each other, for reads and writes of data, and for the flush of the log.
-LOCKS: Final = WaitClass("Lock", "LWLock", "BufferPin", "IPC", "Wait", of_log=False)
-DATA_IO: Final = WaitClass("IO", of_log=False)
+#: Waits for each other. Of communication between processes (IPC) those for group updates: others are waits of
+#: a leader for its own workers, or for a standby.
+LOCKS: Final = WaitClass(
+    frozenset({"Lock", "LWLock", "BufferPin", "Wait"}),
+    frozenset({"ProcArrayGroupUpdate", "XactGroupUpdate", "ClogGroupUpdate"}),
+)
+#: Waits for reads and writes of data, and for the flush of the log.
+DATA_IO: Final = WaitClass(frozenset({"IO"}))
 LOG_FLUSH: Final = WaitClass(of_log=True)
 
 

@@ -72,7 +72,8 @@ def _pooled(treatment: Treatment, context: ReportContext) -> Counts:
     total = np.zeros(CLASSES, dtype=np.int64)
     for trial in treatment.trials:
         if trial.counts and trial.name in context.interval_histograms:
-            total += context.interval_histograms[trial.name].total
+            histograms = context.interval_histograms[trial.name]
+            total += histograms.total * histograms.every
     return total
 
 

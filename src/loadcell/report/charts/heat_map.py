@@ -18,7 +18,7 @@ from loadcell.store.interval_histograms import PER_DECADE, IntervalHistograms, l
 
 #: Cells of all trials together, and columns of one.
 MOST_CELLS, FEWEST_COLUMNS, MOST_COLUMNS = 4_000, 12, 60
-#: Classes that become one cell: 4 are a factor of 1.6.
+#: Classes that become one cell: a factor of 1.26.
 CLASSES_OF_CELL = 2
 #: Cells of a trial, about: rows that a column usually has.
 _ROWS = 16

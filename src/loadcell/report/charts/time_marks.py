@@ -26,11 +26,11 @@ _COLOUR = "var(--problem)"
 
 def columns(marks: Sequence[TimeMark], first_s: float, last_s: float, texts: Texts) -> dict[str, list[Any]]:
     """The marks between two times: `t`, `to` (`t` for an instant), `kind`, `about`; empty without any."""
-    inside = [mark for mark in marks if first_s <= mark.begin_s <= last_s]
+    inside = [mark for mark in marks if mark.begin_s <= last_s and (mark.end_s or mark.begin_s) >= first_s]
     if not inside:
         return {}
     return {
-        "t": [round(mark.begin_s, 2) for mark in inside],
+        "t": [round(max(mark.begin_s, first_s), 2) for mark in inside],
         "to": [round(mark.begin_s if mark.end_s is None else min(mark.end_s, last_s), 2) for mark in inside],
         "kind": [texts(_KIND(mark.kind)) for mark in inside],
         "about": [mark.about if mark.share is None else f"−{numbers.share(mark.share)}" for mark in inside],

@@ -24,7 +24,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     available = available_cores(evidence.used, target)
     level = min(1.0, target.cores / available)
     cores = CORES(cores=target.cores, available=available)
-    if is_at_quota(target):
+    if is_at_quota(evidence.used):
         return Sign(level, False, cores)
     if level >= AT_LIMIT:
         return Sign(level, True, cores)

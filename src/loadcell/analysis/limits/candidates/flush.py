@@ -20,7 +20,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     if blocked is None or blocked.flushing_share is None:
         return None
     share = blocked.flushing_share
-    return Sign(share, is_most(share, blocked.looks), CALLS(flushing_share=share))
+    return Sign(share, is_most(share, blocked.looks * blocked.coverage), CALLS(flushing_share=share))
 
 
 CANDIDATE = declared_candidate("flush", _signs, explains=("disk",))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import (
+    MOSTLY,
+    Evidence,
+    Sign,
+    available_cores,
+    declared_candidate,
+    is_throttled,
+)
 from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.message import MessageCode, Number, Share
 
@@ -20,17 +27,17 @@ def _signs(evidence: Evidence) -> Sign | None:
         return Sign(share, share >= SUSTAINED_SHARE, OFFERED(achieved_share=share))
     if evidence.resting_share >= MOSTLY:
         return Sign(evidence.resting_share, True, RESTING(resting_share=evidence.resting_share))
-    in_flight = evidence.in_flight
+    in_flight, served = evidence.in_flight, evidence.used.served
     if not in_flight:
         return None
     if in_flight < ONE_AT_A_TIME:
         return Sign(1.0, True, SERIAL(in_flight=in_flight))
     cores = evidence.target_cores + evidence.client_cores
-    available = evidence.used.host.cores
+    available = evidence.used.host.cores if served is None else available_cores(evidence.used, served)
     computing = min(1.0, cores / in_flight)
     return Sign(
         computing,
-        computing >= MOSTLY and in_flight < available,
+        computing >= MOSTLY and in_flight < available and not is_throttled(evidence.used),
         COMPUTING(in_flight=in_flight, cores=cores, available=available),
     )
 

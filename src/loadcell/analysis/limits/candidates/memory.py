@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import HOST_AT_LIMIT, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    HOST_AT_LIMIT,
+    Evidence,
+    Sign,
+    available_cores,
+    declared_candidate,
+    is_most,
+)
 from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
 from loadcell.model.resources import ControlGroupUse
 
@@ -16,24 +24,36 @@ MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stall
 
 def _signs(evidence: Evidence) -> Sign | None:
     used = evidence.used
-    if used.served is None:
+    served = used.served
+    if served is None:
         return None
     pressure = used.host.pressure
     stalled = None if pressure is None else pressure.memory
+    is_stalled = stalled is not None and stalled >= STALLED
     if stalled is None:  # a kernel without PSI: what comes back from disk takes the time of requests
         stalled = evidence.blocked_share
+        is_stalled = (
+            stalled is not None and served.blocked is not None and is_most(stalled, served.blocked.looks)
+        )
     if stalled is None:
         return None
-    cause = _cause(evidence, used.served.control_group, stalled)
-    if cause is not None:
-        return Sign(stalled, stalled >= STALLED and not _computes(evidence), cause)
-    return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
+    cause = _cause(evidence, served.control_group, stalled)
+    if cause is None:
+        return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
+    is_reclaiming = _is_kernel_time(evidence)
+    is_full = evidence.host_busy >= HOST_AT_LIMIT or served.cores >= AT_LIMIT * available_cores(used, served)
+    return Sign(
+        stalled,
+        is_stalled and (is_reclaiming or not is_full),
+        cause,
+        explains=("cpu",) if is_reclaiming else (),
+    )
 
 
-def _computes(evidence: Evidence) -> bool:
-    """True if the machine is full with work of programs: reclaim takes the time of the kernel."""
+def _is_kernel_time(evidence: Evidence) -> bool:
+    """True if the kernel takes more of the CPU time than programs: reclaim is its work."""
     cpu = evidence.used.host.cpu
-    return cpu is not None and cpu.busy >= HOST_AT_LIMIT and cpu.user >= cpu.system
+    return cpu is not None and cpu.system > cpu.user
 
 
 def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) -> Message | None:
@@ -49,4 +69,4 @@ def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) ->
     return None
 
 
-CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("cpu", "disk", "flush"))
+CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("disk", "flush"))

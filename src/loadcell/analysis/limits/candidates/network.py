@@ -13,24 +13,27 @@ SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_s
 
 
 def _signs(evidence: Evidence) -> Sign | None:
-    queue = max(
-        evidence.used.queues,
-        key=lambda queue: queue.waiting_share,
-        default=None,
-    )
-    link = max((link for link in evidence.used.links if link.speed_bytes_per_s), key=_used, default=None)
-    if link is not None and (queue is None or _used(link) >= AT_LIMIT):
-        return Sign(
+    signs = [_of_queue(queue) for queue in evidence.used.queues]
+    signs += [
+        Sign(
             min(1.0, _used(link)),
             _used(link) >= AT_LIMIT,
             SPEED(interface=link.interface, used_share=_used(link)),
         )
-    return None if queue is None else _of_queue(queue)
+        for link in evidence.used.links
+        if link.speed_bytes_per_s
+    ]
+    return max(signs, key=lambda sign: (sign.is_limit, sign.level), default=None)
 
 
 def _used(link: LinkUse) -> float:
     """Share of the nominal speed in the busier direction."""
     return link.bytes_per_s / link.speed_bytes_per_s if link.speed_bytes_per_s else 0.0
+
+
+def _of_link(link: LinkUse) -> Sign:
+    used = _used(link)
+    return Sign(min(1.0, used), used >= AT_LIMIT, SPEED(interface=link.interface, used_share=used))
 
 
 def _of_queue(queue: QueueUse) -> Sign:

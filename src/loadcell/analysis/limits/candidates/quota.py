@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, MOSTLY, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    Evidence,
+    Sign,
+    declared_candidate,
+    is_throttled,
+    quota_use,
+)
 from loadcell.model.message import MessageCode, Number, Share
 
 THROTTLED_PERIODS = MessageCode(
@@ -15,11 +22,11 @@ def _signs(evidence: Evidence) -> Sign | None:
     group = None if target is None else target.control_group
     if target is None or group is None or not group.cpu_quota_cores or group.throttled_share is None:
         return None
-    used = target.cores / group.cpu_quota_cores
+    used = quota_use(evidence.used) or 0.0
     # A group that is short of its quota only in bursts is throttled in fewer periods.
     return Sign(
         min(1.0, used),
-        group.throttled_share >= MOSTLY and used >= AT_LIMIT,
+        is_throttled(evidence.used) and used >= AT_LIMIT,
         THROTTLED_PERIODS(
             cores=target.cores, quota=group.cpu_quota_cores, throttled_share=group.throttled_share
         ),

@@ -13,13 +13,13 @@ def _signs(evidence: Evidence) -> Sign | None:
     thread = None if target is None else target.busiest_thread
     if target is None or thread is None:
         return None
-    busy = sum(other.cpu >= AT_LIMIT for other in target.busiest_threads)
-    # As many busy threads as requests in flight: the load has no more work for others.
-    has_queue = evidence.in_flight is None or evidence.in_flight >= busy + 1
+    full = target.full_threads or sum(other.cpu >= AT_LIMIT for other in target.busiest_threads)
+    # As many full threads as requests in flight: the load has no more work for others.
+    has_queue = evidence.in_flight is None or evidence.in_flight >= full + 1
     # The run delay of a thread belongs to whoever holds the cores.
     return Sign(
         min(1.0, thread.cpu),
-        thread.cpu >= AT_LIMIT and has_queue and not is_at_quota(target),
+        thread.cpu >= AT_LIMIT and has_queue and not is_at_quota(evidence.used),
         BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),
     )
 
