@@ -1,8 +1,8 @@
 """Named limits beside perf, pidstat and iostat of the same minutes.
 
 `python -m bench.limits_evidence --out bench/results/limits` runs short forms of five ready-made plans, each
-with `pidstat`, `iostat` and `perf record` over its measurement, and writes their outputs and the sentences of
-the report. Needs root, sysstat and perf; about 8 minutes on a quiet machine.
+with `pidstat`, `iostat` and `perf record` from its beginning to its end (preparation included: averages of
+pidstat lie lower than the measurements), and writes their outputs and the sentences of the report. Needs root, sysstat and perf; about 8 minutes on a quiet machine.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,9 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
         started = {}
         for name, command in witnesses.items():
             with Path(home, name).open("wb") as file:
-                started[name] = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
+                started[name] = subprocess.Popen(
+                    command, stdout=file, stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}
+                )
         try:
             subprocess.run(
                 [*loadcell, "run", plan, "--out", f"{home}/run", *arguments], check=True, capture_output=True
@@ -56,7 +59,11 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
         finally:
             for process in started.values():
                 process.send_signal(2)
-                process.wait(timeout=60)
+            for process in started.values():
+                try:
+                    process.wait(timeout=60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
         report = subprocess.run(
             ["perf", "report", "-i", f"{home}/perf.data", "--stdio", "-q", "--sort", "comm,dso"],
             capture_output=True, text=True, check=True,

@@ -87,7 +87,7 @@ def test_memory_by_two_definitions(tmp_path: Path) -> None:
     for trial in results.values():
         totals = measured(trial)
         assert totals["transactions"]["succeeded"] == 50
-        assert list(totals["figures"]) == ["mib_per_s"], "of two threads there is no best pass"
+        assert "best_mib_per_s" not in totals["figures"], "of two threads there is no best pass"
         assert totals["figures"]["mib_per_s"] > 0
 
 

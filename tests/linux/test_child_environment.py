@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ def test_the_child_that_draws_pictures_has_no_secret(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PGPASSWORD", "hunter2")
     with Painter(VEGA_LITE) as painter:
         assert painter._process is not None
-        environment = Path(f"/proc/{painter._process.pid}/environ").read_bytes()
+        file, deadline = Path(f"/proc/{painter._process.pid}/environ"), time.monotonic() + 30
+        while not (environment := file.read_bytes()) and time.monotonic() < deadline:
+            time.sleep(0.01)  # the new process has not executed the program yet
     assert b"PATH=" in environment
     assert b"hunter2" not in environment

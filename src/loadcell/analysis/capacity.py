@@ -41,6 +41,7 @@ OPEN_ENDED = MessageCode("capacity.open-ended", "caution")
 NONE_WITHIN = MessageCode("capacity.none-within", "problem", bounds=list)
 NONE_WITHIN_OF = MessageCode("capacity.none-within.of", "problem", levels=str, bounds=list)
 SOME_MISSED = MessageCode("capacity.some-missed", "caution", met=Count, tried=Count)
+DISTURBED = MessageCode("capacity.disturbed", "caution", count=Count, of=Count)
 
 #: Factors with these keys are the load; all others describe the system that has a capacity.
 #: Statuses of trials whose load was too much or that broke.
@@ -87,6 +88,12 @@ class Capacity:
         """The median throughput of the treatment."""
         return None if self.treatment is None else self.treatment.throughput.median
 
+    @property
+    def disturbed(self) -> int:
+        """Trials of the treatment in which a check noticed a disturbance."""
+        trials = () if self.treatment is None else self.treatment.trials
+        return sum(any(check.verdict == "noticed" for check in trial.checks) for trial in trials)
+
     def sentences(self, provision: Provision) -> Iterator[Message]:
         """The statement, from the capacity to its assumptions."""
         names = short_keys(list(self.levels))
@@ -114,6 +121,8 @@ class Capacity:
             yield OPEN_ENDED()
         if self.met < self.tried:
             yield SOME_MISSED(met=self.met, tried=self.tried)
+        if disturbed := self.disturbed:
+            yield DISTURBED(count=disturbed, of=len(self.treatment.trials))
 
     def document(self, provision: Provision) -> JsonObject:
         """Plain JSON values; rates per second."""
@@ -123,6 +132,7 @@ class Capacity:
         low, high = reach or (None, None)
         return {
             "levels": dict(self.levels),
+            "disturbed": self.disturbed,
             "bounds": [str(bound) for bound in self.bounds],
             "treatment": None if self.treatment is None else self.treatment.id,
             "capacity_per_s": rate,

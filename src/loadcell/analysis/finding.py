@@ -57,6 +57,7 @@ class Evidence(Enum):
     """The part of a report that shows what a finding rests on."""
 
     RESULTS = auto()
+    RESOURCES = auto()
     ERRORS = auto()
     EXPECTATIONS = auto()
     GROUPS = auto()
@@ -86,7 +87,7 @@ class Subject(Enum):
     SEARCH = "search", Evidence.SEARCH, 4
     OPEN_LOOP = "open-loop", Evidence.OPEN_LOOP, 3
     SATURATION = "saturation", Evidence.SATURATION, 4
-    LIMIT = "limit", Evidence.RESULTS, 2
+    LIMIT = "limit", Evidence.RESOURCES, 2
     EFFECTS = "effects", Evidence.EFFECTS, 4
     RECOMMENDATION = "recommendation", Evidence.RECOMMENDATION, None
     MEMORY = "memory", Evidence.MEMORY, None

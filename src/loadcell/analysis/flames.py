@@ -218,7 +218,9 @@ LOST = FindingCode(
     indirect_bytes=Bytes, possible_bytes=Bytes,
 )  # fmt: skip
 LOST_NOTHING = FindingCode("found.lost.nothing", Subject.MEMORY, "good", (Concern.ANSWER, 190), count=Count)
-LOST_POSSIBLY = FindingCode("found.lost.possibly", Subject.MEMORY, "info", possible_bytes=Bytes)
+LOST_POSSIBLY = FindingCode(
+    "found.lost.possibly", Subject.MEMORY, "info", (Concern.COST, 45), possible_bytes=Bytes
+)
 HEAP_PEAK = FindingCode(
     "found.heap.peak", Subject.MEMORY, "info", (Concern.ANSWER, 191), trial=str, peak_bytes=Bytes,
 )  # fmt: skip

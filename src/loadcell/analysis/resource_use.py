@@ -48,6 +48,8 @@ def _used(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> Iterator[
             metric.key: median(present)
             for metric in METRICS
             if (present := [value for item in used if (value := metric.value(item)) is not None])
+            # a maximum of fewer trials than the mean beside it may lie below that
+            and (len(present) == len(used) or not metric.key.endswith(".max"))
         }
         threads = [
             item.target.busiest_thread.name

@@ -26,19 +26,27 @@ class NetlinkSocket:
     def __init__(self, protocol: int) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
         self._socket.settimeout(_WAIT_S)
+        self._number = 0
         #: names of interfaces by number
         self.interfaces: dict[int, str] = dict(socket.if_nameindex())
 
     def dump(self, kind: int, request: bytes) -> Iterator[bytes]:
-        """Payloads of the answers to a dump. Raises OSError."""
-        self._socket.send(_HEADER.pack(_HEADER.size + len(request), kind, _REQUEST_DUMP, 1, 0) + request)
+        """Payloads of the answers to a dump. Raises OSError, also where the kernel refuses it."""
+        self._number += 1
+        head = _HEADER.pack(_HEADER.size + len(request), kind, _REQUEST_DUMP, self._number, 0)
+        self._socket.send(head + request)
         while True:
             data = self._socket.recv(_BUFFER)
             while len(data) >= _HEADER.size:
-                length, answer, *_ = _HEADER.unpack_from(data)
-                if answer in (_DONE, _ERROR) or length < _HEADER.size:
+                length, answer, _, number, _ = _HEADER.unpack_from(data)
+                if length < _HEADER.size:
                     return
-                yield data[_HEADER.size : length]
+                if number == self._number:  # not what remains of an abandoned dump
+                    if answer == _DONE:
+                        return
+                    if answer == _ERROR:
+                        raise OSError("netlink refused a dump")
+                    yield data[_HEADER.size : length]
                 data = data[_aligned(length) :]
 
     def close(self) -> None:

@@ -303,7 +303,7 @@ def analysed(path: Path, *used: Resources, status: str = "ok") -> tuple[Path, An
 def test_repeats_that_disagree_leave_the_limit_unknown(tmp_path: Path) -> None:
     run, analysis = analysed(tmp_path / "run", CPU, THREAD)
     assert {limit.named for limit in analysis.limits} == {None}
-    contradicting = {candidate.name for limit in analysis.limits for candidate in limit.contradicting}
+    contradicting = {item.candidate.name for limit in analysis.limits for item in limit.contradicting}
     assert contradicting == {"cpu", "thread"}
     page = markdown.render(build(read_run(run), "en"))
     assert "the trials support several resources" in page

@@ -73,8 +73,8 @@ _DECIDED = {**_EFFECT, "values": Message, "other_count": Count}
 VERDICTS: dict[Word, FindingCode] = {
     "faster": _verdict("faster", "good", **_DECIDED),
     "slower": _verdict("slower", "problem", **_DECIDED),
-    "higher": _verdict("higher", "info", **_DECIDED),
-    "lower": _verdict("lower", "info", **_DECIDED),
+    "higher": _verdict("higher", "info", **_EFFECT, values=Message),
+    "lower": _verdict("lower", "info", **_EFFECT, values=Message),
     "same": _verdict("same", "good", least_share=Share, **_DECIDED),
 }
 #: The difference is there; that it matters rests on the estimate alone.

@@ -34,6 +34,7 @@ NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Messa
 FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
 NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message)
 NOTHING = MessageCode("limit.nearest.nothing", "info")
+CANDIDATE = MessageCode("limit.candidate", "info", evidence=Message, limit=Message)
 SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 
 
@@ -51,12 +52,13 @@ def findings(
         if limit.named is not None:
             by_name.setdefault(limit.named.candidate.name, []).append(limit)
     yield from map(_finding, by_name.values())
+    yield from (_finding([limit]) for limit in limits if limit.contradicting)
 
 
 def against(limit: Limit) -> Message:
     """The objection to the named limit, or the reason why none is named."""
     if limit.contradicting:
-        return SEVERAL(candidates=[candidate.label() for candidate in limit.contradicting])
+        return SEVERAL(candidates=[_of(CANDIDATE, judged) for judged in limit.contradicting])
     if limit.named is None:
         return NOTHING() if limit.next is None else _of(NEAREST, limit.next)
     if limit.agreeing < limit.trials:

@@ -29,7 +29,7 @@ class Limit:
 
     treatment: Treatment
     named: Judged | None
-    contradicting: tuple[Candidate, ...] = ()
+    contradicting: tuple[Judged, ...] = ()
     trials: int = 0
     agreeing: int = 0
     next: Judged | None = None
@@ -40,7 +40,14 @@ class Limit:
             "limit": None if self.named is None else self.named.candidate.name,
             "evidence": None if self.named is None else self.named.sign.evidence.text,
             "level": None if self.named is None else self.named.sign.level,
-            "contradicting": [candidate.name for candidate in self.contradicting],
+            "contradicting": [
+                {
+                    "limit": item.candidate.name,
+                    "evidence": item.sign.evidence.text,
+                    "level": item.sign.level,
+                }
+                for item in self.contradicting
+            ],
             "next": None
             if self.next is None
             else {
@@ -92,7 +99,7 @@ def judge(treatment: Treatment) -> Limit | None:
     by_name = {item.candidate.name: item for items in limits for item in items}
     agreeing = sum(bool(items) for items in limits)
     if len(by_name) != 1 or 2 * agreeing <= len(of_trials):
-        contradicting = tuple(item.candidate for item in by_name.values()) if len(by_name) > 1 else ()
+        contradicting = tuple(by_name.values()) if len(by_name) > 1 else ()
         return Limit(treatment, None, contradicting, len(of_trials), agreeing, _strongest(of_trials))
     items = sorted((item for items in limits for item in items), key=lambda item: item.sign.level)
     named = items[len(items) // 2]

@@ -126,7 +126,9 @@ def _view(
     height = alt.Axis(format=".3~p", tickCount=4, minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y(field, title=None, axis=height, scale=alt.Scale(zero=True, nice=True))
     legend = (
-        alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
+        alt.Legend(
+            title=style.legend_title(drawn), orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke"
+        )
         if len(drawn) > 1
         else None
     )

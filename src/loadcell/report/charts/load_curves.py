@@ -62,7 +62,7 @@ def _chart(name: str, lines: Sequence[LoadCurve], load: str, context: ReportCont
         if len(point.repeats) > 1
         for speed, time in point.repeats
     ]
-    ticks = style.log_ticks(times)
+    ticks = style.log_ticks([*times, *(row["p99"] for row in repeats)])
     return Chart(
         name,
         texts("chart.load-curve"),

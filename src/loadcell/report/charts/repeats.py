@@ -31,7 +31,9 @@ def draw(context: ReportContext) -> Chart | None:
     height = alt.Axis(format=".3~p", tickCount=4, labelOverlap="greedy")
     y = alt.Y("below:Q", title=texts("axis.below.repeats"), axis=height, scale=alt.Scale(domain=[0, 1]))
     legend = (
-        alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
+        alt.Legend(
+            title=style.legend_title(drawn), orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke"
+        )
         if len(drawn) > 1
         else None
     )

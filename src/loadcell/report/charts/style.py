@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.model.json import JsonObject
 from loadcell.report.palette import SERIES
 
@@ -80,6 +81,11 @@ def log_ticks(values: Sequence[float]) -> list[float]:
         if len(inside) >= FEWEST_TICKS:
             break
     return inside if len(inside) > 1 else sorted({float(f"{end:.3g}") for end in (low, high)})
+
+
+def legend_title(treatments: Sequence[Treatment]) -> str | None:
+    """The factors whose levels name treatments in a legend; None where the names have them."""
+    return ", ".join(shared_factors(treatments)) or None
 
 
 def data(name: str) -> alt.NamedData:

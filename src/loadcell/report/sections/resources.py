@@ -156,7 +156,9 @@ def _threads(context: ReportContext) -> Table | None:
         ]
         for thread in threads
     ]
-    return Table("table-threads", texts("table.threads"), columns, rows, texts("table.threads.note"))
+    in_client = any(trial.resources is not None and trial.resources.in_client for trial in analysis.trials)
+    title = texts("table.threads.in-client" if in_client else "table.threads")
+    return Table("table-threads", title, columns, rows, texts("table.threads.note"))
 
 
 def brief(context: ReportContext) -> Table | None:

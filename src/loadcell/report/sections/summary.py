@@ -49,6 +49,7 @@ _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "ti
 #: The section that shows each kind of evidence, and what to look at in there, the best first.
 PLACES: Mapping[Evidence, tuple[str, ...]] = {
     Evidence.RESULTS: ("results", "table-results"),
+    Evidence.RESOURCES: ("resources", "table-limits"),
     Evidence.ERRORS: ("results", "table-errors", "table-results"),
     Evidence.EXPECTATIONS: ("results", "table-expectations", "table-results"),
     Evidence.GROUPS: ("results", "table-groups"),
