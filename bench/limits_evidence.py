@@ -2,7 +2,8 @@
 
 `python -m bench.limits_evidence --out bench/results/limits` runs short forms of five ready-made plans, each
 with `pidstat`, `iostat` and `perf record` from its beginning to its end (preparation included: averages of
-pidstat lie lower than the measurements), and writes their outputs and the sentences of the report. Needs root, sysstat and perf; about 8 minutes on a quiet machine.
+pidstat lie lower than the measurements), and writes their outputs and the sentences of the report. Needs
+root, sysstat and perf; about 8 minutes on a quiet machine.
 """
 
 from __future__ import annotations
