@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -45,7 +46,7 @@ class NetlinkSocket:
                     if answer == _DONE:
                         return
                     if answer == _ERROR:
-                        raise OSError("netlink refused a dump")
+                        raise OSError(errno.EPROTO, "netlink")
                     yield data[_HEADER.size : length]
                 data = data[_aligned(length) :]
 

@@ -55,7 +55,7 @@ def _chart(name: str, lines: Sequence[LoadCurve], load: str, context: ReportCont
     if len(curves) < len(usable):
         captions.append(texts("caption.saturation.some", count=len(curves)))
     times = [row["p99"] for row in rows]
-    repeats = [
+    repeats: list[DataRow] = [
         {"line": curve.where, "load": point.load, "throughput": speed, "p99": texts.in_unit(time)}
         for curve in curves
         for point in curve.points
