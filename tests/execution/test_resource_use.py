@@ -201,6 +201,27 @@ def test_of_thousands_of_threads_some_are_read_and_the_busiest_are_named(
     ]
 
 
+def test_threads_that_end_before_the_last_look_keep_their_use(tmp_path: Path) -> None:
+    """The client ends its threads with the load; the end is known here some milliseconds later."""
+    tree = ProcTree(tmp_path)
+    tree.process(50, 1, threads=2)
+    tree.thread(50, 50, name="python", run_ns=10**6)
+    tree.thread(50, 51, name="load-0", run_ns=10**9)
+    watch = ResourceWatch(tree.root, client=lambda: [50])
+    watch.begin()
+    tree.thread(50, 51, name="load-0", run_ns=2 * 10**9)
+    watch._due_ns = 0
+    watch.look()
+    shutil.rmtree(tree.root / "proc/50/task/51")
+    watch._due_ns = 0
+    watch.look()
+    watch.end()
+    used = watch.resources()
+    assert used is not None
+    assert used.client is not None
+    assert [thread.name for thread in used.client.busiest_threads] == ["load-0"]
+
+
 def test_a_target_whose_processes_are_hidden_has_no_use(tmp_path: Path) -> None:
     """As with hidepid=2: directories of other users' processes do not exist."""
     watch = ResourceWatch(tmp_path, client=lambda: [51], target=lambda: [50])

@@ -145,8 +145,9 @@ class ResourceWatch:
     process_kind: Callable[[str], str] = str
     _begun: _Instant | None = None
     _ended: _Instant | None = None
-    #: The last look at target and client within the window, and when the next one is due
+    #: The last two looks at target and client within the window, and when the next one is due
     _looked: tuple[_Tree, _Tree] | None = None
+    _looked_before: tuple[_Tree, _Tree] | None = None
     _due_ns: int = 0
     _host_samples: HostSamples = field(default_factory=HostSamples)
     _target_samples: _Samples = field(default_factory=_Samples)
@@ -165,7 +166,7 @@ class ResourceWatch:
         """The window begins now."""
         began_cpu_ns = time.thread_time_ns()
         begun = self._begun = self._read()
-        self._ended, self._looked, self.cost_ns = None, None, 0
+        self._ended, self._looked, self._looked_before, self.cost_ns = None, None, None, 0
         self._host_samples, self._target_samples, self._client_samples = HostSamples(), _Samples(), _Samples()
         self._host_samples.begin(begun.host)
         self._names = {}
@@ -190,7 +191,8 @@ class ResourceWatch:
         if self.now_ns() < self._due_ns:
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
             return
-        self._looked = target, client = self._tree(self._target_roots()), self._tree(self.client())
+        target, client = self._tree(self._target_roots()), self._tree(self.client())
+        self._looked_before, self._looked = self._looked, (target, client)
         self._name_threads(self._begun, target, client)
         if self._is_sample_due(target.at_ns):
             files = ProcFiles(self.root)
@@ -255,7 +257,7 @@ class ResourceWatch:
         if before is None or now is None or now.at_ns <= before.at_ns:
             return None
         seconds = (now.at_ns - before.at_ns) / 1e9
-        looked = self._looked or (now.target, now.client)
+        looked = self._last_complete((now.target, now.client))
         return Resources(
             seconds,
             host_use(before.host, now.host, seconds, self._host_samples),
@@ -275,6 +277,18 @@ class ResourceWatch:
             self._waits.accept_queue(),
             self._waits.sessions(),
         )  # fmt: skip
+
+    def _last_complete(self, now: tuple[_Tree, _Tree]) -> tuple[_Tree, _Tree]:
+        """The last look at each side, or the one before if threads ended between both: a load ends its
+        threads before its end is known here.
+        """
+        last = self._looked or now
+        earlier = self._looked_before or last
+        target, client = (
+            tree if tree.has_threads_of(before) else before
+            for tree, before in zip(last, earlier, strict=True)
+        )
+        return target, client
 
     def _read(self) -> _Instant:
         files = ProcFiles(self.root)
