@@ -168,5 +168,5 @@ def test_a_real_process_waits_for_its_lock(tmp_path: Path) -> None:
     assert 8 <= profile.samples <= profile.waits
     times = times_us(folded)
     assert times["hold_lock"] >= 300_000
-    assert times["wait_for_lock"] >= 3 * 60_000
+    assert times["wait_for_lock"] >= 60_000
     assert re.search(r"^waits;.*wait_for_lock;.*futex", folded, re.MULTILINE), folded

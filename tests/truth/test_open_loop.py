@@ -165,7 +165,7 @@ def test_littles_law_holds_between_counts_and_times() -> None:
     edges = (transaction["carried_in"] + transaction["in_flight"]) * transaction["response"]["max_ns"]
     assert abs(spent - result["schedule"]["presence_ns"]) <= edges
     title = "Little's law, open loop: response times over requests present, s"
-    agrees(title, spent / SECOND, result["schedule"]["presence_ns"] / SECOND, full=0.05, loose=0.1)
+    agrees(title, spent / SECOND, result["schedule"]["presence_ns"] / SECOND, full=0.05, loose=0.3)
 
 
 def test_three_times_what_a_server_can_do_ends_as_overloaded() -> None:
