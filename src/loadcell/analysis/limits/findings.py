@@ -100,5 +100,5 @@ def _finding(limits: Sequence[Limit]) -> Finding:
         return LIMIT_OF_MANY.finding(
             evidence, None, count=len(limits), treatment=limit.treatment.brief, **judged
         )
-    names = ", ".join(limit.treatment.brief for limit in limits)
+    names = "; ".join(limit.treatment.brief for limit in limits)
     return LIMIT.finding(evidence, None, treatment=names, **judged)
