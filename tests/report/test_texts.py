@@ -177,7 +177,8 @@ def test_chinese_is_chinese() -> None:
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
     } - same
     assert latin == {
-        "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list",
+        "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "limit.candidate",
+        "mark.list",
         "mark.colon", "mark.detail", "mark.of", "mark.semicolon", "figure.of-part", "compare.place.bare",
             "compare.terminal.why",
         "column.p50", "column.p95", "column.p99", "column.percentile",

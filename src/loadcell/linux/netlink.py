@@ -17,7 +17,7 @@ _REQUEST_DUMP: Final = 0x1 | 0x300
 _DONE, _ERROR = 3, 2
 _HEADER: Final = struct.Struct("=IHHII")
 _NEW_NETWORK: Final = 0x40000000  # CLONE_NEWNET
-_WAIT_S: Final = 0.2
+_WAIT_US: Final = 200_000
 _BUFFER: Final = 1 << 16
 
 
@@ -25,8 +25,9 @@ class NetlinkSocket:
     """A socket of one protocol in the network namespace in which it was opened."""
 
     def __init__(self, protocol: int) -> None:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
-        self._socket.settimeout(_WAIT_S)
+        link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, _WAIT_US))
+        self._descriptor = link.detach()
         self._number = 0
         #: names of interfaces by number
         self.interfaces: dict[int, str] = dict(socket.if_nameindex())
@@ -35,9 +36,9 @@ class NetlinkSocket:
         """Payloads of the answers to a dump. Raises OSError, also where the kernel refuses it."""
         self._number += 1
         head = _HEADER.pack(_HEADER.size + len(request), kind, _REQUEST_DUMP, self._number, 0)
-        self._socket.send(head + request)
+        os.write(self._descriptor, head + request)
         while True:
-            data = self._socket.recv(_BUFFER)
+            data = os.read(self._descriptor, _BUFFER)
             while len(data) >= _HEADER.size:
                 length, answer, _, number, _ = _HEADER.unpack_from(data)
                 if length < _HEADER.size:
@@ -51,8 +52,14 @@ class NetlinkSocket:
                 data = data[_aligned(length) :]
 
     def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
+        """Close the socket; done already if nobody holds it any more."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptor"):
+            self.close()
 
 
 def open_socket(protocol: int) -> NetlinkSocket | None:
