@@ -43,9 +43,9 @@ NONE_WITHIN_OF = MessageCode("capacity.none-within.of", "problem", levels=str, b
 SOME_MISSED = MessageCode("capacity.some-missed", "caution", met=Count, tried=Count)
 DISTURBED = MessageCode("capacity.disturbed", "caution", count=Count, of=Count)
 
-#: Factors with these keys are the load; all others describe the system that has a capacity.
 #: Statuses of trials whose load was too much or that broke.
 _FAILED = ("failed", "timed-out", "aborted")
+#: Factors with these keys are the load; all others describe the system that has a capacity.
 _LOAD = "load."
 
 

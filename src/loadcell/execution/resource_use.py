@@ -187,7 +187,8 @@ class ResourceWatch:
             return
         began_cpu_ns = time.thread_time_ns()
         target, client = self._looked or (self._begun.target, self._begun.client)
-        self._waits.look(_pids(target), _pids(client))
+        if self._waits.is_due:
+            self._waits.look(_pids(target), _pids(client))
         if self.now_ns() < self._due_ns:
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
             return

@@ -117,9 +117,14 @@ class WaitSamples:
         self._begun_ns = self.now_ns()
         self._schedule(0)
 
+    @property
+    def is_due(self) -> bool:
+        """True if the next look is due."""
+        return bool(self._begun_ns) and self.now_ns() >= self._due_ns
+
     def look(self, target: Threads, client: Threads) -> None:
         """Look if that is due."""
-        if not self._begun_ns or self.now_ns() < self._due_ns:
+        if not self.is_due:
             return
         began_ns = time.thread_time_ns()
         if target:
@@ -217,15 +222,10 @@ class WaitSamples:
                 queue.kind,
                 self._queue_looks,
                 self._queued[number, queue.interface] / self._queue_looks,
-                _modulo(old.dropped, queue.dropped) / self._window_s,
-                _modulo(old.overlimits, queue.overlimits) / self._window_s,
+                difference(old.dropped, queue.dropped) / self._window_s,
+                difference(old.overlimits, queue.overlimits) / self._window_s,
                 difference(old.bytes, queue.bytes) / self._window_s,
             )
 
     def _schedule(self, cost_ns: int) -> None:
         self._due_ns = self.now_ns() + round(max(_EVERY_NS, cost_ns * _COST) * random.uniform(0.5, 1.5))  # noqa: S311
-
-
-def _modulo(before: int, now: int) -> int:
-    """Increase of a counter of 32 bits."""
-    return (now - before) % (1 << 32)

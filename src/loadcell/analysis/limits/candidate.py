@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, MessageCode
@@ -30,7 +29,7 @@ _Z = 1.645
 def is_most(share: float, looks: float) -> bool:
     """True if a share of `looks` instants is above one half with a confidence of 95%.
 
-    By the lower bound of Wilson's score interval ("Probable inference", JASA 22, 1927): 4 of 4 are enough,
+    By the lower bound of Wilson's score interval ("Probable inference", JASA 22, 1927): 3 of 3 are enough,
     15 of 20, 60 of 100.
     """
     if looks <= 0:
@@ -89,7 +88,12 @@ class Evidence:
         """Cores in use by the client apart from the target; 0 if unknown."""
         return 0.0 if self.used.client is None or self.used.in_client else self.used.client.cores
 
-    @cached_property
+    @property
+    def is_host_full(self) -> bool:
+        """True if the CPU of the whole machine leaves nothing to either side."""
+        return self.host_busy >= HOST_AT_LIMIT
+
+    @property
     def waiting_capacity(self) -> float | None:
         """Number of requests that threads of the target may wait for at once: those in flight, at most one a
         working thread.
@@ -97,7 +101,7 @@ class Evidence:
         working = None if self.used.served is None else self.used.served.working_threads
         return min((value for value in (self.in_flight, working) if value), default=None)
 
-    @cached_property
+    @property
     def blocked_share(self) -> float | None:
         """Share of the time of requests in which working threads of the target were blocked; None if
         unknown.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.limits.candidate import Candidate, Evidence, Sign
@@ -17,6 +17,14 @@ class Judged:
 
     candidate: Candidate
     sign: Sign
+
+    def document(self) -> JsonObject:
+        """As plain JSON."""
+        return {
+            "limit": self.candidate.name,
+            "evidence": self.sign.evidence.text,
+            "level": self.sign.level,
+        }
 
 
 @dataclass(frozen=True)
@@ -37,24 +45,11 @@ class Limit:
     def document(self) -> JsonObject:
         """As plain JSON; `limit` is None where it is not known."""
         return {
-            "limit": None if self.named is None else self.named.candidate.name,
-            "evidence": None if self.named is None else self.named.sign.evidence.text,
-            "level": None if self.named is None else self.named.sign.level,
-            "contradicting": [
-                {
-                    "limit": item.candidate.name,
-                    "evidence": item.sign.evidence.text,
-                    "level": item.sign.level,
-                }
-                for item in self.contradicting
-            ],
-            "next": None
-            if self.next is None
-            else {
-                "limit": self.next.candidate.name,
-                "evidence": self.next.sign.evidence.text,
-                "level": self.next.sign.level,
-            },
+            **(
+                dict.fromkeys(("limit", "evidence", "level")) if self.named is None else self.named.document()
+            ),
+            "contradicting": [item.document() for item in self.contradicting],
+            "next": None if self.next is None else self.next.document(),
             "trials": self.trials,
             "agreeing": self.agreeing,
         }
@@ -122,11 +117,5 @@ def _strongest(of_trials: Sequence[Sequence[Judged]], named: Judged | None = Non
 
 def by_treatment(treatments: Sequence[Treatment]) -> tuple[Limit, ...]:
     """The limits of the treatments whose trials recorded resources."""
-    return tuple(_limits(treatments))
-
-
-def _limits(treatments: Sequence[Treatment]) -> Iterator[Limit]:
-    for treatment in treatments:
-        limit = judge(treatment)
-        if limit is not None:
-            yield limit
+    limits = map(judge, treatments)
+    return tuple(limit for limit in limits if limit is not None)

@@ -15,7 +15,6 @@ from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import chart, style
 from loadcell.report.charts.percentiles import MOST_SHOWN, chosen
 from loadcell.report.context import ReportContext
-from loadcell.report.palette import SERIES
 from loadcell.store.interval_histograms import CLASSES, Counts, lower_ms
 
 #: Rows of all treatments together.
@@ -125,14 +124,7 @@ def _view(
     )
     height = alt.Axis(format=".3~p", tickCount=4, minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y(field, title=None, axis=height, scale=alt.Scale(zero=True, nice=True))
-    legend = (
-        alt.Legend(
-            title=style.legend_title(drawn), orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke"
-        )
-        if len(drawn) > 1
-        else None
-    )
-    colour = alt.Color("treatment:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
+    colour = style.treatment_colour(drawn)
     tips = [
         alt.Tooltip("treatment:N", title=texts("axis.treatment")),
         alt.Tooltip("from:Q", title=texts("axis.latency"), format=",.3~r"),

@@ -104,9 +104,8 @@ def rows(chart: Chart, of_trials: Chart) -> list[DataRow]:
 
 def colour(names: Sequence[str] = ()) -> alt.Color:
     """The colour of each trial; without names that of those that the reader chose."""
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
     scale = style.colours(list(names)) if names else alt.Scale(range=list(SERIES))
-    return alt.Color("trial:N", sort=None, scale=scale, legend=legend)
+    return alt.Color("trial:N", sort=None, scale=scale, legend=style.legend_below())
 
 
 def view(

@@ -12,7 +12,6 @@ from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import chart, style
 from loadcell.report.charts.percentiles import MOST_SHOWN, chosen
 from loadcell.report.context import ReportContext
-from loadcell.report.palette import SERIES
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 _SOURCE = "repeats"
@@ -30,14 +29,7 @@ def draw(context: ReportContext) -> Chart | None:
     x = alt.X("value:Q", title=texts("axis.throughput"), scale=alt.Scale(zero=False, padding=12))
     height = alt.Axis(format=".3~p", tickCount=4, labelOverlap="greedy")
     y = alt.Y("below:Q", title=texts("axis.below.repeats"), axis=height, scale=alt.Scale(domain=[0, 1]))
-    legend = (
-        alt.Legend(
-            title=style.legend_title(drawn), orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke"
-        )
-        if len(drawn) > 1
-        else None
-    )
-    colour = alt.Color("treatment:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
+    colour = style.treatment_colour(drawn)
     tips = [
         alt.Tooltip("treatment:N", title=texts("axis.treatment")),
         alt.Tooltip("value:Q", title=texts("axis.throughput"), format=",.4~r"),

@@ -83,9 +83,18 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     return inside if len(inside) > 1 else sorted({float(f"{end:.3g}") for end in (low, high)})
 
 
-def legend_title(treatments: Sequence[Treatment]) -> str | None:
-    """The factors whose levels name treatments in a legend; None where the names have them."""
-    return ", ".join(shared_factors(treatments)) or None
+def legend_below(title: str | None = None) -> alt.Legend:
+    """A legend of lines below a chart, in two columns."""
+    return alt.Legend(title=title, orient="bottom", columns=2, symbolOpacity=1, symbolType="stroke")
+
+
+def treatment_colour(treatments: Sequence[Treatment]) -> alt.Color:
+    """The colour of each treatment that the reader chose; several have a legend, titled with the factors
+    whose levels name them.
+    """
+    title = ", ".join(shared_factors(treatments)) or None
+    legend = legend_below(title) if len(treatments) > 1 else None
+    return alt.Color("treatment:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
 
 
 def data(name: str) -> alt.NamedData:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, HOST_AT_LIMIT, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate
 from loadcell.model.message import ForeignText, MessageCode, Number, Share
 
 BUSY = MessageCode("limit.client.busy", "info", thread=ForeignText, cpu_share=Share)
@@ -16,10 +16,10 @@ def _signs(evidence: Evidence) -> Sign | None:
     thread = client.busiest_thread
     level = 0.0 if thread is None else min(1.0, thread.cpu)
     if thread is not None and (
-        level >= AT_LIMIT or evidence.host_busy < HOST_AT_LIMIT or client.cores <= evidence.target_cores
+        level >= AT_LIMIT or not evidence.is_host_full or client.cores <= evidence.target_cores
     ):
         return Sign(level, level >= AT_LIMIT, BUSY(thread=thread.name, cpu_share=thread.cpu))
-    is_limit = evidence.host_busy >= HOST_AT_LIMIT and client.cores >= evidence.used.host.cores / 2
+    is_limit = evidence.is_host_full and client.cores >= evidence.used.host.cores / 2
     return Sign(level, is_limit, HOST(cores=client.cores, busy_share=evidence.host_busy))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
-    HOST_AT_LIMIT,
     Evidence,
     Sign,
     available_cores,
@@ -29,7 +28,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     if level >= AT_LIMIT:
         return Sign(level, True, cores)
     host = evidence.used.host
-    if evidence.host_busy < HOST_AT_LIMIT or available < host.cores:
+    if not evidence.is_host_full or available < host.cores:
         return Sign(level, False, cores)
     # Most of the machine's CPU time, and more than the client's: other processes are no limit of the target.
     is_limit = target.cores >= host.cores / 2 and target.cores > evidence.client_cores

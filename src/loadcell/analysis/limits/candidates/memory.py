@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
-    HOST_AT_LIMIT,
     Evidence,
     Sign,
     available_cores,
@@ -41,7 +40,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     if cause is None:
         return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
     is_reclaiming = _is_kernel_time(evidence)
-    is_full = evidence.host_busy >= HOST_AT_LIMIT or served.cores >= AT_LIMIT * available_cores(used, served)
+    is_full = evidence.is_host_full or served.cores >= AT_LIMIT * available_cores(used, served)
     return Sign(
         stalled,
         is_stalled and (is_reclaiming or not is_full),

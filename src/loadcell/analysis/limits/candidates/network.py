@@ -15,24 +15,15 @@ SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_s
 def _signs(evidence: Evidence) -> Sign | None:
     signs = [_of_queue(queue) for queue in evidence.used.queues]
     signs += [
-        Sign(
-            min(1.0, _used(link)),
-            _used(link) >= AT_LIMIT,
-            SPEED(interface=link.interface, used_share=_used(link)),
-        )
+        _of_link(link, link.bytes_per_s / link.speed_bytes_per_s)
         for link in evidence.used.links
         if link.speed_bytes_per_s
     ]
     return max(signs, key=lambda sign: (sign.is_limit, sign.level), default=None)
 
 
-def _used(link: LinkUse) -> float:
-    """Share of the nominal speed in the busier direction."""
-    return link.bytes_per_s / link.speed_bytes_per_s if link.speed_bytes_per_s else 0.0
-
-
-def _of_link(link: LinkUse) -> Sign:
-    used = _used(link)
+def _of_link(link: LinkUse, used: float) -> Sign:
+    """`used` is the share of the nominal speed in the busier direction."""
     return Sign(min(1.0, used), used >= AT_LIMIT, SPEED(interface=link.interface, used_share=used))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import HOST_AT_LIMIT, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate
 from loadcell.model.message import MessageCode, Number, Share
 
 BUSY = MessageCode("limit.others.busy", "info", cores=Number, of=Number, busy_share=Share)
@@ -16,7 +16,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     others = max(0.0, evidence.host_busy * used.host.cores - both_sides)
     return Sign(
         min(1.0, others / used.host.cores),
-        evidence.host_busy >= HOST_AT_LIMIT and others >= used.host.cores / 2,
+        evidence.is_host_full and others >= used.host.cores / 2,
         BUSY(cores=others, of=used.host.cores, busy_share=evidence.host_busy),
     )
 
