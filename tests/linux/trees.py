@@ -122,8 +122,8 @@ def device(root: Path, path: str, link: str, node: str | None) -> None:
 
 
 def storage_and_network(root: Path) -> None:
-    """An NVMe disk with two partitions on node 1, whose controller hangs on a PCI device that states the
-    node; a SATA disk on a bus without node, a disk that states nothing, and two interfaces.
+    """An NVMe disk with two partitions on node 1, whose controller is attached to a PCI device with a node;
+    a SATA disk on a bus without node, a disk that states nothing, and two interfaces.
     """
     sizes = {
         "nvme0n1": (1_875_385_008, 512, 4096, 4096, 131_072),

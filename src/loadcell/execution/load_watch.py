@@ -131,6 +131,8 @@ class LoadWatch:
 
     def stop_monitors(self) -> dict[str, MonitorRecord]:
         """End sampling, write the waiting rows, and return the record of each monitor."""
+        if self.resources is not None:
+            self.resources.close()
         for sampler in self._samplers:
             sampler.ask_to_stop()
         deadline = time.monotonic() + END_LIMIT_S

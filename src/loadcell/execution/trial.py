@@ -198,10 +198,7 @@ class TrialRun:
                 self._pinning.look("target", "load", target.processes())
             finally:
                 monitors = self._watch.stop_monitors()
-                used = None
-                if self._watch.resources is not None:
-                    used = self._watch.resources.resources()
-                    self._watch.resources.close()
+                used = self._watch.resources.resources() if self._watch.resources else None
                 self._record = replace(self._record, monitors=monitors, resources=used)
             self._record = with_result(
                 self._record, result, self._workload, self._watch.metrics, self._protocol,

@@ -31,7 +31,7 @@ FITS_SHARE = 0.8
 #: Data of as many times the memory are read mostly from storage: with uniformly distributed keys a half of
 #: the reads at least miss at 2 times, and four fifths at 5 times; more data only take longer to load.
 STORAGE_TIMES = (2, 5)
-#: Of more treatments, this many from the first to the last are looked at.
+#: Most treatments that are looked at.
 _ASKED_AT_MOST = 1_000
 
 

@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -220,7 +221,7 @@ class Perf:
 
 
 @dataclass
-class PerfSampler(Generic[ProfileT]):
+class PerfSampler(ABC, Generic[ProfileT]):
     """Samples one trial, in a directory under `work` that is gone afterwards."""
 
     options: ProfileT
@@ -263,16 +264,16 @@ class PerfSampler(Generic[ProfileT]):
         if self._perf is not None:
             self._perf.end()
 
+    @abstractmethod
     def _events(self) -> Sequence[str]:
         """perf's options that choose what is sampled."""
-        raise NotImplementedError
 
+    @abstractmethod
     def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
         """Fold and draw what was sampled into the trial's directory; returns the account of it.
 
         Raises ProfilerError.
         """
-        raise NotImplementedError
 
     def output(self) -> list[str]:
         """Lines that perf has printed so far."""
