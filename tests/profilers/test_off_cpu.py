@@ -6,14 +6,15 @@ import re
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from loadcell.plan.profile import OffCpuProfile, profile_kinds
 from loadcell.profilers import off_cpu
-from loadcell.profilers.off_cpu import NO_STACK, OffCpuSampler, fold
-from loadcell.profilers.perf import ProfilerError
+from loadcell.profilers.off_cpu import NO_STACK, OffCpu, OffCpuSampler, fold
+from loadcell.profilers.perf import Perf, ProfilerError
 from loadcell.profilers.sampler import sampler_of
 from loadcell.store.write import RunWriter
 from profilers.test_perf import may_sample
@@ -123,6 +124,68 @@ def test_stacks_without_the_kernel_are_refused_with_a_remedy(
     assert "kernel.perf_event_paranoid=1" in caught.value.advice
     (tmp_path / "paranoid").write_text("1\n")
     off_cpu._require_kernel()
+
+
+#: As perf: events, the last of which it prints only once the reader has the first ones.
+PERF = """#!/bin/sh
+test "$1" = --version && echo perf version 6 && exit
+cat {first}
+while ! test -e {seen}; do sleep 0.01; done
+cat {last}
+echo cannot read on >&2
+exit {status}
+"""
+
+
+def sampler_of_output(folder: Path, status: int) -> OffCpuSampler:
+    """A sampler whose perf prints `RECORDED` in two parts: up to line 200, and the rest."""
+    first, last, seen = folder / "first", folder / "last", folder / "seen"
+    first.write_text("".join(RECORDED[:200]) + "# padding\n" * 20_000)
+    last.write_text("".join(RECORDED[200:]))
+    program = folder / "perf"
+    program.write_text(PERF.format(first=first, last=last, seen=seen, status=status))
+    program.chmod(0o755)
+    sampler = OffCpuSampler(OffCpuProfile(), folder)
+    sampler._perf = Perf(folder, [1], (), "fp", str(program))
+    sampler._window = [FIRST_NS, LAST_NS]
+    return sampler
+
+
+def test_a_recording_is_folded_while_perf_prints_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is several times as long as the recording, which may have 2 GiB: no file holds it."""
+
+    def watched(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
+        def touched() -> Iterator[str]:
+            for line in lines:
+                (tmp_path / "seen").touch()
+                assert not list(tmp_path.glob("perf-script*"))
+                yield line
+
+        return fold(touched(), from_ns, to_ns)
+
+    monkeypatch.setattr(off_cpu, "fold", watched)
+    sampler, writer = sampler_of_output(tmp_path, status=0), RunWriter(tmp_path / "run")
+    record = writer.trial("profile-it")
+    try:
+        profile = sampler.collect(record, "it", print)
+        folded = (record.path / "profile.folded").read_text()
+    finally:
+        record.abandon()
+        writer.close()
+    assert (profile.waits, profile.samples) == (20, 20)
+    assert total_us(folded) == total_us(fold(RECORDED, FIRST_NS, LAST_NS).folded)
+
+
+def test_a_recording_that_perf_cannot_read_is_an_error(tmp_path: Path) -> None:
+    sampler, writer = sampler_of_output(tmp_path, status=1), RunWriter(tmp_path / "run")
+    (tmp_path / "seen").touch()
+    record = writer.trial("profile-it")
+    try:
+        with pytest.raises(ProfilerError, match="cannot read on"):
+            sampler.collect(record, "it", print)
+    finally:
+        record.abandon()
+        writer.close()
 
 
 def test_the_sampler_of_a_kind_is_found_by_its_name(tmp_path: Path) -> None:

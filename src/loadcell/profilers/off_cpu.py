@@ -11,11 +11,13 @@ the proportion of the recorded waits.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from loadcell import _engine
@@ -139,6 +141,7 @@ def _folded(threads: Iterable[_Thread]) -> str:
     return "".join(f"{stack} {time_us}\n" for stack, time_us in sorted(times.items()) if time_us)
 
 
+@lru_cache(maxsize=1 << 16)
 def _name(symbol: str, file: str) -> str:
     """A frame as the flame graph marks it: `_[k]` of the kernel, the file's name without a symbol."""
     if symbol == "[unknown]":
@@ -158,8 +161,12 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
 
     def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
         assert self._perf is not None
-        script = self._perf.text(["--ns", "--show-switch-events", "--show-lost-events", "-F", _FIELDS])
-        with script.open(encoding="utf-8", errors="replace") as lines:
+        # Folded while perf prints it: as text a recording is several times as long, too much for a disk.
+        options = ["--ns", "--show-switch-events", "--show-lost-events", "-F", _FIELDS]
+        with (
+            self._perf.output_of(options) as output,
+            io.TextIOWrapper(output, "utf-8", "replace") as lines,
+        ):
             off_cpu = fold(lines, *self._window)
         short_s = (self._window[1] - off_cpu.ended_ns) / 1e9
         if off_cpu.waits and short_s > MOST_QUIET_S:

@@ -18,10 +18,10 @@ import signal
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import IO, Generic, Protocol, TypeVar
 
 from loadcell import _engine
 from loadcell.linux import process
@@ -187,23 +187,33 @@ class Perf:
         return text, None if first is None else first["event"].partition(":")[0]
 
     def text(self, options: Sequence[str]) -> Path:
-        """The recording as text, by `perf script` with these options. Raises ProfilerError."""
+        """The recording as text in a file, by `perf script` with these options. Raises ProfilerError."""
         text = self.home / "perf-script.txt"
-        command = [self.program, "script", "--no-inline", *options]
-        with text.open("wb") as output:
-            ended = subprocess.run(
-                [*command, "-i", str(self._data)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.PIPE,
-                env={**process.plain_environment(), "LC_ALL": "C"},
-                check=False,
-            )
-        printed = ended.stderr.decode("utf-8", "replace")
-        self._lines += [f"perf: {line}" for line in printed.splitlines()]
-        if ended.returncode != 0:
-            raise trouble(printed, PERF_UNREADABLE)
+        with self.output_of(options) as output, text.open("wb") as file:
+            shutil.copyfileobj(output, file)
         return text
+
+    @contextlib.contextmanager
+    def output_of(self, options: Sequence[str]) -> Iterator[IO[bytes]]:
+        """Output of `perf script` with these options, to be read while perf prints it. Raises ProfilerError,
+        if perf fails, once the output is read.
+        """
+        command = [self.program, "script", "--no-inline", *options, "-i", str(self._data)]
+        with tempfile.TemporaryFile(dir=self.home) as errors:
+            with subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**process.plain_environment(), "LC_ALL": "C"},
+            ) as script:
+                assert script.stdout is not None
+                yield script.stdout
+            errors.seek(0)
+            printed = errors.read().decode("utf-8", "replace")
+        self._lines += [f"perf: {line}" for line in printed.splitlines()]
+        if script.returncode != 0:
+            raise trouble(printed, PERF_UNREADABLE)
 
     def _order(self, word: str, limit_s: float = _END_LIMIT_S) -> None:
         """Tell perf, and wait until it has done it."""
