@@ -5,6 +5,7 @@ has.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 KUNPENG_CPUINFO = """processor\t: {number}
@@ -88,8 +89,11 @@ def kunpeng(root: Path) -> None:
     write(root, "proc/meminfo", f"MemTotal:       {256 * 2**20} kB\nSwapTotal: 0 kB\nSwapFree: 0 kB")
 
 
-def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
-    """A DMI table with memory modules: size in MiB, rated and configured MT/s; size 0 is an empty slot."""
+def dmi(root: Path, *modules: tuple[int, int, int], banks: Sequence[str] = ()) -> None:
+    """A DMI table with memory modules: size in MiB, rated and configured MT/s; size 0 is an empty slot.
+
+    `banks` are their bank locators.
+    """
     table = bytes([0, 4, 0, 0]) + b"\0\0"
     for number, (mib, rated, configured) in enumerate(modules):
         body = bytearray(0x28)
@@ -100,7 +104,9 @@ def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
         struct.pack_into("<H", body, 0x15, rated)
         struct.pack_into("<I", body, 0x1C, mib if extended else 0)
         struct.pack_into("<H", body, 0x20, configured)
-        table += bytes(body) + f"DIMM{number}\0Samsung\0M393A4K40\0\0".encode()
+        body[0x11] = 4 if banks else 0
+        bank = f"{banks[number]}\0" if banks else ""
+        table += bytes(body) + f"DIMM{number}\0Samsung\0M393A4K40\0{bank}\0".encode()
     table += bytes([127, 4, 0, 0]) + b"\0\0"
     path = root / "sys/firmware/dmi/tables/DMI"
     path.parent.mkdir(parents=True)

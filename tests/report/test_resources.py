@@ -39,6 +39,8 @@ USED = Resources(
         busiest_core=0.99,
         context_switches_per_s=1_234_567.0,
         pressure=PressureStall(0.31, 0.42, 0.2, 0.0, 0.0),
+        memory_traffic_bytes_per_s=151.0 * 2**30,
+        memory_peak_bytes_per_s=204.8e9,
     ),
     target=ProcessUse(
         200,
@@ -83,7 +85,7 @@ def test_pages_have_cpu_memory_disk_network_and_pressure(tmp_path: Path, lang: s
         assert heading in page
         values = (
             "88%", "93%", "99%", "97%", "4 GiB", "1,234,567", "nvme0n1", "80%", "12.5", "1.73 ms",
-            "512 MiB/s", "456 MiB/s", "31%", "42%",
+            "512 MiB/s", "456 MiB/s", "31%", "42%", "151 GiB/s",
         )  # fmt: skip
         assert [value for value in values if value not in page] == []
 

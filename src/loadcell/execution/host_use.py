@@ -25,6 +25,16 @@ LONGEST_SAMPLE_NS = 2_000_000_000
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
+@dataclass(frozen=True)
+class MemoryUse:
+    """Bytes between processors and memory within the window, and the bandwidth that there is; None: not
+    known.
+    """
+
+    traffic_bytes: int | None = None
+    peak_bytes_per_s: float | None = None
+
+
 @dataclass
 class HostSamples:
     """Samples of the machine within the window, at least a second apart: the largest CPU use (0 to 1) and the
@@ -53,8 +63,14 @@ class HostSamples:
             self.available_bytes = min(self.available_bytes or available_bytes, available_bytes)
 
 
-def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: HostSamples) -> HostUse:
-    """Use of the machine within `seconds`, with `samples` between both instants."""
+def host_use(
+    before: HostCounters,
+    now: HostCounters,
+    seconds: float,
+    samples: HostSamples,
+    memory: MemoryUse,
+) -> HostUse:
+    """Use of the machine within `seconds`, with `samples` between both instants, and that of its memory."""
 
     def per_s(old: int | None, new: int | None) -> float | None:
         return None if old is None or new is None else difference(old, new) / seconds
@@ -97,6 +113,8 @@ def host_use(before: HostCounters, now: HostCounters, seconds: float, samples: H
         major_faults_per_s=of_vmstat("pgmajfault"),
         tcp_retransmits_per_s=per_s(before.tcp_retransmits, now.tcp_retransmits),
         pressure=pressure if now.pressure else None,
+        memory_traffic_bytes_per_s=None if memory.traffic_bytes is None else memory.traffic_bytes / seconds,
+        memory_peak_bytes_per_s=memory.peak_bytes_per_s,
     )
 
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from loadcell.execution.host_use import LONGEST_SAMPLE_NS, HostSamples, disk_use, host_use, link_use
+from loadcell.execution.host_use import (
+    LONGEST_SAMPLE_NS,
+    HostSamples,
+    MemoryUse,
+    disk_use,
+    host_use,
+    link_use,
+)
 from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
 from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.host_counters import (
@@ -23,6 +30,7 @@ from loadcell.linux.host_counters import (
     read_cpu,
     read_host,
 )
+from loadcell.linux.memory_bandwidth import MemoryTraffic, Traffic, bytes_between, peak_bytes_per_s
 from loadcell.linux.process_counters import (
     TICK_HZ,
     Key,
@@ -90,6 +98,7 @@ class _Limits:
 class _Instant:
     at_ns: int
     host: HostCounters
+    memory: Traffic
     target: _Tree
     client: _Tree
     target_limits: _Limits
@@ -153,6 +162,7 @@ class ResourceWatch:
     _target_samples: _Samples = field(default_factory=_Samples)
     _client_samples: _Samples = field(default_factory=_Samples)
     _sampled_ns: int = 0
+    _memory: MemoryTraffic | None = None
     _waits: WaitSamples = field(init=False)
     #: Names of the busiest threads of each look, by process and thread id
     _names: dict[tuple[Key, int], str] = field(default_factory=dict)
@@ -165,6 +175,8 @@ class ResourceWatch:
     def begin(self) -> None:
         """The window begins now."""
         began_cpu_ns = time.thread_time_ns()
+        self._close_memory()
+        self._memory = MemoryTraffic(self.root)
         begun = self._begun = self._read()
         self._ended, self._looked, self._looked_before, self.cost_ns = None, None, None, 0
         self._host_samples, self._target_samples, self._client_samples = HostSamples(), _Samples(), _Samples()
@@ -242,6 +254,7 @@ class ResourceWatch:
             began_cpu_ns = time.thread_time_ns()
             self._waits.end()
             ended = self._ended = self._read()
+            self._close_memory()
             self._name_threads(self._begun, ended.target, ended.client)
             if self._is_sample_due(ended.target.at_ns):
                 available = ended.host.meminfo.get("MemAvailable")
@@ -249,8 +262,14 @@ class ResourceWatch:
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
 
     def close(self) -> None:
-        """Release the sockets of a window that did not end."""
+        """Release the sockets and counters of a window that did not end."""
         self._waits.close()
+        self._close_memory()
+
+    def _close_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+        self._memory = None
 
     def resources(self) -> Resources | None:
         """Use between both instants; None without a window."""
@@ -259,9 +278,11 @@ class ResourceWatch:
             return None
         seconds = (now.at_ns - before.at_ns) / 1e9
         looked = self._last_complete((now.target, now.client))
+        traffic = bytes_between(before.memory, now.memory)
+        memory = MemoryUse(traffic, None if traffic is None else peak_bytes_per_s(self.root))
         return Resources(
             seconds,
-            host_use(before.host, now.host, seconds, self._host_samples),
+            host_use(before.host, now.host, seconds, self._host_samples, memory),
             _with_limits(
                 _processes(before.target, now.target, looked[0], self._waits.target, self._names),
                 before.target_limits, now.target_limits, self._target_samples,
@@ -295,13 +316,14 @@ class ResourceWatch:
         files = ProcFiles(self.root)
         try:
             at_ns, host = self.now_ns(), read_host(files)
+            memory = {} if self._memory is None else self._memory.read()
         finally:
             files.close()
         began_cpu_ns = time.thread_time_ns()
         target, client = self._tree(self._target_roots()), self._tree(self.client())
         trees_ns = time.thread_time_ns() - began_cpu_ns
         limits = _Limits.of(self.root, target), _Limits.of(self.root, client)
-        return _Instant(at_ns, host, target, client, *limits, trees_ns)
+        return _Instant(at_ns, host, memory, target, client, *limits, trees_ns)
 
     def _target_roots(self) -> list[int]:
         return self.target() if self.target is not None else []

@@ -266,6 +266,7 @@ def _module(body: bytes, names: list[str]) -> JsonObject | None:
 
     return {
         "locator": named(0x10),
+        "bank": named(0x11),
         "size_bytes": size_bytes,
         "kind": _KINDS.get(body[0x12]),
         "manufacturer": named(0x17),

@@ -42,7 +42,8 @@ class HostUse:
     `memory_available_bytes` is that at the end of the window, `memory_available_min_bytes` the least of all
     samples. Direct reclaim is done by tasks themselves before they get memory: how often
     (`direct_reclaim_per_s`, `allocstall`), and the pages that they scanned and freed (`pgscan_direct`,
-    `pgsteal_direct`).
+    `pgsteal_direct`). `memory_traffic_bytes_per_s` is what processors and memory exchange, by counters of the
+    memory controllers or of resctrl; `memory_peak_bytes_per_s` the theoretical bandwidth of the modules.
     """
 
     cores: int
@@ -61,6 +62,8 @@ class HostUse:
     major_faults_per_s: float | None = None
     tcp_retransmits_per_s: float | None = None
     pressure: PressureStall | None = None
+    memory_traffic_bytes_per_s: float | None = None
+    memory_peak_bytes_per_s: float | None = None
 
     @property
     def swap_bytes_per_s(self) -> float | None:

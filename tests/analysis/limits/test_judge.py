@@ -91,6 +91,10 @@ SPEED = replace(IDLE, links=(LinkUse("eth0", 1e8, 1.2e8, 0.0, speed_bytes_per_s=
 LOCKS = replace(IDLE, sessions=sessions("Lock", "transactionid", 7.0))
 #: Every transaction flushes while it holds the lock that the others wait for.
 LOCKS_AND_FLUSH = replace(FLUSH, sessions=LOCKS.sessions)
+#: Cores that wait for memory are busy: 3.8 of 4, and each of the threads.
+BANDWIDTH = replace(
+    CPU, host=replace(HOST, memory_traffic_bytes_per_s=150e9, memory_peak_bytes_per_s=204.8e9)
+)
 POOL = replace(IDLE, accept_queue=AcceptQueueUse(40, 12.0, 1.0))
 POOL_OF_SESSIONS = replace(IDLE, sessions=SessionUse(40, 8.0, 7.9, (SessionWait("CPU", "CPU", 7.9),)))
 
@@ -117,6 +121,11 @@ def names(used: Resources, **load: float) -> list[str]:
         (COMMIT_OF_SESSIONS, "flush"),
         (MEMORY, "memory"),
         (SWAP, "memory"),
+        (BANDWIDTH, "bandwidth"),
+        (replace(THREAD, host=BANDWIDTH.host), "bandwidth"),
+        # 68% of the theoretical bandwidth, and traffic without a known peak
+        (replace(CPU, host=replace(BANDWIDTH.host, memory_traffic_bytes_per_s=140e9)), "cpu"),
+        (replace(CPU, host=replace(BANDWIDTH.host, memory_peak_bytes_per_s=None)), "cpu"),
         (NETWORK, "network"),
         (SPEED, "network"),
         (LOCKS, "locks"),
@@ -285,7 +294,7 @@ def test_a_target_at_its_quota_is_short_of_no_cores() -> None:
 
 def test_explained_candidates_exist() -> None:
     declared = {candidate.name for candidate in all_candidates()}
-    assert len(declared) == 12
+    assert len(declared) == 13
     assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
 
 

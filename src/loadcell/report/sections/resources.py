@@ -48,6 +48,7 @@ _CPU = (
     _Figure("column.client-cores", "client.cores", numbers.significant),
     _Figure("column.client-cores-max", "client.cores.max", numbers.significant),
     _Figure("column.target-memory", "target.memory", numbers.size),
+    _Figure("column.memory-bandwidth", "host.memory.bandwidth", _per_s),
     _Figure("column.context-switches", "host.context_switches", numbers.rate),
 )
 _IO = (
