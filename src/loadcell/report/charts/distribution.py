@@ -46,15 +46,11 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-distribution",
         texts("chart.distribution"),
-        style.document(
-            {
-                "vconcat": [
-                    _view("share:Q", "axis.share", context, drawn, "step-after", last=False),
-                    _view("below:Q", "axis.below", context, drawn, "linear", last=True),
-                ],
-                "spacing": 16,
-                "resolve": {"scale": {"x": "shared", "y": "independent", "color": "shared"}},
-            }
+        style.stacked(
+            [
+                _view("share:Q", "axis.share", context, drawn, "step-after", last=False),
+                _view("below:Q", "axis.below", context, drawn, "linear", last=True),
+            ]
         ),
         {_SOURCE: data},
         captions,

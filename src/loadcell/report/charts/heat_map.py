@@ -66,7 +66,7 @@ def draw(context: ReportContext) -> Chart | None:
     return Chart(
         "chart-heat",
         texts("chart.heat"),
-        style.document({"vconcat": views, "spacing": 12, "resolve": {"scale": {"x": "shared"}}}),
+        style.stacked(views, spacing=12),
         {},
         captions,
         legend=False,

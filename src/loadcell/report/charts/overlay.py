@@ -65,11 +65,10 @@ def draw(context: ReportContext) -> Chart | None:
     if any(time_marks.SOURCE in sources for sources in of_trials.series.values()):
         views.insert(0, time_marks.strip(context.texts, clock, colour=colour()))
         captions.append(time_marks.caption(of_trials.series.values(), context.texts))
-    shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
     return Chart(
         "chart-overlay",
         texts("chart.overlay"),
-        style.document({"vconcat": views, "spacing": 16, "resolve": shared}),
+        style.stacked(views),
         {},
         captions,
         panels=len(views),

@@ -64,11 +64,10 @@ def draw(context: ReportContext) -> Chart | None:
         _strip(x_axis, names, data["marks"], texts, last=not data["power"]),
         *([_power_view(x_axis, names, texts)] if data["power"] else []),
     ]
-    shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
     return Chart(
         "chart-saturation",
         texts("chart.saturation"),
-        style.document({"vconcat": views, "spacing": 16, "resolve": shared}),
+        style.stacked(views),
         data,
         captions,
         panels=len(views),

@@ -390,8 +390,7 @@ def views(
     ]
     if marked:
         views.insert(0, time_marks.strip(context.texts, clock))
-    shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
-    return style.document({"vconcat": views, "spacing": 14, "resolve": shared})
+    return style.stacked(views, colours="independent", spacing=14)
 
 
 def _view(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
@@ -123,6 +123,21 @@ def layered(*layers: alt.Chart, **properties: Any) -> JsonObject:
 def document(view: JsonObject) -> JsonObject:
     """The finished specification, without a configuration: that is the page's."""
     return {"$schema": alt.SCHEMA_URL, **view}
+
+
+def stacked(
+    views: Sequence[JsonObject],
+    *,
+    colours: Literal["shared", "independent"] = "shared",
+    spacing: int = 16,
+) -> JsonObject:
+    """The finished specification of views below one another on one horizontal axis, each with its own
+    vertical one; `spacing` in pixels.
+
+    With `independent` colours each view has its own scale of colours, and legend.
+    """
+    scales = {"x": "shared", "y": "independent", "color": colours}
+    return document({"vconcat": list(views), "spacing": spacing, "resolve": {"scale": scales}})
 
 
 def _plain(chart: alt.Chart) -> JsonObject:

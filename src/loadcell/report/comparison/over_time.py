@@ -69,11 +69,10 @@ def draw(gathered: Gathered, words: Words) -> Chart | None:
     captions = [texts("compare.caption.series"), time_marks.caption(by_context.values(), texts)]
     if len(contexts) < len(sides.contexts):
         captions.append(texts("compare.caption.contexts", count=len(contexts), of=len(sides.contexts)))
-    shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
     return Chart(
         "chart-series",
         texts("compare.chart.series"),
-        style.document({"vconcat": views, "spacing": 16, "resolve": shared}),
+        style.stacked(views),
         {},
         [caption for caption in captions if caption],
         panels=len(views),
