@@ -20,13 +20,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from loadcell import _engine
 from loadcell.model.message import MessageCode
-from loadcell.model.trial_record import ProfileRecord
 from loadcell.plan.profile import OffCpuProfile
-from loadcell.profilers.perf import PerfSampler, ProfilerError, named
-from loadcell.store.layout import FLAMES, FOLDED
-from loadcell.store.write import TrialWriter
+from loadcell.profilers.perf import Perf, PerfSampler, ProfilerError, SampledStacks
 
 OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
 
@@ -153,18 +149,20 @@ def _name(symbol: str, file: str) -> str:
 class OffCpuSampler(PerfSampler[OffCpuProfile]):
     """Times the waits of the threads of a trial's target."""
 
+    kind = "off-cpu"
+    nothing_sampled = "profile: no thread of the target waited while the load measured"
+
     def _events(self) -> Sequence[str]:
         return (
             *("--event", "context-switches", "--count", str(self.options.every)),
             *("--switch-events", "--max-size", MOST_DATA),
         )
 
-    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
-        assert self._perf is not None
+    def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:
         # Folded while perf prints it: as text a recording is several times as long, too much for a disk.
         options = ["--ns", "--show-switch-events", "--show-lost-events", "-F", _FIELDS]
         with (
-            self._perf.output_of(options) as output,
+            perf.output_of(options) as output,
             io.TextIOWrapper(output, "utf-8", "replace") as lines,
         ):
             off_cpu = fold(lines, *self._window)
@@ -175,22 +173,9 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
             log(f"profile: events were lost {off_cpu.lost:,} times; waits across them are left out")
         if off_cpu.waits and not off_cpu.recorded:
             _require_kernel()
-        folded = "".join(f"{line}\n" for line in named(off_cpu.folded, self._roles))
-        if folded:
-            writer.text(FOLDED, folded)
-            how = f"{off_cpu.waits:,} waits, {off_cpu.recorded:,} with their stacks; microseconds off CPU"
-            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
-        else:
-            log("profile: no thread of the target waited while the load measured")
-        return ProfileRecord(
-            kind="off-cpu",
-            tool=self._perf.version(),
-            event="context-switches",
-            samples=off_cpu.recorded,
-            processes=len(self._roots if self._by_thread else self._roles),
-            call_graph=self.options.call_graph,
-            in_client=self._by_thread or None,
-            waits=off_cpu.waits,
+        caption = f"{off_cpu.waits:,} waits, {off_cpu.recorded:,} with their stacks; microseconds off CPU"
+        return SampledStacks(
+            off_cpu.folded, "context-switches", off_cpu.recorded, caption, waits=off_cpu.waits
         )
 
 

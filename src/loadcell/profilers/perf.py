@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Generic, Protocol, TypeVar
+from typing import IO, ClassVar, Generic, Protocol, TypeVar
 
 from loadcell import _engine
 from loadcell.linux import process
@@ -230,9 +230,29 @@ class Perf:
         return list(self._lines)
 
 
+@dataclass(frozen=True)
+class SampledStacks:
+    """Folded stacks of a recording, with the process in the outermost frame.
+
+    `samples` of `event` were recorded; `caption` describes them below the title of the flame graph.
+    """
+
+    folded: str
+    event: str
+    samples: int
+    caption: str
+    frequency: int | None = None
+    waits: int | None = None
+
+
 @dataclass
 class PerfSampler(ABC, Generic[ProfileT]):
     """Samples one trial, in a directory under `work` that is gone afterwards."""
+
+    #: kind of the profile in records
+    kind: ClassVar[str]
+    #: line of the trial's log where no stack was sampled
+    nothing_sampled: ClassVar[str]
 
     options: ProfileT
     work: Path
@@ -279,11 +299,30 @@ class PerfSampler(ABC, Generic[ProfileT]):
         """perf's options that choose what is sampled."""
 
     @abstractmethod
-    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
-        """Fold and draw what was sampled into the trial's directory; returns the account of it.
+    def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:
+        """The stacks within the measurement. Raises ProfilerError."""
 
-        Raises ProfilerError.
-        """
+    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
+        """Write folded stacks and flame graph into the trial's directory. Raises ProfilerError."""
+        assert self._perf is not None
+        stacks = self._stacks(self._perf, log)
+        folded = "".join(f"{line}\n" for line in named(stacks.folded, self._roles))
+        if folded:
+            writer.text(FOLDED, folded)
+            writer.text(FLAMES, _engine.flame_graph(folded, title, stacks.caption))
+        else:
+            log(self.nothing_sampled)
+        return ProfileRecord(
+            kind=self.kind,
+            tool=self._perf.version(),
+            event=stacks.event,
+            samples=stacks.samples,
+            processes=len(self._roots if self._by_thread else self._roles),
+            frequency=stacks.frequency,
+            call_graph=self.options.call_graph,
+            in_client=self._by_thread or None,
+            waits=stacks.waits,
+        )
 
     def output(self) -> list[str]:
         """Lines that perf has printed so far."""
@@ -315,31 +354,19 @@ class PerfSampler(ABC, Generic[ProfileT]):
 class CpuSampler(PerfSampler[CpuProfile]):
     """Samples what runs on the CPU."""
 
+    kind = "cpu"
+    nothing_sampled = "profile: no sample was taken: the target used no CPU while the load measured"
+
     def _events(self) -> Sequence[str]:
         return ("--freq", str(self.options.frequency))
 
-    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> ProfileRecord:
-        assert self._perf is not None
-        script, event = self._perf.script(*self._window)
-        folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
+    def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:  # noqa: ARG002
+        script, event = perf.script(*self._window)
+        folded = _engine.fold_stacks(script)
         samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
-        profile = ProfileRecord(
-            kind="cpu",
-            tool=self._perf.version(),
-            event=event or "",
-            samples=samples,
-            processes=len(self._roots if self._by_thread else self._roles),
-            frequency=self.options.frequency,
-            call_graph=self.options.call_graph,
-            in_client=self._by_thread or None,
-        )
-        if samples:
-            writer.text(FOLDED, folded)
-            how = f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
-            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
-        else:
-            log("profile: no sample was taken: the target used no CPU while the load measured")
-        return profile
+        frequency = self.options.frequency
+        caption = f"{samples:,} samples of {event}, {frequency} a second of CPU time"
+        return SampledStacks(folded, event or "", samples, caption, frequency=frequency)
 
 
 def named(folded: str, roles: dict[int, str]) -> list[str]:
