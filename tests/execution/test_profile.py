@@ -15,7 +15,7 @@ import pytest
 from execution.world import PLAN, World
 from loadcell.analysis.analyse import analyse
 from loadcell.execution import trial_source
-from loadcell.model.trial_record import LostMemory, MemoryRecord, ProfileRecord
+from loadcell.model.profile_record import LostMemory, MemoryRecord, ProfileRecord
 from loadcell.profilers import perf
 from loadcell.profilers.launcher import ProfilerAccount
 from loadcell.profilers.perf import ProfilerError

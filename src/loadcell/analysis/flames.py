@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.model import trial_record
 from loadcell.model.message import Bytes, Count, Message
+from loadcell.model.profile_record import ProfileRecord
+from loadcell.model.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from loadcell.analysis.trials import Trial
@@ -79,7 +80,7 @@ class Profile:
     status: str
     why: Message | None
     remedy: Message | None
-    account: trial_record.ProfileRecord | None
+    account: ProfileRecord | None
     measured_s: float | None
     throughput_per_s: float | None
     scored_per_s: float | None
@@ -237,7 +238,7 @@ class Lost:
     possible: int
 
 
-def lost_memory(record: trial_record.TrialRecord) -> Lost | None:
+def lost_memory(record: TrialRecord) -> Lost | None:
     """Memory that the server of one trial lost; None where it was not examined."""
     if record.memory is None:
         return None

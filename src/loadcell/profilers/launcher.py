@@ -16,7 +16,7 @@ from typing import Annotated, Protocol
 from pydantic import AfterValidator, WithJsonSchema
 
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
-from loadcell.model.trial_record import HeapRecord, MemoryRecord
+from loadcell.model.profile_record import HeapRecord, MemoryRecord
 from loadcell.plan.problems import SettingError
 from loadcell.profilers import launched
 

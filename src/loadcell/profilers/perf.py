@@ -28,7 +28,7 @@ from loadcell.linux import process
 from loadcell.linux.process import StopStep, SupervisedProcess, launch_command
 from loadcell.linux.procfs import command_line, tree
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
-from loadcell.model.trial_record import ProfileRecord
+from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadcell import profilers
-from loadcell.model.trial_record import ProfileRecord
+from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import Profile
 from loadcell.store.write import TrialWriter
 

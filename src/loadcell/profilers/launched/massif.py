@@ -15,7 +15,7 @@ from pathlib import Path
 
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.model.metrics import declare
-from loadcell.model.trial_record import HeapRecord, HeapStack
+from loadcell.model.profile_record import HeapRecord, HeapStack
 from loadcell.profilers.launcher import NO_ACCOUNT, HeapSample, ProfilerAccount, SystemCode, UnreadableError
 
 HEAP_CUT = MessageCode("massif.cut", said=ForeignText)

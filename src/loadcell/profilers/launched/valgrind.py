@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from loadcell.model import trial_record
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.model.metrics import declare
+from loadcell.model.profile_record import LossRecord, LostMemory, MemoryRecord
 from loadcell.profilers.launcher import NO_ACCOUNT, ProfilerAccount, SystemCode, UnreadableError
 
 ACCOUNT_CUT = MessageCode("valgrind.account-cut", said=ForeignText)
@@ -72,7 +72,7 @@ class Memcheck:
 LAUNCHER = Memcheck()
 
 
-def read(account: Path, code: SystemCode | None = None) -> trial_record.MemoryRecord:
+def read(account: Path, code: SystemCode | None = None) -> MemoryRecord:
     """Findings of an account; with `code`, those whose stacks pass through it. Raises UnreadableError."""
     reader = _Reader(code)
     try:
@@ -86,7 +86,7 @@ def read(account: Path, code: SystemCode | None = None) -> trial_record.MemoryRe
         raise UnreadableError(ACCOUNT_CUT(said=error)) from None
     records = reader.records
     top = sorted(records, key=lambda item: (item.kind == "reachable", -item.bytes, item.kind, item.stack))
-    return trial_record.MemoryRecord(
+    return MemoryRecord(
         _sums(records),
         reader.errors,
         tuple(top[:MOST_RECORDS]),
@@ -96,9 +96,9 @@ def read(account: Path, code: SystemCode | None = None) -> trial_record.MemoryRe
     )
 
 
-def _sums(records: Sequence[trial_record.LossRecord]) -> dict[str, trial_record.LostMemory]:
+def _sums(records: Sequence[LossRecord]) -> dict[str, LostMemory]:
     return {
-        kind: trial_record.LostMemory(
+        kind: LostMemory(
             sum(record.bytes for record in records if record.kind == kind),
             sum(record.blocks for record in records if record.kind == kind),
         )
@@ -110,8 +110,8 @@ class _Reader:
     """Takes an account in, piece by piece. A document type is refused: entities could grow without bound."""
 
     def __init__(self, code: SystemCode | None = None) -> None:
-        self.records: list[trial_record.LossRecord] = []
-        self.of_client: list[trial_record.LossRecord] = []
+        self.records: list[LossRecord] = []
+        self.of_client: list[LossRecord] = []
         self.errors = 0
         self.suppressed: int | None = None
         self._code = code
@@ -174,7 +174,7 @@ class _Reader:
         direct = _DIRECT.search(self._what.get("text", ""))  # the rest of them is counted as lost indirectly
         size = direct[1].replace(",", "") if direct else self._what["leakedbytes"]
         blocks = int(self._what["leakedblocks"])
-        record = trial_record.LossRecord(kind, int(size), blocks, tuple(self._stack[:_DEEPEST]))
+        record = LossRecord(kind, int(size), blocks, tuple(self._stack[:_DEEPEST]))
         (self.records if self._passes else self.of_client).append(record)
 
 

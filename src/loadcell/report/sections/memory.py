@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from loadcell.model import numbers
 from loadcell.model.message import Labels
-from loadcell.model.trial_record import HeapRecord, LostMemory, MemoryRecord
+from loadcell.model.profile_record import HeapRecord, LostMemory, MemoryRecord
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table, Tone
 from loadcell.report.context import ReportContext

@@ -11,7 +11,8 @@ from loadcell.analysis.finding import Finding, Subject
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
 from loadcell.model.message import Change, Count, Message, MessageCode, Rate, Seconds, Share
-from loadcell.model.trial_record import ProfileRecord, TrialRecord
+from loadcell.model.profile_record import ProfileRecord
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import (
     FLAME_KINDS,
     Block,
