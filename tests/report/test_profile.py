@@ -283,9 +283,9 @@ def off_cpu_run(source: Path, home: Path) -> Path:
 @pytest.mark.parametrize(
     ("lang", "texts"),
     [
-        ("en", ["Where time goes, on and off the CPU", "900 waits of the target's threads, 800 of them",
+        ("en", ["On-CPU and off-CPU time", "900 waits of the target's threads, 800 of them",
                 "4 s off CPU", "outside the kernel: lockwait 75%, send 25%", "Off-CPU flame graph"]),
-        ("zh", ["时间去向（CPU 与等待）", "目标线程共等待 900 次", "lockwait 75%", "off-CPU 火焰图"]),
+        ("zh", ["On-CPU 与 off-CPU 时间", "目标线程共等待 900 次", "lockwait 75%", "off-CPU 火焰图"]),
     ],
 )  # fmt: skip
 def test_waits_are_reported_with_their_time(

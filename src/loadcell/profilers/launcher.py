@@ -22,8 +22,8 @@ from loadcell.profilers import launched
 
 PROFILER_UNKNOWN = MessageCode("launcher.unknown", name=str, names=list)
 PROFILER_MISSING = MessageCode("launcher.missing", program=str, package=str)
-PROFILER_UNREADABLE = MessageCode("launcher.unreadable", program=str, said=Message)
-NO_ACCOUNT = MessageCode("launcher.no-account", said=ForeignText)
+PROFILER_UNREADABLE = MessageCode("launcher.unreadable", program=str, reason=Message)
+NO_ACCOUNT = MessageCode("launcher.no-account", error=ForeignText)
 
 #: How much longer a process may take to begin: memcheck slows programs 10 to 50 times (valgrind manual, 1.1).
 SLOWER = 20
@@ -120,4 +120,4 @@ Under = Annotated[str, AfterValidator(_registered), WithJsonSchema({"enum": name
 
 def unreadable(profiler: Launcher, error: UnreadableError) -> Message:
     """The error of an account as that of a trial."""
-    return PROFILER_UNREADABLE(program=profiler.name, said=error.message)
+    return PROFILER_UNREADABLE(program=profiler.name, reason=error.message)

@@ -40,9 +40,9 @@ from loadcell.store.layout import (
 from loadcell.store.read import StoredRun, front, read_run
 
 QUERY_NOT_SELECT = MessageCode("query.not-select")
-QUERY_FAILED = MessageCode("query.failed", said=ForeignText, views=list)
+QUERY_FAILED = MessageCode("query.failed", error=ForeignText, views=list)
 
-QUERY_UNQUOTED = MessageCode("query.unquoted", said=ForeignText, names=list)
+QUERY_UNQUOTED = MessageCode("query.unquoted", error=ForeignText, names=list)
 QUERY_TOO_LONG = MessageCode("query.too-long", limit_s=Seconds)
 QUERY_TOO_LARGE = MessageCode("query.too-large", count=Count)
 
@@ -82,8 +82,8 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
         raise StoreError(QUERY_TOO_LONG(limit_s=LONGEST_S)) from None
     except duckdb.Error as error:
         if dotted := _unquoted(sql):
-            raise StoreError(QUERY_UNQUOTED(said=error, names=dotted)) from None
-        raise StoreError(QUERY_FAILED(said=error, views=list(VIEWS))) from None
+            raise StoreError(QUERY_UNQUOTED(error=error, names=dotted)) from None
+        raise StoreError(QUERY_FAILED(error=error, views=list(VIEWS))) from None
 
 
 def _unquoted(sql: str) -> list[str]:

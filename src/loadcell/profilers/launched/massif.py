@@ -18,7 +18,7 @@ from loadcell.model.metrics import declare
 from loadcell.model.profile_record import HeapRecord, HeapStack
 from loadcell.profilers.launcher import NO_ACCOUNT, HeapSample, ProfilerAccount, SystemCode, UnreadableError
 
-HEAP_CUT = MessageCode("massif.cut", said=ForeignText)
+HEAP_CUT = MessageCode("massif.cut", error=ForeignText)
 HEAP_EMPTY = MessageCode("massif.empty")
 HEAP_PEAK = MessageCode("metric-meaning.heap-peak", "info")
 
@@ -99,9 +99,9 @@ def read(account: Path, code: SystemCode | None = None) -> ProfilerAccount:
                 if better:
                     peak = snapshot
     except OSError as error:
-        raise UnreadableError(NO_ACCOUNT(said=error.strerror)) from None
+        raise UnreadableError(NO_ACCOUNT(error=error.strerror)) from None
     except ValueError as error:
-        raise UnreadableError(HEAP_CUT(said=error)) from None
+        raise UnreadableError(HEAP_CUT(error=error)) from None
     if peak is None:
         raise UnreadableError(HEAP_EMPTY())
     sums: Counter[tuple[str, ...]] = Counter()

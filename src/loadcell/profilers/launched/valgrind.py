@@ -81,7 +81,7 @@ def read(account: Path, code: SystemCode | None = None) -> MemoryRecord:
                 reader.parser.Parse(chunk, False)
         reader.parser.Parse(b"", True)
     except OSError as error:
-        raise UnreadableError(NO_ACCOUNT(said=error.strerror)) from None
+        raise UnreadableError(NO_ACCOUNT(error=error.strerror)) from None
     except (expat.ExpatError, ValueError) as error:
         raise UnreadableError(ACCOUNT_CUT(said=error)) from None
     records = reader.records
