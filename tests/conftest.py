@@ -1,4 +1,4 @@
-"""Fixtures for all tests: real servers, started once per file and only when a test asks."""
+"""Fixtures for all tests: real servers and a browser, started once per file and only when a test asks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from browser import Browser
 from mariadb import MariadbServer
 from redis_server import RedisServer, valkey
 from servers import PostgresServer
@@ -38,3 +39,11 @@ def valkey_server() -> Iterator[RedisServer]:
     """A Valkey with a password that keeps nothing. Tests empty it before they use it."""
     with RedisServer(program=valkey()) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for pages, without a network. Opening a page resets it."""
+    chromium = Browser()
+    yield chromium
+    chromium.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from browser import Browser
 from execution.live import loadcell
 from loadcell.store.read import StoredRun, read_run
 from metric_pages import Pages, Request
-from report.browser import Browser
 
 PLAN = """
 title: A service that counts its requests
@@ -135,21 +135,19 @@ def test_no_secret_is_written(home: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "sentence"), [("en", "Remedy: start the service"), ("zh", "建议：请在加压前启动该服务")]
 )
-def test_the_report_has_folded_charts_and_remarks(home: Path, language: str, sentence: str) -> None:
+def test_the_report_has_folded_charts_and_remarks(
+    browser: Browser, home: Path, language: str, sentence: str
+) -> None:
     written = home / language
     assert loadcell(home, "report", "run", "--lang", language, "--out", str(written)).returncode == 0
     assert sentence in (written / "report.html").read_text()
     assert "served_total" in (written / "report-pictures" / "chart-named-series.svg").read_text()
-    browser = Browser()
-    try:
-        browser.open(written / "report.html")
-        figure = "document.querySelector('#chart-named-series')"
-        assert browser.ask(f"{figure}.closest('details').open") is False
-        browser.ask(f"{figure}.closest('details').open = true")
-        browser.wait_for(f"{figure}.querySelector('.canvas').dataset.drawn === 'yes'")
-        words = browser.ask(f"{figure}.querySelector('svg').textContent")
-        assert "served_total" in words
-        assert 'queue="<b>"' in words
-        assert browser.complaints == []
-    finally:
-        browser.close()
+    browser.open(written / "report.html")
+    figure = "document.querySelector('#chart-named-series')"
+    assert browser.ask(f"{figure}.closest('details').open") is False
+    browser.ask(f"{figure}.closest('details').open = true")
+    browser.wait_for(f"{figure}.querySelector('.canvas').dataset.drawn === 'yes'")
+    words = browser.ask(f"{figure}.querySelector('svg').textContent")
+    assert "served_total" in words
+    assert 'queue="<b>"' in words
+    assert browser.complaints == []

@@ -6,36 +6,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from browser import CHARTS, Browser
 from fake_runs import Shape, write_run
 from loadcell.report import write
-from report.browser import Browser
-
-MARKS = (
-    "svg .mark-line path, svg .mark-area path, svg .mark-symbol path, "
-    "svg .mark-rule line, svg .mark-rect path"
-)
-CHARTS = f"""[...document.querySelectorAll('figure.chart')].map(figure => ({{
-  id: figure.id,
-  drawn: figure.querySelector('.canvas').dataset.drawn === 'yes',
-  failed: figure.querySelectorAll('.failed').length,
-  marks: figure.querySelectorAll('{MARKS}').length,
-  words: [...figure.querySelectorAll('svg text')].map(text => text.textContent).join(' '),
-  wide: figure.querySelector('svg').getBoundingClientRect().width,
-  room: figure.querySelector('.canvas').clientWidth,
-}}))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests here: starting it takes a second."""
-    chromium = Browser()
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,27 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import fake_runs
+from browser import Browser
 from loadcell.report import write
-from report.browser import Browser
 from report.histogram_logs import add_logs
 
 FOLDED = ("chart-distribution", "chart-overlay", "chart-heat")
 UNFOLD = "document.querySelectorAll('details:not(.chooser)').forEach(details => { details.open = true; })"
 #: A fast second with two modes, and one in which requests stood still.
 FAST, STALL = {1.05: 90, 2.05: 10}, {1.05: 50, 105.0: 50}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = Browser()
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture(scope="module")

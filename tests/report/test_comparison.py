@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from rich.console import Console
 
 import fake_runs
 from analysis.compare.simulated_runs import run_of
+from browser import CHARTS, Browser
 from loadcell.analysis.compare import differences, findings, sides
 from loadcell.analysis.compare.compare import compare
 from loadcell.analysis.compare.metrics import CannotCompareError
@@ -30,8 +31,6 @@ from loadcell.report.texts import Texts
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from report import comparisons
-from report.browser import Browser
-from report.test_browser import CHARTS
 
 Get = Callable[[str], Gathered]
 
@@ -305,13 +304,6 @@ def test_a_log_that_cannot_be_read_leaves_only_its_trial_out(tmp_path: Path) -> 
 
 # --- the page, in a browser
 # ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = Browser()
-    yield chromium
-    chromium.close()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser import Browser
 from loadcell import _engine
 from loadcell.model.json import document
 from loadcell.report import write
@@ -18,7 +19,6 @@ from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trial_rows
 from loadcell.store.read import read_run
-from report.browser import Browser
 
 HOSTILE = '<img src=x onerror="document.title=1">'
 FOLDED = (
@@ -191,13 +191,6 @@ def test_the_reason_is_reported_where_there_is_none(
     runs: Callable[[str], Path], tmp_path: Path, change: Callable[[dict[str, Any]], None], text: str
 ) -> None:
     assert text in sentences(profiled(runs(SHAPE), tmp_path / "run", change))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = Browser()
-    yield chromium
-    chromium.close()
 
 
 BARS = "[...document.querySelectorAll('.flame g[data-node]')]"

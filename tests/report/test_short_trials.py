@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import fake_runs
+from browser import Browser
 from frame_values import frame_of_rows, values
 from loadcell.model.panels import all_panels
 from loadcell.report import write
@@ -23,7 +24,6 @@ from loadcell.report.palette import sized
 from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame
 from loadcell.store.read import read_run
-from report.browser import Browser
 
 #: Of the views over time that the page shows.
 TITLES = "[...document.querySelectorAll('#chart-series .role-title-text text')].map(one => one.textContent)"
@@ -118,22 +118,18 @@ def test_views_that_a_trial_has_no_samples_for_are_left_out_of_its_picture(tmp_p
     assert caption not in drawn(shortened(tmp_path / "none", {}, repeats=2)).captions
 
 
-def test_the_page_leaves_out_the_same_views(tmp_path: Path) -> None:
+def test_the_page_leaves_out_the_same_views(browser: Browser, tmp_path: Path) -> None:
     run = shortened(tmp_path / "run", {"host": 1, "processes": 1}, repeats=2)
     write(read_run(run).path, "en", ("html",), tmp_path / "page.html")
     chart = drawn(run)
-    browser = Browser()
-    try:
-        browser.open(tmp_path / "page.html")
-        for name, _ in sorted(chart.choices):
-            browser.ask(
-                "(() => { const select = document.querySelector('select[data-chart=chart-series]');"
-                f"select.value = {name!r}; select.dispatchEvent(new Event('change')); }})()"
-            )
-            wanted = [view["title"] for view in of_trial(chart, name)]
-            browser.wait_for(f"JSON.stringify({TITLES}) === JSON.stringify({json.dumps(wanted)})")
-    finally:
-        browser.close()
+    browser.open(tmp_path / "page.html")
+    for name, _ in sorted(chart.choices):
+        browser.ask(
+            "(() => { const select = document.querySelector('select[data-chart=chart-series]');"
+            f"select.value = {name!r}; select.dispatchEvent(new Event('change')); }})()"
+        )
+        wanted = [view["title"] for view in of_trial(chart, name)]
+        browser.wait_for(f"JSON.stringify({TITLES}) === JSON.stringify({json.dumps(wanted)})")
 
 
 def test_the_warm_up_is_named_at_the_foot_where_the_line_is_not(tmp_path: Path) -> None:

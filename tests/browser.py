@@ -26,6 +26,20 @@ _FLAGS = (
     "--remote-debugging-pipe",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
+_MARKS = (
+    "svg .mark-line path, svg .mark-area path, svg .mark-symbol path, "
+    "svg .mark-rule line, svg .mark-rect path"
+)
+#: Asks a page for its charts: whether each was drawn, its marks, words and size.
+CHARTS = f"""[...document.querySelectorAll('figure.chart')].map(figure => ({{
+  id: figure.id,
+  drawn: figure.querySelector('.canvas').dataset.drawn === 'yes',
+  failed: figure.querySelectorAll('.failed').length,
+  marks: figure.querySelectorAll('{_MARKS}').length,
+  words: [...figure.querySelectorAll('svg text')].map(text => text.textContent).join(' '),
+  wide: figure.querySelector('svg').getBoundingClientRect().width,
+  room: figure.querySelector('.canvas').clientWidth,
+}}))"""
 
 
 class Browser:
