@@ -196,6 +196,11 @@ class MariadbServer:
             cursor.execute(statement)
             return list(cursor.fetchall())
 
+    def encrypted(self) -> int:
+        """Number of connections with TLS since its start, that of this question included."""
+        [(_, count)] = self.sql("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")
+        return int(count)
+
     def endpoint(self, database: str, **other: Any) -> dict[str, Any]:
         """The `target` section of the engine's specification for this server."""
         return {

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from engine.loads import MS, SECOND, Event, failure, prepare, run
+from engine.local_data import CASES, assert_equal_rows
 from loadcell.systems.base import Secret
 from loadcell.systems.mysql.connection import Address, rows
 from loadcell.systems.shared.server_errors import DOING_READ_SETTINGS
@@ -83,18 +84,14 @@ def test_tls_is_used_as_the_mode_says(
     roots.write_bytes(certificate[1])
     verify = {"sslrootcert": str(roots)} if sslmode.startswith("verify") else {}
 
-    def accepted() -> int:
-        [(_, count)] = secured.sql("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")
-        return int(count)
-
-    before = accepted()
-    cost = accepted() - before  # what asking costs
+    before = secured.encrypted()
+    cost = secured.encrypted() - before  # of the question itself
     result = run(secured.endpoint("d", user=user, sslmode=sslmode, **verify), DATA, clients=2)
     assert result["outcome"] == "completed", result
     assert result["lifetime"]["failed"] == 0
-    assert accepted() - before - 2 * cost >= (2 if encrypted else 0)
+    assert secured.encrypted() - before - 2 * cost >= (2 if encrypted else 0)
     if not encrypted:
-        assert accepted() - before == 3 * cost
+        assert secured.encrypted() - before == 3 * cost
 
 
 def test_data_are_loaded_by_tls(secured: MariadbServer) -> None:
@@ -159,31 +156,12 @@ def test_ed25519_is_spoken(secured: MariadbServer, password: str) -> None:
         assert rows(connection, "SELECT current_user()") == [("ed@%",)]
 
 
-@pytest.mark.parametrize(
-    ("workload", "options", "table"),
-    [
-        ("sysbench", {"tables": 2, "table_size": 3000, "script": "oltp_point_select"}, "sbtest2"),
-        ("tpcc", {"warehouses": 1}, "bmsql_customer"),
-    ],
-)
+@pytest.mark.parametrize(("workload", "options", "table"), CASES)
 def test_a_server_that_takes_no_local_data_gets_the_same_rows(
     secured: MariadbServer, workload: str, options: dict[str, Any], table: str
 ) -> None:
     """MySQL 8 has `local_infile` off."""
-    sums = []
-    for state in ("ON", "OFF"):
-        database = f"infile_{workload}_{state}"
-        secured.sql(f"CREATE DATABASE {database}")
-        secured.sql(f"SET GLOBAL local_infile = {state}")
-        try:
-            account = prepare(secured.endpoint(database), options, workload=workload)
-        finally:
-            secured.sql("SET GLOBAL local_infile = ON")
-        [(_, checksum)] = secured.sql(f"CHECKSUM TABLE {table}", database=database)
-        sums.append((account["rows"], checksum))
-        secured.sql(f"DROP DATABASE {database}")
-    assert sums[0] == sums[1]
-    assert sums[0][0] > 0
+    assert_equal_rows(secured, workload, options, table)
 
 
 def test_the_socket_is_spoken_to_as_well(secured: MariadbServer) -> None:

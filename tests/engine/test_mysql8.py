@@ -14,6 +14,7 @@ from loadcell.systems.mysql.connection import Address
 from mysql8 import MysqlServer
 
 from .loads import MS, failure, prepare, run
+from .local_data import CASES, assert_equal_rows
 
 PASSWORD = "a secret of some length, 密码"
 DATA = {"tables": 2, "table_size": 500}
@@ -50,20 +51,14 @@ def address(server: MysqlServer, password: str = PASSWORD, sslmode: str = "disab
     return Address(server.host, server.port, "app", password=Secret(password), sslmode=sslmode)
 
 
-def encrypted(server: MysqlServer) -> int:
-    """Connections with TLS so far."""
-    [(_, count)] = server.sql("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")
-    return int(count)
-
-
 def test_load_logs_in_with_a_cold_and_a_warm_cache(forgetful: MysqlServer) -> None:
-    before = encrypted(forgetful)
+    before = forgetful.encrypted()
     prepare(app(forgetful), DATA)
     for _ in range(2):  # what the server had to check the first time it has in its cache the second
         result = run(app(forgetful), DATA, clients=3, duration_ns=200 * MS)
         assert (result["outcome"], result["lifetime"]["failed"]) == ("completed", 0), result
         assert result["lifetime"]["operations"]["transaction"] > 0
-    assert encrypted(forgetful) - before == 1, "that of the question itself"
+    assert forgetful.encrypted() - before == 1, "that of the question itself"
 
 
 def test_server_without_elliptic_curves_is_refused_with_what_to_do(mysql: MysqlServer) -> None:
@@ -89,30 +84,11 @@ def test_wrong_password_is_refused(forgetful: MysqlServer) -> None:
     assert "password" in problem["advice"]
 
 
-@pytest.mark.parametrize(
-    ("workload", "options", "table"),
-    [
-        ("sysbench", {"tables": 2, "table_size": 3000, "script": "oltp_point_select"}, "sbtest2"),
-        ("tpcc", {"warehouses": 1}, "bmsql_customer"),
-    ],
-)
+@pytest.mark.parametrize(("workload", "options", "table"), CASES)
 def test_rows_are_the_same_with_and_without_local_data(
     mysql: MysqlServer, workload: str, options: dict[str, Any], table: str
 ) -> None:
-    sums = []
-    for state in ("OFF", "ON"):
-        database = f"infile_{workload}_{state}"
-        mysql.sql(f"CREATE DATABASE {database}")
-        mysql.sql(f"SET GLOBAL local_infile = {state}")
-        try:
-            account = prepare(mysql.endpoint(database), options, workload=workload)
-        finally:
-            mysql.sql("SET GLOBAL local_infile = OFF")
-        [(_, checksum)] = mysql.sql(f"CHECKSUM TABLE {table}", database=database)
-        sums.append((account["rows"], checksum))
-        mysql.sql(f"DROP DATABASE {database}")
-    assert sums[0] == sums[1]
-    assert sums[0][0] > 0
+    assert_equal_rows(mysql, workload, options, table)
 
 
 def test_transactions_that_write_succeed(mysql: MysqlServer) -> None:

@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 from loadcell.execution.outcome import should_abort
 from loadcell.model.trial_record import Status
-from loadcell.systems.base import Secret, Target, TargetContext, TargetError
+from loadcell.systems.base import DataSet, DataSpec, Secret, Target, TargetContext, TargetError
 from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
 from loadcell.systems.postgres.connection import external
@@ -63,13 +63,39 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
-def targets(
+@dataclass(frozen=True)
+class Kind:
+    """A maker of targets on a kind of server, by the name of their run; with a data set and its loader."""
+
+    make: Make
+    data: DataSpec
+    load: Any
+
+    def started(self, *runs: str) -> list[Target[Any]]:
+        """A target of each of these runs, which is up."""
+        targets = [self.make(run) for run in runs]
+        for target in targets:
+            target.up()
+        return targets
+
+    def prepare(self, target: Target[Any], *, will_change: bool = False) -> DataSet:
+        return target.prepare(self.data, self.load, will_change=will_change)
+
+    def refusal(self, target: Target[Any], message: str | None = None) -> TargetError:
+        """The error of a target that does not get the lock."""
+        with pytest.raises(TargetError, match=message) as refused:
+            self.prepare(target)
+        return refused.value
+
+
+@pytest.fixture
+def kinds(
     work: Path,
     postgres_server: PostgresServer,
     mariadb_server: MariadbServer,
     redis_server: RedisServer,
-) -> dict[str, tuple[Make, Any, Any]]:
-    """Makers of targets of a run on each kind of server, with a data set and its loader."""
+) -> dict[str, Kind]:
+    """Every kind by its name."""
 
     def context(run: str) -> TargetContext:
         home = work / run / "target"
@@ -93,64 +119,52 @@ def targets(
     mariadb_server.sql("CREATE DATABASE IF NOT EXISTS locked")
     redis_server.ask("FLUSHALL")
     return {
-        "postgres, databases": (of_postgres("postgres"), postgres.DATA, postgres.load),
-        "postgres, schema": (of_postgres("plain"), postgres.DATA, postgres.load),
-        "mysql, databases": (of_mysql(""), mysql.DATA, mysql.load),
-        "mysql, named database": (of_mysql("locked"), mysql.DATA, mysql.load),
-        "redis": (of_redis, redis.DATA, redis.load),
+        "postgres, databases": Kind(of_postgres("postgres"), postgres.DATA, postgres.load),
+        "postgres, schema": Kind(of_postgres("plain"), postgres.DATA, postgres.load),
+        "mysql, databases": Kind(of_mysql(""), mysql.DATA, mysql.load),
+        "mysql, named database": Kind(of_mysql("locked"), mysql.DATA, mysql.load),
+        "redis": Kind(of_redis, redis.DATA, redis.load),
     }
 
 
+#: Ends the sessions that hold locks on a PostgreSQL.
+END_LOCK_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'loadcell lock%'"
+)
 KINDS = (
     "postgres, databases", "postgres, schema", "mysql, databases", "mysql, named database", "redis"
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_second_run_is_refused_until_the_first_has_ended(
-    kind: str,
-    work: Path,
-    postgres_server: PostgresServer,
-    mariadb_server: MariadbServer,
-    redis_server: RedisServer,
-) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
-    first, of_same_run, second = make("first"), make("first"), make("second")
-    for target in (first, of_same_run, second):
-        target.up()
-    assert first.prepare(data, load, will_change=False).how == "loaded"
-    assert of_same_run.prepare(data, load, will_change=False).how == "reused", "one run, one lock"
+def test_the_second_run_is_refused_until_the_first_has_ended(kind: str, kinds: dict[str, Kind]) -> None:
+    servers = kinds[kind]
+    first, of_same_run, second = servers.started("first", "first", "second")
+    assert servers.prepare(first).how == "loaded"
+    assert servers.prepare(of_same_run).how == "reused", "one run, one lock"
 
     with pytest.raises(TargetError, match=rf"first \(process {os.getpid()} on ") as refused:
-        second.prepare(data, load, will_change=True)
+        servers.prepare(second, will_change=True)
     assert (refused.value.message.code, refused.value.during) == (SERVER_LOCKED.code, "prepare")
     second.destroy()
-    assert first.prepare(data, load, will_change=False).how == "reused", "its data are untouched"
+    assert servers.prepare(first).how == "reused", "its data are untouched"
 
     of_same_run.destroy()
     first.destroy()
-    again = make("second")
-    again.up()
-    assert again.prepare(data, load, will_change=False).how == "loaded"
+    [again] = servers.started("second")
+    assert servers.prepare(again).how == "loaded"
     again.destroy()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_with_long_names_are_distinct_and_named_with_their_process(
-    kind: str,
-    work: Path,
-    postgres_server: PostgresServer,
-    mariadb_server: MariadbServer,
-    redis_server: RedisServer,
+    kind: str, kinds: dict[str, Kind]
 ) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
-    first, second = make("long-" * 20 + "1"), make("long-" * 20 + "2")
-    for target in (first, second):
-        target.up()
-    first.prepare(data, load, will_change=False)
-    with pytest.raises(TargetError, match=rf"long.* \(process {os.getpid()} on ") as refused:
-        second.prepare(data, load, will_change=False)
-    assert refused.value.message.code == SERVER_LOCKED.code
+    servers = kinds[kind]
+    first, second = servers.started("long-" * 20 + "1", "long-" * 20 + "2")
+    servers.prepare(first)
+    refusal = servers.refusal(second, rf"long.* \(process {os.getpid()} on ")
+    assert refusal.message.code == SERVER_LOCKED.code
     second.destroy()
     first.destroy()
 
@@ -192,20 +206,14 @@ def test_a_lock_in_another_database_is_taken_only_for_want_of_the_common_one(
         postgres_server.sql("GRANT CONNECT ON DATABASE postgres TO PUBLIC")
 
 
-def test_a_session_that_ended_is_replaced(
-    work: Path, postgres_server: PostgresServer, mariadb_server: MariadbServer, redis_server: RedisServer
-) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)["postgres, databases"]
-    first, second = make("first"), make("second")
-    first.up()
-    first.prepare(data, load, will_change=False)
-    postgres_server.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'loadcell lock%'"
-    )
-    first.prepare(data, load, will_change=False)
-    second.up()
-    with pytest.raises(TargetError, match=r"another loadcell run uses the server"):
-        second.prepare(data, load, will_change=False)
+def test_a_session_that_ended_is_replaced(postgres_server: PostgresServer, kinds: dict[str, Kind]) -> None:
+    servers = kinds["postgres, databases"]
+    [first] = servers.started("first")
+    servers.prepare(first)
+    postgres_server.sql(END_LOCK_SESSIONS)
+    servers.prepare(first)
+    [second] = servers.started("second")
+    servers.refusal(second, "another loadcell run uses the server")
     assert "loadcell lock" not in str(first.counters()), "the lock's session is no session of the load"
     first.destroy()
     second.destroy()
@@ -213,54 +221,44 @@ def test_a_session_that_ended_is_replaced(
 
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_a_lock_lost_between_two_trials_is_reported_once(
-    kind: str,
-    work: Path,
-    postgres_server: PostgresServer,
-    mariadb_server: MariadbServer,
-    redis_server: RedisServer,
+    kind: str, kinds: dict[str, Kind], postgres_server: PostgresServer, mariadb_server: MariadbServer
 ) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
-    target = make("first")
-    target.up()
-    target.prepare(data, load, will_change=False)
-    target.prepare(data, load, will_change=False)
+    servers = kinds[kind]
+    [target] = servers.started("first")
+    for _ in range(2):
+        servers.prepare(target)
     assert target.intruder() is None
     if kind.startswith("postgres"):
-        postgres_server.sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name LIKE 'loadcell lock%'"
-        )
+        postgres_server.sql(END_LOCK_SESSIONS)
     else:
         name = "loadcell" if kind == "mysql, databases" else f"loadcell.{Owner.digest('locked')}"
         [(session,)] = mariadb_server.sql(f"SELECT IS_USED_LOCK('{name}')")
         mariadb_server.sql(f"KILL {session}")
-    target.prepare(data, load, will_change=False)
+    servers.prepare(target)
     assert "session with the lock had ended" in (target.intruder() or "")
-    target.prepare(data, load, will_change=False)
+    servers.prepare(target)
     assert target.intruder() is None
     target.destroy()
 
 
 def test_a_run_that_died_on_this_machine_holds_no_key(
-    work: Path, postgres_server: PostgresServer, mariadb_server: MariadbServer, redis_server: RedisServer
+    work: Path, redis_server: RedisServer, kinds: dict[str, Kind]
 ) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)["redis"]
+    servers = kinds["redis"]
     dead = replace(Owner.of(work), started=1, run="dead")
-    target = make("first")
-    target.up()
+    [target] = servers.started("first")
     elsewhere = replace(dead, host="elsewhere", boot="other", machine="other")
     container = replace(dead, namespace="pid:[1]")
     earlier = {name: getattr(dead, name) for name in ("host", "pid", "started", "run")}
     for owner in (asdict(elsewhere), asdict(container), earlier):
         redis_server.ask("SET", LOCK, json.dumps(owner))
-        with pytest.raises(TargetError, match=re.escape(f"on {owner['host']})")) as refused:
-            target.prepare(data, load, will_change=False)
-        assert refused.value.message.code == SERVER_LOCK_UNKNOWN.code
+        refusal = servers.refusal(target, re.escape(f"on {owner['host']})"))
+        assert refusal.message.code == SERVER_LOCK_UNKNOWN.code
         where = f"redis-cli -h {redis_server.host} -p {redis_server.port} -n 0"
-        assert "after 1 min: wait" in refused.value.advice
-        assert f"`{where} DEL loadcell:lock`" in refused.value.advice
+        assert "after 1 min: wait" in refusal.advice
+        assert f"`{where} DEL loadcell:lock`" in refusal.advice
     redis_server.ask("SET", LOCK, json.dumps(asdict(dead)))
-    assert target.prepare(data, load, will_change=False).how == "loaded"
+    assert servers.prepare(target).how == "loaded"
     assert 0 < int(redis_server.ask("TTL", LOCK)) <= 60
     target.destroy()
     assert not redis_server.ask("EXISTS", LOCK)
@@ -321,25 +319,19 @@ def test_a_release_removes_no_key_of_another_run(work: Path, redis_server: Redis
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_target_of_a_run_does_not_free_the_lock_that_another_needs(
-    kind: str,
-    work: Path,
-    postgres_server: PostgresServer,
-    mariadb_server: MariadbServer,
-    redis_server: RedisServer,
+    kind: str, kinds: dict[str, Kind]
 ) -> None:
-    make, data, load = targets(work, postgres_server, mariadb_server, redis_server)[kind]
-    first, of_same_run, second = make("first"), make("first"), make("second")
+    servers = kinds[kind]
+    first, of_same_run, second = (servers.make(run) for run in ("first", "first", "second"))
     of_same_run.context = first.context
     for target in (first, of_same_run, second):
         target.up()
-    first.prepare(data, load, will_change=False)
-    of_same_run.prepare(data, load, will_change=False)
+    servers.prepare(first)
+    servers.prepare(of_same_run)
     first.destroy()
-    with pytest.raises(TargetError) as refused:
-        second.prepare(data, load, will_change=False)
-    assert refused.value.message.code == SERVER_LOCKED.code
+    assert servers.refusal(second).message.code == SERVER_LOCKED.code
     of_same_run.destroy()
-    assert second.prepare(data, load, will_change=False).how == "loaded"
+    assert servers.prepare(second).how == "loaded"
     second.destroy()
 
 
