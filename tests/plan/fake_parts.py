@@ -8,15 +8,29 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loadcell.model.extensions import Capability
+from loadcell.model.json import JsonObject
 from loadcell.model.message import as_written
 from loadcell.monitors import target  # noqa: F401 - it declares the metrics of the target's processes
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.model import Load
-from loadcell.plan.parts import Advice, Options, Parts
+from loadcell.plan.parts import Advice, MonitorPart, Options, Opts, Parts, TargetPart
 from loadcell.plan.problems import PlanError, Problem
 from loadcell.plan.units import Duration, Fraction, Rate, Size
+from loadcell.plan.workload import Workload
 
 DATABASE, CACHE = Capability("database"), Capability("cache")
+
+
+class FakeWorkload(Workload[Opts]):
+    """A workload without data."""
+
+    changes_data = False
+
+    def data(self) -> None:
+        return None
+
+    def engine(self) -> JsonObject:
+        return {}
 
 
 class DatabaseOptions(Options):
@@ -26,8 +40,12 @@ class DatabaseOptions(Options):
     data: str | None = None
     settings: dict[str, str | int | float | bool] = {}  # noqa: RUF012
 
+    @property
+    def external(self) -> bool:
+        return self.server == "external"
 
-class Database:
+
+class Database(TargetPart[DatabaseOptions]):
     name = "database"
     offers = frozenset({DATABASE})
     summary = "A database."
@@ -50,7 +68,7 @@ class CacheOptions(Options):
     memory: Size = Size(1_000_000)
 
 
-class Cache:
+class Cache(TargetPart[CacheOptions]):
     name = "cache"
     offers = frozenset({CACHE})
     summary = "A cache."
@@ -66,13 +84,10 @@ class MixOptions(Options):
     share: Fraction = Fraction(1)
 
 
-class Mix:
+class Mix(FakeWorkload[MixOptions]):
     name = "mix"
     summary = "Reads and writes."
     Options = MixOptions
-
-    def __init__(self, options: MixOptions) -> None:
-        self.options = options
 
     def advice(self) -> list[Advice]:
         return [Advice("tables", as_written("one table is one hot spot"))] if self.options.tables == 1 else []
@@ -83,17 +98,11 @@ class SqlOptions(Options):
     """The statement; it has no default."""
 
 
-class Sql:
+class Sql(FakeWorkload[SqlOptions]):
     name = "sql"
     summary = "One statement."
     Options = SqlOptions
     needs = frozenset({DATABASE})
-
-    def __init__(self, options: SqlOptions) -> None:
-        self.options = options
-
-    def advice(self) -> list[Advice]:
-        return []
 
 
 class Operation(Options):
@@ -107,23 +116,17 @@ class CallsOptions(Options):
     passed_on: Any = None
 
 
-class Calls:
+class Calls(FakeWorkload[CallsOptions]):
     name = "calls"
     summary = "Named operations."
     Options = CallsOptions
-
-    def __init__(self, options: CallsOptions) -> None:
-        self.options = options
-
-    def advice(self) -> list[Advice]:
-        return []
 
 
 class HostOptions(Options):
     disks: bool = True
 
 
-class Host:
+class Host(MonitorPart[HostOptions]):
     name = "host"
     summary = "The machine."
     Options = HostOptions
@@ -133,14 +136,14 @@ class JvmOptions(Options):
     gc: bool = True
 
 
-class Jvm:
+class Jvm(MonitorPart[JvmOptions]):
     name = "jvm"
     summary = "A Java process."
     Options = JvmOptions
     by_default = False
 
 
-class CacheStats:
+class CacheStats(MonitorPart[HostOptions]):
     name = "cache-stats"
     summary = "A cache from inside."
     Options = HostOptions

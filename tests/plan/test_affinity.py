@@ -16,7 +16,7 @@ from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import Remark, remarks
-from plan.fake_parts import PARTS, PLAN, Cache, Database, DatabaseOptions
+from plan.fake_parts import PARTS, PLAN, Cache, Database
 
 #: two nodes of four cores each
 MACHINE = Topology(
@@ -28,17 +28,11 @@ MACHINE = Topology(
 )
 
 
-class Elsewhere(Database):
-    @classmethod
-    def started(cls, options: DatabaseOptions) -> bool:
-        return options.server != "external"
-
-
 class Inside(Cache):
     in_worker: ClassVar[bool] = True
 
 
-HERE: Parts = replace(PARTS, targets={"database": Elsewhere, "cache": Inside}, topology=lambda: MACHINE)
+HERE: Parts = replace(PARTS, targets={"database": Database, "cache": Inside}, topology=lambda: MACHINE)
 
 
 def read(directory: Path, text: str, parts: Parts = HERE, sets: tuple[str, ...] = ()) -> LoadedPlan:

@@ -183,7 +183,7 @@ def _tool(tool: trial_record.ToolRecord | None) -> list[tuple[str, ...]]:
 def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
     """Sampled event of a profile, and its files."""
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
-    values = [(name, getattr(trial.profile, name, None)) for name in names]
+    values = [(name, getattr(trial.profile, name)) for name in names] if trial.profile is not None else []
     rows: list[tuple[str, ...]] = [
         (name.replace("_", " "), str(value)) for name, value in values if value is not None
     ]

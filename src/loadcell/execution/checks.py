@@ -373,7 +373,7 @@ def of_load(result: LoadResult, settings: Resolved, cores: int | None = None) ->
     client = client_limit(result, cores)
     pairs = [(group, result.group(group.name)) for group in settings.client_groups]
     law = [
-        (group, littles_law(account, result.seconds, group.load.clients or 0, _pipeline(group)))
+        (group, littles_law(account, result.seconds, group.load.clients or 0, group.workload.most_in_flight))
         for group, account in pairs
     ]
     busy = [(group, client_limit(account)) for group, account in pairs]
@@ -403,11 +403,6 @@ def of_tool(result: LoadResult) -> list[Check]:
         verdict = "noticed" if tool.disagreements else "ok"
         several.append(Check("printed-totals", verdict, tool.disagreements))
     return [output, percentiles(result), *several]
-
-
-def _pipeline(group: Group) -> int:
-    """Number of requests a client has under way at the most: in a pipeline, or on streams."""
-    return max(int(getattr(group.workload, name, 1)) for name in ("pipeline", "streams"))
 
 
 #: From good to bad; of all groups' verdicts the worst is the trial's.

@@ -38,7 +38,7 @@ def fetch_packages(
     asked: set[int] = set()
     for treatment in treatments:
         options = treatment.resolved.target
-        if id(options) in asked or not hasattr(parts[treatment.resolved.target_name], "packages"):
+        if id(options) in asked:
             continue
         asked.add(id(options))
         for package in parts[treatment.resolved.target_name].packages(options):

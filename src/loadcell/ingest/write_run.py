@@ -154,10 +154,11 @@ def _joined(arranged: Arranged) -> list[int]:
     has room for.
     """
     room = Room()
-    for execution in arranged.executions:
-        if isinstance(execution.measured.intervals, Intervals):
-            room.add(execution.measured.intervals)
-    return [getattr(planned.measured.intervals, "joined", 1) for planned in arranged.executions]
+    every = [execution.measured.intervals for execution in arranged.executions]
+    for intervals in every:
+        if isinstance(intervals, Intervals):
+            room.add(intervals)
+    return [intervals.joined if isinstance(intervals, Intervals) else 1 for intervals in every]
 
 
 def _keep(home: Path, sources: Sequence[Source]) -> tuple[list[str], frozenset[str]]:

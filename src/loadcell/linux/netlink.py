@@ -24,6 +24,8 @@ _BUFFER: Final = 1 << 16
 class NetlinkSocket:
     """A socket of one protocol in the network namespace in which it was opened."""
 
+    _descriptor = -1
+
     def __init__(self, protocol: int) -> None:
         link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
         link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, _WAIT_US))
@@ -58,8 +60,7 @@ class NetlinkSocket:
             self._descriptor = -1
 
     def __del__(self) -> None:
-        if hasattr(self, "_descriptor"):
-            self.close()
+        self.close()
 
 
 def open_socket(protocol: int) -> NetlinkSocket | None:

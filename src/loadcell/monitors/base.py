@@ -12,20 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from loadcell.linux.host_counters import difference
 from loadcell.model import trial_record
-from loadcell.model.extensions import Capability
 from loadcell.model.message import Message
 from loadcell.model.metrics import MetricFacts
 from loadcell.model.panels import SampleTable
-from loadcell.plan.parts import Options
+from loadcell.plan.parts import MonitorPart, Opts
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
-Opts = TypeVar("Opts", bound=Options)
 Row: TypeAlias = "JsonObject"
 
 INTERVAL_NS = 1_000_000_000
@@ -54,21 +52,16 @@ class MonitorContext:
     key: str = ""
 
 
-class Monitor(ABC, Generic[Opts]):
+class Monitor(MonitorPart[Opts], ABC):
     """Samples something once an interval. The sampler adds times, lateness and cost to every row.
 
     A monitor that looks into systems of one kind names the capability of such targets in `needs`.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    Options: ClassVar[type[Options]]
     #: the table of its rows; that of an instance, where a plan may have several of one kind
     table: SampleTable
     #: its further tables, by the names that `further_rows` gives them
     tables: ClassVar[Mapping[str, SampleTable]] = {}
-    #: capabilities of which a target must offer one; none: any target can be watched
-    needs: ClassVar[frozenset[Capability]] = frozenset()
 
     def __init__(self, options: Opts, context: MonitorContext) -> None:
         self.options = options

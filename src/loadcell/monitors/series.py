@@ -128,6 +128,10 @@ class SeriesOptions(NamedOptions):
         examples=[{"queue": "max of queue_depth, lower is better"}],
     )
 
+    @property
+    def metric_names(self) -> Iterable[str]:
+        return self.metrics
+
     @field_validator("interval")
     @classmethod
     def _interval_is_possible(cls, interval: Duration) -> Duration:

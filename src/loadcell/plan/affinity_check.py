@@ -10,7 +10,7 @@ from loadcell.model.message import Message, MessageCode
 from loadcell.plan.affinity import AFFINITY_CPUS, ANYWHERE, Affinity, Pin, Topology
 from loadcell.plan.model import Resolved
 from loadcell.plan.nodes import Keys
-from loadcell.plan.parts import Advice, Options, Parts
+from loadcell.plan.parts import Advice, Options, Parts, TargetPart
 from loadcell.plan.problems import Problem, SettingError
 
 AFFINITY_NODE_TWICE = MessageCode("plan.affinity-node-twice")
@@ -21,7 +21,7 @@ AFFINITY_ONE_PROCESS = MessageCode("plan.affinity-one-process", client=str, key=
 def problems(
     root: Keys,
     affinity: Affinity,
-    target: type[Any] | None,
+    target: type[TargetPart[Any]] | None,
     options: Options | None,
     topology: Callable[[], Topology] | None,
 ) -> Iterator[Problem]:
@@ -40,7 +40,7 @@ def problems(
             if getattr(affinity, key) is not None:
                 yield wrong(key, AFFINITY_NODE_TWICE())
                 return
-    if target is not None and not target_is_started(target, options):
+    if target is not None and options is not None and not target.started(options):
         for key in ("node", "target", "memory"):
             if getattr(affinity, key) is not None:
                 yield wrong(key, AFFINITY_NOT_STARTED())
@@ -55,7 +55,7 @@ def problems(
             written_key = _key(affinity, key)
             mistaken.setdefault(written_key, wrong(written_key, error.message))
     yield from mistaken.values()
-    if not mistaken and getattr(target, "in_worker", False):
+    if not mistaken and target is not None and target.in_worker:
         pins = of(affinity, machine, in_worker=False)
         if pins.target.cpus and pins.client.cpus not in ("", pins.target.cpus):
             message = AFFINITY_ONE_PROCESS(
@@ -69,17 +69,11 @@ def _key(affinity: Affinity, key: str) -> str:
     return key if getattr(affinity, key) is not None else "node"
 
 
-def target_is_started(target: type[Any], options: Options | None) -> bool:
-    """True if loadcell decides where the target runs; where it says nothing of that, it does."""
-    asked = getattr(target, "started", None)
-    return True if asked is None or options is None else bool(asked(options))
-
-
 def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
     """Remarks on possible placements."""
     if not settings.affinity.is_set or parts.topology is None:
         return []
-    in_worker = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
+    in_worker = parts.target(settings.target_name).in_worker
     return list(parts.topology().remarks(settings.affinity, in_worker=in_worker))
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from loadcell.model.message import Message, MessageCode, MessageError, as_written
-from loadcell.plan.nodes import Items, Keys, Node, plain
+from loadcell.plan.nodes import Items, Keys, Node, Scalar, plain
 from loadcell.plan.paths import fields_at
 from loadcell.plan.problems import (
     INVALID,
@@ -19,6 +19,7 @@ from loadcell.plan.problems import (
     UNKNOWN_SETTING,
     Mark,
     Problem,
+    SettingError,
     in_digits,
     listed,
     nearest,
@@ -162,12 +163,12 @@ def _problem(
     if kind == "value_error":
         cause = context.get("error")
         message = cause.message if isinstance(cause, MessageError) else as_written(str(cause))
-        return Problem(mark, where, message, getattr(cause, "nearest", None))
+        return Problem(mark, where, message, cause.nearest if isinstance(cause, SettingError) else None)
     near = None
     word, _, type_of_error = kind.partition("_")
     if kind in ("literal_error", "enum"):
         choices = _CHOICE.findall(context.get("expected", ""))
-        near = nearest(getattr(node, "text", ""), [choice.strip("'") for choice in choices if "'" in choice])
+        near = nearest(_text(node), [choice.strip("'") for choice in choices if "'" in choice])
         *others, last = choices
         allowed = ALLOWED_CHOICE(choices=others, last=last) if others else as_written(last)
     elif kind in _BOUNDS:
@@ -175,15 +176,20 @@ def _problem(
         allowed = code(bound=_bound(context.get(name), node))
     elif word in _WANTED and type_of_error in _WANTED_TYPES:
         allowed = _WANTED[word]()
-        near = in_digits(getattr(node, "text", "")) if word in ("int", "float") else None
+        near = in_digits(_text(node)) if word in ("int", "float") else None
     else:
         allowed = as_written(detail["msg"])
     return Problem(mark, where, INVALID(value=value, allowed=allowed), near)
 
 
+def _text(node: Node) -> str:
+    """A scalar as the plan has it; empty for any other node."""
+    return node.text if isinstance(node, Scalar) else ""
+
+
 def _bound(bound: Any, node: Node) -> Any:
     """A bound in the notation of plans: `100%` for a percentage, `512MiB` for a size."""
-    text = getattr(node, "text", "")
+    text = _text(node)
     for quantity in (Duration, Rate, Size, Fraction):
         if isinstance(bound, int | float) and re.fullmatch(quantity.pattern, text):
             return quantity(bound).text

@@ -320,8 +320,7 @@ def _clashes(groups: Sequence[Group], parts: Parts, root: Keys) -> Iterator[Prob
     assert isinstance(node, Keys)
     first: dict[str, tuple[Group, JsonObject]] = {}
     for group in groups:
-        part = parts.workloads[group.workload_name](group.workload)
-        data: JsonObject = (part.data() if hasattr(part, "data") else None) or {}
+        data = parts.workload(group.workload_name)(group.workload).data() or {}
         for kind, section in data.items():
             other, theirs = first.setdefault(kind, (group, section))
             different = [key for key in section if section[key] != theirs.get(key)]

@@ -120,7 +120,7 @@ def _useless(root: Keys, path: str, keys: tuple[str, ...], mark: Mark) -> list[P
     design = at(root, ("design",))
     if not isinstance(factors, Keys) or path not in factors.entries or keys[0] in _FACTOR_SECTIONS:
         return []
-    if design is not None and getattr(design, "value", None) == "one-at-a-time":
+    if isinstance(design, Scalar) and design.value == "one-at-a-time":
         return []
     return [Problem(mark, path, FACTOR_SET_REPLACED(path=path))]
 

@@ -6,17 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Message
+from loadcell.plan.data_size import Cache
 
 if TYPE_CHECKING:
     from loadcell.plan.affinity import Topology
+    from loadcell.plan.model import Load
+    from loadcell.plan.workload import Workload
 
 
 class Options(BaseModel):
@@ -31,8 +34,18 @@ class Options(BaseModel):
 
     @property
     def external(self) -> bool:
-        """True if they are of a server that loadcell neither starts nor stops: by the option `server`."""
-        return getattr(self, "server", None) == "external"
+        """True if they are of a server that loadcell neither starts nor stops."""
+        return False
+
+    @property
+    def most_in_flight(self) -> int:
+        """Requests that a client has in flight at most, of a workload's options."""
+        return 1
+
+    @property
+    def metric_names(self) -> Iterable[str]:
+        """Names of metrics that the plan defines by them, of a monitor's options."""
+        return ()
 
 
 #: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
@@ -61,21 +74,72 @@ def part_name(key: str) -> str:
     return key.partition(_INSTANCE)[0]
 
 
-class Part(Protocol):
-    """Contract of a target, workload or monitor for the plan's reader.
+Opts = TypeVar("Opts", bound=Options)
 
-    More is optional: a target's `in_worker` says that it lives in the process that makes the load, its
-    `started(options)` that loadcell starts its processes, its `misfits(options)` are reasons why it cannot be
-    had on this machine; a workload's `needs` are the capabilities of which a target must offer one, its
-    `load_settings(options)` gives settings of the load that the plan itself leaves open, its `misfits(load,
-    target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
-    in plans that name it, and one whose options derive from `NamedOptions` may be in a plan several times;
-    `advice` remarks on options that are valid but unwise.
-    """
+
+class Part(Generic[Opts]):
+    """Contract of targets, workloads and monitors for the plan's reader; each kind adds its questions."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
+
+
+class TargetPart(Part[Opts]):
+    """Contract of targets for the plan's reader: what is asked of options, without a target."""
+
+    #: protocols that it speaks, and other abilities, for workloads and monitors
+    offers: ClassVar[frozenset[Capability]] = frozenset()
+    #: Whether the system lives in the process that makes the load: that is then what monitors watch.
+    in_worker: ClassVar[bool] = False
+
+    @classmethod
+    def started(cls, options: Opts) -> bool:
+        """True if loadcell starts the system's processes with these options, and decides where they run."""
+        return not options.external
+
+    @classmethod
+    def misfits(cls, options: Opts) -> Iterable[Misfit]:  # noqa: ARG003
+        """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one
+        of an option.
+        """
+        return ()
+
+    @classmethod
+    def cache(cls, options: Opts) -> Cache | None:  # noqa: ARG003
+        """The memory that caches its data with these options; None if that is unknown, as on an external
+        server.
+        """
+        return None
+
+    @classmethod
+    def record_bytes(cls, options: Opts, payload_bytes: float) -> float | None:  # noqa: ARG003
+        """Bytes that a key with its value takes, `payload_bytes` long together; None if unknown."""
+        return None
+
+    @classmethod
+    def advice(cls, options: Opts, load: Load) -> list[Advice]:  # noqa: ARG003
+        """Remarks on these options under this load, without touching anything (`loadcell check`).
+
+        Paths are whole (`target.postgres.settings.fsync`).
+        """
+        return []
+
+
+class UsedPart(Part[Opts]):
+    """A part that is used with a target."""
+
+    #: capabilities of which a target must offer one; none: it can be used with any target
+    needs: ClassVar[frozenset[Capability]] = frozenset()
+
+
+class MonitorPart(UsedPart[Opts]):
+    """Contract of monitors for the plan's reader. One whose options derive from `NamedOptions` may be in a
+    plan several times.
+    """
+
+    #: whether plans without `monitors` have it
+    by_default: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -115,6 +179,16 @@ class Parts:
     topology: Callable[[], Topology] | None = None
     memory: Callable[[], int | None] | None = None
 
+    def target(self, name: str) -> type[TargetPart[Any]]:
+        """An installed target, for questions about its options. Raises KeyError."""
+        part: type[TargetPart[Any]] = self.targets[name]
+        return part
+
+    def workload(self, name: str) -> type[Workload[Any]]:
+        """An installed workload. Raises KeyError."""
+        part: type[Workload[Any]] = self.workloads[name]
+        return part
+
     def monitor(self, key: str) -> type[Any]:
         """The monitor of a key of `monitors`. Raises KeyError."""
         part: type[Any] = self.monitors[part_name(key)]
@@ -122,17 +196,16 @@ class Parts:
 
     def target_kind(self, name: str) -> TargetKind:
         """Name and capabilities of an installed target."""
-        return TargetKind(name, getattr(self.targets[name], "offers", frozenset()))
+        return TargetKind(name, self.target(name).offers)
 
-    def fits(self, part: type[Any], target: str) -> bool:
+    def fits(self, part: type[UsedPart[Any]], target: str) -> bool:
         """True if a workload or monitor needs nothing, or one of the capabilities of the target."""
-        needs: frozenset[Capability] = getattr(part, "needs", frozenset())
-        return not needs or bool(needs & self.target_kind(target).offers)
+        return not part.needs or bool(part.needs & self.target_kind(target).offers)
 
     def workloads_for(self, target: str) -> dict[str, type[Any]]:
         """The workloads that can be run on a target."""
         return {name: part for name, part in self.workloads.items() if self.fits(part, target)}
 
-    def targets_for(self, part: type[Any]) -> list[str]:
+    def targets_for(self, part: type[UsedPart[Any]]) -> list[str]:
         """Names of the targets that a workload or monitor can be used with."""
         return [name for name in self.targets if self.fits(part, name)]

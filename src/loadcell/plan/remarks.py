@@ -88,11 +88,9 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
 
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
-    target = parts.targets[settings.target_name]
+    target = parts.target(settings.target_name)
     advice: list[Advice] = list(_length(settings.load))
-    if hasattr(target, "advice"):
-        load = settings.load.model_copy(update={"clients": settings.clients})
-        advice += target.advice(settings.target, load)
+    advice += target.advice(settings.target, settings.load.model_copy(update={"clients": settings.clients}))
     advice += affinity_check.remarks(settings, parts)
     for group in settings.client_groups:
         remarks_of_group = _of_group(settings.alone(group), parts)
@@ -117,27 +115,19 @@ def _length(load: Load) -> Iterator[Advice]:
 
 def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
     """On a workload and its load, as if it were the only one."""
-    workload = parts.workloads[settings.workload_name]
+    workload = parts.workload(settings.workload_name)(settings.workload)
     load = settings.load
     advice: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration, load.count))
-    if hasattr(workload, "advice"):
-        section = f"workload.{settings.workload_name}"
-        advice += [
-            Advice(f"{section}.{remark.path}", remark.message)
-            for remark in workload(settings.workload).advice()
-        ]
-    if hasattr(workload, "remarks"):
-        advice += workload(settings.workload).remarks(settings)
+    section = f"workload.{settings.workload_name}"
+    advice += [Advice(f"{section}.{remark.path}", remark.message) for remark in workload.advice()]
+    advice += workload.remarks(settings)
     return [*advice, *_conflicts(settings, parts)]
 
 
 def _conflicts(settings: Resolved, parts: Parts) -> Iterator[Advice]:
     """Remark on expectations without errors from transactions that conflict with each other."""
-    workload = parts.workloads[settings.workload_name]
-    if not hasattr(workload, "unretried"):
-        return
-    target = parts.target_kind(settings.target_name)
-    codes = workload(settings.workload).unretried(settings.load, target)
+    workload = parts.workload(settings.workload_name)(settings.workload)
+    codes = workload.unretried(settings.load, parts.target_kind(settings.target_name))
     expectation = next((expectation for expectation in settings.expect if expectation.forbids_errors), None)
     if codes and expectation is not None:
         message = EXPECT_CONFLICTS(expectation=expectation.text, codes=list(codes))

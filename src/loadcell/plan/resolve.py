@@ -19,7 +19,16 @@ from loadcell.plan.expect import Expectation
 from loadcell.plan.files import PlanFiles
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
-from loadcell.plan.parts import INSTANCE_NAME, Misfit, NamedOptions, Options, Parts, instance_key, part_name
+from loadcell.plan.parts import (
+    INSTANCE_NAME,
+    Misfit,
+    NamedOptions,
+    Options,
+    Parts,
+    UsedPart,
+    instance_key,
+    part_name,
+)
 from loadcell.plan.paths import UNKNOWN_PART
 from loadcell.plan.problems import INVALID, MISSING, Mark, Problem, listed, nearest, shown
 
@@ -83,8 +92,8 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     node = root.get("monitors")
     entries: dict[str, Entry] = {}
     if node is None:
-        for name, part in parts.monitors.items():
-            if getattr(part, "by_default", True):
+        for name in parts.monitors:
+            if parts.monitor(name).by_default:
                 entries[name] = Entry(root.mark, Keys(root.mark, {}), implied=True)
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
@@ -209,7 +218,7 @@ class Resolver:
         """Placements that are possible on this machine, of this target."""
         affinity = self._section(root, "affinity", Affinity, problems)
         if affinity is not None and affinity.is_set:
-            part = None if target is None else self._parts.targets[target[0]]
+            part = None if target is None else self._parts.target(target[0])
             problems.extend(
                 affinity_check.problems(root, affinity, part, target and target[1], self._parts.topology)
             )
@@ -234,8 +243,8 @@ class Resolver:
         """The load; where the workload knows settings that the plan leaves open, with these."""
         defaults: JsonObject = {}
         if workload is not None:
-            settings = getattr(self._parts.workloads[workload[0]], "load_settings", None)
-            defaults = settings(workload[1]) if settings else {}
+            name, options = workload
+            defaults = self._parts.workload(name).load_settings(options)
         node = root.get("load") or Keys(root.mark_of("load"), {})
         if defaults and (isinstance(node, Keys) or plain(node) is None):
             mark = root.mark_of("workload")
@@ -256,16 +265,15 @@ class Resolver:
         """True if the workload named, readable or not, is one that knows settings of the load."""
         node = root.get("workload")
         named = node.entries if isinstance(node, Keys) else {}
-        return any(hasattr(self._parts.workloads.get(name), "load_settings") for name in named)
+        installed = (name for name in named if name in self._parts.workloads)
+        return any(self._parts.workload(name).sets_load for name in installed)
 
     def _misfits(
         self, root: Keys, workload: tuple[str, Options], load: Load, target: str | None
     ) -> list[Problem]:
         """Why the workload cannot run under this load, or on this target."""
         name, options = workload
-        part = self._parts.workloads[name]
-        if not hasattr(part, "misfits"):
-            return []
+        part = self._parts.workload(name)
         kind = None if target is None else self._parts.target_kind(target)
         return [_misfit(root, misfit.path, misfit) for misfit in part(options).misfits(load, kind)]
 
@@ -275,8 +283,7 @@ class Resolver:
         if target is not None:
             name, options = target
             if (key := id(options)) not in self._misfits_of:  # which lives as long as this does
-                asked = getattr(self._parts.targets[name], "misfits", None)
-                self._misfits_of[key] = tuple(asked(options)) if asked else ()
+                self._misfits_of[key] = tuple(self._parts.target(name).misfits(options))
             misfits = self._misfits_of[key]
             problems.extend(_misfit(root, f"target.{name}.{misfit.path}", misfit) for misfit in misfits)
         return target
@@ -352,13 +359,13 @@ class Resolver:
         return monitors
 
     def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
-        part = self._parts.workloads[workload]
+        part = self._parts.workload(workload)
         if self._parts.fits(part, target):
             return []
         message = WORKLOAD_MISFIT(workload=workload, target=target, allowed=self._allowed(part))
         return [Problem(root.mark_of("workload"), f"workload.{workload}", message)]
 
-    def _allowed(self, part: type[Any]) -> Message:
+    def _allowed(self, part: type[UsedPart[Any]]) -> Message:
         """The targets that a workload or monitor can be used with, else what one would have to offer."""
         targets = self._parts.targets_for(part)
         if targets:
@@ -381,7 +388,7 @@ def _metrics_twice(entries: Mapping[str, Entry], monitors: Mapping[str, Options]
     """Names that two monitors give to metrics of theirs."""
     owners: dict[str, str] = {}
     for monitor, options in monitors.items():
-        for name in getattr(options, "metrics", ()):
+        for name in options.metric_names:
             if (owner := owners.setdefault(name, monitor)) != monitor:
                 message = METRIC_TWICE(name=shown(name), monitor=owner)
                 yield Problem(entries[monitor].mark, f"monitors.{part_name(monitor)}.metrics", message)
@@ -401,7 +408,7 @@ def _alone(root: Keys, groups: Sequence[Group], parts: Parts) -> Iterator[Proble
     """Only the engine makes the loads of several groups in one window."""
     section = root.get("workloads")
     for group in groups:
-        if getattr(parts.workloads[group.workload_name], "made_by", None) is not None:
+        if parts.workload(group.workload_name).made_by is not None:
             mark = section.mark_of(group.name) if isinstance(section, Keys) else root.mark
             yield Problem(mark, f"workloads.{group.name}", WORKLOAD_ALONE(workload=group.workload_name))
 

@@ -169,7 +169,7 @@ def _groups(parts: Parts, schemas: Mapping[type[BaseModel], JsonObject]) -> Json
 def _monitors(
     installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], JsonObject]
 ) -> JsonObject:
-    names = [{"const": name, "description": getattr(part, "summary", "")} for name, part in installed.items()]
+    names = [{"const": name, "description": part.summary} for name, part in installed.items()]
     return {
         "description": "What is watched while a trial runs: names, or names with options. Default: all that "
         "are installed.",

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadcell.model.json import JsonObject
-from loadcell.plan.affinity_check import target_is_started
 from loadcell.plan.data_size import Cache, DataSize
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
@@ -167,15 +166,15 @@ def sizings(treatments: Sequence[Treatment], parts: Parts) -> list[Sizing]:
 
 
 def _of(settings: Resolved, parts: Parts, memory_bytes: int) -> Iterator[Sizing]:
-    target = parts.targets[settings.target_name]
-    cache: Cache | None = target.cache(settings.target) if hasattr(target, "cache") else None
+    target = parts.target(settings.target_name)
+    cache = target.cache(settings.target)
     if cache is None:
         return
     sizes: dict[str, tuple[Group, DataSize]] = {}
     kind = parts.target_kind(settings.target_name)
     for group in settings.client_groups:
-        workload = parts.workloads[group.workload_name](group.workload)
-        size = workload.data_size(kind) if hasattr(workload, "data_size") else None
+        workload = parts.workload(group.workload_name)(group.workload)
+        size = workload.data_size(kind)
         if size is not None and size.records:
             stored = target.record_bytes(settings.target, size.unit_bytes)
             size = None if stored is None else replace(size, unit_bytes=stored)
@@ -195,17 +194,17 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
     counts: dict[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool], list[int]] = {}
     for treatment in asked(treatments):
         settings = treatment.resolved
-        target = parts.targets[settings.target_name]
+        target = parts.target(settings.target_name)
         placements: Mapping[str, str] = settings.affinity.placements
         cpus = {
             key: parts.topology().cpus_of(placement)
             for key, placement in placements.items()
             if key != "memory"
         }
-        here = target_is_started(target, settings.target) or getattr(target, "in_worker", False)
+        here = target.started(settings.target) or target.in_worker
         of_treatment: Counter[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool]] = Counter()
         for group in settings.client_groups:
-            noun = getattr(parts.workloads[group.workload_name], "client_noun", "client")
+            noun = parts.workload(group.workload_name).client_noun
             if group.load.clients:
                 key = (
                     noun,

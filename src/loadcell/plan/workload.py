@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from loadcell.model import catalogue, extensions, tools
-from loadcell.model.extensions import Capability, TargetKind
+from loadcell.model.extensions import TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode, MessageError
 from loadcell.plan.data_size import DataSize
-from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.parts import Advice, Misfit, Opts, UsedPart
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -62,8 +62,6 @@ def text_of(prefix: str, name: str) -> Message | None:
 #: Every value that was read equals what was written.
 VALUES = Verification("values")
 
-
-Opts = TypeVar("Opts", bound=Options)
 
 #: The seed that data sets are loaded with: never a run's own, so that equal descriptions give equal rows.
 DATA_SEED = 1
@@ -133,12 +131,9 @@ class Variants:
     listed: bool = False
 
 
-class Workload(ABC, Generic[Opts]):
+class Workload(UsedPart[Opts], ABC):
     """A workload, as one treatment sets it."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation; options may decide
     unit: str = declare_unit("transaction")
     #: what it calls a client of the load; the texts are `sizing-client.NOUN`
@@ -150,11 +145,16 @@ class Workload(ABC, Generic[Opts]):
     made_by: ClassVar[str | None] = None
     #: the module that loads its data in the worker; None: `made_by`, or the engine
     loaded_by: ClassVar[str | None] = None
-    #: capabilities of which a target must offer one for this workload to run on it
-    needs: ClassVar[frozenset[Capability]]
+    #: whether it knows settings of the load (`load_settings`)
+    sets_load: ClassVar[bool] = False
 
     def __init__(self, options: Opts) -> None:
         self.options = options
+
+    @staticmethod
+    def load_settings(options: Any) -> JsonObject:  # noqa: ARG004
+        """Settings of the load by these options, for where the plan leaves them open; see `sets_load`."""
+        return {}
 
     @staticmethod
     def quantity(options: Mapping[str, object]) -> tuple[str, ...]:  # noqa: ARG004

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import SecretStr
 
 from loadcell.linux.time_limits import ask
-from loadcell.model.extensions import Capability
 from loadcell.model.json import OMITTED, JsonObject, JsonValue
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.affinity import ANYWHERE, Pin
-from loadcell.plan.data_size import Cache
-from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.parts import Misfit, Opts, TargetPart
 from loadcell.systems.shared.run_locks import RunLocks
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from loadcell.model.trial_record import PlanRecord
-    from loadcell.plan.model import Load
     from loadcell.plan.workload import StatementText
     from loadcell.profilers.launcher import ProfilerAccount
     from loadcell.systems.shared.packages import Package
@@ -40,7 +35,6 @@ HOME_NOT_USABLE = MessageCode("home.not-usable", kind=str, path=str, said=Foreig
 
 #: Text that is never shown or written; `get_secret_value` reveals it.
 Secret = SecretStr
-Opts = TypeVar("Opts", bound=Options)
 
 #: Time limit of a connection, its handshake included.
 CONNECT_LIMIT_S = 10
@@ -233,16 +227,9 @@ class DatabaseUrl:
 WORKERS_PER_QUERY = "workers_per_query"
 
 
-class Target(ABC, Generic[Opts]):
+class Target(TargetPart[Opts], ABC):
     """A system under test. One object serves many trials as long as its options stay the same."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    Options: ClassVar[type[Options]]
-    #: protocols that it speaks, and other abilities, for workloads and monitors
-    offers: ClassVar[frozenset[Capability]] = frozenset()
-    #: Whether the system lives in the process that makes the load: that is then what monitors watch.
-    in_worker: ClassVar[bool] = False
     #: URLs of its external databases; None: `loadcell sql` does not reach it
     database_url: ClassVar[DatabaseUrl | None] = None
     #: why no data are loaded into it, of a target that does not define `prepare`
@@ -253,33 +240,9 @@ class Target(ABC, Generic[Opts]):
         self.context = context
 
     @classmethod
-    def started(cls, options: Opts) -> bool:
-        """True if loadcell starts the system's processes with these options, and decides where they run."""
-        return not options.external
-
-    @classmethod
-    def misfits(cls, options: Opts) -> Iterator[Misfit]:
-        """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one
-        of an option.
-        """
-        yield from data_misfits(getattr(options, "data", None), cls.name)
-
-    @classmethod
     def packages(cls, options: Opts) -> tuple[Package, ...]:  # noqa: ARG003
         """Packages of programs that `up` needs in the cache with these options: a run fetches them first."""
         return ()
-
-    @classmethod
-    def cache(cls, options: Opts) -> Cache | None:  # noqa: ARG003
-        """The memory that caches its data with these options; None if that is unknown, as on an external
-        server.
-        """
-        return None
-
-    @classmethod
-    def record_bytes(cls, options: Opts, payload_bytes: float) -> float | None:  # noqa: ARG003
-        """Bytes that a key with its value takes, `payload_bytes` long together; None if unknown."""
-        return None
 
     @abstractmethod
     def up(self) -> None:
@@ -389,14 +352,6 @@ class Target(ABC, Generic[Opts]):
         Called when nothing of the run is alive, before the directory is removed; never raises.
         """
 
-    @classmethod
-    def advice(cls, options: Opts, load: Load) -> list[Advice]:  # noqa: ARG003
-        """Remarks on these options under this load, without touching anything (`loadcell check`).
-
-        Paths are whole (`target.postgres.settings.fsync`).
-        """
-        return []
-
 
 def missing_directory(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
     """Misfits of a directory that must exist; `missing` is the message of the run for it.
@@ -405,27 +360,3 @@ def missing_directory(key: str, path: Path, missing: Message) -> Iterator[Misfit
     """
     if ask({"there": path.is_dir}).values.get("there") is False:
         yield Misfit(key, missing)
-
-
-def data_misfits(data: Any, kind: str) -> Iterator[Misfit]:
-    """Misfits of a target's `data`: a directory that loadcell makes where it is missing, or an image's,
-    which must be there.
-    """
-    if (image := getattr(data, "image", None)) is not None:
-        image_path = Path(image).expanduser()
-        yield from missing_directory("data.image", image_path, IMAGE_NO_DIRECTORY(path=image_path, kind=kind))
-    elif isinstance(data, str) and data:
-        path = Path(data).expanduser().absolute()
-        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).values.get("wrong")
-        if wrong is not None:
-            yield Misfit("data", wrong)
-
-
-def _unmakeable(path: Path, kind: str) -> Message | None:
-    """Why the directory neither is there nor can be made."""
-    above = next(ancestor for ancestor in (path, *path.parents) if os.path.exists(ancestor))  # noqa: PTH110  (Path's raises where it may not look)
-    if not above.is_dir():
-        return HOME_NO_DIRECTORY(path=above, option=f"`target.{kind}.data`")
-    if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
-        return HOME_NOT_USABLE(path=above, said=os.strerror(errno.EACCES), kind=kind)
-    return None

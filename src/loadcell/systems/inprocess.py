@@ -11,7 +11,7 @@ import os
 import pwd
 import shutil
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from loadcell.linux import disks
 from loadcell.model.message import Message, MessageCode
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.profilers.launcher import SystemCode, Under
 from loadcell.systems.base import (
     TARGET_NOT_UP,
@@ -34,6 +34,7 @@ from loadcell.systems.base import (
     TargetError,
 )
 from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.data_directory import data_misfits
 from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, State
 from loadcell.systems.shared.disk_image import DataLocation, Image, check_retained
 from loadcell.systems.shared.launch import Launch
@@ -254,6 +255,10 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
         owner, keep = Owner.of(self.context.work), self.options.keep_data
         data_sets = FileDataSets(True, owner, keep, self.context.log, self.files, self.endpoint)
         return data_sets.prepare(spec, load, will_change=will_change).data_set
+
+    @classmethod
+    def misfits(cls, options: OptionsT) -> Iterator[Misfit]:
+        yield from data_misfits(options.data, cls.name)
 
     @classmethod
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:  # noqa: ARG003

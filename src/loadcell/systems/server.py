@@ -32,6 +32,7 @@ from loadcell.systems.base import (
 )
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, VersionedOptions
 from loadcell.systems.shared.account import SocketDirectory, environment, free_port
+from loadcell.systems.shared.data_directory import data_misfits
 from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import DataLocation
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
@@ -439,7 +440,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:
-        yield from super().misfits(options)
+        yield from data_misfits(options.data, cls.name)
         if cls.repository is not None and isinstance(options, VersionedOptions) and not options.external:
             yield from cls.repository.misfits(options, cls.check_programs)
         if not options.external:

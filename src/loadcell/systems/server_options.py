@@ -172,6 +172,10 @@ class ManagedOrExternalOptions(Options):
         return self
 
     @property
+    def external(self) -> bool:
+        return self.server == "external"
+
+    @property
     def certificates(self) -> str | None:
         """Path of the file of trusted certificates, or of the run's copy of it."""
         return self._certificates

@@ -121,6 +121,7 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     summary = "TPC-C with the settings of a BenchmarkSQL property file"
     Options = BenchmarkSqlOptions
     needs = Tpcc.needs
+    sets_load = True
     verified: ClassVar[Verification | None] = Tpcc.verified
     client_noun = Tpcc.client_noun
 

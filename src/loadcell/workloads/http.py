@@ -266,6 +266,10 @@ class HttpOptions(Options):
         default=Size(64 << 10), ge=1024, le=1 << 30, description="How long the header of a response may be."
     )
 
+    @property
+    def most_in_flight(self) -> int:
+        return self.streams
+
     @model_validator(mode="after")
     def _is_consistent(self) -> HttpOptions:
         written = self.model_fields_set
@@ -348,6 +352,7 @@ class Http(Workload[HttpOptions]):
     summary = "requests of HTTP: one kind, a mix or a scenario of steps, with parameters, data and checks"
     Options = HttpOptions
     needs = frozenset({HTTP})
+    sets_load = True
     unit = declare_unit("request")
 
     def __init__(self, options: HttpOptions) -> None:

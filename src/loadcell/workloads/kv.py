@@ -250,6 +250,10 @@ class KvOptions(Options):
         "of the mix. Target `redis` only.",
     )
 
+    @property
+    def most_in_flight(self) -> int:
+        return self.pipeline
+
     @model_validator(mode="after")
     def _is_consistent(self) -> KvOptions:
         if self.mix is not None and self.reads is not None:

@@ -70,8 +70,7 @@ class ProbeOptions(Options):
         return next(iter(self._given().values()))
 
     @property
-    def pipeline(self) -> int:
-        """Number of transactions a client has in progress at the most."""
+    def most_in_flight(self) -> int:
         return self.section.pipeline
 
 

@@ -153,6 +153,7 @@ class Ycsb(Workload[YcsbOptions]):
     summary = "YCSB's core workloads A to F, from property files or keys of the plan"
     Options = YcsbOptions
     needs = frozenset({RESP, STORE, POSTGRES, MYSQL})
+    sets_load = True
     unit = "operation"
 
     @staticmethod

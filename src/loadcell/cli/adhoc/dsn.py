@@ -21,7 +21,7 @@ def databases() -> dict[str, DatabaseUrl]:
     return {
         name: url
         for name, target in parts.installed().targets.items()
-        if (url := getattr(target, "database_url", None)) is not None
+        if (url := target.database_url) is not None
     }
 
 

@@ -60,6 +60,7 @@ class Tool(Workload[ToolOptions]):
     Options = ToolOptions
     made_by: ClassVar[str] = "loadcell.workloads.tool_runner"
     needs = _PROTOCOLS
+    sets_load = True
     quantity = staticmethod(tools.quantity)
 
     @property
