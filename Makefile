@@ -28,9 +28,9 @@ help:
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
 	@echo 'make bench   loadcell against its peers, on this machine (about 40 minutes)'
-	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
+	@echo 'make truth   measure what has a known answer at full strength, and write docs/reference/accuracy.md (a quiet machine, 15 minutes)'
 	@echo 'make campaigns  damaged input and kills in large numbers, in batches of under an hour: call it until all is done'
-	@echo 'make docs    the documentation as HTML, in docs/_build'
+	@echo 'make docs    the documentation in both languages with sample reports, in docs/_build/html (the first time it measures for two minutes)'
 
 setup: $(ENGINE)
 
@@ -135,7 +135,7 @@ truth: setup system-packages
 	cd engine && cargo build --release --quiet --examples
 	values=$$(mktemp); trap 'rm -f $$values' EXIT; ended=0; \
 	  LOADCELL_TRUTH=full LOADCELL_TRUTH_VALUES=$$values $(BIN)/python -m pytest tests/truth || ended=$$?; \
-	  $(BIN)/python scripts/trust-table $$values docs/trust.md; exit $$ended
+	  $(BIN)/python scripts/accuracy-table $$values docs/reference/accuracy.md; exit $$ended
 
 # A batch ends within the hour with exit status 4 as long as cases remain; the next call resumes there.
 campaigns: setup
@@ -143,7 +143,8 @@ campaigns: setup
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --group docs
-	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build
+	$(BIN)/python scripts/sample-reports docs/_build/extra/samples
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
 clean:
 	rm -rf $(VENV) engine/target docs/_build

@@ -1,4 +1,4 @@
-"""Assertions of tests/truth, and the record of them that `make truth` makes a table of (docs/trust.md)."""
+"""Assertions of tests/truth, and their record, which `make truth` turns into docs/reference/accuracy.md."""
 
 from __future__ import annotations
 
