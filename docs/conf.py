@@ -71,8 +71,7 @@ def one_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any
             for section in captioned
             if bool(re.search(_CHINESE, section.partition("</p>")[0])) == chinese
         ]
-        tail = "</div>" if captioned and shown[-1:] != captioned[-1:] else ""
-        context["furo_navigation_tree"] = head + "".join(shown) + tail
+        context["furo_navigation_tree"] = head + "".join(shown)
 
 
 def setup(app: Sphinx) -> None:

@@ -15,7 +15,7 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "first-report.md"
 
 def quickstart() -> Path:
     """The built-in plan of five numbers of clients."""
-    return _run("quickstart", "quickstart")
+    return _run("quickstart")
 
 
 def commit() -> Path:
@@ -26,13 +26,13 @@ def commit() -> Path:
         raise SystemExit(f"{TUTORIAL} has no commit.yaml")
     RUNS.mkdir(parents=True, exist_ok=True)
     plan.write_text(match[1], encoding="utf-8")
-    return _run("commit", str(plan), "--set", "load.duration=3s")
+    return _run(plan.name, "--set", "load.duration=3s", "--no-report")
 
 
-def _run(name: str, *arguments: str) -> Path:
-    directory = RUNS / name
-    if not (directory / "run.json").exists():
+def _run(plan: str, *options: str) -> Path:
+    """Directory of the newest run of a plan below `RUNS`; it is run if there is none."""
+    results = RUNS / "results" / plan.removesuffix(".yaml")
+    if not list(results.glob("*/run.json")):
         RUNS.mkdir(parents=True, exist_ok=True)
-        command = [*LOADCELL, "run", *arguments, "--no-report", "--out", str(directory)]
-        subprocess.run(command, cwd=RUNS, check=True)
-    return directory
+        subprocess.run([*LOADCELL, "run", plan, *options], cwd=RUNS, check=True)
+    return max(results.glob("*/run.json")).parent
