@@ -15,8 +15,8 @@ FOLDERS = ("src", "engine", "tests", "bench", "scripts")
 PACKAGES = {path.parent.name for path in (ROOT / "src/loadcell").glob("*/__init__.py")}
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")]
 SUFFIXES = {".py", ".pyi", ".rs", ".toml"}
-#: Files of a data directory, whose names look like those of modules.
-FILES = {"loadcell.json", "loadcell.duckdb"}
+#: Files of a data directory and of a tutorial, whose names look like those of modules.
+FILES = {"loadcell.json", "loadcell.duckdb", "service.py"}
 #: Files of the package that docs/how-to/extend.md makes.
 EXAMPLE = "loadcell_nghttpd/"
 
@@ -44,7 +44,7 @@ def spans(page: Path) -> set[str]:
 
 def is_path(span: str) -> bool:
     """Return whether a span names a file or folder of the sources; NAME stands for a name."""
-    if not re.fullmatch(r"[\w./-]+", span) or "NAME" in span or span.startswith(EXAMPLE):
+    if not re.fullmatch(r"[\w./-]+", span) or "NAME" in span or span.startswith(EXAMPLE) or span in FILES:
         return False
     return Path(span).suffix in SUFFIXES or ("/" in span and span.split("/")[0] in {*FOLDERS, *PACKAGES})
 
