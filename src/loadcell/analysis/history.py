@@ -296,7 +296,7 @@ def _latest(series: Series, begins: int, level: float) -> Latest | None:
     if mean == 0 or off == 0:
         return None
     spread = scatter * math.sqrt(1 + 1 / len(before))
-    p = float(2 * distributions.stdtr(len(before) - 1, -abs(off) / spread)) if spread else 0.0
+    p = float(2 * distributions.student_cdf(len(before) - 1, -abs(off) / spread)) if spread else 0.0
     return Latest(series, off / mean, p) if p <= level else None
 
 

@@ -142,7 +142,7 @@ def student(before: Array, after: Array, correlation: float = 0.0) -> float:
     if pooled == 0:
         return 0.0 if difference else 1.0
     t = difference / math.sqrt(pooled * inflation * (1 / before.size + 1 / after.size))
-    return float(2 * distributions.stdtr(freedom, -t))
+    return float(2 * distributions.student_cdf(freedom, -t))
 
 
 def correlation(series: Array, changes: Sequence[int]) -> float:

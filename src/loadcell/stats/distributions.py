@@ -1,9 +1,8 @@
-"""Tails and quantiles of distributions; a lazy module, because scipy is slow to load.
+"""Tails and quantiles of distributions; a lazy module, which most commands do without.
 
 The two for several comparisons at once are integrals over a standard normal variable and over the estimate s
-of the standard deviation, by Gauss-Legendre quadrature: `scipy.stats`, which has the studentised range, would
-take longer to load than the whole of a report's analysis. Both are checked against published tables and
-against scipy.
+of the standard deviation, by Gauss-Legendre quadrature. Both are checked against published tables and against
+scipy.
 """
 
 from __future__ import annotations
@@ -14,9 +13,19 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc, chdtri, fdtrc, gammaln, ndtr, stdtr, stdtrit
 
-__all__ = ["dunnett_quantile", "f_tail", "range_quantile", "stdtr", "stdtrit", "t_quantile"]
+from loadcell.stats import special
+from loadcell.stats.special import chi_squared_tail, normal_cdf, student_cdf, student_quantile
+
+__all__ = [
+    "chi_squared_tail",
+    "dunnett_quantile",
+    "f_tail",
+    "range_quantile",
+    "student_cdf",
+    "student_quantile",
+    "t_quantile",
+]
 
 _Array = npt.NDArray[np.float64]
 #: Nodes of the quadrature by degrees of freedom, then by the largest count of means that these suffice for:
@@ -40,17 +49,13 @@ def f_tail(f: float, above: int, below: int) -> float:
     """The probability that a ratio of two mean squares with these degrees of freedom is `f` or more by
     chance.
     """
-    return float(fdtrc(above, below, f)) if f > 0 else 1.0
+    return special.f_tail(f, above, below) if f > 0 else 1.0
 
 
-def chi_squared_tail(value: float, freedom: int) -> float:
-    """The probability that chi squared with these degrees of freedom is `value` or more by chance."""
-    return float(chdtrc(freedom, value))
-
-
+@cache
 def t_quantile(share: float, freedom: float) -> float:
     """Two-sided quantile of Student's t with `freedom` degrees of freedom, for probability `share`."""
-    return float(stdtrit(freedom, (1 + share) / 2))
+    return float(student_quantile(freedom, (1 + share) / 2))
 
 
 @cache
@@ -63,13 +68,13 @@ def range_quantile(share: float, count: int, freedom: int) -> float:
 
     nodes = _nodes(count, freedom)
     z, weights = _normal_nodes(nodes)
-    below = ndtr(z)
+    below = normal_cdf(z)
     # of many means, the largest is rarely below the average: half of the nodes and more count for nothing
     counting = weights * below ** (count - 1) > _NEGLIGIBLE
     z, weights, below = z[counting], count * weights[counting], below[counting]
 
     def within(w: _Array) -> _Array:
-        return np.asarray((below - ndtr(z - w[:, None])) ** (count - 1) @ weights)
+        return np.asarray((below - normal_cdf(z - w[:, None])) ** (count - 1) @ weights)
 
     return _quantile(within, share, freedom, nodes)
 
@@ -91,7 +96,7 @@ def dunnett_quantile(share: float, count: int, freedom: int) -> float:
 
     def within(c: _Array) -> _Array:
         reach = math.sqrt(2) * c[:, None]
-        return np.asarray((ndtr(z + reach) - ndtr(z - reach)) ** count @ weights)
+        return np.asarray((normal_cdf(z + reach) - normal_cdf(z - reach)) ** count @ weights)
 
     return _quantile(within, share, freedom, nodes)
 
@@ -149,11 +154,14 @@ def _normal_nodes(count: int) -> tuple[_Array, _Array]:
 
 def _deviation_nodes(freedom: int, count: int) -> tuple[_Array, _Array]:
     """The same over s = sqrt(chi² / freedom)."""
-    low, high = np.sqrt(chdtri(freedom, np.array([1 - _LEFT_OUT, _LEFT_OUT])) / freedom)
+    low, high = (
+        math.sqrt(special.chi_squared_quantile(tail, freedom) / freedom)
+        for tail in (1 - _LEFT_OUT, _LEFT_OUT)
+    )
     nodes, weights = _legendre(count)
     s = (high + low) / 2 + (high - low) / 2 * nodes
     half = freedom / 2
     log_density = (
-        math.log(2) + half * math.log(half) - gammaln(half) + (freedom - 1) * np.log(s) - half * s**2
+        math.log(2) + half * math.log(half) - math.lgamma(half) + (freedom - 1) * np.log(s) - half * s**2
     )
     return s, (high - low) / 2 * weights * np.exp(log_density)

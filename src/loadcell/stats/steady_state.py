@@ -89,7 +89,7 @@ def mean_of(values: Array) -> Within | None:
         variance / (size * between / values.size) if between else float(values.size),
         effective_count(values.size, r) if r > 2 / math.sqrt(values.size) else float(values.size),
     )
-    quantile = float(distributions.stdtrit(max(1.0, min(batches.size, effective) - 1), (1 + CONFIDENCE) / 2))
+    quantile = distributions.t_quantile(CONFIDENCE, max(1.0, min(batches.size, effective) - 1))
     return Within(mean, quantile * math.sqrt(variance / effective), effective, values.size)
 
 
@@ -205,7 +205,7 @@ def find(series: Array) -> Trend | None:
     if effective <= 3:
         return Trend(change, 1.0)
     error = math.sqrt(left_over / (effective - 2) / float((x**2).sum()))
-    return Trend(change, float(2 * distributions.stdtr(effective - 2, -abs(slope) / error)))
+    return Trend(change, float(2 * distributions.student_cdf(effective - 2, -abs(slope) / error)))
 
 
 #: A trend counts when chance makes it in fewer than this share of trials,

@@ -48,12 +48,12 @@ class TrimmedMeans:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.difference) / np.sqrt(self.variance)
-        p: Any = 2 * distributions.stdtr(self.freedom, -t)
+        p: Any = 2 * distributions.student_cdf(self.freedom, -t)
         return np.where(self.variance > 0, p, np.where(self.difference == 0, 1.0, 0.0))
 
     def interval(self, outside: float) -> tuple[Array, Array]:
         """Ends of the intervals with probability `outside` beyond them."""
-        half = distributions.stdtrit(self.freedom, 1 - outside / 2) * np.sqrt(self.variance)
+        half = distributions.student_quantile(self.freedom, 1 - outside / 2) * np.sqrt(self.variance)
         return self.difference - half, self.difference + half
 
 
@@ -322,7 +322,7 @@ def kalibera_jones(a: Array, b: Array, *, paired: bool) -> tuple[float, float, f
     mean_a, mean_b = float(a.mean()), float(b.mean())
     variance_a, variance_b = float(a.var(ddof=1)) / a.size, float(b.var(ddof=1)) / b.size
     shared = float(np.cov(a, b)[0, 1]) / a.size if paired else 0.0
-    t = float(distributions.stdtrit(a.size - 1 if paired else a.size + b.size - 2, 0.975))
+    t = float(distributions.student_quantile(a.size - 1 if paired else a.size + b.size - 2, 0.975))
     square = mean_a**2 - t**2 * variance_a
     if square <= 0:
         return None

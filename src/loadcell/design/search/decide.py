@@ -90,7 +90,7 @@ def distinguishable(table: Table, low: int, high: int) -> bool:
     if noise is None or not here or not there or min(*here, *there) <= 0:
         return True
     compared = max(1, len(table.levels) - 1)
-    deviations = noise.deviation * float(distributions.stdtrit(noise.freedom, 1 - LEVEL / compared))
+    deviations = noise.deviation * float(distributions.student_quantile(noise.freedom, 1 - LEVEL / compared))
     standard_error = math.sqrt(1 / len(here) + 1 / len(there))
     return mean(map(math.log, there)) - mean(map(math.log, here)) > deviations * standard_error
 
