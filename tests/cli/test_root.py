@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import pytest
 
-import loadcell
 from fake_runs import write_run
 from lines import CliRunner
 from loadcell.cli import COMMANDS, LazyGroup, main
@@ -63,10 +62,6 @@ def test_every_command_of_the_table_is_there_and_has_help(name: str) -> None:
     assert result.exit_code == 0, result.output
     assert f"Usage: main {name}" in result.output
     assert max(map(len, result.output.splitlines())) <= 80, "lines that are kept as they are fit a terminal"
-
-
-def test_version() -> None:
-    assert loadcell_command("--version").stdout == f"loadcell, version {loadcell.__version__}\n"
 
 
 def test_a_misspelt_command_names_the_nearest() -> None:

@@ -18,7 +18,6 @@ from typing import Any
 import click
 from click import shell_completion
 
-from loadcell import __version__
 from loadcell.cli import language, messages
 from loadcell.cli.streams import echo, show_error
 from loadcell.plan import problems
@@ -51,6 +50,7 @@ COMMANDS = {
     "query": "Ask runs anything in SQL.",
     "plans": "List the ready-made plans, show one, or print the plan language's JSON Schema.",
     "completion": "Print the script that makes a shell complete loadcell's commands, plans and settings.",
+    "version": "Show the versions of loadcell, its engine, Python, the kernel and the libraries.",
 }
 
 
@@ -163,10 +163,22 @@ def _status_of(error: BaseException) -> int:
     return EXIT_INCOMPLETE
 
 
+def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        importlib.import_module("loadcell.cli.version").show(ctx, param, wanted)
+
+
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(__version__, prog_name="loadcell")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the versions, as `loadcell version` does.",
+)
 def main() -> None:
     """Controlled performance experiments, and what their numbers mean.
 

@@ -12,7 +12,7 @@ from functools import reduce
 import click
 
 from loadcell import __version__
-from loadcell.cli import messages, streams
+from loadcell.cli import messages, requirements, streams
 from loadcell.model import message
 from loadcell.plan import problems
 from loadcell.report import texts
@@ -69,7 +69,18 @@ def shown(error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename is not None:
         name = str(error.filename)
         return _of_message(messages.CALL_NAME_TOO_LONG(name=name[:_SHOWN_OF_NAME], length=len(name)))
+    if isinstance(error, ImportError) and (part := _missing_part(error)) is not None:
+        return _of_message(part)
     return _of_message(error.message) if isinstance(error, message.MessageError) else error
+
+
+def _missing_part(error: ImportError) -> message.Message | None:
+    """The part of the installation that is missing or damaged, as far as an error of an import names one."""
+    module = error.name or ""
+    if module == "loadcell._engine" or "_engine" in str(error):
+        return messages.INSTALL_ENGINE(said=error)
+    package = requirements.package_of(module)
+    return None if package is None else messages.INSTALL_LIBRARY(package=package, said=error)
 
 
 def show(error: message.MessageError) -> None:

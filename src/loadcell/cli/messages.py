@@ -165,3 +165,11 @@ LIST_OK = MessageCode("list.ok", "info")
 LIST_OTHER = MessageCode("list.other", "info")
 LIST_OF = MessageCode("list.of", "info")
 LIST_SIZE = MessageCode("list.size", "info")
+
+# Versions, and parts of the installation that are missing.
+VERSION_ENGINE = MessageCode("version.engine", "info")
+VERSION_KERNEL = MessageCode("version.kernel", "info")
+VERSION_C_LIBRARY = MessageCode("version.c-library", "info")
+VERSION_MISSING = MessageCode("version.missing", "info")
+INSTALL_ENGINE = MessageCode("install.engine", said=ForeignText)
+INSTALL_LIBRARY = MessageCode("install.library", package=str, said=ForeignText)
