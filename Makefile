@@ -20,7 +20,8 @@ export CARGO_PROFILE_DEV_DEBUG := none
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e bench truth campaigns docs clean compilers system-packages
+.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e bench truth campaigns docs wheel wheel-tools sdist image clean \
+  compilers system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -31,6 +32,8 @@ help:
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/reference/accuracy.md (a quiet machine, 15 minutes)'
 	@echo 'make campaigns  damaged input and kills in large numbers, in batches of under an hour: call it until all is done'
 	@echo 'make docs    the documentation in both languages with sample reports, in docs/_build/html (the first time it measures for two minutes)'
+	@echo 'make wheel   a wheel for Linux with glibc 2.28 or newer, in dist; make sdist: the source distribution'
+	@echo 'make image   a container image with that wheel, by buildah (BASE=an image of Debian with Python 3.11)'
 
 setup: $(ENGINE)
 
@@ -80,6 +83,7 @@ lint-python: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/lint-language
+	$(BIN)/hadolint container/Dockerfile
 
 lint-rust: compilers
 	cd engine && cargo fmt --check
@@ -146,5 +150,23 @@ docs: setup
 	$(BIN)/python scripts/sample-reports docs/_build/extra/samples
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
+# For all of Linux since 2018: zig links against an old glibc, and auditwheel compares what the engine needs with the tag in the wheel's name.
+wheel: wheel-tools
+	scripts/wheel-data
+	rm -rf dist/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig --compatibility manylinux_2_28 --out dist
+	$(BIN)/auditwheel show dist/*.whl
+
+sdist: wheel-tools
+	scripts/wheel-data
+	rm -rf dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+
+wheel-tools: setup
+	$(BIN)/python -m pip install --group wheel
+
+image: wheel
+	buildah build --format docker $(if $(BASE),--build-arg BASE=$(BASE)) --tag loadcell --file container/Dockerfile .
+
 clean:
-	rm -rf $(VENV) engine/target docs/_build
+	rm -rf $(VENV) engine/target docs/_build dist
