@@ -37,9 +37,11 @@ def test_students_quantile_is_inverse_and_scipys(freedom: float) -> None:
 
 def test_a_single_value_is_that_of_the_array() -> None:
     for freedom in FREEDOMS:
-        one = special.student_quantile(freedom, 0.975)
-        assert isinstance(one, float)
-        assert one == pytest.approx(special.student_quantile(np.array([freedom, 3.0]), 0.975)[0], rel=1e-10)
+        quantile = special.student_quantile(freedom, 0.975)
+        assert isinstance(quantile, float)
+        assert quantile == pytest.approx(
+            special.student_quantile(np.array([freedom, 3.0]), 0.975)[0], rel=1e-10
+        )
     freedoms = np.array([[2.0], [9.0]])
     shares = np.array([0.1, 0.5, 0.999])
     table = special.student_quantile(freedoms, shares)

@@ -1,4 +1,4 @@
-"""What is installed: its size and licences, files beside Python's, and the container."""
+"""Packaging: size and licences of an installation, files beside Python's, and the container."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from loadcell.report.render import json
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of what a measurement depends on; None where a part is missing or broken."""
+    """Versions of the parts that a measurement depends on; None for one that is missing or broken."""
 
     loadcell: str
     engine: str | None
@@ -71,7 +71,7 @@ def text(of: Versions) -> str:
         ("Python", f"{of.python} ({of.implementation})"),
         (language.written(messages.VERSION_KERNEL()), f"{of.kernel} {of.architecture}"),
         *([(language.written(messages.VERSION_C_LIBRARY()), of.c_library)] if of.c_library else []),
-        *((name, known or missing) for name, known in of.libraries.items()),
+        *((name, number or missing) for name, number in of.libraries.items()),
     ]
     return "\n".join(f"{name} {value}" for name, value in rows)
 

@@ -143,7 +143,7 @@ def _beta_integral(a: _Array, b: _Array, x: _Array, y: _Array) -> _Array:
     """The regularised incomplete beta function I_x(a, b); `y` is 1 - x, without its rounding."""
     mirrored = x > (a + 1) / (a + b + 2)
     a, b, x, y = (
-        np.where(mirrored, other, own) for own, other in ((a, b), (b, a), (x, y), (y, x))
+        np.where(mirrored, swapped, given) for given, swapped in ((a, b), (b, a), (x, y), (y, x))
     )  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         log_x = np.where(x < 0.5, np.log(x), np.log1p(-y))
@@ -217,5 +217,5 @@ def _log_gamma_ratio(large: _Array, step: _Array) -> _Array:
 
 
 def _stirling(a: Any) -> Any:
-    """What Stirling's formula for the logarithm of gamma(a) leaves out."""
+    """The error of Stirling's formula for the logarithm of gamma(a)."""
     return 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
