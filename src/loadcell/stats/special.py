@@ -143,7 +143,7 @@ def _beta_integral(a: _Array, b: _Array, x: _Array, y: _Array) -> _Array:
     """The regularised incomplete beta function I_x(a, b); `y` is 1 - x, without its rounding."""
     mirrored = x > (a + 1) / (a + b + 2)
     a, b, x, y = (
-        np.where(mirrored, swapped, given) for given, swapped in ((a, b), (b, a), (x, y), (y, x))
+        np.where(mirrored, swapped, value) for value, swapped in ((a, b), (b, a), (x, y), (y, x))
     )  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         log_x = np.where(x < 0.5, np.log(x), np.log1p(-y))
