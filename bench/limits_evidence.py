@@ -1,22 +1,32 @@
 """Named limits beside perf, pidstat and iostat of the same minutes.
 
 `python -m bench.limits_evidence --out bench/results/limits` runs short forms of five ready-made plans, each
-with `pidstat`, `iostat` and `perf record` from its beginning to its end (preparation included: averages of
-pidstat lie lower than the measurements), and writes their outputs and the sentences of the report. Needs
-root, sysstat and perf; about 8 minutes on a quiet machine.
+with `pidstat`, `iostat` and `perf record`, and writes their outputs and the sentences of the report. The
+outputs are those of the measurement of the last trial of each treatment: samples of one second that lie
+wholly within it, and perf's samples by their clock. Needs root, sysstat and perf; about 8 minutes on a quiet
+machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+
+from bench.evidence_windows import (
+    ENVIRONMENT,
+    IOSTAT,
+    PIDSTAT,
+    Window,
+    iostat_samples,
+    pidstat_averages,
+)
 
 #: Short forms: the arguments of `loadcell run` behind the plan.
 PLANS = {
@@ -32,9 +42,8 @@ PLANS = {
     "http-service": ("--set", "factors={load.clients: [1, 16, 128]}", "--set", "repeats=2"),
     "duckdb-composite": ("--set", "repeats=2", "--set", "load.duration=5s", "--set", "load.warmup=1s"),
 }  # fmt: skip
-#: Lines of perf's report and of pidstat's averages that are kept.
-_MOST_LINES = 30
-_INTERVAL_S = 5
+#: Lines of an output that are kept for each window.
+_MOST_LINES = 40
 #: Exit statuses of runs that measured: an invalid trial, whose client was the limit, has one, too.
 _MEASURED = (0, 1, 3)
 
@@ -45,15 +54,18 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
     loadcell = [sys.executable, "-m", "loadcell"]
     with tempfile.TemporaryDirectory(prefix="loadcell-evidence-", dir="/var/tmp") as home:
         witnesses = {
-            "pidstat": ["pidstat", "-u", "-d", "-w", str(_INTERVAL_S)],
-            "iostat": ["iostat", "-x", "-y", str(_INTERVAL_S)],
-            "perf": ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "49", "-o", f"{home}/perf.data"],
-        }
+            "pidstat": PIDSTAT,
+            "iostat": IOSTAT,
+            "perf": (
+                "perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "49", "-k", "CLOCK_MONOTONIC",
+                "-o", f"{home}/perf.data",
+            ),
+        }  # fmt: skip
         started = {}
         for name, command in witnesses.items():
             with Path(home, name).open("wb") as file:
                 started[name] = subprocess.Popen(
-                    command, stdout=file, stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}
+                    command, stdout=file, stderr=subprocess.DEVNULL, env={**os.environ, **ENVIRONMENT}
                 )
         try:
             done = subprocess.run(
@@ -70,19 +82,11 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
                     process.wait(timeout=60)
                 except subprocess.TimeoutExpired:
                     process.kill()
-        report = subprocess.run(
-            ["perf", "report", "-i", f"{home}/perf.data", "--stdio", "-q", "--sort", "comm,dso"],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        rows = [line.rstrip() for line in report.stdout.splitlines() if line.strip()]
-        _write(out / "perf.txt", rows[:_MOST_LINES])
-        averages = [
-            line.rstrip()
-            for line in Path(home, "pidstat").read_text().splitlines()
-            if line.startswith("Average") and _is_notable(line)
-        ]
-        _write(out / "pidstat.txt", averages[: 3 * _MOST_LINES])
-        _write(out / "iostat.txt", Path(home, "iostat").read_text().splitlines()[:200])
+        windows = _windows(Path(home, "run"))
+        _write(out / "perf.txt", _by_window(windows, partial(_perf_report, Path(home, "perf.data"))))
+        for name, cut in (("pidstat", pidstat_averages), ("iostat", iostat_samples)):
+            lines = Path(home, name).read_text().splitlines()
+            _write(out / f"{name}.txt", _by_window(windows, partial(cut, lines)))
         for language in ("en", "zh"):
             subprocess.run(
                 [*loadcell, "report", f"{home}/run", "--format", "md", "--lang", language],
@@ -101,13 +105,33 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
         (out / "limits.json").write_text(json.dumps(limits, indent=1, ensure_ascii=False) + "\n")
 
 
-def _is_notable(line: str) -> bool:
-    """True for headings, and for processes with any value above 1."""
-    values = []
-    for word in line.split()[3:-1]:
-        with contextlib.suppress(ValueError):  # names of columns, and "-" for a processor
-            values.append(float(word))
-    return "PID" in line or any(value >= 1 for value in values)
+def _windows(run: Path) -> list[Window]:
+    """Windows of the last trial of each treatment."""
+    windows = {}
+    for file in sorted(run.glob("trials/*/trial.json")):
+        record = json.loads(file.read_text())
+        if (window := Window.of(record)) is not None:
+            windows[record["treatment"]] = window
+    return list(windows.values())
+
+
+def _by_window(windows: Sequence[Window], cut: Callable[[Window], Iterable[str]]) -> list[str]:
+    """The part of an output for each window, under the name of its trial."""
+    lines = []
+    for window in windows:
+        lines += [f"== {window.trial}: {window.duration_s:.1f} s", *list(cut(window))[:_MOST_LINES], ""]
+    return lines
+
+
+def _perf_report(data: Path, window: Window) -> list[str]:
+    report = subprocess.run(
+        [
+            "perf", "report", "-i", str(data), "--stdio", "-q", "--sort", "comm,dso",
+            "--time", window.perf_time,
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [line.rstrip() for line in report.stdout.splitlines() if line.strip()]
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
