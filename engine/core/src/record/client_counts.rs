@@ -17,10 +17,17 @@ impl ClientCounts {
         }
     }
 
+    /// A client that never connected.
     #[cold]
     fn extend(&mut self, client: u32) {
-        self.succeeded.resize(client as usize + 1, 0);
+        self.make_room(client);
         self.succeeded[client as usize] = 1;
+    }
+
+    /// Allocates the count of a client, so that its first success does not.
+    pub fn make_room(&mut self, client: u32) {
+        let length = self.succeeded.len().max(client as usize + 1);
+        self.succeeded.resize(length, 0);
     }
 
     /// Counts of several groups: none.
@@ -66,6 +73,17 @@ mod tests {
         let mut merged = counts(&[1, 1, 3]);
         merged.merge(&counts(&[0, 2, 2, 2]));
         assert_eq!(merged.of(6).collect::<Vec<_>>(), [1, 2, 3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_count_has_its_room_before_the_first_success() {
+        let mut counts = ClientCounts::default();
+        counts.make_room(5);
+        counts.make_room(2);
+        let (room, capacity) = (counts.succeeded.as_ptr(), counts.succeeded.capacity());
+        (0..6).for_each(|client| counts.count(client));
+        assert_eq!((counts.succeeded.as_ptr(), counts.succeeded.capacity()), (room, capacity));
+        assert_eq!(counts.of(6).collect::<Vec<_>>(), [1; 6]);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Recorder of one thread. Nothing is shared or locked while a request is counted, and nothing allocated but
-//! for the first success of a client.
+//! Recorder of one thread. Nothing is shared, locked or allocated while a request is counted.
 //!
 //! A recorder fills the statistics of one interval after another. The thread calls `advance` with every
 //! instant that it reads from the clock, *before* it passes the event of that instant to a session. All that
@@ -38,7 +37,7 @@ pub struct Recorder {
     last_end: Nanos,
     /// CPU time of the thread and the clock when the interval was opened.
     opened: (Nanos, Nanos),
-    /// Since the start of the phase; kept by `lifetime` when the measurement ends.
+    /// Successes within the open interval; `lifetime` keeps those of the measurement.
     by_client: ClientCounts,
 }
 
@@ -105,7 +104,6 @@ impl Recorder {
         self.window.end = end;
         let span = &mut self.interval.span;
         if span.phase == Phase::Measure && span.start >= end {
-            self.lifetime.by_client = std::mem::take(&mut self.by_client);
             *span = Span { phase: Phase::Drain, index: 0, start: span.start, end: Nanos::MAX };
         } else {
             span.end = span.end.min(end.max(span.start + 1));
@@ -172,10 +170,7 @@ impl Recorder {
     #[cold]
     fn roll(&mut self, at: Nanos) {
         while at >= self.interval.span.end {
-            let (next, last) = (self.window.after(self.interval.span), self.interval.span.phase);
-            if next.phase != last {
-                self.change_phase(last);
-            }
+            let next = self.window.after(self.interval.span);
             if self.interval.span.phase == Phase::Connect {
                 self.close();
                 self.interval.clear();
@@ -191,19 +186,7 @@ impl Recorder {
         let now = clock::now();
         self.interval.span.end = self.interval.span.end.min(now);
         self.publish();
-        if self.interval.span.phase == Phase::Measure {
-            self.lifetime.by_client = self.by_client;
-        }
         self.lifetime
-    }
-
-    /// Keeps what clients did in a measurement that ends, and starts again with each phase.
-    #[cold]
-    fn change_phase(&mut self, last: Phase) {
-        if last == Phase::Measure {
-            self.lifetime.by_client = self.by_client.clone();
-        }
-        self.by_client.clear();
     }
 
     fn open(&mut self, span: Span) {
@@ -216,6 +199,10 @@ impl Recorder {
 
     fn close(&mut self) {
         self.lifetime.count(&self.interval);
+        if self.interval.span.phase == Phase::Measure {
+            self.lifetime.by_client.merge(&self.by_client);
+        }
+        self.by_client.clear();
         for (stats, counts) in self.interval.operations.iter_mut().zip(&self.lifetime.operations) {
             stats.in_flight = counts.in_flight();
         }
@@ -290,10 +277,7 @@ impl Recorder {
 
     /// Notes the end of a transaction with this intended start.
     #[inline]
-    fn note_end(&mut self, op: OpId, intended: Nanos, at: Nanos) {
-        if op != TRANSACTION {
-            return;
-        }
+    fn note_transaction_end(&mut self, intended: Nanos, at: Nanos) {
         self.intended = self.intended.wrapping_sub(intended);
         self.last_end = at;
         if let Some(open_backlog) = &mut self.open_backlog {
@@ -324,9 +308,28 @@ impl Recorder {
     /// Records a success: response time is `done - intended`, service time `done - sent`.
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.record_times(op, intended, sent, done);
         if op == TRANSACTION {
             self.by_client.count(self.client);
+            self.note_transaction_end(intended, done);
         }
+    }
+
+    /// Records the success of a transaction that consists of the single operation `op`. Their common times
+    /// are recorded once, until [`IntervalStats::resolve_shared`]. Every success of `op` must be recorded
+    /// this way.
+    #[inline]
+    pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
+        self.interval.operations[op.index()].is_transaction = true;
+        self.record_times(op, intended, sent, done);
+        self.by_client.count(self.client);
+        self.note_transaction_end(intended, done);
+    }
+
+    /// Counts a success with its times.
+    #[inline]
+    fn record_times(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         let stats = &mut self.interval.operations[op.index()];
         stats.counts.succeeded += 1;
         if intended == sent {
@@ -335,19 +338,6 @@ impl Recorder {
             stats.response.record(done.saturating_sub(intended));
             stats.service.record(done.saturating_sub(sent));
         }
-        self.note_end(op, intended, done);
-    }
-
-    /// Records the success of a transaction that consists of the single operation `op`. Their common times
-    /// are recorded once, until [`IntervalStats::resolve_shared`]. Every success of `op` must be recorded
-    /// this way.
-    #[inline]
-    pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
-        self.by_client.count(self.client);
-        self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
-        self.interval.operations[op.index()].is_transaction = true;
-        self.succeed(op, intended, sent, done);
-        self.note_end(TRANSACTION, intended, done);
     }
 
     /// Records a final failure, whose times are kept apart from those of successes.
@@ -366,7 +356,9 @@ impl Recorder {
         let stats = &mut self.interval.operations[op.index()];
         stats.counts.failed += 1;
         stats.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
-        self.note_end(op, intended, done);
+        if op == TRANSACTION {
+            self.note_transaction_end(intended, done);
+        }
     }
 
     /// Counts a failed attempt that is being repeated.
@@ -441,6 +433,7 @@ impl Recorder {
     pub fn connected(&mut self, at: Nanos, again: bool) {
         self.lifetime.connects += 1;
         self.connections.up += 1;
+        self.by_client.make_room(self.client);
         if again {
             self.connections.down.decrement(at);
             self.interval.reconnects += 1;

@@ -134,6 +134,46 @@ fn the_window_can_end_early_even_before_it_started() {
     assert_eq!(recorder.stats().span.phase, Phase::Drain);
 }
 
+/// Successes of two clients every 10 ns from 105 on, which end at 150; `end_at` comes at `ended.1` for
+/// `ended.0`.
+fn successes_by_client(ended: Option<(u64, u64)>) -> (Vec<u64>, u64) {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 120, end: 150, interval: 10 });
+    for client in 0..2 {
+        recorder.set_client(client);
+        recorder.connected(90, false);
+    }
+    for at in (105..170).step_by(5) {
+        recorder.advance(at);
+        if let Some((end, reported_at)) = ended
+            && reported_at == at
+        {
+            recorder.end_at(end);
+            recorder.advance(at);
+        }
+        recorder.set_client(u32::from(at % 10 == 0));
+        recorder.start(OP, at);
+        recorder.succeed(OP, at, at, at);
+    }
+    let lifetime = recorder.finish();
+    let measured = intervals(&published)
+        .iter()
+        .filter(|interval| interval.span.phase == Phase::Measure)
+        .map(|interval| interval.operations[OP.index()].counts.succeeded)
+        .sum();
+    (lifetime.by_client.of(2).collect(), measured)
+}
+
+#[test]
+fn successes_of_clients_are_those_of_the_measured_intervals() {
+    assert_eq!(successes_by_client(None), (vec![3, 3], 6));
+    // It ends within the open interval, or at its start, or before it.
+    assert_eq!(successes_by_client(Some((143, 140))), (vec![2, 3], 5));
+    assert_eq!(successes_by_client(Some((140, 145))), (vec![2, 2], 4));
+    assert_eq!(successes_by_client(Some((135, 145))), (vec![2, 2], 4));
+    assert_eq!(successes_by_client(Some((110, 115))), (vec![0, 0], 0));
+}
+
 #[test]
 fn trouble_is_published_once_an_interval_and_code() {
     let (mut recorder, published) = recorder();
