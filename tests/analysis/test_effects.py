@@ -138,18 +138,17 @@ def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
         Texts("en").message(item.message) for item in analysis.findings if item.subject is Subject.EFFECTS
     ]
     assert sentences == [
-        "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies "
-        "throughput "
-        "by 0.357 at threads = 1, but by 1.11 at threads = 4.",
-        "rules: going from 1 to 10 multiplied throughput by 0.629 on average, and explains 27% of its "
-        "variation.",
-        "threads: going from 1 to 4 multiplied throughput by 1.52 on average, and explains 22% of its "
-        "variation.",
-        "retained_records hardly matters in these measurements: the largest estimate multiplies "
-        "average throughput by 0.856, which is 3.1% of its variation. It has no interval, so a larger effect "
+        "rules and threads interact (41% of the variance of throughput). From 1 to 10, rules changes "
+        "throughput by ×0.357 at threads = 1, but by ×1.11 at threads = 4.",
+        "rules: from 1 to 10, throughput changed by ×0.629 on average, which accounts for 27% of its "
+        "variance.",
+        "threads: from 1 to 4, throughput changed by ×1.52 on average, which accounts for 22% of its "
+        "variance.",
+        "retained_records hardly matters in these measurements: the largest average "
+        "effect is ×0.856, 3.1% of the variance. It has no confidence interval, so a larger effect "
         "is not excluded.",
-        "Effects of factors are descriptive only: without repeats nothing tells them from noise. Set "
-        "repeats: to 2 or more.",
+        "Effects of factors are descriptive only: without repeats they cannot be separated from noise. "
+        "Set `repeats` to 2 or more.",
     ]
 
 

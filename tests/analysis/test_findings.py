@@ -144,8 +144,8 @@ def test_a_failure_names_its_operation_and_its_cause_once() -> None:
 @pytest.mark.parametrize(
     ("failed", "words"),
     [
-        (20, "all with NEWER: restart the server. Failed"),
-        (30, "most often with NEWER (20 times): restart the server. Failed"),
+        (20, "all with NEWER: restart the server. Throughput"),
+        (30, "most often with NEWER (20 times): restart the server. Throughput"),
     ],
 )
 def test_code_without_a_meaning_has_its_remedy(failed: int, words: str) -> None:

@@ -129,7 +129,7 @@ def test_too_few_runs_say_so_and_nothing_else(levels: list[float | None]) -> Non
 
 def test_one_run_is_spoken_of_in_the_singular() -> None:
     (finding, *_) = find(history(runs([100.0]), METRICS["throughput"]))
-    assert finding.message.text.startswith("There is 1 run with")
+    assert finding.message.text.startswith("Only 1 run has")
 
 
 def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:

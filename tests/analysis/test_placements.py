@@ -40,8 +40,8 @@ def sentences_of(of: RunRecord, placed: list[TrialRecord], language: str = "en")
 def test_levels_that_are_the_same_processors_are_named() -> None:
     of = run(threads=["1", "2"])
     assert sentences_of(of, records(of)) == [
-        "On this machine the levels one node, all of affinity.target are one and the same: CPUs 0-1. "
-        "What differs between them is chance."
+        "On this machine, the levels one node, all of affinity.target mean the same CPUs (0-1). "
+        "Differences between them are chance."
     ]
     assert "one node、all" in sentences_of(of, records(of), "zh")[0]
 

@@ -79,10 +79,10 @@ def test_what_was_faster_and_failed_is_named_as_left_out() -> None:
     analysis = analyse(run, records)
     texts = [Texts("en").message(item.message) for item in analysis.findings]
     assert any(
-        "of the treatments without failures, clients = 10 had the highest median" in text for text in texts
+        "Of the treatments without failures, clients = 10 had the highest median" in text for text in texts
     )
     assert (
-        "clients = 18 was left out of the recommendation: its median throughput was higher than that of "
+        "clients = 18 is excluded from the recommendation: its median throughput was higher than that of "
         "clients = 10, but 14 of its transactions failed."
     ) in texts
     broke = with_tails({"10": [100, 101], "20": [190, None]}, {"10": 5, "20": 6})
@@ -120,12 +120,12 @@ def test_without_any_significant_difference_nothing_is_recommended() -> None:
     [
         (
             {"10": [100, 112], "40": [103, 114]},
-            "does not differ significantly from that of 1 other treatment (",
+            "does not differ significantly from 1 other treatment (",
             "与另外 1 个参数组合没有显著差异",
         ),
         (
             {"10": [100, 112], "20": [105, 110], "40": [103, 114]},
-            "does not differ significantly from that of 2 other treatments (",
+            "does not differ significantly from 2 other treatments (",
             "与另外 2 个参数组合没有显著差异",
         ),
     ],

@@ -100,9 +100,9 @@ def test_the_summary_says_it_in_one_sentence() -> None:
         Texts("en").message(item.message) for item in analysis.findings if item.subject is Subject.SATURATION
     ]
     assert re.fullmatch(
-        r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ "
-        r"transactions/s; "
-        r"beyond 64( \(32–64\))? each further client adds waiting, not work\.",
+        r"Saturation: throughput peaks near \d+ clients \(95% CI \d+ to \d+\) at about [\d,]+ "
+        r"transactions/s\. "
+        r"Beyond 64( \(32–64\))?, each further client adds waiting, not work\.",
         sentence,
     )
 
@@ -119,12 +119,12 @@ def test_three_storages_each_get_their_statement() -> None:
     assert all(line.reach(line.peak) is None for line in lines.values()), "one repeat supports no range"
     text = " ".join(speak(analysis))
     for sentence in (
-        "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput. If "
+        "Saturation at storage = curve: 128 clients gave the highest throughput of the loads tested. If "
         "these single "
-        "measurements are typical, the peak lies between 64 and 256 clients, and beyond 128 each further "
-        "client adds waiting",
-        "Saturation at storage = ceph: of the loads tried 64 clients",
-        "Saturation at storage = curve-striped: of the loads tried 128 clients",
+        "measurements are typical, the peak lies between 64 and 256 clients, and clients beyond 128 "
+        "add waiting",
+        "Saturation at storage = ceph: 64 clients",
+        "Saturation at storage = curve-striped: 128 clients",
         "5 loads are too few",
     ):
         assert sentence in text, sentence
@@ -268,7 +268,7 @@ def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() 
         finding for finding in analysis.findings if finding.message.code.startswith("found.saturation.below")
     )
     sentence = Texts("en").message(result.message)
-    assert "The peak lies below 500 clients, perhaps below the lowest load tried" in sentence
+    assert "The peak lies below 500 clients, perhaps below the lowest load tested" in sentence
 
 
 def test_loads_without_a_significant_difference_support_no_claim_on_more_clients() -> None:

@@ -149,7 +149,7 @@ def test_nothing_is_claimed_where_no_trial_was_an_overload(lang: str) -> None:
     assert answer.severity == "caution"
     sentence = texts.message(answer.message)
     expected = {
-        "en": "The limit is not known: 2 of 3 trials at rate = 12800/s",
+        "en": "The limit is unknown: 2 of 3 trials at rate = 12800/s",
         "zh": "极限未知：在高于搜索结果的 rate = 12800/s 处，3 次试验中有 2 次",
     }
     assert sentence.startswith(expected[lang])
@@ -185,7 +185,7 @@ def test_trials_that_the_machine_disturbed_are_undecided(lang: str) -> None:
     assert claims(results) == ["undecided.disturbed"]
     finding = results["found.search.undecided.disturbed"]
     assert finding.severity == "caution"
-    stolen = {"en": "CPU time was stolen by other virtual machines", "zh": "CPU 时间被其他虚拟机占用"}
+    stolen = {"en": "Steal time: other virtual machines used the CPU", "zh": "CPU 时间被宿主机抢占（steal）"}
     assert stolen[lang] in Texts(lang, "request").message(finding.message)
 
 
@@ -195,8 +195,9 @@ def test_the_end_of_the_search_is_no_bound_of_the_limit_where_nothing_was_measur
     assert "found.search.missed.mixed" not in results
     sentence = Texts(lang, "request").message(results["found.search.missed.open"].message)
     expected = {
-        "en": "above 7790/s: a trial at 12800/s met the bounds, and nothing above it was measured (20000/s",
-        "zh": "7790/s 之上的任何位置：12800/s 处有试验满足约束，更高的水平没有测量（20000/s",
+        "en": "above 7790/s: a trial at 12800/s met the bounds, and nothing higher was measured. The search "
+        "ends at 20000/s",
+        "zh": "7790/s 之上的任何位置：12800/s 处有试验满足约束，更高的取值没有测量（20000/s",
     }
     assert expected[lang] in sentence
 
@@ -209,7 +210,10 @@ def test_a_higher_rate_that_some_trials_kept_up_with_is_named_beside_the_highest
     results = findings(slow, after(7790, 8.0), slow, after(7790, 8.0))
     assert "found.kept-up.highest" not in results
     sentence = Texts(lang, "request").message(results["found.kept-up.mixed"].message)
-    expected = {"en": "At the higher rate = 12800/s, 1 of 3 trials kept up.", "zh": "3 次试验中有 1 次跟上"}
+    expected = {
+        "en": "At rate = 12800/s, 1 of 3 trials sustained the rate.",
+        "zh": "3 次试验中有 1 次达到目标速率",
+    }
     assert expected[lang] in sentence
 
 

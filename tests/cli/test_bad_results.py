@@ -74,65 +74,65 @@ class Case:
 CANNOT = "bbbb cannot be compared with aaaa: one of them has no throughput."
 CASES: dict[str, Case] = {
     "one repeat": Case(
-        shape(1), run=("Descriptive only: with 1 repeat a treatment, the figures say",),
+        shape(1), run=("Descriptive only: 1 repeat per treatment is too few",),
         unsaid=("Set repeats: to 2 or more",),  # which descriptive only says, too
         two="Descriptive only: 1 value per side", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),
-        run=("Saturation: not identified. 1 of 1 loads gave a figure", "Throughput was 651.2"),
-        unsaid=("highest median",), levels="there is only one run, and nothing was varied in it",
+        run=("Saturation: no estimate. Only 1 of 1 loads", "Throughput was 651.2"),
+        unsaid=("highest median",), levels="there is only one run, and it varies no factor",
     ),
     "two levels": Case(
         shape(factors={"load.clients": [4, 16]}),
-        run=("2 of 2 loads gave a figure, and a curve needs 3 to bend",),
+        run=("Only 2 of 2 loads have a usable throughput",),
     ),
     "all trials failed": Case(
         shape(2, fates={n: Fate("failed", "the server is gone") for n in range(1, 15)}),
-        run=("No trial ended well, so there is no figure to report.",
-             "0 of 14 trials ended well; 14 failed."),
+        run=("No trial succeeded, so there are no results.",
+             "0 of 14 trials succeeded; 14 failed."),
         unsaid=("median throughput",), two=CANNOT,
         levels="clients = 2 cannot be compared with clients = 1", status=3,
     ),
     "NaN": Case(
-        shape(3), throughput(math.nan), run=("21 trials ended well without a usable throughput",),
-        unsaid=("No trial ended well", "median throughput"), two=CANNOT, status=3,
+        shape(3), throughput(math.nan), run=("21 trials succeeded without a usable throughput",),
+        unsaid=("No trial succeeded", "median throughput"), two=CANNOT, status=3,
     ),
     "NaN at a level": Case(
         shape(3), throughput(math.inf, at="8"),
-        run=("3 trials ended well without a usable throughput",),
+        run=("3 trials succeeded without a usable throughput",),
     ),
     "latencies that are NaN": Case(
-        shape(3), no_latency, run=("clients = 64 gave the highest median throughput: 4,259 transactions/s.",),
+        shape(3), no_latency, run=("clients = 64 had the highest median throughput: 4,259 transactions/s.",),
         unsaid=("It cost a response time",),
     ),
     "one percentile and nothing else": Case(
-        shape(3), only_a_percentile, run=("gave the highest median throughput",),
+        shape(3), only_a_percentile, run=("had the highest median throughput",),
     ),
     "throughput 0": Case(
-        shape(), throughput(0), run=("42 trials ended well without a usable throughput",
-                                     "All 7 treatments gave the same median throughput: 0 transactions/s."),
+        shape(), throughput(0), run=("42 trials succeeded without a usable throughput",
+                                     "All 7 treatments had the same median throughput: 0 transactions/s."),
         unsaid=("only one measurement", "Recommended"), two=CANNOT, status=3,
     ),
     "throughput 0 at a level": Case(
         shape(factors=FACTORIAL), throughput(0, at="x"),
-        run=("Effects of factors are not identified: 2 treatments gave no throughput above 0",),
+        run=("Effects of factors are not estimated: 2 treatments had no throughput above 0",),
     ),
     "always the same number": Case(
         shape(), throughput(1000.0),
-        run=("throughput does not depend on the load from 1 to 64 clients", "all repeats are the same number",
-             "All 7 treatments gave the same median throughput"),
+        run=("throughput does not depend on the load from 1 to 64 clients", "all repeats are identical",
+             "All 7 treatments had the same median throughput"),
         unsaid=("highest median", "only one measurement"),
-        two="every block gave the same ratio to the last digit",
+        two="all blocks have exactly the same ratio",
     ),
     "a factorial of the same number": Case(
         shape(factors=FACTORIAL), throughput(1000.0),
-        run=("Effects of factors are descriptive only: all repeats are the same number",),
+        run=("Effects of factors are descriptive only: all repeats are identical",),
         unsaid=("Set repeats: to 2 or more",),
-        levels="the run varied 2 factors. Name one with --factor: a, b.",
+        levels="the run varies 2 factors. Name one with --factor: a, b.",
     ),
     "trials that ended well without figures": Case(
-        shape(2), no_totals, run=("14 trials ended well without a usable throughput",), two=CANNOT, status=3,
+        shape(2), no_totals, run=("14 trials succeeded without a usable throughput",), two=CANNOT, status=3,
     ),
 }  # fmt: skip
 
@@ -243,5 +243,5 @@ def test_a_history_needs_more_than_two_runs_with_values(home_of: Homes, name: st
     home = home_of(name)
     done = home.call("history", "postgres-concurrency", "--results", home.path / "results", "--out", tmp_path)
     with_values = 0 if CASES[name].two == CANNOT else 2
-    message = f"There are {with_values} runs with figures to go by: a change can only be found from 6 on"
+    message = f"Only {with_values} runs have usable data: detecting a change needs 6"
     assert message in sentences(done)

@@ -48,7 +48,7 @@ def test_targets_that_a_factor_switches_are_listed_with_their_monitors(tmp_path:
         {"target": "mysql", "monitors": ["host", "target", "mysql"]},
     ]
     named = check(tmp_path, SWITCHED + "monitors: [host, postgres]\n")
-    assert "the monitor postgres cannot watch the target mysql" in named.stdout + named.stderr
+    assert "the monitor postgres does not support the target mysql" in named.stdout + named.stderr
     by_level = SWITCHED.replace("{postgres: {}}}, maria", "{postgres: {}}, monitors.postgres: {}}, maria")
     assert "monitors postgres: host, postgres mysql: host" in squeezed(
         check(tmp_path, by_level + "monitors: [host]\n").stdout
@@ -281,7 +281,7 @@ def test_a_rate_that_connections_can_hardly_carry_is_remarked_on(tmp_path: Path)
     result = squeezed(check(tmp_path, text).stdout)
     assert result.count("Remark") == 1
     assert (
-        "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33.3 µs" in result
+        "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave 33.3 µs per request" in result
     )
 
 
@@ -333,7 +333,7 @@ def test_mistakes_go_to_standard_error_with_status_2(tmp_path: Path) -> None:
     ]
     assert places == [":5:17", ":5:42", ":6:10"]
     assert "did you mean: errors == 0" in result.stderr
-    assert result.stderr.endswith("3 mistakes; nothing was run.\n")
+    assert result.stderr.endswith("3 errors. Nothing was run.\n")
 
 
 def test_mistakes_as_json(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_directory_that_a_run_would_not_find_is_a_mistake(
     assert result.exit_code == 2
     location = f"plan.yaml:1:{line.index(path.rpartition('.')[2] + ':') + 1}"
     output = finding.replace("{home}", str(tmp_path))
-    assert f"{location}: target.{path}: {output}\n    allowed: {remedy}" in result.stderr
+    assert f"{location}: target.{path}: {output}\n    expected: {remedy}" in result.stderr
 
 
 def test_a_directory_that_loadcell_makes_itself_need_not_be_there(tmp_path: Path) -> None:
@@ -428,8 +428,8 @@ def test_mistakes_are_reported_in_the_language_asked_for(tmp_path: Path) -> None
     assert in_english.exit_code == in_chinese.exit_code == 2
     plan = tmp_path / "plan.yaml"
     assert in_english.stderr == (
-        f"{plan}:3:17: load.clients: found 0\n    allowed: at least 1\n"
-        f"{plan}:4:10: repeats: found 0\n    allowed: at least 1\n2 mistakes; nothing was run.\n"
+        f"{plan}:3:17: load.clients: found 0\n    expected: at least 1\n"
+        f"{plan}:4:10: repeats: found 0\n    expected: at least 1\n2 errors. Nothing was run.\n"
     )
     assert in_chinese.stderr == (
         f"{plan}:3:17: load.clients: 实际为 0\n    允许：不小于 1\n"
@@ -515,4 +515,4 @@ load: {{clients: 1, duration: 1s}}
 """
     result = check(tmp_path, text)
     assert (result.exit_code == 0) is is_right, result.output
-    assert ("a secret is written in the plan" in result.output) is not is_right
+    assert ("the plan contains a secret" in result.output) is not is_right

@@ -136,8 +136,8 @@ def test_slower_branch_is_reported_and_fails_the_job(tmp_path: Path) -> None:
     lines = text.splitlines()
     assert lines[0].startswith("### Slower: throughput -")
     assert len(lines) <= MOST_LINES
-    assert lines[-1] == "- [Whole report](<https://ci.example/runs/7>)"
-    assert "Runs a side: 3, 3." in text
+    assert lines[-1] == "- [Full report](<https://ci.example/runs/7>)"
+    assert "Runs per side: 3, 3." in text
     assert "</html>" in (tmp_path / "comparison.html").read_text()
 
 

@@ -112,7 +112,7 @@ def test_a_gate_on_too_few_runs_is_not_passed(six: list[str], runs: int) -> None
     assert call(*arguments).exit_code == 0
     gate = call(*arguments, "--fail-on", "slower")
     assert gate.exit_code == 3, gate.output
-    assert "A verdict needs 3 runs a side" in " ".join(gate.output.split())
+    assert "A verdict needs 3 runs per side" in " ".join(gate.output.split())
     assert call(*arguments, "--fail-on", "insufficient").exit_code == 1
 
 
@@ -166,7 +166,7 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
         (("aaaa", "bbbb", "--factor", "x"), "levels are compared within one run"),
         (
             ("cccc", "--factor", "clients"),
-            "the run has no factor 'clients'. Its factors are: target.storage.",
+            "the run has no factor 'clients'. Its factors: target.storage.",
         ),
         (("cccc", "--levels", "local,remote"), "factor target.storage has no level 'remote'"),
         (("cccc", "--noise", "aaaa", "--anyway"), "this run has no arms"),
@@ -198,7 +198,7 @@ def test_levels_that_measure_unlike_things_are_refused(tmp_path: Path) -> None:
     comparisons.change(run, imported)
     result = call("compare", str(run), "--factor", "part")
     assert result.exit_code == 2, result.output
-    assert "the levels of part measure unlike things" in result.output
+    assert "the levels of part measure different quantities" in result.output
     assert "read: tool fio; read\n  write: tool fio; write\n" in result.output
     assert "`loadcell compare A B`" in result.output
 

@@ -120,7 +120,10 @@ def test_the_page_and_the_comment(home: Path, tmp_path: Path) -> None:
     [
         (("kunpeng.json",), "two at a time, and 1 is named"),
         (("kunpeng.json", "m2.json", "aaaa"), "two at a time, and 3 are named"),
-        (("dada", "dbdb", "--workload", "dada", "dbdb"), "is no baseline: its workload is not `probe`"),
+        (
+            ("dada", "dbdb", "--workload", "dada", "dbdb"),
+            "is not a host benchmark: its workload is not `probe`",
+        ),
         (("aaaa", "bbbb", "--workload", "dada", "dada"), "is named twice"),
         (("aaaa", "bbbb", "--workload", "dada", "gone"), "there is no run 'gone'"),
         (("aaaa", "nothing.json"), "there is no run 'nothing.json'"),

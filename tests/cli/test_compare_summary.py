@@ -92,10 +92,10 @@ def test_slower_branch(runs: Runs) -> None:
     lines = summary(*runs["slow"], "--against", *runs["main"])
     assert lines[0].startswith("### Slower: throughput -")
     assert "slow0, slow1, slow2" in lines[2]
-    assert "95% interval" in lines[2]
+    assert "95% CI" in lines[2]
     assert "3 runs a side" in lines[2]
     assert "worse in" in lines[3], "the metrics that changed most stand next"
-    assert "- Runs a side: 3, 3. Least effect that matters: 2.0%." in lines
+    assert "- Runs per side: 3, 3. Smallest relevant effect: 2.0%." in lines
 
 
 def test_faster_branch(runs: Runs) -> None:
@@ -105,7 +105,9 @@ def test_faster_branch(runs: Runs) -> None:
 
 def test_same_speed(runs: Runs) -> None:
     lines = summary(*runs["same"], "--against", *runs["main"])
-    assert lines[0].startswith(("### Same: throughput", "### No difference known (ambiguous): throughput"))
+    assert lines[0].startswith(
+        ("### Same: throughput", "### No difference established (ambiguous): throughput")
+    )
     assert any(line.startswith("- Largest change of another metric: ") for line in lines)
 
 
@@ -113,28 +115,28 @@ def test_same_speed(runs: Runs) -> None:
 def test_too_few_runs_are_not_decidable(runs: Runs, count: int) -> None:
     arguments = [*runs["slow"][:count], "--against", *runs["main"][:count]]
     lines = summary(*arguments)
-    assert lines[0].startswith("### Not decidable (insufficient): throughput -")
-    assert "A verdict needs 3 runs a side: `loadcell compare RUN RUN RUN --against RUN RUN RUN`" in lines[2]
+    assert lines[0].startswith("### No verdict (insufficient data): throughput -")
+    assert "A verdict needs 3 runs per side: `loadcell compare RUN RUN RUN --against RUN RUN RUN`" in lines[2]
     assert f"- Runs a side: {count}, {count}." in "\n".join(lines)
 
 
 def test_levels_of_a_factor(levels: str) -> None:
     lines = summary(levels)
     assert lines[0].startswith("### Faster: throughput +")
-    assert "- 8 blocks. Least effect that matters: 2.0%." in lines
+    assert "- 8 blocks. Smallest relevant effect: 2.0%." in lines
 
 
 def test_several_levels_are_ranked(tmp_path: Path) -> None:
     shape = fake_runs.Shape(factors={"load.clients": [1, 2, 4, 8, 16]}, repeats=8)
     lines = summary(str(comparisons.write(tmp_path / "run", shape)))
     assert " ranks first by throughput" in lines[0]
-    assert any("more statements in the whole report" in line for line in lines)
+    assert any("more statements in the full report" in line for line in lines)
 
 
 def test_several_runs_that_cannot_be_ranked(runs: Runs) -> None:
     lines = summary(*(run for side in runs.values() for run in side))
-    assert lines[0] == "### Not decidable (insufficient)"
-    assert any("more statements in the whole report" in line for line in lines)
+    assert lines[0] == "### No verdict (insufficient data)"
+    assert any("more statements in the full report" in line for line in lines)
 
 
 def test_metric_of_choice_is_the_main_one(runs: Runs) -> None:
@@ -213,10 +215,10 @@ def test_report_is_written_beside_the_summary(runs: Runs, tmp_path: Path) -> Non
     result = call(*arguments, "--out", str(page))
     assert result.exit_code == 0, result.output
     assert "</html>" in page.read_text()
-    assert result.stdout.splitlines()[-1] == f"- Whole report: `{page}`"
+    assert result.stdout.splitlines()[-1] == f"- Full report: `{page}`"
     assert result.stderr.strip() == str(page)
     linked = call(*arguments, "--out", str(page), "--link", "https://ci.example/job?id=1&part=2_b")
-    assert linked.stdout.splitlines()[-1] == "- [Whole report](<https://ci.example/job?id=1&part=2_b>)"
+    assert linked.stdout.splitlines()[-1] == "- [Full report](<https://ci.example/job?id=1&part=2_b>)"
     unwritten = call(*arguments)
     assert unwritten.stdout.splitlines()[-1].endswith(" --out comparison.html`")
 
@@ -224,9 +226,9 @@ def test_report_is_written_beside_the_summary(runs: Runs, tmp_path: Path) -> Non
 def test_chinese(runs: Runs) -> None:
     lines = summary(*runs["slow"], "--against", *runs["main"], "--lang", "zh")
     assert lines[0].startswith("### 更慢：吞吐量 -")
-    assert "- 双方运行次数：3、3。有意义的最小效应：2.0%。" in lines
+    assert "- 双方运行次数：3、3。有实际意义的最小效应：2.0%。" in lines
     too_few = summary(runs["slow"][0], "--against", runs["main"][0], "--lang", "zh")
-    assert too_few[0].startswith("### 无法得出结论（数据不足）：吞吐量 -")
+    assert too_few[0].startswith("### 不作判定（数据不足）：吞吐量 -")
 
 
 def test_other_differences_are_named(runs: Runs, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_json_is_the_whole_of_it(results: Path, method: str) -> None:
     assert {item["path"] for item in change["differences"]} == {"settings.shared_buffers", "kernel"}
 
 
-@pytest.mark.parametrize(("lang", "word"), [("en", "What else differs"), ("zh", "两次运行之间的其他差异")])
+@pytest.mark.parametrize(("lang", "word"), [("en", "Other differences"), ("zh", "两次运行之间的其他差异")])
 def test_the_page_carries_everything(results: Path, tmp_path: Path, lang: str, word: str) -> None:
     done = called(results, PLAN, "--out", str(tmp_path / "h.html"), "--lang", lang)
     assert done.exit_code == 0, done.output
@@ -147,7 +147,7 @@ def test_of_many_plans_some_are_listed_and_the_list_is_marked_as_cut(tmp_path: P
         document = json.loads((run / "run.json").read_text())
         (run / "run.json").write_text(json.dumps({**document, "plan_name": f"plan-{number}"}))
     text = " ".join(called(tmp_path, "NOSUCH").output.split())
-    assert "There are runs of: plan-0, " in text
+    assert "The plans with runs are: plan-0, " in text
     assert "plan-7, …" in text
     assert "plan-8" not in text
 
@@ -157,7 +157,7 @@ def test_a_run_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
     (first / "run.json").write_text("{")
     done = called(tmp_path, PLAN)
     assert done.exit_code == 0
-    assert "is not whole JSON" in " ".join(done.stdout.split())
+    assert "is not complete JSON" in " ".join(done.stdout.split())
     assert len(json.loads(called(tmp_path, PLAN, "--json").stdout)["runs"]) == 2
 
 

@@ -200,7 +200,7 @@ def test_why_a_probe_has_no_figure_is_on_the_page_itself(tmp_path: Path) -> None
     assert result.exit_code == 3
     for text in (result.stdout, (run / "host.html").read_text(encoding="utf-8")):
         message = " ".join(re.sub(r"<[^>]+>", "", text).split())
-        assert f"network-rr: no loadcell answers at {peer}" in message
+        assert f"network-rr: no loadcell responds at {peer}" in message
         assert "loadcell host --serve" in message
     result = call("--baseline", "--resume", str(run), "--lang", "zh", "--quiet")
     assert "network-rr：" in result.stdout

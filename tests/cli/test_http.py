@@ -135,7 +135,7 @@ class TestWords:
                 "host is given twice, and a request has it once",
             ),
             (["http://x", "-H", "Cookie: a=1", "-H", "Cookie: b=2"], "Cookie is given twice"),
-            (["http://x", "-X", "head"], "methods of HTTP are written in capital letters: HEAD"),
+            (["http://x", "-X", "head"], "HTTP methods are written in capital letters: HEAD"),
             (["http://x", "--data", "@/nowhere"], "--data @/nowhere: there is no file '/nowhere'"),
             (["http://x", "-p", "key=@/nowhere"], "--param @/nowhere: there is no file"),
             (
@@ -151,7 +151,10 @@ class TestWords:
             (["http://x/${key}", "-p", "key=1..9"], ""),
             (["http://x/${key}"], "key"),
             (["http://x", "--success", "fine"], "workload.http"),
-            (["http://x", "--set", "workload.kv.reads=5%"], "found 2 names: http, kv allowed: one of http, "),
+            (
+                ["http://x", "--set", "workload.kv.reads=5%"],
+                "found 2 names: http, kv expected: one of http, ",
+            ),
         ],
     )
     def test_what_is_wrong_is_reported_and_nothing_is_run(self, words: list[str], message: str) -> None:
@@ -295,7 +298,7 @@ monitors: []
     refused = called(tmp_path, "check", "plans/files.yaml")
     assert refused.returncode == 2
     assert "workload.http.body: the file " in refused.stderr
-    assert "allowed: text" not in refused.stderr
+    assert "expected: text" not in refused.stderr
 
 
 def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[str, Path]) -> None:

@@ -118,11 +118,11 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
         (["x:6379/name"], "is no server"),
         (["::1"], "An address of IPv6 stands in brackets: [::1]:6379"),
         (["x", "--value-size", "7"], "workload.kv.value_size"),
-        (["x", "--value-size", "600MB"], "allowed: at most 512MiB"),
-        (["x", "--reads", "150%"], "allowed: at most 100%"),
+        (["x", "--value-size", "600MB"], "expected: at most 512MiB"),
+        (["x", "--reads", "150%"], "expected: at most 100%"),
         (["x", "-t", "get,foo"], "'foo' is not one of 'get', 'set', 'mget', 'mset'"),
         (["x", "-t", "get", "--reads", "50%"], "--reads is a mix of GET and SET, and -t does each by itself"),
-        (["x", "--ttl", "1s", "--verify"], "`verify` and `ttl` do not go together"),
+        (["x", "--ttl", "1s", "--verify"], "`verify` and `ttl` exclude each other"),
         (["x", "--distribution", "zipfain"], "did you mean: zipfian"),
         (
             ["x", "--command", "MULTI"],
@@ -130,11 +130,11 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
         ),
         (
             ["x", "--command", "SET ${key} 'a"],
-            "has a quotation mark that is not closed allowed: close it, or leave it out",
+            "has an unclosed quotation mark expected: close or omit it",
         ),
-        (["x", "--set", "workload.tpcc={}"], "found 2 names: kv, tpcc allowed: one of kv, "),
+        (["x", "--set", "workload.tpcc={}"], "found 2 names: kv, tpcc expected: one of kv, "),
         (["x", "--command", "SET ${what}"], "there is no placeholder `${what}`"),
-        (["x", "-P", "4", "--rate", "100/s"], "under load.rate each command is due by itself"),
+        (["x", "-P", "4", "--rate", "100/s"], "load.rate schedules each command separately"),
     ],
 )
 def test_what_is_wrong_is_reported_and_nothing_is_run(words: list[str], message: str) -> None:
@@ -234,7 +234,7 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
     assert result.returncode == 3, result.stdout + result.stderr
     output = " ".join(result.stdout.split())
     assert "cluster" in output
-    assert "name one that is not in cluster mode, or a proxy of the cluster" in output
+    assert "name a server without cluster mode, or a proxy of the cluster" in output
 
 
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:

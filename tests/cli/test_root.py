@@ -119,7 +119,7 @@ def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
         (
             PlanError([Problem(Mark("p.yaml", 1, 2), "x", as_written("is wrong"))]),
             2,
-            "p.yaml:1:2: x: is wrong\nOne mistake; nothing was run.\n",
+            "p.yaml:1:2: x: is wrong\n1 error. Nothing was run.\n",
         ),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_finished_run_resumed_has_nothing_left_to_do(
     before = (the_run(home) / "trials").stat().st_mtime_ns
     done = loadcell(home, "run", "--resume", "last", "--json", "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "0 trials (2 kept from before)" in done.stderr
+    assert "0 trials (2 reused)" in done.stderr
     document = json.loads(done.stdout)
     assert [trial["status"] for trial in document["trials"]] == ["ok", "ok"]
     assert document["trials"][0]["totals"]["throughput_per_s"] > 0
@@ -117,7 +117,7 @@ def test_a_changed_plan_is_refused_with_its_differences(
         (("short.yaml", "--retry-failed"), "--retry-failed goes with --resume"),
         (("short.yaml", "--resume", "last", "--out", "x"), "do not go together"),
         (("--resume", "no-such-run"), "there is no run 'no-such-run'"),
-        (("short.yaml", "--out", "."), "is there already"),
+        (("short.yaml", "--out", "."), "already exists"),
         (("no-such-plan",), "no-such-plan"),
         (("short.yaml", "--set", "repeats=900"), "This plan has 1,800 trials"),
     ],

@@ -95,7 +95,7 @@ def test_the_run_that_is_repeated_is_named(first: StoredRun, tmp_path: Path) -> 
     assert f"plan and files of run {first.short_id}" in called(tmp_path, "show", "again").stdout
     page = called(tmp_path, "report", "again", "--format", "md", "--out", "page.md")
     assert page.returncode == 0, page.stderr
-    assert f"Plan and files are those of run {first.short_id} (" in (tmp_path / "page.md").read_text()
+    assert f"The plan and its files are those of run {first.short_id} (" in (tmp_path / "page.md").read_text()
 
 
 def test_a_changed_plan_and_file_do_not_matter(first: StoredRun, tmp_path: Path, home: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_file_with_a_secret_stays_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "small.properties").write_text(PROPERTIES)
     done = called(tmp_path, "run", str(path))
     assert done.returncode == 2
-    assert "is not the file that the run used as small.properties" in done.stderr
+    assert "has changed since the run used it as small.properties" in done.stderr
 
 
 def test_secrets_are_asked_for_again(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_large_file_that_changed_is_refused(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "small.properties").write_text(PROPERTIES.replace("100", "101"))
     done = called(tmp_path, "run", str(path))
     assert done.returncode == 2
-    assert "is not the file that the run used as small.properties" in " ".join(done.stderr.split())
+    assert "has changed since the run used it as small.properties" in " ".join(done.stderr.split())
 
 
 def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home: Path) -> None:

@@ -125,7 +125,7 @@ class TestWords:
                 "-p idd: --query has no `:idd`. Did you",
             ),
             (["embedded", "--query", "SELECT :id", "-p", "id"], "-p id: give NAME=VALUES"),
-            (["embedded", "--query", "SELECT :id", "-p", "id=9..1"], "9..1 is no range of integers"),
+            (["embedded", "--query", "SELECT :id", "-p", "id=9..1"], "9..1 is not a range of integers"),
             (["embedded", "-w", "tpcc", "-p", "id=1..9"], "-p gives values to `:name` in --query"),
             (
                 ["mysql://me@db", "-w", "pgbench:tpcb-like"],
@@ -256,7 +256,7 @@ class TestOnPostgres:
         result = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
         assert result.returncode == 3
         output = " ".join(result.stdout.split())  # lines are as long as the terminal is wide
-        assert re.search(r"timed out: \d of 1,000 requests were made within the limit of 0\.30 s", output)
+        assert re.search(r"timed out: \d of 1,000 requests ended within the limit of 0\.30 s", output)
 
     def test_a_server_that_is_not_there(self, home: Path) -> None:
         result = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")

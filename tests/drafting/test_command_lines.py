@@ -46,7 +46,7 @@ class TestPgbench:
 
     def test_options_without_a_counterpart_are_named(self, tmp_path: Path) -> None:
         result = init(tmp_path, "--", "pgbench", "-C", "--sampling-rate=0.1", "-n", "-P", "1", "bench")
-        line = "Options without a counterpart here, left out: -C, --sampling-rate"
+        line = "Options without a counterpart here, omitted: -C, --sampling-rate"
         assert line in result.stderr
         assert f"# - {line}" in result.stdout
 
@@ -255,7 +255,7 @@ class TestHttp:
         assert "left out: --sesame" in result.stderr
         assert "left out: --rate" in result.stderr
         for url in ("http://me:sesame-17@127.0.0.1/", "http://127.0.0.1/?token=sesame-17"):
-            assert "holds a secret" in refused(tmp_path, "--", "wrk", "-s", "post.lua", url)
+            assert "contains a secret" in refused(tmp_path, "--", "wrk", "-s", "post.lua", url)
 
     def test_wrk_runs(self, tmp_path: Path, shop: Shop) -> None:
         plan = from_command(tmp_path, "wrk", "-t1", "-c2", "-d1s", "--latency", f"{shop.url}/items?page=2")
@@ -444,7 +444,7 @@ class TestFio:
 
     def test_what_is_overwritten_is_named(self, tmp_path: Path) -> None:
         result = init(tmp_path, "--", "fio", "--name=x", "--rw=write", "--filename=/dev/sdz", "--size=1M")
-        assert "fio writes to /dev/sdz: what is there is overwritten" in result.stderr
+        assert "fio writes to /dev/sdz: existing contents are overwritten" in result.stderr
 
     def test_a_job_file_is_called_as_it_is(self, tmp_path: Path) -> None:
         (tmp_path / "nightly.fio").write_text("[j]\nrw=read\nsize=64k\n")
@@ -464,7 +464,7 @@ class TestBadInput:
     def test_secrets_of_a_tool_that_is_called_itself(self, tmp_path: Path, words: tuple[str, ...]) -> None:
         (tmp_path / "mine.lua").write_text("x = 1")
         message = refused(tmp_path, "--", *words)
-        assert f"The command line of {words[0]} holds a secret" in message
+        assert f"The command line of {words[0]} contains a secret" in message
         assert "sesame" not in message
 
     def test_an_unknown_tool(self, tmp_path: Path) -> None:
@@ -477,11 +477,11 @@ class TestBadInput:
         [
             (("pgbench", "-c", "many"), "'many' of the option c is no number"),
             (("pgbench", "-f", "gone.sql"), "The file gone.sql of the option -f does not exist"),
-            (("sysbench", "run"), "names no target"),
-            (("curl", "-X", "POST"), "names no target"),
-            (("wrk", "ftp://x/"), "'ftp://x/' is no URL of HTTP"),
+            (("sysbench", "run"), "names no server"),
+            (("curl", "-X", "POST"), "names no server"),
+            (("wrk", "ftp://x/"), "'ftp://x/' is not an HTTP URL"),
             (("pgbench", "-c", "200000"), "load.clients"),
-            (("ab", "-n", "1", "http://[/"), "is no valid URL"),
+            (("ab", "-n", "1", "http://[/"), "is not a valid URL"),
         ],
     )
     def test_a_wrong_command_line(self, tmp_path: Path, words: tuple[str, ...], message: str) -> None:

@@ -118,7 +118,7 @@ class TestPostgres:
             result = init(tmp_path, "postgres", "--dsn", dsn)
             connection.execute("DROP OWNED BY guest; DROP ROLE guest")
         assert [item["name"] for item in work["statements"]] == ["read_orders"]
-        assert "customers cannot be read by this user (no right of SELECT): left out" in result.stderr
+        assert "customers cannot be read by this user (no right of SELECT): omitted" in result.stderr
 
     def test_tables_without_statements_take_no_place_of_others(self, tmp_path: Path, shop: str) -> None:
         with psycopg.connect(shop, autocommit=True) as connection:
@@ -151,8 +151,8 @@ class TestPostgres:
         with psycopg.connect(shop, autocommit=True) as connection:
             connection.execute("DROP TABLE lines, sessions")
         result = init(tmp_path, "postgres", "--dsn", shop)
-        assert "log has no primary key: left out" in result.stderr
-        assert "empty is empty: left out" in result.stderr
+        assert "log has no primary key: omitted" in result.stderr
+        assert "empty is empty: omitted" in result.stderr
         assert "# - log has no primary key" in result.stdout
 
     def test_the_password_is_in_no_file(self, tmp_path: Path, shop: str) -> None:
@@ -230,7 +230,7 @@ class TestMariadb:
         mariadb_server.sql("GRANT INSERT ON shop.customers TO guest@'%'")
         dsn = f"mysql://guest@{mariadb_server.host}:{mariadb_server.port}/shop"
         result = init(tmp_path, "mysql", "--dsn", dsn)
-        assert "customers cannot be read by this user (no right of SELECT): left out" in result.stderr
+        assert "customers cannot be read by this user (no right of SELECT): omitted" in result.stderr
         assert "read_orders" in result.stdout
 
     def test_without_a_database(self, tmp_path: Path, mariadb_server: MariadbServer) -> None:
@@ -241,5 +241,5 @@ class TestMariadb:
 def test_a_database_of_another_kind(tmp_path: Path) -> None:
     message = refused(tmp_path, "mysql", "--dsn", "postgresql://me@db/shop")
     assert "loadcell init postgres --dsn" in message
-    assert "redis takes no --dsn" in refused(tmp_path, "redis", "--dsn", "postgresql://me@db/shop")
+    assert "redis does not accept --dsn" in refused(tmp_path, "redis", "--dsn", "postgresql://me@db/shop")
     assert "postgresql://" in refused(tmp_path, "postgres", "--dsn", "oracle://me@db/shop")

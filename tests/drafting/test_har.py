@@ -108,7 +108,7 @@ class TestVisit:
     def test_requests_without_steps_are_reported(self, tmp_path: Path, shop: Shop) -> None:
         visit(shop.url).save(tmp_path / "visit.har")
         result = init(tmp_path, "visit.har")
-        assert "Requests to other hosts, left out: tracker.example (1)" in result.stderr
+        assert "Requests to other hosts are omitted: tracker.example (1)" in result.stderr
         assert "1 static file: left out" in result.stderr
         assert "first: LOADCELL_PASSWORD" in result.stderr
         other = drafted(tmp_path, "visit.har", "--host", "tracker.example")
@@ -268,7 +268,7 @@ class TestBadInput:
         (tmp_path / "a.har").write_text('{"log": 7}')
         assert "a.har is none of these" in refused(tmp_path, "a.har")
         (tmp_path / "b.har").write_text('{"log": {"entries": [')
-        assert "b.har is no valid JSON, line 1" in refused(tmp_path, "b.har")
+        assert "b.har is not valid JSON, line 1" in refused(tmp_path, "b.har")
         (tmp_path / "c.har").write_text('{"log": {"entries": []}}')
         assert "The recording c.har has no requests" in refused(tmp_path, "c.har")
         (tmp_path / "d.har").write_text('{"log": {"entries": [{"request": {"url": "http://x/"}}]}}')
@@ -293,9 +293,7 @@ class TestBadInput:
         )
         plan = init(tmp_path, har).stdout
         assert raw[:40] not in plan
-        assert (
-            "# Its body of 10.2 kB (application/octet-stream) was left out" in plan or "was left out" in plan
-        )
+        assert "# Its body of 10.2 kB (application/octet-stream) was omitted" in plan or "was omitted" in plan
         assert "# files: {photo: {file: a_b.png}}" in plan
         assert document(plan)["workload"]["http"]["steps"]["post_photos"]["form"] == {"id": "7"}
 
@@ -329,7 +327,7 @@ class TestBadInput:
     def test_a_reference_that_is_left_is_refused(self, tmp_path: Path) -> None:
         har = save(tmp_path, exchange(url="http://${env:http_proxy}.example/"))
         message = refused(tmp_path, har, http_proxy="sesame-17")
-        assert "visit.har refers to environment variables of yours: ${env:http_proxy}" in message
+        assert "visit.har refers to your environment variables: ${env:http_proxy}" in message
 
     @pytest.mark.parametrize("kind", ["bodies", "entries"])
     def test_a_recording_of_200_megabytes(self, tmp_path: Path, kind: str) -> None:

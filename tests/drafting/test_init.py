@@ -91,6 +91,6 @@ def test_wrong_calls(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("hello")
     assert "x.txt is none of these" in refused(tmp_path, "x.txt")
     (tmp_path / "y.bin").write_bytes(b"\xff\x00\xfe")
-    assert "y.bin is no text in UTF-8" in refused(tmp_path, "y.bin")
+    assert "y.bin is not text in UTF-8" in refused(tmp_path, "y.bin")
     (tmp_path / "z.har").write_text("")
     assert "z.har is empty" in refused(tmp_path, "z.har")

@@ -91,7 +91,7 @@ def test_optional_parameters_of_a_query_are_named(tmp_path: Path) -> None:
         {"name": "id", "in": "query", "required": True, "schema": {"type": "integer"}},
     ]
     result = init(tmp_path, openapi(tmp_path, {"/orders": {"get": {"parameters": parameters}}}))
-    assert "# Optional in the query, and left out: page%20size=5, status=open" in result.stdout
+    assert "# Optional in the query, and omitted: page%20size=5, status=open" in result.stdout
     assert document(result.stdout)["workload"]["http"]["requests"]["get_orders"]["path"] == "/orders?id=${id}"
 
 

@@ -77,7 +77,7 @@ def test_a_signal_handler_can_stop_the_load_properly() -> None:
     assert result["outcome"] == "stopped"
     assert (
         load_outcome(result["outcome"], result["reason_args"], "calls").text
-        == "it was stopped before its time"
+        == "the load was stopped before its end"
     )
     assert_counted(result)
     assert 0.1e9 < result["window"]["duration_ns"] < LONG_S / 2 * 1e9

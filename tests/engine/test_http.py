@@ -197,7 +197,7 @@ def test_nobody_listening_is_reported_with_advice() -> None:
     result = run(target, ONE, workload="http")
     assert result["outcome"] == "connect-failed"
     assert "Connection refused" in result["reason"]
-    assert "nothing listens there" in result["advice"]
+    assert "no program listens there" in result["advice"]
 
 
 def test_a_server_that_goes_away_is_lost_and_not_hammered_at() -> None:
@@ -243,7 +243,7 @@ def test_tls_wants_the_right_name_from_somebody_trusted(certificate: Path) -> No
         assert wrong["reason"].endswith(
             'not valid for name "127.0.0.1"; certificate is only valid for DnsName("shop.example")'
         )
-        assert "`tls.name` another name to expect" in wrong["advice"]
+        assert "`tls.name` another expected name" in wrong["advice"]
         stranger = tried(sslmode="verify-full")
         assert stranger["outcome"] == "connect-failed"
         assert "`tls.ca` names a file" in stranger["advice"]

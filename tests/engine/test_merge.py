@@ -108,7 +108,7 @@ def test_an_armed_worker_reports_ready_and_begins_at_the_instant(redis_server: R
 def test_an_instant_that_has_passed_is_a_clear_error(redis_server: RedisServer) -> None:
     with pytest.raises(LoadError) as failure:
         execute(redis_server, time.monotonic_ns() - 5 * SECOND)
-    assert "the start instant had passed" in str(failure.value)
+    assert "the start time had already passed" in str(failure.value)
     assert failure.value.message.code == "load.start-missed"
 
 

@@ -292,7 +292,7 @@ def half_served(node: RedisServer, code: str, message: str) -> None:
     assert result["lifetime"]["operations"]["set"] == node.calls()["set"] - before > 0
     problem = failure(lambda: prepare(node.endpoint(), SMALL, workload="kv"), "resp")
     assert problem["code"] in ("CROSSSLOT", code), "many keys at once are never of one node"
-    assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]
+    assert "name a server without cluster mode, or a proxy of the cluster" in problem["advice"]
 
 
 def test_keys_of_slots_that_are_elsewhere_are_errors_and_others_are_counted() -> None:

@@ -313,7 +313,7 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("options", "load", "part"),
         [
-            ({"warehouses": 2}, {"clients": 21}, "21 terminals are more than 2 warehouses"),
+            ({"warehouses": 2}, {"clients": 21}, "21 terminals exceed the districts of 2 warehouses"),
             ({"warehouses": 0}, {}, "`workload.tpcc.warehouses` cannot be `0`"),
             ({"warehouse": 1}, {}, "unknown field `warehouse`"),
         ],

@@ -116,4 +116,4 @@ def test_half_of_a_cluster() -> None:
         assert result["lifetime"]["operations"]["set"] == first.calls()["set"] - before > 0
         assert operation(result, "set")["failed"] == errors(result)["MOVED"]
         problem = failure(lambda: prepare(first.endpoint(), SMALL, workload="kv"), "resp")
-        assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]
+        assert "name a server without cluster mode, or a proxy of the cluster" in problem["advice"]

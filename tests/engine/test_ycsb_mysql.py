@@ -100,4 +100,4 @@ def test_statements_parsed_each_time_are_postgresql_s_own(
 ) -> None:
     options = {**SMALL, "protocol": "extended"}
     problem = failure(lambda: run(mariadb_server.endpoint(database), options, workload="ycsb"))
-    assert "`protocol: extended` is PostgreSQL's own" in problem["finding"]
+    assert "`protocol: extended` exists only for PostgreSQL" in problem["finding"]

@@ -41,10 +41,10 @@ def test_a_target_that_never_came_up_for_one_reason_is_abandoned() -> None:
     assert should_abort([record()] * (AFTER - 1)) is None
     reason = should_abort([record()] * AFTER)
     assert reason is not None
-    assert reason.text == f"given up after 3 trials, none of which could begin: {REFUSED.text}"
+    assert reason.text == f"aborted after 3 trials, none of which could start: {REFUSED.text}"
     assert sentences(reason, "en") == [f"The run was {reason.text}."]
     assert sentences(reason, "zh") == [
-        "运行在 3 次试验都未能开始之后被放弃：127.0.0.1:6379 没有服务器应答：“Connection refused”。"
+        "运行在连续 3 次试验都未能开始之后中止：127.0.0.1:6379 没有服务器响应：“Connection refused”。"
     ]
 
 
@@ -57,14 +57,14 @@ def test_other_ends_are_not_hopeless() -> None:
 def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None:
     bare = should_abort([record(as_written("it broke"))] * AFTER)
     assert bare is not None
-    assert sentences(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
+    assert sentences(bare, "zh") == ["运行在连续 3 次试验都未能开始之后中止：it broke。"]
     died = replace(record(), reason="the target died during up (x)", died_during="up")
     reason = should_abort([died] * AFTER)
     assert reason is not None
-    assert reason.text.endswith("none of which could begin: the target died during up (x)")
+    assert reason.text.endswith("none of which could start: the target died during up (x)")
     assert sentences(reason, "zh") == [
-        "运行在 3 次试验都未能开始之后被放弃："
-        "目标在启动期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）。"
+        "运行在连续 3 次试验都未能开始之后中止："
+        "被测系统在启动阶段异常退出（127.0.0.1:6379 没有服务器响应：“Connection refused”）。"
     ]
 
 

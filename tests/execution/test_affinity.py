@@ -97,7 +97,7 @@ def test_a_server_and_the_load_run_where_the_plan_says_and_the_report_tells(tmp_
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert f"cpus {FIRST} (CPUs {FIRST})" in page
-    assert "The client ran on" in page
+    assert "CPUs of the load generator" in page
 
 
 def test_what_placements_are_on_this_machine_is_reported_beforehand(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_pa
     status, trial = run(tmp_path, failing(REFUSED, STATUS_404))
     assert (status, trial.status, trial.reason_code) == (3, "failed", CODE)
     assert trial.reason == (
-        "nothing succeeded: all 200 that ended in the measurement failed, most often (150 times) with "
-        "http-404: the server answered with status 404"
+        "nothing succeeded: all 200 requests that ended during the measurement failed, most often (150 "
+        "times) with http-404, the server answered with status 404"
     )
     assert trial.advice.startswith("correct the request")
     assert trial.advice.endswith("`expect: [errors > 0]`")
@@ -91,8 +91,7 @@ def test_a_load_that_was_never_answered_has_failed(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing())
     assert (status, trial.status, trial.reason_code) == (3, "failed", "nothing-ended")
     assert trial.reason == (
-        "no request ended: 2 were in flight at the end of the measurement of 2 s, "
-        "and none was answered within it"
+        "no request ended: 2 were in flight at the end of the measurement of 2 s, without any response"
     )
     assert trial.totals.transactions.attempted == 2, "what was counted is kept"
 
@@ -150,15 +149,15 @@ def test_a_tool_that_gives_a_throughput_had_successes() -> None:
 def test_errors_that_nobody_classed_are_only_counted() -> None:
     result = all_requests_failed(record(throughput_per_s=0.0), "http")
     assert result is not None
-    assert result.text == "nothing succeeded: all 7 that ended in the measurement failed"
+    assert result.text == "nothing succeeded: all 7 requests that ended during the measurement failed"
     assert "output.log" in result.advice
 
 
 @pytest.mark.parametrize(
     ("protocol", "code", "advice"),
     [
-        ("resp", "NOAUTH", "the server wants a password"),
-        ("http", "refused", "nothing listens there"),
+        ("resp", "NOAUTH", "the server requires a password"),
+        ("http", "refused", "no program listens there"),
         ("duckdb", "descriptors", "raise the limit of open files"),
         ("resp", "MADE-UP", "see in `errors`"),
     ],
@@ -176,7 +175,7 @@ def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, a
 def test_more_failures_than_successes_are_no_result(tmp_path: Path) -> None:
     status, trial = run(tmp_path, failing(("42P01", 10_221, "no such table"), succeeded=87))
     assert (status, trial.status, trial.reason_code) == (3, "failed", "most-failed")
-    assert trial.reason.startswith("more failed than succeeded: 10,221 failed and 87 succeeded")
+    assert trial.reason.startswith("more requests failed (10,221) than succeeded (87)")
     assert trial.totals.transactions.succeeded == 87, "what was counted is kept"
 
 

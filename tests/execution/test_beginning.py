@@ -43,7 +43,7 @@ def test_of_a_run_without_a_directory_nothing_is_left(
     monkeypatch.setattr(context, "environment", pressed)
     before = sorted(tmp_path.iterdir())
     assert notes(lambda: World().run(tmp_path, out=tmp_path / "new" / "run")) == [
-        "Nothing was run, and nothing is left of it."
+        "No trial was run, and no file is left."
     ]
     assert sorted({path.name for path in tmp_path.iterdir()} - {"mock.yaml", "said.txt"}) == before
 
@@ -54,7 +54,7 @@ def test_a_directory_that_was_there_is_left_as_it_was(
     monkeypatch.setattr(context, "environment", pressed)
     (tmp_path / "empty").mkdir()
     assert notes(lambda: World().run(tmp_path, out=tmp_path / "empty")) == [
-        "Nothing was run, and nothing is left of it."
+        "No trial was run, and no file is left."
     ]
     assert list((tmp_path / "empty").iterdir()) == []
 
@@ -154,7 +154,7 @@ def test_a_directory_of_somebody_is_refused_and_untouched(tmp_path: Path, names:
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("theirs") if path.suffix else path.mkdir()
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         World().run(tmp_path, out=out)
     assert all((out / name).exists() for name in names)
 

@@ -86,6 +86,6 @@ def test_a_server_that_takes_fewer_at_once_is_remarked_on_in_both_languages(tmp_
     assert remarks[2] == []
     [remark] = remarks[8]
     assert (remark["verdict"], remark["detail"]) == ("noticed", {"asked_for": 8, "taken": 3})
-    for language, words in (("en", "took fewer requests at once"), ("zh", "同时接受的请求数少于")):
+    for language, words in (("en", "accepted fewer concurrent requests"), ("zh", "接受的并发请求数少于")):
         [page] = write(tmp_path / "run", language, ["html"], tmp_path / f"{language}.html")
         assert words in page.read_text(encoding="utf-8")

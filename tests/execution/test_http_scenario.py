@@ -101,8 +101,8 @@ def test_log_in_browse_and_order(tmp_path: Path, shop: Shop) -> None:
     queries = trial["totals"]["queries_per_s"]
     assert queries == pytest.approx(6 * trial["totals"]["throughput_per_s"], rel=0.01)
     for language, words in {
-        "en": ("scenarios", "Requests/s", "Steps of scenarios", "browse"),
-        "zh": ("场景", "每秒请求数", "场景的各个步骤"),
+        "en": ("scenarios", "Requests/s", "Scenario steps", "browse"),
+        "zh": ("场景", "请求/秒", "场景的各个步骤"),
     }.items():
         done = loadcell(tmp_path, "report", "run", "--format", "md", "--lang", language)
         assert done.returncode == 0, done.stderr

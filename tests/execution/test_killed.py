@@ -44,7 +44,7 @@ def test_a_server_killed_in_a_trial_costs_that_trial(tmp_path: Path) -> None:
         assert live.end() == 3
         (trial,) = live.stored().trials
         assert trial.status == "failed"
-        assert trial.reason.startswith("the target died during the load")
+        assert trial.reason.startswith("the target exited during the load")
         assert trial.advice
         assert trial.totals.transactions.succeeded > 0, "what was measured until then is kept"
 
@@ -60,7 +60,7 @@ def test_a_server_killed_in_prepare_costs_that_trial_and_the_next_has_a_new_one(
         failed = live.stored().trials[0]
         assert failed.phases[-2].name == "prepare"
         assert failed.phases[-2].status == "failed"
-        assert failed.reason.startswith("the target died during prepare")
+        assert failed.reason.startswith("the target exited during prepare")
         assert failed.advice
 
 
@@ -95,7 +95,7 @@ def test_a_runner_killed_leaves_no_process_and_loses_no_finished_trial(tmp_path:
         before = [trial.ended_utc for trial in stored.trials]
         again = loadcell(tmp_path, "run", "--resume", "run", "--no-report")
         assert again.returncode == 0, again.stderr
-        assert ("1 trial (1 kept from before)" if finished else "2 trials, about") in again.stderr
+        assert ("1 trial (1 reused)" if finished else "2 trials, about") in again.stderr
         assert live.statuses() == ["ok", "ok"]
         assert [trial.ended_utc for trial in live.stored().trials][:finished] == before
 

@@ -112,7 +112,7 @@ def test_ycsb_counts_what_the_server_counts(tmp_path: Path, url: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "message", "advice"),
     [
-        ("{pgbench: {}}", "pgbench cannot be run on the target mysql", "postgres"),
+        ("{pgbench: {}}", "pgbench does not work with the target mysql", "postgres"),
         ("{sysbench: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),
         ("{tpcc: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),
         ("{ycsb: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),

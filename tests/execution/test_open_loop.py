@@ -119,12 +119,12 @@ def test_an_overloaded_target_is_a_result_with_its_backlog_and_the_run_continues
     first, second = world.stored(ended).trials
     assert (first.status, first.reason_code) == ("failed", "overloaded")
     assert first.reason == (
-        "880 requests were due and could not be sent, the oldest for 2.2 s, and the backlog grew: 900.0/s "
-        "fell due and 200.0/s ended over 2 connections"
+        "880 scheduled requests could not be sent, the oldest for 2.2 s, and the backlog grew: 900.0/s "
+        "offered, 200.0/s completed over 2 connections"
     )
     assert first.advice == (
-        "lower the rate; if the target is not busy, give more clients to carry it; load.max_backlog says how "
-        "long a request may wait"
+        "lower the rate; if the target is not busy, add clients; load.max_backlog limits how long a request "
+        "may wait"
     )
     assert first.schedule.backlog == Backlog(900, 880, 2.2)
     assert first.totals.throughput_per_s == pytest.approx(200.0)

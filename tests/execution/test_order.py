@@ -219,7 +219,7 @@ def test_a_percentile_of_too_few_transactions_meets_and_misses_nothing(tmp_path:
     ended = world.run(tmp_path, PLAN.replace("errors == 0", "latency.p99 < 1s"))
     [trial] = world.stored(ended).trials
     assert trial.expect == (ExpectationResult("latency.p99 < 1s", "unknown", count=98, needed=100),)
-    assert "cannot be judged: latency.p99 < 1s (98 in all, 100 needed)" in outcome(trial)
+    assert "not assessable: latency.p99 < 1s (needs 100, has 98)" in outcome(trial)
     assert "p99 " not in outcome(replace(trial, expect=())), "nor is it shown"
     [total] = world.stored(ended).run.verdicts
     assert (total.verdict, total.unknown) == ("unknown", 1)

@@ -90,14 +90,14 @@ class TestConnectionsForEachRequest:
         assert trial.totals.transactions.succeeded < HARDLY_ANY
         [error] = trial.errors
         assert (error.code, error.message) == ("ports", "Cannot assign requested address")
-        assert error.meaning == "this machine had no port left for another connection"
+        assert error.meaning == "this machine had no free port for another connection"
         for item in (message, trial.advice, error.advice, *pages(tmp_path).values()):
             assert RANGE in item
             assert REUSE in item
         assert "this machine ran out of ports" in message
 
         [next_one] = json.loads(again)["trials"]
-        assert "this machine has no port left for a connection to 127.0.0.1" in next_one["reason"]
+        assert "this machine has no free port for a connection to 127.0.0.1" in next_one["reason"]
         assert RANGE in next_one["advice"]
 
 
@@ -165,7 +165,7 @@ def test_a_server_that_cannot_be_asked_for_want_of_a_port_is_not_taken_for_dead(
     }
     for kind, error in results.items():
         assert error.message.code in kind.ANSWERED
-        assert "this machine has no port left for a connection to 10.0.0.5" in error.finding
+        assert "this machine has no free port for a connection to 10.0.0.5" in error.finding
         assert RANGE in error.advice
 
 

@@ -78,7 +78,7 @@ def test_processors_from_plan_to_report(tmp_path: Path) -> None:
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "events_per_s" in page
-    assert "CPU probe by sysbench's definition" in page.replace("&#39;", "'")
+    assert "CPU probe as defined by sysbench" in page.replace("&#39;", "'")
 
 
 def test_memory_by_two_definitions(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_latency_has_a_value_for_each_size(tmp_path: Path) -> None:
         "*/trial.json"
     ):  # how busy the machine is makes no difference to the page
         path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "ok"}))
-    assert "One access, ns" in loadcell(tmp_path, "show", "run").stdout
+    assert "Access time, ns" in loadcell(tmp_path, "show", "run").stdout
     assert loadcell(tmp_path, "report", "run").returncode == 0
-    assert "One access, ns against size" in (tmp_path / "run" / "report.md").read_text()
+    assert "Access time, ns vs. size" in (tmp_path / "run" / "report.md").read_text()
     assert (tmp_path / "run" / "report-pictures" / "chart-own.svg").is_file()
 
 

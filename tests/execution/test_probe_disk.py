@@ -108,7 +108,7 @@ def test_a_disk_is_never_filled(tmp_path: Path) -> None:
     status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
     assert (status, trial["status"]) == (3, "failed")
     assert trial["reason"].startswith("the files of 2 clients need 200 TiB in ")
-    assert "is kept for others" in trial["reason"]
+    assert "reserved for other programs" in trial["reason"]
     assert "target.host.directory" in trial["advice"]
 
 
@@ -158,7 +158,7 @@ def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_
     assert trial["target"]["data"]["type"] == {"ramfs": "ramfs", "files": "fuse"}[kind]
     assert trial["totals"]["figures"]["iops"] > 0
     [page] = report.write(tmp_path / "run", formats=("html",))
-    assert "because the file system cannot do direct I/O" in page.read_text()
+    assert "the file system does not support direct I/O" in page.read_text()
     assert list((tmp_path / "disk").iterdir()) == []
 
 
@@ -168,14 +168,14 @@ def test_a_disk_that_is_memory_is_reported_to_be_memory_before_and_after(tmp_pat
     (tmp_path / "plan.yaml").write_text(text)
     checked = json.loads(loadcell(tmp_path, "check", "plan.yaml", "--json").stdout)
     [remark] = [item for item in checked["remarks"] if item["path"] == "target.host.directory"]
-    assert remark["text"].startswith("it is in memory (tmpfs), where blocks go to no device")
+    assert remark["text"].startswith("the directory is in memory (tmpfs), so blocks reach no device")
     status, message, [trial] = run(tmp_path, text)
     assert (status, trial["status"]) == (0, "ok"), message
     [noticed] = [check for check in trial["checks"] if check["name"] == "in-memory"]
     assert noticed == {"name": "in-memory", "verdict": "noticed", "detail": {"held_by": "tmpfs"}}
     assert trial["target"]["data"]["memory"] == "tmpfs"
     for lang, words in (
-        ("en", "The files lay in memory, and on no disk"),
+        ("en", "The files were in memory, not on a disk"),
         ("zh", "文件位于内存中，而不在磁盘上"),
     ):
         [page] = report.write(tmp_path / "run", formats=("html",), lang=lang)

@@ -105,7 +105,7 @@ def test_a_peer_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     peer = f"127.0.0.1:{free_port()}"
     done, [trial] = run(tmp_path, PLAN.replace("host: {}", f"host: {{peer: '{peer}'}}"))
     assert (done.returncode, trial["status"]) == (3, "failed")
-    assert trial["reason"] == f"no loadcell answers at {peer} (Connection refused)"
+    assert trial["reason"] == f"no loadcell responds at {peer} (Connection refused)"
     assert "loadcell host --serve" in trial["advice"]
 
 

@@ -145,7 +145,7 @@ def test_without_an_ok_trial_there_is_no_best_one(world: World, tmp_path: Path) 
     world.results["load 2"] = lambda result: result.update(outcome="lost")
     ended = world.run(tmp_path, PLAN + "profile: cpu\n")
     assert unscored(world, ended) == []
-    assert "nothing is profiled: no trial was ok" in (tmp_path / "said.txt").read_text()
+    assert "no profile was taken: no trial succeeded" in (tmp_path / "said.txt").read_text()
 
 
 def test_one_that_was_interrupted_is_done_when_the_run_continues(world: World, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_that_perf_is_missing_is_reported_before_the_first_trial(
 ) -> None:
     monkeypatch.setattr(perf.shutil, "which", lambda _: None)
     world.run(tmp_path, PLAN + "profile: cpu\n")
-    assert "perf is not installed: the results will have no profile" in (tmp_path / "said.txt").read_text()
+    assert "no profile (perf is not installed)" in (tmp_path / "said.txt").read_text()
 
 
 def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_path: Path) -> None:

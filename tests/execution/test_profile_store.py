@@ -41,4 +41,4 @@ def test_the_threads_of_an_embedded_store_are_sampled(tmp_path: Path) -> None:
     assert "load" in threads, "both threads under one name"
     done = loadcell(tmp_path, "report", "run", "--format", "md", "--out", "report.md")
     assert done.returncode == 0, done.stderr
-    assert "The target lives in the process that makes the load." in (tmp_path / "report.md").read_text()
+    assert "The target is in the process of the load generator." in (tmp_path / "report.md").read_text()

@@ -155,7 +155,7 @@ class TestLines:
             progress.trial_ended(ended())
         progress.run_ended()
         assert stream.getvalue().splitlines() == [
-            "A title [x]: 2 trials (1 kept from before), about 24 s",
+            "A title [x]: 2 trials (1 reused), about 24 s",
             "writing results/p/r",
             "[2/3] a=1-r1  1,234/s  p99 4.21 ms  errors 0  10 s left",
             "[3/3] a=1-r1  1,234/s  p99 4.21 ms  errors 0",

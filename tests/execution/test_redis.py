@@ -181,8 +181,8 @@ def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message", "advice"),
     [
-        ("workload: {kv: {mix: {scan: 1}}}", "in no order", "leave `scan` out"),
-        ("workload: {sysbench: {}}", "sysbench cannot be run on the target redis", "postgres"),
+        ("workload: {kv: {mix: {scan: 1}}}", "does not order its keys", "omit `scan`"),
+        ("workload: {sysbench: {}}", "sysbench does not work with the target redis", "postgres"),
         ("target: {redis: {settings: {port: 1}}}", "a free port is taken", ""),
     ],
 )

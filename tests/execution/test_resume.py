@@ -89,7 +89,7 @@ def test_failed_trials_are_results_and_kept_unless_asked_for(world: World, tmp_p
     [
         (("warmup: 1s", "warmup: 3s"), "load.warmup was 1s, is 3s"),
         (("[2, 4, 8]", "[2, 4]"), "treatment clients=8 is no longer in the plan"),
-        (("[2, 4, 8]", "[2, 4, 8, 16]"), "treatment clients=16 is new in the plan"),
+        (("[2, 4, 8]", "[2, 4, 8, 16]"), "treatment clients=16 was added to the plan"),
         (("repeats: 1", "repeats: 2"), "repeats was 1, is 2"),
         (("{mock: {}}", "{mock: {variant: b}}"), "target.mock.variant was a, is b"),
         (("errors == 0", "errors == 1"), "expect was ['errors == 0'], is ['errors == 1']"),
@@ -141,5 +141,5 @@ def test_a_trial_killed_between_its_last_write_and_its_rename_counts_as_done(
 
 def test_a_directory_that_is_there_already_is_not_written_into(world: World, tmp_path: Path) -> None:
     world.run(tmp_path)
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         world.run(tmp_path)

@@ -172,7 +172,7 @@ def test_trials_that_would_not_be_decided_on_are_refused(world: World, tmp_path:
     path.write_text(json.dumps(record))
     with pytest.raises(PlanChangedError) as caught:
         world.run(tmp_path, SEARCH, resume=before.path)
-    assert "does not come to trial 004-clients=64-r1" in str(caught.value.differences[0])
+    assert "does not arrive at trial 004-clients=64-r1" in str(caught.value.differences[0])
 
 
 def test_one_search_for_each_treatment_of_the_other_factors_in_turns(world: World, tmp_path: Path) -> None:

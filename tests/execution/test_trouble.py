@@ -45,7 +45,7 @@ def test_no_server_is_reported_and_the_rest_not_tried_for_ever(tmp_path: Path) -
     )
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 3
-    assert "given up after 3 trials" in done.stderr
+    assert "aborted after 3 trials" in done.stderr
     assert str(port) in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     stored = read_run(tmp_path / "run")
@@ -141,7 +141,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_loses_nothing(tmp_
     with little_room(full, 400_000):
         with pytest.raises(StoreError, match=r"cannot write .*(No space left|File too large)") as caught:
             world.run(tmp_path, plan, out=full / "run")
-        advice = "--resume" if os.geteuid() == 0 else "Look at that file system"
+        advice = "--resume" if os.geteuid() == 0 else "Check that file system"
         assert advice in caught.value.advice
         assert world.log[-2:] == ["down a", "destroy a"], "the target is put away"
         stored = read_run(full / "run")
@@ -193,7 +193,7 @@ def test_a_results_directory_that_may_not_be_written(tmp_path: Path) -> None:
 
 def warned_of(other: Live, run: Live) -> int:
     """The number of events of a run that name another one; the warning names the one that was seen first."""
-    assert "another loadcell is running on this machine (process " in run.err
+    assert "another loadcell run is active on this machine (process " in run.err
     details = [event["detail"] for event in rows_of(run.stored().events()) if event["event"] == "neighbour"]
     return sum(f"process {other.process.pid}, plan plan.yaml" in detail for detail in details)
 

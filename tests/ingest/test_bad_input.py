@@ -53,7 +53,7 @@ def test_an_empty_file_is_reported_to_be_empty(tmp_path: Path, tool: str) -> Non
 def test_bytes_without_a_meaning_are_refused_by_every_reader(tmp_path: Path, tool: str) -> None:
     file = tmp_path / "core"
     file.write_bytes(random.Random(6).randbytes(300_000))
-    assert "holds binary data" in refused(tmp_path, tool, file)
+    assert "has binary data" in refused(tmp_path, tool, file)
     file.write_bytes(random.Random(7).randbytes(300_000).replace(b"\0", b"\n"))
     message = refused(tmp_path, tool, file)
     assert f"{file} is" in message
@@ -63,7 +63,7 @@ def test_bytes_without_a_meaning_are_refused_by_every_reader(tmp_path: Path, too
 @pytest.mark.parametrize("tool", READ)
 def test_a_directory_is_no_output(tmp_path: Path, tool: str) -> None:
     message = refused(tmp_path, tool, tmp_path)
-    expected = "is no result folder of benchmarksql" if tool == "benchmarksql" else "is a directory"
+    expected = "is not a result folder of benchmarksql" if tool == "benchmarksql" else "is a directory"
     assert expected in message
 
 
@@ -76,13 +76,15 @@ def test_a_file_that_one_may_not_read_is_named(tmp_path: Path) -> None:
         for tool in READ:
             result = call(tmp_path / "out", tool, file)
             assert result.exit_code == 2
-            assert f"{file} cannot be read: Permission denied. Check its name and rights." in result.output
+            assert (
+                f"{file} cannot be read: Permission denied. Check its name and permissions." in result.output
+            )
 
 
 def test_what_windows_writes_is_named_with_the_way_out(tmp_path: Path) -> None:
     file = tmp_path / "result.txt"
     file.write_bytes((OUTPUTS / "sysbench-cpu.txt").read_text().encode("utf-16"))
-    assert "is UTF-16, as Windows writes it. Convert it: `iconv -f UTF-16" in refused(
+    assert "is UTF-16, the format of Windows. Convert it: `iconv -f UTF-16" in refused(
         tmp_path, "sysbench", file
     )
 
@@ -95,7 +97,7 @@ def test_json_that_was_cut_is_refused_with_the_line(tmp_path: Path, name: str, t
         file.write_text(text[: int(len(text) * share)])
         message = refused(tmp_path, tool, file)
         assert "no whole JSON" in message
-        assert re.search(r"the JSON that begins in line 1 is cut off in line \d+", message)
+        assert re.search(r"the JSON that starts in line 1 is truncated in line \d+", message)
 
 
 @pytest.mark.parametrize(("name", "tool"), [("fio.json", "fio"), ("iperf3.json", "iperf3")])
@@ -111,7 +113,7 @@ def test_of_several_documents_the_whole_ones_count_and_the_cut_one_is_reported(
     (source,) = run.run.imported
     assert source.unread == 3
     assert source.examples[0] == "run 2"
-    assert any("is cut off in line" in example for example in source.examples)
+    assert any("is truncated in line" in example for example in source.examples)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_two_gigabytes_of_nothing_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "result.txt"
     file.touch()
     os.truncate(file, 2 * 2**30)
-    assert "holds binary data" in refused(tmp_path, "auto", file)
+    assert "has binary data" in refused(tmp_path, "auto", file)
 
 
 PEAK = """

@@ -139,10 +139,7 @@ def test_of_several_executions_nobody_knows_whose_samples_they_are(tmp_path: Pat
     run = made(tmp_path / "out", "auto", data / "result.csv")
     (source,) = run.run.imported
     assert (source.measured, source.samples, source.unread) == (2, 0, 6)
-    assert (
-        source.examples[0]
-        == "sys_info.csv: there are 2 executions, and it does not name the one it belongs to"
-    )
+    assert source.examples[0] == "sys_info.csv: there are 2 executions, and the file does not name its own"
 
 
 def test_another_monitor_of_the_same_machine_beside_it_is_refused(tmp_path: Path, data: Path) -> None:

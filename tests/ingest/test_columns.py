@@ -44,7 +44,7 @@ def test_a_numeric_column_is_a_metric_of_the_trials(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("label=note", "the column 'note' holds no number, but 'x'"),
+        ("label=note", "the column 'note' has no number, but 'x'"),
         ("cpu=load", "has no column 'load'"),
         ("throughputs=CPU %", "do you mean throughput?"),
         ("latency.p98=CPU %", "maps nothing"),

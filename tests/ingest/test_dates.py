@@ -43,7 +43,7 @@ def only_run(home: Path) -> StoredRun:
 def test_without_times_in_the_text_the_file_dates_the_run(tmp_path: Path) -> None:
     file = written(tmp_path, "wrk.txt", datetime(2023, 5, 4, 3, 2, 1, tzinfo=UTC))
     result = call("wrk", file, "--results", tmp_path / "r")
-    assert "dated 2023-05-04 03:02:01 UTC, when the file was written" in result.output
+    assert "dated 2023-05-04 03:02:01 UTC, the time of writing of the file" in result.output
     run = only_run(tmp_path / "r")
     assert run.path.name.startswith("20230504T030201Z-")
     assert run.run.started_utc == run.trials[0].started_utc == "2023-05-04T03:02:01.000000Z"
@@ -56,7 +56,7 @@ def test_times_in_the_text_come_before_the_time_of_the_file(tmp_path: Path) -> N
     document = json.loads(IPERF3.read_text())
     document["start"]["timestamp"]["timesecs"] = datetime(2021, 2, 3, 4, 5, 6, tzinfo=UTC).timestamp()
     file = written(tmp_path, "iperf3.json", datetime(2023, 5, 4, tzinfo=UTC), json.dumps(document))
-    assert "measured 2021-02-03 04:05:06 UTC, as its text says" in call(
+    assert "measured 2021-02-03 04:05:06 UTC, by its text" in call(
         "auto", file, "--results", tmp_path / "r"
     ).output  # fmt: skip
     (trial,) = only_run(tmp_path / "r").trials

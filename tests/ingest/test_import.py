@@ -103,12 +103,14 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     text = (run.path / "report.md").read_text()
     page = (run.path / "report.html").read_text()
     # of means, as the table has no percentiles: there is nothing to choose
-    assert "Response time against clients" in page
+    assert "Response time vs. clients" in page
     assert '"name": "percentile"' not in page
     assert '"name":"percentile"' not in page
-    assert "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput" in text
-    assert "Saturation at storage = ceph: of the loads tried 64 clients" in text
-    assert "Saturation at storage = curve-striped: of the loads tried 128 clients" in text
+    assert (
+        "Saturation at storage = curve: 128 clients gave the highest throughput of the loads tested" in text
+    )
+    assert "Saturation at storage = ceph: 64 clients" in text
+    assert "Saturation at storage = curve-striped: 128 clients" in text
 
 
 def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["wrk", OUTPUTS / "ab.txt"], "is no output of wrk"),
+        (["wrk", OUTPUTS / "ab.txt"], "is not the output of wrk"),
         (["auto", DATA], "output of no tool that is known"),
         (["auto", "/does/not/exist"], "cannot be read: No such file"),
         (
@@ -178,7 +180,7 @@ def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> N
     assert "8.23" in result.output
     assert "p50 ms" not in result.output
     page = (imported(tmp_path).path / "report.html").read_text()
-    assert "Response time there, mean" in page
+    assert "Mean response time at that load" in page
 
 
 def test_beside_the_mean_of_sysbench_stands_its_p95(tmp_path: Path) -> None:

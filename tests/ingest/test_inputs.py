@@ -72,7 +72,7 @@ def test_what_is_compressed_is_unpacked_and_kept_as_it_was(
 def test_what_is_compressed_and_cut_is_reported_to_be_damaged(tmp_path: Path) -> None:
     file = tmp_path / "result.txt.gz"
     file.write_bytes(gzip.compress(os.urandom(5000) + SYSBENCH)[:3000])
-    assert f"{file} is compressed, and damaged" in refused(tmp_path, "auto", file)
+    assert f"{file} is compressed and damaged" in refused(tmp_path, "auto", file)
 
 
 def test_logs_of_one_execution_belong_together_though_only_some_are_compressed(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_unpacks_to_no_text_is_refused_at_its_beginning(
     written: list[int] = []
     monkeypatch.setattr(inputs.shutil, "disk_usage", written.append)
     mapping = ("--column", "throughput=tps") if tool == "csv" else ()
-    assert f"{file} holds binary data" in refused(tmp_path, tool, file, *mapping)
+    assert f"{file} has binary data" in refused(tmp_path, tool, file, *mapping)
     assert written == [], "nothing was copied on"
     assert not [path for path in copies.rglob("*") if path.is_file()]
 
@@ -200,7 +200,7 @@ def test_the_limit_is_of_all_copies_together(tmp_path: Path, copies: Path) -> No
 def test_a_device_without_an_end_is_refused_at_its_beginning(
     tmp_path: Path, copies: Path, device: str
 ) -> None:
-    assert f"{device} holds binary data" in refused(tmp_path, "auto", device)
+    assert f"{device} has binary data" in refused(tmp_path, "auto", device)
 
 
 def test_a_pipe_that_never_ends_is_refused_at_the_limit(tmp_path: Path, copies: Path) -> None:
@@ -223,7 +223,7 @@ def test_copying_leaves_room_for_others(
     monkeypatch.setattr(inputs, "_SPARE_BYTES", 2**60)
     message = refused(tmp_path, "auto", file)
     assert f"{file} does not fit into {copies}" in message
-    assert "TMPDIR names another place" in message
+    assert "TMPDIR selects another directory" in message
 
 
 def test_what_a_killed_import_left_is_swept_by_the_next(tmp_path: Path, copies: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_bar_shows_how_much_was_copied() -> None:
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (b"PK\x03\x04\x14\x00\x06\x00", "is an archive (zip), as spreadsheets are, too"),
+        (b"PK\x03\x04\x14\x00\x06\x00", "is a zip archive, like spreadsheets"),
         (b"\x28\xb5\x2f\xfd\x00\x00", "is compressed by zstd. Unpack it: `zstd -d result.txt`"),
     ],
 )
@@ -276,7 +276,7 @@ def test_what_fio_and_iperf3_print_for_people_says_what_to_run(tmp_path: Path) -
     file = tmp_path / "result.txt"
     file.write_bytes((OUTPUTS / "fio.txt").read_bytes())
     assert (
-        "is what fio prints for people. Its figures are read from what `fio --output-format=json`"
+        "is the human-readable output of fio. Values are read from the output of `fio --output-format=json`"
         in refused(tmp_path, "auto", file)
     )
     file.write_text(
@@ -328,9 +328,9 @@ def test_rows_without_a_value_that_could_be_one_are_counted_and_shown(tmp_path: 
         (b"a,b\n1,2\n", "has no column 'tps': its first line names 'a', 'b'"),
         (b"tps,x,tps\n1,2,3\n", "has several columns 'tps'"),
         (b"\n\n", "is empty"),
-        ("tps\n1\n".encode("utf-16"), "is UTF-16, as Windows writes it"),
+        ("tps\n1\n".encode("utf-16"), "is UTF-16, the format of Windows"),
         (b"PK\x03\x04\x14\x00\x06\x00" + bytes(50), "save the table as CSV"),
-        (b"tps\nnone\n", "nothing was measured in"),
+        (b"tps\nnone\n", "there is no measurement in"),
     ],
 )
 def test_what_is_no_table_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
@@ -340,7 +340,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: bytes, message: str) 
 
 
 def test_a_directory_is_no_table(tmp_path: Path) -> None:
-    assert "is a directory. Name the files in it." in refused(
+    assert "is a directory. Name the files in the directory." in refused(
         tmp_path, "csv", tmp_path, "--column", "throughput=tps"
     )
 

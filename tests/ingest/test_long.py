@@ -68,7 +68,7 @@ def test_a_stall_of_seconds_stays_to_be_seen(long: StoredRun) -> None:
 
 @pytest.mark.parametrize(
     ("lang", "message"),
-    [("en", "up to 8 printed intervals became one"), ("zh", "最多将 8 个打印出的间隔合并为一个")],
+    [("en", "merged up to 8 printed intervals into one"), ("zh", "最多将 8 个打印出的间隔合并为一个")],
 )
 def test_the_page_says_what_was_joined_and_draws_how_far_it_went(
     long: StoredRun, lang: str, message: str

@@ -37,7 +37,7 @@ def only_run(home: Path) -> StoredRun:
 def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
     result = call(tmp_path, *COLUMNS)
     assert result.exit_code == 0, result.output
-    assert "columns not used: when, note, region" in result.output
+    assert "unused columns when, note, region" in result.output
     assert only_run(tmp_path).run.imported[0].unused == ("when", "note", "region")
 
 
@@ -63,8 +63,8 @@ def test_a_cell_that_is_no_number_costs_its_value_and_not_the_row(tmp_path: Path
 
 def test_the_notes_are_in_chinese_as_well(tmp_path: Path) -> None:
     output = call(tmp_path, *COLUMNS, options=("--lang", "zh")).output
-    assert "有 1 个单元格不是可用的值，按缺失处理" in output
-    assert "未使用的列：when、note、region" in output
+    assert "有 1 个单元格没有可用的值，按缺失处理" in output
+    assert "未使用的列 when、note、region" in output
 
 
 def test_a_column_dates_the_trials_and_the_earliest_dates_the_run(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_column_dates_the_trials_and_the_earliest_dates_the_run(tmp_path: Path
     ("column", "message"),
     [
         ("date=note", "the column 'note' holds no date such as 2026-06-28"),
-        ("latency.p99=region", "the column 'region' holds no number, but 'eu'"),
+        ("latency.p99=region", "the column 'region' has no number, but 'eu'"),
         ("dates=when", "do you mean date?"),
     ],
 )

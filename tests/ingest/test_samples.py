@@ -63,7 +63,7 @@ def test_a_jstat_for_each_load_as_a_report_made_them(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     result = call(tmp_path / "out", "auto", *(tmp_path / name for name in texts), "--by-file")
     assert result.exit_code == 0, result.output
-    assert "jstat printed no times (-t): its lines were taken as 1 s apart (--interval)" in result.output
+    assert "jstat printed no times (-t), so its lines are taken as 1 s apart (--interval)" in result.output
     (path,) = [run.parent for run in (tmp_path / "out").rglob("run.json")]
     run = read_run(path)
     assert [trial.levels["file"] for trial in run.trials] == ["a1", "a2"]
@@ -159,7 +159,7 @@ def test_lines_of_jstat_are_as_far_apart_as_one_says(tmp_path: Path) -> None:
         (["sysbench-oltp.txt", "gc.txt"], "was sampled over several executions"),
         (
             ["ab.txt", "gc.txt", "gc.txt"],
-            "2 files have samples of jvm and 1 have executions: which belongs to which is unknown",
+            "2 files have samples of jvm, and 1 have executions: their relation is unknown",
         ),
         (["pgbench_log.txt", "old.txt"], "has no sample from the time of"),
     ],

@@ -101,7 +101,7 @@ def test_a_link_that_is_up_and_states_no_speed_is_named(tmp_path: Path) -> None:
 
 def test_whether_the_clock_may_rise_is_known_or_it_is_reported_who_does_not_say(tmp_path: Path) -> None:
     trees.write(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "cppc_cpufreq")
-    with pytest.raises(UnavailableError, match=r"the driver of the clock \(cppc_cpufreq\) does not say"):
+    with pytest.raises(UnavailableError, match=r"the clock driver \(cppc_cpufreq\) does not report it"):
         cpu.turbo(tmp_path)
     trees.write(tmp_path, "sys/devices/system/cpu/cpufreq/boost", "0")
     assert cpu.turbo(tmp_path) is False
@@ -246,7 +246,7 @@ def test_a_question_without_end_costs_its_limit_and_has_a_reason() -> None:
     finally:
         never.set()
     assert answers.values == {"quick": 1}
-    assert answers.unavailable["endless"].text == "no answer within 0.3 s"
+    assert answers.unavailable["endless"].text == "no response within 0.3 s"
     assert "ZeroDivisionError" in answers.unavailable["broken"].text
 
 

@@ -116,12 +116,12 @@ def test_a_machine_with_one_node_says_that_its_levels_are_the_same(tmp_path: Pat
     result = machine(tmp_path, 4, sockets=1, nodes=1)
     assert result.written("one node") == result.written("all") == "0-3"
     assert result.written("half the cores") == "0-1"
-    assert "one NUMA node: `one node` is all of its CPUs (0-3), as `all` is" in remarks_text(
+    assert "one NUMA node: `one node` and `all` both mean all of its CPUs (0-3)" in remarks_text(
         result, target="one node"
     )
-    assert "interleaved memory is all of that node" in remarks_text(result, memory="interleave")
+    assert "and interleaved memory is all of it" in remarks_text(result, memory="interleave")
     assert remarks_text(result, node="0").startswith(
-        "this machine has one NUMA node: `node 0` is all of its CPUs (0-3)"
+        "this machine has one NUMA node: `node 0` means all of its CPUs (0-3)"
     )
     assert "target and client share CPU 1" in remarks_text(result, target="cpus 0-1", client="cpus 1-2")
 

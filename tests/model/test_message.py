@@ -35,7 +35,7 @@ def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
         "prepare did not end within its limit of 1.5 s"
     )
     room = IMAGE_NO_ROOM(size="9GiB", path="/a", free_bytes=3 * 2**29, kind="mysql")
-    assert room.text == "there is no room for an image of 9GiB in /a (1.50 GiB are free)"
+    assert room.text == "no space for an image of 9GiB in /a (1.50 GiB free)"
     assert MYSQL_MISSING(places=("/usr/sbin", "/opt")).text.endswith("in /usr/sbin, /opt")
     assert TOOL_NO_FIGURE(program="ab", count=1200).text.endswith("(lines not understood: 1,200)")
 
@@ -43,7 +43,7 @@ def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
 def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
     why = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
     reason = SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=why)
-    assert reason.text == "cannot drop data sets: the server has used up its maxmemory: OOM"
+    assert reason.text == "cannot drop data sets: the server's maxmemory is exhausted: OOM"
     assert reason.advice == "raise it, or load fewer keys"
     assert reason.plain_arguments["why"]["code"] == "redis.maxmemory"
     assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"
@@ -62,7 +62,7 @@ def test_a_reason_in_free_words_has_no_code() -> None:
 
 def test_an_error_says_its_reason() -> None:
     error = MessageError(TARGET_NOT_UP())
-    assert (str(error), error.advice) == ("the target was not brought up", "call `up` first")
+    assert (str(error), error.advice) == ("the target was not started", "call `up` first")
 
 
 def test_a_failure_of_a_load_has_its_class_its_text_and_its_remedy() -> None:
@@ -78,7 +78,7 @@ def test_a_failure_of_a_load_has_its_class_its_text_and_its_remedy() -> None:
     registered = engine_failure(
         {"code": "OOM", "reason": {"code": "engine.fill-keys", "args": {"said": "OOM"}}}, "resp"
     )
-    assert registered.advice.startswith("the server has used up its maxmemory")
+    assert registered.advice.startswith("the server's maxmemory is exhausted")
 
 
 def test_a_failure_of_a_client_group_names_it() -> None:
@@ -93,7 +93,7 @@ def test_a_failure_after_several_attempts_has_their_number() -> None:
         {"code": "40001", "reason": {"code": "engine.load-table", "args": arguments}}, "mysql"
     )
     assert reason.text == "cannot load table t: Deadlock found (6 attempts)"
-    assert reason.advice == "see that nothing else uses these tables while data are loaded"
+    assert reason.advice == "make sure that no other program uses these tables while data are loaded"
 
 
 def test_a_failed_reconnection_names_the_rollback_before_it() -> None:
@@ -125,7 +125,7 @@ def test_the_outcome_of_a_load_is_reported_by_its_arguments() -> None:
     assert lost.text == "no client could connect to db:5432 for 5 s: Connection refused"
     assert lost.advice == "check that the server runs, and its host and port"
     here = {"where": "/data", "here": True, "limit_s": 0, "said": None, "code": "connection", "group": "a"}
-    assert load_outcome("lost", here, "store").text.startswith("client group a: nothing more")
+    assert load_outcome("lost", here, "store").text.startswith("client group a: access to /data was lost")
 
 
 def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:

@@ -180,14 +180,14 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
             "4:29 affinity.target: `node` says already where the target runs",
         ),
         ("affinity: {node: 0, memory: interleave}", "affinity.memory: `node` says already "),
-        ("affinity: {node: 0, target: all, memory: node 1}", "; `node` alone, with `client` if wanted"),
+        ("affinity: {node: 0, target: all, memory: node 1}", "; `node` alone, optionally with `client`"),
         ("affinity: {target: all}\nfactors: {affinity.node: [0, 1]}", "4:20 affinity.target: `node` "),
         ("affinity: {node: 7}", "4:18 affinity.node: this machine has no node 7; nodes 0-1"),
         (
             "affinity: {node: node 0}",
             'affinity.node: found "node 0"; a node\'s number, `0`, or several, `0-1`; node: 0',
         ),
-        ("affinity: {node: one node}", 'affinity.node: found "one node", which is no list of numbers'),
+        ("affinity: {node: one node}", 'affinity.node: found "one node", which is not a list of numbers'),
         ("affinity: {node: -1}", "affinity.node: found -1; "),
         ("affinity: {node: [0, 1]}", "affinity.node: found a list of 2; "),
         ("affinity: {node: true}", "affinity.node: found true; "),
@@ -198,7 +198,7 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
         ("affinity: {target: [0, 1]}", "affinity.target: found a list of 2; "),
         ("affinity: {target: half of them}", "; half the cores"),
         ("affinity: {target: cpus}", '"cpus"'),
-        ("affinity: {target: cpus 3-1}", "whose range 3-1 runs backwards"),
+        ("affinity: {target: cpus 3-1}", "whose range 3-1 is descending"),
         ("affinity: {target: cpus x}", "no list of numbers"),
         ("affinity: {target: cpus 0-99999}", "no machine has a number 99999"),
         ("affinity: {memory: cpus 0}", "affinity.memory: found "),
@@ -270,9 +270,9 @@ def test_of_a_node_it_is_remarked_that_it_is_all_there_is_and_who_shares_it(tmp_
         return [problem for problem in remarks(plan, parts) if problem.path.startswith("affinity")]
 
     [remark] = remarks_on("affinity: {node: 0}", narrow)
-    assert (remark.path, "`node 0` is all of its CPUs (0-7)" in remark.text) == ("affinity.node", True)
+    assert (remark.path, "`node 0` means all of its CPUs (0-7)" in remark.text) == ("affinity.node", True)
     assert remarks_on("affinity: {node: 0}", HERE) == [], "all of it on a node shares it"
     [remark] = remarks_on("affinity: {node: 0, client: cpus 3-4}", HERE)
     assert remark.text.startswith("target and client share CPU 3")
     [remark] = remarks_on("affinity: {memory: node 0}", narrow)
-    assert "memory of `node 0` is all of that node" in remark.text
+    assert "memory of `node 0` is all of it" in remark.text

@@ -47,7 +47,7 @@ def test_a_directory(tmp_path: Path) -> None:
 
 
 def test_a_device() -> None:
-    assert problem_with(Path("/dev/zero")).finding == "is not a file"
+    assert problem_with(Path("/dev/zero")).finding == "is not a regular file"
 
 
 def test_a_pipe_is_read(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_every_tab_that_indents_is_reported(tmp_path: Path) -> None:
 def test_tabs_within_quotes_are_let_be_and_elsewhere_told(tmp_path: Path) -> None:
     assert load_plan(written(tmp_path, (PLAN + "title: 'a\tb' # \t\n").encode()), PARTS).title == "a\tb"
     problem = problem_with(written(tmp_path, (PLAN + "title:\ta\n").encode()))
-    assert problem.finding == "a tab stands where only spaces may"
+    assert problem.finding == "a tab is not allowed here"
     assert (problem.mark.line, problem.mark.column) == (4, 7)
 
 

@@ -181,8 +181,8 @@ def test_a_very_long_series_is_remarked_on(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "beside a workload": (SHARED + "workload: {mix: {}}", "workloads", "stands beside `workload`"),
-    "no group": (SHARED.partition("workloads")[0] + "workloads: {}", "workloads", "holds no group"),
+    "beside a workload": (SHARED + "workload: {mix: {}}", "workloads", "conflicts with `workload`"),
+    "no group": (SHARED.partition("workloads")[0] + "workloads: {}", "workloads", "has no group"),
     "text": (SHARED.partition("workloads")[0] + "workloads: mix", "workloads", 'found "mix"'),
     "a list without names": (
         SHARED.partition("workloads")[0] + "workloads: [{mix: {}, share: 1}]\nload: {clients: 1}",
@@ -193,7 +193,7 @@ MISTAKES = {
     "two workloads": (SHARED.replace("mix: {tables: 4}", "mix: {}, calls: {}"), "workloads.read-write",
         "names 2 workloads"),
     "an unknown workload": (SHARED.replace("mix: {tables: 4}", "mux: {}"), "workloads.read-write.mux",
-        "there is no workload"),
+        "no workload and no setting"),
     "an unknown option": (
         SHARED.replace("tables: 4", "tabels: 4"), "workloads.read-write.mix.tabels", 'no setting "tabels"',
     ),
@@ -224,7 +224,7 @@ MISTAKES = {
         "found 6"),
     "a window of its own": (SEPARATE.replace("clients: 6", "clients: 6, duration: 5s"),
         "workloads.shop.load.duration", "the same for all"),
-    "clients for nobody": (SEPARATE.replace("interval: 3s", "clients: 3"), "load.clients", "is of no effect"),
+    "clients for nobody": (SEPARATE.replace("interval: 3s", "clients: 3"), "load.clients", "has no effect"),
     "a backlog without a rate": (
         SEPARATE.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog",
         "of no effect",
@@ -232,7 +232,7 @@ MISTAKES = {
     "a workload for another target": (
         SHARED.replace("database: {}", "cache: {}").replace("mix: {tables: 4}", "sql: {text: x}"),
         "workloads.read-write.sql",
-        "cannot be run on the target cache",
+        "does not work with the target cache",
     ),
     "a metric of no group": (SHARED + "expect: [others.throughput > 1/s]", "expect", "no metric"),
     "no metric of groups": (SHARED + "expect: [read-only.client.cpu < 50%]", "expect", "no metric"),
@@ -284,7 +284,7 @@ class TestData:
         with pytest.raises(PlanError) as caught:
             load_plan(self.plan(SYSBENCH.partition("  b:")[0] + text, tmp_path), installed())
         [problem] = caught.value.problems
-        assert "12 clients are as many terminals" in problem.finding
+        assert "12 clients need as many terminals" in problem.finding
         assert problem.path == "load.clients"
 
 

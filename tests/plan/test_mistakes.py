@@ -67,7 +67,7 @@ CASES = [
     Case("unknown option of a monitor", PLAN + "monitors: [{host: {‹disk: true}}]", "monitors.host.disk",
          "no setting", nearest="monitors.host.disks"),
     Case("monitor of another target", PLAN + "monitors: [host, ‹cache-stats]", "monitors.cache-stats",
-         "the monitor cache-stats cannot watch the target database", "the target cache"),
+         "the monitor cache-stats does not support the target database", "the target cache"),
     Case("monitor listed twice", PLAN + "monitors: [host, ‹host]", "monitors", "listed twice"),
     Case("monitors that are no list", PLAN + "monitors: ‹host", "monitors", 'found "host"', "a list"),
     Case("two targets", with_target("‹{database: {}, cache: {}}"), "target", "2 names",
@@ -76,7 +76,7 @@ CASES = [
          nearest="target: {database: {}}"),
     Case("workload for another target",
          with_target("{cache: {}}").replace("workload: {mix: {}}", "‹workload: {sql: {text: x}}"),
-         "workload.sql", "cannot be run on the target cache", "the target database"),
+         "workload.sql", "does not work with the target cache", "the target database"),
     # -- values
     Case("text for a number", with_load("{clients: ‹many}"), "load.clients", 'found "many"',
          "a whole number"),
@@ -116,7 +116,7 @@ CASES = [
     Case("a ramp without its length", with_load("{clients: 1, rate: ‹{from: 1/s, to: 2/s}}"),
          "load.rate.over", "is missing"),
     Case("a ramp from nothing to nothing", with_load("{clients: 1, rate: ‹{from: 0/s, to: 0/s, over: 1s}}"),
-         "load.rate", "goes from 0/s to 0/s", "one end above 0/s"),
+         "load.rate", "stays at 0/s", "one end above 0/s"),
     Case("steps without a step", with_load("{clients: 1, rate: {steps: ‹[]}}"), "load.rate.steps",
          "found an empty list", "at least 1"),
     Case("only pauses", with_load("{clients: 1, rate: ‹{steps: [{rate: 0/s, for: 1s}]}}"), "load.rate",
@@ -306,8 +306,8 @@ CASES = [
     Case("a word", "‹hello", "", 'holds "hello", not a plan'),
     Case("a tag", PLAN + "title: ‹!!python/object:os.system x", "", "the tag"),
     Case("a key that is a list", PLAN + "? ‹[a, b]\n: c\n", "", "a key is a list"),
-    Case("an alias to nothing", PLAN + "title: ‹*nothing", "", "names nothing above it"),
-    Case("an alias to itself", PLAN + "factors: &me {a: ‹*me}", "", "names nothing above it"),
+    Case("an alias to nothing", PLAN + "title: ‹*nothing", "", "has no anchor above it"),
+    Case("an alias to itself", PLAN + "factors: &me {a: ‹*me}", "", "has no anchor above it"),
 ]  # fmt: skip
 
 
@@ -424,10 +424,10 @@ def test_a_message_reads_well() -> None:
     problem = Problem(Mark("plan.yaml", 3, 7), "load.durations", message, "load.duration")
     assert str(problem) == (
         "plan.yaml:3:7: load.durations: there is no such setting\n"
-        "    allowed: duration, warmup\n"
+        "    expected: duration, warmup\n"
         "    did you mean: load.duration"
     )
-    assert str(PlanError([problem])).endswith("One mistake; nothing was run.")
+    assert str(PlanError([problem])).endswith("1 error. Nothing was run.")
 
 
 def test_thousands_of_mistakes_are_counted_not_listed(tmp_path: Path) -> None:
@@ -435,7 +435,7 @@ def test_thousands_of_mistakes_are_counted_not_listed(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as caught:
         read(tmp_path, PLAN + f"factors: {{load.clients: [{labels}]}}")
     assert len(caught.value.problems) == 900
-    assert str(caught.value).count("did you mean") + str(caught.value).count("allowed:") == 50
+    assert str(caught.value).count("did you mean") + str(caught.value).count("expected:") == 50
     assert "... and 850 more" in str(caught.value)
 
 

@@ -67,7 +67,7 @@ def remarked(
 def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
     problems = remarked(Rate(30_000), 1, 30)
     assert list(problems) == ["load.clients"]
-    assert "30,000/s over 1 connection leave each request 33.3 µs" in problems["load.clients"]
+    assert "30,000/s over 1 connection leave 33.3 µs per request" in problems["load.clients"]
     assert remarked(Rate(30_000), 2, 30) == {}
     steps = Steps(steps=(STEPS.steps[0], Step.model_validate({"rate": "90000/s", "for": "1s"})))
     assert list(remarked(steps, 4, 30)) == ["load.clients"]
@@ -75,10 +75,7 @@ def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
 
 def test_few_requests_are_remarked_on() -> None:
     problems = remarked(Rate(10), 4, 30)
-    assert (
-        "10/s comes to 300 requests in 30s: the p99 is decided by the 3 slowest of them"
-        in problems["load.rate"]
-    )
+    assert "10/s gives 300 requests in 30s: their p99 depends on the 3 slowest" in problems["load.rate"]
     assert remarked(Rate(34), 4, 30) == {}
 
 

@@ -67,12 +67,12 @@ def test_both_can_be_factors(tmp_path: Path) -> None:
         (
             "{clients: 8, requests: 80, requests_per_client: 10}",
             "load.requests_per_client",
-            "stands beside load.requests",
+            "conflicts with load.requests",
         ),
         (
             "{clients: 8, rate: 5/s, requests_per_client: 10}",
             "load.requests_per_client",
-            "is of no effect beside",
+            "has no effect with",
         ),
         ("{clients: 8, requests: 0}", "load.requests", "0"),
         ("{clients: 8, requests: 1e6}", "load.requests", "1000000.0"),

@@ -61,7 +61,7 @@ COMPLAINTS = [
     ),
     ("Couldn't create thread/CPU maps: No such process", "ended while perf began", "try again"),
     ("Error:\nsomething else", "could not sample the target: Error:", "output.log"),
-    ("", "it said nothing", "output.log"),
+    ("", "no output", "output.log"),
 ]  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_many_systems_are_a_table(tmp_path: Path) -> None:
     shape = Shape(factors={"load.clients": [4], "storage": ["a", "b", "c", "d"]}, repeats=1)
     done = report(write_run(tmp_path / "run", shape), "--instances", "2", "--format", "md")
     assert "Highest throughput within the bounds" in done.stdout
-    assert "Plan for per s" in squeezed(done.stdout)
+    assert "Planned rate (/s)" in squeezed(done.stdout)
 
 
 @pytest.mark.parametrize("headroom", ["100%", "-1%", "30", "a%", "nan%", "%", "150%"])

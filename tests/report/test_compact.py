@@ -157,7 +157,7 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
     assert "MiB" not in output
 
 
-@pytest.mark.parametrize(("repeats", "title"), [(6, "95% interval"), (3, "range")])
+@pytest.mark.parametrize(("repeats", "title"), [(6, "95% CI"), (3, "range")])
 def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> None:
     """Six of them have an interval, as the help of --repeats says; fewer are reported by how far they lie
     apart.

@@ -146,14 +146,14 @@ def test_within_one_run_nothing_else_differs(get: Get) -> None:
 
 def test_a_terminal_says_why_there_is_no_verdict(get: Get) -> None:
     assert "insufficient (too few blocks): " in " ".join(printed(get("once")).split())
-    assert "no value (no figure): " in " ".join(printed(get("nothing measured")).split())
+    assert "no value (no value): " in " ".join(printed(get("nothing measured")).split())
     assert "insufficient" not in printed(get("levels"))
 
 
 def test_levels_are_paired_and_clear(get: Get) -> None:
     output = " ".join(printed(get("levels")).split())
     assert "storage = replicated is faster than storage = local" in output
-    assert "Trials of one block are compared with each other (8 blocks)" in output
+    assert "Trials of the same block are compared (8 blocks)" in output
     assert "Values are medians of the trials" in output
     assert "not the quotient of the medians" in output
 
@@ -212,13 +212,11 @@ def test_what_is_not_ranked_is_named() -> None:
     (table,) = section.blocks
     assert isinstance(table, Table)
     assert len(table.rows) == 2
-    assert table.note.endswith("Not ranked, as it lacks values where the first one has them: s = c.")
+    assert table.note.endswith("Not ranked, for lack of values that the first one has: s = c.")
 
 
 def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(get: Get) -> None:
-    assert "That describes these trials and no others; it is no verdict." in " ".join(
-        printed(get("once")).split()
-    )
+    assert "This describes these trials only and is not a verdict." in " ".join(printed(get("once")).split())
     output = " ".join(printed(get("nothing measured")).split())
     assert "one of them has no throughput" in output
     assert "do not count" in output

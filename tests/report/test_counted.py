@@ -35,10 +35,10 @@ def page(home: Path, load: dict[str, object], lang: str = "en") -> str:
     [
         (
             "en", "requests_per_client",
-            "Each trial was measured until every client had made 1,000 requests.",
-            "Measured: until every client had made 1,000 requests",
+            "Each trial measured 1,000 requests per client.",
+            "Measured: 1,000 requests per client",
         ),
-        ("zh", "requests", "每次试验测量到完成 1,000 个请求为止。", "测量时长：到完成 1,000 个请求为止"),
+        ("zh", "requests", "每次试验测量 1,000 个请求。", "测量时长：完成 1,000 个请求"),
     ],
 )  # fmt: skip
 def test_the_report_names_what_ended_each_trial(
@@ -48,7 +48,7 @@ def test_the_report_names_what_ended_each_trial(
     assert ending in text
     assert method in text
     assert ("Warm-up: 500ms" if lang == "en" else "预热：500ms") in text
-    assert "were measured" not in text
+    assert "a measurement of" not in text
 
 
 def test_what_differs_between_treatments_is_not_said_of_all(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_queries_have_no_column_where_each_is_the_unit_of_work(tmp_path: Path) -
 
 
 def test_the_design_is_in_the_readers_language(tmp_path: Path) -> None:
-    assert "试验设计：全因子：各因素水平的所有组合" in page(tmp_path, {}, "zh")
+    assert "试验设计：全因子：各因素取值的所有组合" in page(tmp_path, {}, "zh")

@@ -57,7 +57,7 @@ def test_what_is_counted_is_whole(value: float, repeats: tuple[float, ...], writ
 def test_a_few_stand_beside_throughput_under_their_names(tmp_path: Path) -> None:
     tables_by_id = tables(tmp_path, "zh", "iperf3", "iperf3.json")
     headings = [column.title for column in tables_by_id["table-results"].columns]
-    assert {"Mbit/秒", "重传次数", "客户端 CPU，%"} <= set(headings)
+    assert {"Mbit/秒", "重传次数", "压测端 CPU，%"} <= set(headings)
     assert "table-own-figures" not in tables_by_id
 
 
@@ -97,7 +97,7 @@ def test_throughputs_of_unlike_units_have_each_its_own(tmp_path: Path) -> None:
     assert "操作/秒" not in (results.note or "")
     page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)), "en")
     over_time = json.dumps([chart.spec for chart in page.charts() if chart.id == "chart-series"])
-    assert "Load: throughput a second, in the trial's own unit" in over_time
+    assert "Load: throughput per second, in the unit of the trial" in over_time
     assert "operations/s" not in over_time
 
 
@@ -155,7 +155,7 @@ def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_o
     results = next(
         block for section in report.sections for block in section.blocks if isinstance(block, Table)
     )
-    assert "Each repeat" not in [column.title for column in results.columns]
+    assert "Repeats" not in [column.title for column in results.columns]
     assert {chart.id for chart in report.charts()}.isdisjoint({"chart-throughput", "chart-latency"})
 
 

@@ -31,8 +31,8 @@ from loadcell.store.read import read_run
         ),
         (
             {"difference": -0.123, "tolerance": 0.01, "overdue_s": 2.5},
-            "difference: -12.3%, tolerated: 1.0%, the oldest due for: 2.5 s",
-            "差异：-12.3%、容许：1.0%、最早的一个已逾期：2.5 s",
+            "difference: -12.3%, tolerance: 1.0%, age of the oldest unsent request: 2.5 s",
+            "差异：-12.3%、容许：1.0%、最早未发出请求的逾期时间：2.5 s",
         ),
         (
             {"late_ms": 45.6, "response_ms": 11.4},

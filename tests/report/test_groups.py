@@ -72,7 +72,7 @@ def test_a_row_for_each_group_of_each_treatment(tmp_path: Path) -> None:
     assert cells[2:6] == ["`writers`", "tpcc", "6", "100.0"]
     assert cells[7:] == ["4.00", "9.00", "12.5", "99.0", "0"]
     assert "Types of transaction" not in text
-    assert "Due (/s)" not in text
+    assert "Offered (/s)" not in text
 
 
 def test_what_was_due_has_a_column_where_a_group_is_an_open_loop(tmp_path: Path) -> None:

@@ -100,10 +100,10 @@ def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
         "/data": "xfs on /dev/sda1, 1 GiB of 4 GiB free, options rw"
     }
     assert rows({"filesystems": [{**mount, "answers": False}]}, EN)["/data"].endswith(
-        ", does not answer, options rw"
+        ", no response, options rw"
     )
     assert rows({"filesystems": [mount]}, EN)["/data"].endswith(
-        ", not asked, as others did not answer, options rw"
+        ", not queried, since others did not respond, options rw"
     )
     shared = inventory.nameless({"filesystems": [{**mount, **size}]})
     assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free, options rw"}
@@ -114,9 +114,7 @@ def test_weaknesses_of_the_processor_are_no_kernel_settings() -> None:
     facts = {part.title: dict(part.rows) for part in parts(host, EN)}
     assert facts == {
         "Kernel and limits": {"vm.swappiness": "60"},
-        "Weaknesses of the processor, and what the kernel does about them": {
-            "spectre_v2": "Mitigation: Retpolines"
-        },
+        "Vulnerabilities of the processor and their mitigations": {"spectre_v2": "Mitigation: Retpolines"},
     }
 
 

@@ -127,7 +127,7 @@ def test_a_probe_of_which_no_pass_ended_is_reported(tmp_path: Path) -> None:
         for candidate in findings(source(str(path)), EN)
         if candidate.message.code == "hosts.found.no-figure"
     ]
-    assert Texts("en").message(finding.message).startswith("1 baseline has no figure")
+    assert Texts("en").message(finding.message).startswith("1 benchmark has no result")
     assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").message(finding.message)
     assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").message(finding.message)
 
@@ -145,7 +145,7 @@ def test_of_many_probes_without_a_value_some_are_named(tmp_path: Path) -> None:
         if candidate.message.code.startswith("hosts.found.no-figure")
     ]
     text = Texts("en").message(finding.message)
-    assert text.startswith("5 baselines have no figure")
+    assert text.startswith("5 benchmarks have no result")
     assert "among them Access within 4 KiB, " in text
     assert "1 MiB" not in text
 
@@ -192,7 +192,7 @@ def test_the_page_is_written_beside_the_run(baseline: Source, lang: str) -> None
     )
     assert written_page == baseline.path / "host.html"
     text = written_page.read_text(encoding="utf-8")
-    assert ("机器与基准" if lang == "zh" else "Machine and baselines") in text
+    assert ("机器与基准测试" if lang == "zh" else "Machine and benchmarks") in text
     assert "loadcell host --baseline" in text
 
 
@@ -233,11 +233,11 @@ def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two:
     ]
     assert len(drawn["table-ratios"].rows) == len(two.machines.rows)
     standing = {row[0].text: row[5].text for row in drawn["table-candidates-1"].rows}
-    assert standing["MEMCPY 256 MiB, 1 thread"] == "can be what it follows"
-    assert standing["Primes, 1 thread"] == "goes the other way"
-    assert standing["CPU clock"] == "goes the other way"
-    assert standing["Access within 256 MiB"] == "does not differ"
-    assert standing["Random reads"].startswith("can be a part: ")
+    assert standing["MEMCPY 256 MiB, 1 thread"] == "likely explanation"
+    assert standing["Primes, 1 thread"] == "opposite direction"
+    assert standing["CPU clock"] == "opposite direction"
+    assert standing["Access within 256 MiB"] == "no difference"
+    assert standing["Random reads"].startswith("possible part: ")
 
 
 def test_other_differences_than_the_machines_are_reported(two: Compared, home: Path) -> None:
@@ -382,10 +382,10 @@ def test_one_machine_measured_twice_has_two_names(home: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not whole JSON"),
-        ("[]", "says nothing of a machine"),
-        ('{"host": {}}', "says nothing of a machine"),
-        ('{"host": {"hostname": "x"}, "scores": [{"id": "a"}]}', "score a: there is no figure None"),
+        ("{", "is not complete JSON"),
+        ("[]", "has no description of a machine"),
+        ('{"host": {}}', "has no description of a machine"),
+        ('{"host": {"hostname": "x"}, "scores": [{"id": "a"}]}', "score a: there is no metric None"),
         ('{"host": {"hostname": "x"}, "scores": 5}', "score 1 is no mapping"),
     ],
 )
@@ -398,7 +398,7 @@ def test_a_file_that_is_no_machine_says_what_is_wrong(tmp_path: Path, text: str,
 
 
 def test_a_run_of_something_else_is_no_machine(home: Path) -> None:
-    with pytest.raises(StoreError, match="is no baseline"):
+    with pytest.raises(StoreError, match="is not a host benchmark"):
         source(str(home / "db-a"))
 
 

@@ -42,8 +42,8 @@ def test_its_files_and_what_was_not_understood_are_shown(run: StoredRun) -> None
     assert isinstance(settings, Definitions)
     assert "<b>once" not in html.render(report)
     text = markdown.render(report)
-    assert "2 executions of sysbench were read from 1 file; loadcell ran nothing itself." in text
-    assert "2 lines were not understood, and no figure rests on them" in text
+    assert "2 executions of sysbench were read from 1 file; loadcell itself ran no test." in text
+    assert "2 lines were not understood; no value depends on them" in text
 
 
 def test_nothing_that_needs_a_plan_is_reported(run: StoredRun) -> None:
@@ -60,7 +60,7 @@ def test_nothing_that_needs_a_plan_is_reported(run: StoredRun) -> None:
         assert false not in text
     commands = [block.text for block in blocks(report, "reproduce") if isinstance(block, Code)]
     assert all("loadcell run" not in command for command in commands)
-    assert "Throughput and times are the tool's own" in text
+    assert "Throughput and times are those of the tool" in text
     assert "Import several executions of each" in text
     assert any(badge.startswith("imported 20") for badge, _ in report.badges)
 
@@ -84,7 +84,7 @@ def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
     stored = made(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
     report = build(stored, "en")
     text = markdown.render(report)
-    assert "5 samples of jstat were read from 1 file; loadcell ran nothing itself." in text
+    assert "5 samples of jstat were read from 1 file; loadcell itself ran no test." in text
     assert "usable throughput" not in text
     assert "results" not in [section.id for section in report.sections]
     assert stored.damage == []
@@ -93,8 +93,8 @@ def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
 def test_what_a_tool_says_nothing_of_is_no_damage_and_its_failures_have_words(tmp_path: Path) -> None:
     stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt")
     text = markdown.render(build(stored, "en"))
-    assert "all with non-2xx, an answer with another status than 2xx" in text
-    assert "Files that are not whole" not in text
+    assert "all with non-2xx, a response with a status other than 2xx" in text
+    assert "Incomplete files" not in text
     stored = made(tmp_path, "ab", OUTPUTS / "ab.txt")
     (file,) = stored.path.glob("trials/*/trial.json")
     (file.parent / "intervals.csv").write_text("t_s\n")  # not what its record knows of
@@ -109,7 +109,7 @@ def test_it_is_written_in_chinese(run: StoredRun) -> None:
         assert english not in text
 
 
-@pytest.mark.parametrize(("lang", "sentence"), [("en", "The machine that was measured"), ("zh", "被测机器")])
+@pytest.mark.parametrize(("lang", "sentence"), [("en", "Machine under test"), ("zh", "被测机器")])
 def test_a_machine_that_is_itself_what_is_measured_shares_nothing_with_a_target(
     tmp_path: Path, lang: str, sentence: str
 ) -> None:

@@ -53,7 +53,7 @@ def lines(run: StoredRun, lang: str = "en") -> Iterator[str]:
 @pytest.mark.parametrize(
     ("lang", "title", "figures"),
     [
-        ("en", "Bytes lost, and in how many blocks", ["1,234,567 in 4,321", "1,100,000 in 12"]),
+        ("en", "Lost bytes and blocks", ["1,234,567 in 4,321", "1,100,000 in 12"]),
         ("zh", "丢失的字节数与块数", ["1,234,567（4,321 块）", "1,100,000（12 块）"]),
     ],
 )

@@ -141,7 +141,7 @@ def test_what_was_due_and_what_waited_is_drawn_over_time_and_for_every_rate(stor
     medians = {(row["x"], row["group"]): row["value"] for row in rows if row["role"] == "median"}
     assert {x for x, _ in medians} == {500, 1000, 2000}
     assert all(
-        medians[x, "service (from when sent)"] < medians[x, "response (from when due)"]
+        medians[x, "service time (from send)"] < medians[x, "response time (from schedule)"]
         for x in (500, 1000, 2000)
     )
     closed = {chart.id: chart for chart in build(stored("two")).charts()}

@@ -107,7 +107,7 @@ def test_a_profile_is_in_nothing_but_its_own_section(run: Path, runs: Callable[[
 def test_functions_and_processes_have_their_shares(run: Path) -> None:
     functions, processes = section(run).blocks[-2:]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in functions.rows}
-    assert rows["[postgres]"] == ["without a name", "30%", "30%", "120"]
+    assert rows["[postgres]"] == ["no symbol", "30%", "30%", "120"]
     assert rows["parse"] == ["program and libraries", "25%", "25%", "100"]
     assert rows["exec"] == ["program and libraries", "0%", "40%", "0"]
     assert rows["tcp"] == ["kernel", "20%", "20%", "80"]
@@ -154,10 +154,10 @@ def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path]
         ["add", "program and libraries", "33%", "33%", "4"],
         ["main", "program and libraries", "0%", "83%", "0"],
         ["work", "program and libraries", "0%", "50%", "0"],
-        ["all others (5)", "of several kinds", "67%", "67%", "8"],
+        ["all others (5)", "several kinds", "67%", "67%", "8"],
     ]
     assert "Of 12 samples." in functions.note
-    assert "3 of 8 functions stand by themselves" in functions.note
+    assert "3 of 8 functions have their own row" in functions.note
     assert [[cell.text for cell in row] for row in processes.rows] == [
         ["one", "83%", "10"],
         ["two", "<33%", "2"],
@@ -167,10 +167,10 @@ def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path]
 
 def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
     text = sentences(run)
-    assert "400 samples of cpu-clock, 99 a second of CPU time" in text
+    assert "400 samples of cpu-clock, 99 per second of CPU time" in text
     assert "to within 2.9 percentage points" in text  # 1.96 * sqrt(0.1 * 0.9 / 400)
-    assert "30% of the samples fell on code without a name" in text
-    assert "While being sampled the target did" in text
+    assert "30% of the samples are in code without symbols" in text
+    assert "During sampling, throughput was" in text
     assert "trials/profile-" in text
 
 
@@ -184,7 +184,7 @@ def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
             ),
             "was not profiled: perf is not installed. What helps: install it.",
         ),
-        (lambda trial: trial.update(files={}), "no sample was taken"),
+        (lambda trial: trial.update(files={}), "no samples, because"),
     ],
 )  # fmt: skip
 def test_the_reason_is_reported_where_there_is_none(
@@ -278,7 +278,7 @@ def off_cpu_run(source: Path, home: Path) -> Path:
     [
         ("en", ["On-CPU and off-CPU time", "900 waits of the target's threads, 800 of them",
                 "4 s off CPU", "outside the kernel: lockwait 75%, send 25%", "Off-CPU flame graph"]),
-        ("zh", ["On-CPU 与 off-CPU 时间", "目标线程共等待 900 次", "lockwait 75%", "off-CPU 火焰图"]),
+        ("zh", ["On-CPU 与 off-CPU 时间", "被测系统线程共等待 900 次", "lockwait 75%", "off-CPU 火焰图"]),
     ],
 )  # fmt: skip
 def test_waits_are_reported_with_their_time(

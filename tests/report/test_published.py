@@ -63,15 +63,12 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     mapped = ("throughput=tps", "latency.mean=mean", "factor=storage", "clients=clients")
     run = imported(tmp_path, ["storage,clients,mean,tps", *rows], *mapped)
     summary, page = page_of(run)
-    assert (
-        "Saturation at storage = curve, storage = curve-striped: "
-        "of the loads tried 128 clients gave the highest" in summary
-    )
-    assert "Saturation at storage = ceph: of the loads tried 64 clients gave the highest" in summary
+    assert "Saturation at storage = curve, storage = curve-striped: 128 clients gave the highest" in summary
+    assert "Saturation at storage = ceph: 64 clients gave the highest" in summary
     assert "If these single measurements are typical, the peak lies between 32 and 128 clients" in summary
-    assert "5 loads are too few to see whether its three parameters fit, which takes 6" in summary
-    assert "Descriptive only: with 1 repeat a treatment" in summary
-    assert "from 64 to 256 clients throughput is multiplied by 0.971, the mean response time by 4.12" in page
+    assert "5 loads are too few to test its three parameters (6 needed)" in summary
+    assert "Descriptive only: 1 repeat per treatment" in summary
+    assert "from 64 to 256 clients, throughput changes by ×0.971 and mean response time by ×4.12" in page
     assert "5 个负载太少" in page_of(run, "zh")[0]
 
 
@@ -83,10 +80,10 @@ def test_the_interaction_of_a_stream_is_described_from_single_repeats(tmp_path: 
     factors = ("retained_records", "rules", "threads")
     columns = ("throughput=per_s", *(f"factor={name}" for name in factors))
     summary, page = page_of(imported(tmp_path, [f"{','.join(factors)},per_s", *rows], *columns))
-    assert summary.index("rules and threads act together") < summary.index("Of what was tried")
-    assert "multiplies throughput by 0.357 at threads = 1, but by 1.11 at threads = 4" in summary
+    assert summary.index("rules and threads interact") < summary.index("Of the treatments tested")
+    assert "changes throughput by ×0.357 at threads = 1, but by ×1.11 at threads = 4" in summary
     assert "retained_records hardly matters in these measurements" in summary
-    assert "Descriptive only: with 1 repeat a treatment" in summary
+    assert "Descriptive only: 1 repeat per treatment" in summary
     assert "operations/s" in summary
     assert "Effects of factors are descriptive only: without repeats" in page
 
@@ -119,7 +116,7 @@ def test_percentiles_that_cannot_be_stand_before_any_answer(tmp_path: Path) -> N
             file.write_text(json.dumps(document))
     summary, page = page_of(run)
     position = summary.index("Percentiles that cannot be")
-    assert position < summary.index("gave the highest median throughput")
-    assert "6 of 8 trials ended well; 2 timed out." in summary
+    assert position < summary.index("had the highest median throughput")
+    assert "6 of 8 trials succeeded; 2 timed out." in summary
     assert "p90_ms: 32" in page
     assert "p99_ms: 29" in page

@@ -48,7 +48,7 @@ CLOSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 
 def test_a_code_is_in_the_readers_language_with_the_servers_words_as_they_are() -> None:
     assert reason_and_advice(record(CLOSED)) == (
-        "127.0.0.1:6379 没有服务器应答：“Connection refused”",
+        "127.0.0.1:6379 没有服务器响应：“Connection refused”",
         "请检查主机和端口，以及服务器是否在运行并在那里监听",
     )
     assert reason_and_advice(record(CLOSED), "en") == (CLOSED.text, CLOSED.advice)
@@ -72,7 +72,7 @@ def test_that_the_target_died_stands_round_the_reason() -> None:
     died = replace(record(CLOSED), reason="the target died during the load (...)", died_during="load")
     assert (
         reason_and_advice(died)[0]
-        == "目标在负载期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）"
+        == "被测系统在负载阶段异常退出（127.0.0.1:6379 没有服务器响应：“Connection refused”）"
     )
     assert reason_and_advice(died)[1].startswith("请检查主机和端口")
     unknown = trial(reason="the target died during up (x)", died_during="up", advice="y")
@@ -130,15 +130,15 @@ def test_values_of_the_engine_make_the_sentence_exact() -> None:
     }
     overloaded = trial(reason=words["finding"], advice=words["advice"], reason_code="overloaded")
     assert reason_and_advice(replace(overloaded, reason_args=words))[0] == (
-        "到期的请求多于目标所能承受，积压不断增长（“12000 requests were due ...”）"
+        "到期的请求多于被测系统所能承受，积压不断增长（“12000 requests were due ...”）"
     )
     assert reason_and_advice(replace(overloaded, reason_args={**words, **figures}))[0] == (
-        "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长："
-        "每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
+        "有 12,000 个请求未能按计划发出，最早的已逾期 3.2 s，且积压仍在增长："
+        "目标速率每秒 5,012 个，每秒完成 1,044 个，共 16 个连接"
     )
     assert reason_and_advice(replace(overloaded, reason_args={**words, **figures}), "en")[0].startswith(
-        "12,000 requests were due and could not be sent, the oldest for 3.2 s, "
-        "and the backlog grew: 5,012/s fell due"
+        "12,000 scheduled requests could not be sent, the oldest for 3.2 s, "
+        "and the backlog grew: 5,012/s offered"
     )
 
 
@@ -147,7 +147,7 @@ def test_an_end_without_values_is_in_the_readers_language_alone() -> None:
     assert reason_and_advice(stopped) == ("负载在到时之前被停止", "请重新运行该试验")
     assert reason_and_advice(stopped, "en") == (stopped.reason, stopped.advice)
     unsettled = replace(stopped, reason_code="unsettled", reason_args={"limit_s": 5.0})
-    assert reason_and_advice(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到应答"
+    assert reason_and_advice(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到响应"
 
 
 def test_the_remedy_for_refused_connections_is_in_the_readers_language() -> None:
@@ -164,7 +164,10 @@ def test_the_remedy_for_refused_connections_is_in_the_readers_language() -> None
         == "raise max_connections on the server, or use fewer clients"
     )
     unknown = Message("lost", {"code": "odd", "finding": "x", "advice": "y"}, recorded=("x", "y"))
-    assert reason_and_advice(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
+    assert reason_and_advice(record(unknown)) == (
+        "被测系统失联（“x”）",
+        "请确认被测系统仍在运行且可以连接（“y”）",
+    )
 
 
 def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None:
@@ -236,9 +239,9 @@ def test_a_report_says_them_in_both_languages(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", Shape(fates=fates, seconds=10, monitors=False))
     [page] = write(run, "zh", ["html"], tmp_path / "zh.html")
     text = page.read_text(encoding="utf-8")
-    assert "没有服务器应答：“Connection refused”" in text
-    assert "瓶颈在客户端：其某个线程" in text
+    assert "没有服务器响应：“Connection refused”" in text
+    assert "瓶颈在压测端：其某个线程" in text
     assert "&lt;b&gt;as it was said&lt;/b&gt;" in text
-    assert "no server answers at" not in text
+    assert "no server responds at" not in text
     [page] = write(run, "en", ["html"], tmp_path / "en.html")
-    assert "no server answers at 127.0.0.1:6379: Connection refused" in page.read_text(encoding="utf-8")
+    assert "no server responds at 127.0.0.1:6379: Connection refused" in page.read_text(encoding="utf-8")

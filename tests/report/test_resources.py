@@ -140,4 +140,4 @@ def test_columns_of_a_network_without_traffic_are_left_out(tmp_path: Path) -> No
     [resources] = [section for section in sections if section.id == "resources"]
     titles = {column.title for table in resources.blocks for column in table.columns}  # type: ignore[union-attr]
     assert "Busiest thread" in titles
-    assert not titles & {"Received", "Sent", "Client, cores"}
+    assert not titles & {"Received", "Sent", "Load generator, cores"}

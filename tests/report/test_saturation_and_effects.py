@@ -75,7 +75,13 @@ def test_a_sweep_shows_its_law_with_a_band_and_its_marks(run: Write) -> None:
     (sentence, *_) = sentences(report, "saturation")
     assert sentence.startswith("Saturation: throughput peaks near ")
     (chart,) = (chart for chart in report.charts() if chart.id == "chart-saturation")
-    assert {row["mark"] for row in chart.data["marks"]} == {"highest", "N* (law)", "enough", "knee", "power"}
+    assert {row["mark"] for row in chart.data["marks"]} == {
+        "highest tested",
+        "USL peak",
+        "saturation",
+        "knee",
+        "best power",
+    }
     assert all(
         row["low"] <= row["value"] * 1.01 and row["value"] <= row["high"] * 1.01
         for row in chart.data["curve"]
@@ -137,7 +143,7 @@ def test_five_loads_support_marks_but_no_law(run: Write) -> None:
     )
     (chart,) = (chart for chart in report.charts() if chart.id == "chart-saturation")
     assert not any(row["fitted"] for row in chart.data["curve"])
-    assert "N* (law)" not in {row["mark"] for row in chart.data["marks"]}
+    assert "USL peak" not in {row["mark"] for row in chart.data["marks"]}
 
 
 def test_a_factorial_shows_effects_shares_and_the_interaction(run: Write) -> None:
@@ -146,7 +152,7 @@ def test_a_factorial_shows_effects_shares_and_the_interaction(run: Write) -> Non
     )
     shares = {row[0]: row[1:] for row in cells(report, "effects", "table-variation")}
     assert shares["clients"][1] == "yes"
-    assert {"repeats of one treatment", "three and more factors together"} <= set(shares)
+    assert {"repeats of one treatment", "three or more factors"} <= set(shares)
     charts = {chart.id for chart in report.charts()}
     assert {"chart-effects", "chart-interaction"} <= charts
     assert "chart-saturation" not in charts, "two loads have no curve"
@@ -158,8 +164,8 @@ def test_one_factor_has_no_section_on_effects(run: Write) -> None:
 
 def test_a_recommendation_says_what_it_buys_and_what_it_risks(run: Write) -> None:
     texts = sentences(build(run(plain({"load.clients": list(CLIENTS)}))), "recommendation")
-    assert texts[0].startswith("Recommended of what was measured: clients = ")
-    assert "times the throughput of clients = 1" in texts[1]
+    assert texts[0].startswith("Recommended among the treatments measured: clients = ")
+    assert "the throughput of clients = 1" in texts[1]
     assert any(sentence.startswith("Risk: ") for sentence in texts)
 
 

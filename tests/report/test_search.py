@@ -37,9 +37,9 @@ def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:
     sentences = search_sentences(stored)
     assert sentences[0].startswith("Throughput is highest at clients = 20: 2,000 transactions/s")
     text = "\n".join(sentences)
-    assert "within 2.0% of that: the true top may be anywhere there." in text
-    assert "the target gave at 20 what it had given before." in text
-    assert "Of what was tried" not in text, "one answer, not two"
+    assert "within 2.0% of that value: the true peak may lie anywhere in this range." in text
+    assert "the target performed at 20 as before." in text
+    assert "Of the treatments tested" not in text, "one answer, not two"
     assert "clients = 20 时吞吐量最高：每秒 2,000 个事务" in "\n".join(search_sentences(stored, "zh"))
 
 
@@ -49,7 +49,7 @@ BOUND = ("step: 1", "step: 1, objective: max clients, subject to: latency.mean <
 def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
     text = "\n".join(search_sentences(searched(tmp_path, BOUND)))
     assert "The highest level of clients that meets latency.mean < 16ms is 29: met in 4 of 4 trials" in text
-    assert "At clients = 30, the next level tried above, the bounds were missed" in text
+    assert "At clients = 30, the next higher level tested, the bounds were missed" in text
 
 
 def test_the_tile_of_a_search_under_a_bound_promises_no_highest_throughput(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_noise_widens_the_range_of_a_maximum_and_of_a_limit(tmp_path: Path) -> N
           "between: [1, 8], step: 1, objective: max clients, subject to: errors == 0"),
          "8 is the upper end of the search, and it meets the bounds: the true limit lies beyond."),
         (("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 1ms"),
-         "The bounds were missed at the lowest level already (clients = 1)"),
+         "Even the lowest level (clients = 1) missed the bounds"),
     ],
 )  # fmt: skip
 def test_ends_are_said(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:
@@ -99,7 +99,7 @@ def test_a_search_without_results_is_reported_and_drawn_without_values(tmp_path:
     trouble = {"load 1": [LoadError("no", advice=""), LoadError("no", advice="")]}
     stored = searched(tmp_path, trouble=trouble)
     assert any("no trial of the search" in sentence.lower() for sentence in search_sentences(stored))
-    assert "How the search went" in markdown(build(stored))
+    assert "Course of the search" in markdown(build(stored))
 
 
 def test_each_treatment_of_other_factors_has_its_own_answer(tmp_path: Path) -> None:

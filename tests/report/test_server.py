@@ -115,7 +115,7 @@ def test_bars_that_rest_on_few_sightings_have_a_caution(
     chart = block(stored, "chart-waits")
     assert isinstance(chart, Chart)
     assert len(chart.captions) == captions
-    assert ("of 3 treatments active sessions were found fewer than 30 times" in chart.captions[-1]) is (
+    assert ("of 3 treatments, fewer than 30 samples show active sessions" in chart.captions[-1]) is (
         captions == 2
     )
 
@@ -137,7 +137,7 @@ def test_a_server_that_waited_for_its_client_is_reported(
     monkeypatch.setattr(StoredRun, "samples", waiting)
     findings = ReportContext.of(stored("watched"), "en").findings
     sentences = [Texts("en").message(finding.message) for finding in findings]
-    sentence = "The server waited for its client: in 3 treatments at least 100% of the time"
+    sentence = "In 3 treatments, active sessions and transactions waited for the client for at least 100%"
     assert any(sentence in text for text in sentences) is reported
 
 
@@ -193,7 +193,7 @@ def test_waits_and_checkpoints_lie_under_the_throughput_on_its_axis(stored: Stor
 
 def test_the_servers_own_price_is_named(stored: Stored) -> None:
     text = markdown.render(build.build(stored("watched"), "en"))
-    assert "in the server, to answer postgres: 0.42 s CPU" in text
+    assert "in the server, for the queries of postgres: 0.42 s CPU" in text
 
 
 def test_treatments_that_ended_before_a_second_look_are_said_to_be_missing(stored: Stored) -> None:

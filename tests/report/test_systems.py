@@ -69,8 +69,8 @@ EXPECTED = {
         ("Target (system = mysql): mysql: settings.innodb_buffer_pool_size 32M",),
         ("Factor system: postgres (target.postgres.settings.shared_buffers 64MB); mysql (target.mysql.",),
         ("Factor clients: 4, 8",),
-        ("The script mine.sql, as it was run", SCRIPT),
-        ("Only treatments whose server was watched in this way are listed.",),
+        ("Script mine.sql", SCRIPT),
+        ("The table lists only treatments with this server monitoring.",),
     ),
     "zh": (
         ("被测系统（system = postgres）", "目标：postgres", "版本：18.4"),

@@ -102,7 +102,7 @@ def test_labels_are_declared_by_the_systems_alone() -> None:
     [
         ("version", "Version", "版本"),
         ("data.type", "Data: file system", "数据：文件系统"),
-        ("data.image.mount", "Data: image: at", "数据：映像文件：挂载点"),
+        ("data.image.mount", "Data: image: at", "数据：镜像文件：挂载点"),
         ("memory.used_memory", "Memory: used_memory", "内存：used_memory"),
         ("of_a_part.metrics_table", "of_a_part: metrics_table", "of_a_part：metrics_table"),
     ],
@@ -137,7 +137,7 @@ def test_two_ends_that_are_written_alike_are_one() -> None:
 
 @pytest.mark.parametrize(
     ("run", "title"),
-    [("host-baseline", "The machine that was measured"), ("quickstart", "Client and target on one machine")],
+    [("host-baseline", "Machine under test"), ("quickstart", "Load generator and target on one machine")],
 )
 def test_a_machine_that_is_the_target_shares_nothing(run: str, title: str) -> None:
     path, *_ = sorted((Path(__file__).parents[1] / "data" / "schema-1" / "results" / run).glob("2*"))

@@ -56,8 +56,8 @@ def test_values_are_never_cut_short(stored: Stored) -> None:
 
 def test_it_says_the_summary_and_what_to_look_at_next(stored: Stored) -> None:
     output = " ".join(printed(stored("trouble")).split())
-    assert "clients = 32 gave the highest median throughput: 3,274 transactions/s" in output
-    assert "12 of 18 trials ended well; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in output
+    assert "clients = 32 had the highest median throughput: 3,274 transactions/s" in output
+    assert "12 of 18 trials succeeded; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in output
     assert "002-clients=1-r1/output.log" in output
     assert "loadcell run --resume" in output
 
@@ -74,9 +74,9 @@ def test_an_open_loop_shows_offered_load_beside_completed_load(stored: Stored) -
     assert rows[3][:2] == ["16000/s", "16,000"]
     assert rows[3][-1] == "0/2"
     sentences = " ".join(output.split())
-    assert "The highest rate the target kept up with was 2,000 requests/s (rate = 2000/s)." in sentences
-    assert "With rate = 16000/s the target was overloaded: 16,000 requests fell due a second" in sentences
-    assert "6 of 8 trials ended well; 2 failed." in sentences
+    assert "The highest sustained rate was 2,000 requests/s (rate = 2000/s)." in sentences
+    assert "rate = 16000/s overloaded the target: offered 16,000 requests/s" in sentences
+    assert "6 of 8 trials succeeded; 2 failed." in sentences
 
 
 def test_many_treatments_are_cut_and_the_best_is_kept(stored: Stored) -> None:
@@ -114,7 +114,7 @@ def test_what_was_measured_once_has_no_range(stored: Stored) -> None:
     assert "  range" not in output
     assert "descriptive only." not in output
     assert "  range  " in printed(stored("two"))
-    assert "95% interval" in printed(stored("many factors"))
+    assert "95% CI" in printed(stored("many factors"))
 
 
 def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(stored: Stored) -> None:

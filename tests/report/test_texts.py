@@ -130,9 +130,6 @@ def test_chinese_is_chinese() -> None:
         "mark.none",
         "mark.quoted",
         "column.number",
-        "series.p50",
-        "series.p95",
-        "series.p99",
         "series.cpu",
         "series.wal",
         "env.cpu",
@@ -143,9 +140,6 @@ def test_chinese_is_chinese() -> None:
         "column.law.sigma",
         "column.law.kappa",
         "compact.ms",
-        "terminal.p50",
-        "terminal.p95",
-        "terminal.p99",
         "lost.advice.exact",
         "connect-failed.advice.exact",
         "load.other.advice.exact",
@@ -182,6 +176,8 @@ def test_chinese_is_chinese() -> None:
         "mark.colon", "mark.detail", "mark.of", "mark.semicolon", "figure.of-part", "compare.place.bare",
             "compare.terminal.why",
         "column.p50", "column.p95", "column.p99", "column.percentile",
+        "series.full-gc", "series.young-gc", "tail.p99_ms",
+        "series.p50", "series.p95", "series.p99", "terminal.p50", "terminal.p95", "terminal.p99",
         "compare.refused", "compare.refused.differences", "compare.changed", "compare.levels-measure",
         "progress.course", "progress.unscored.failed", "progress.without-result",
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
@@ -253,10 +249,10 @@ def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None
     texts = Texts("en")
     assert texts("count.failed", count=1200) == "1,200 failed"
     assert texts("done.lengths", warmup_s=5.0, duration_s=90.0) == (
-        "Each trial ran under load for 5 s to warm up, then 1 min 30 s were measured."
+        "Each trial had a warm-up of 5 s under load and a measurement of 1 min 30 s."
     )
-    assert texts("found.check.unknown", check="x", count=1) == "x: noticed in 1 trial."
-    assert texts("found.check.unknown", check="x", count=2) == "x: noticed in 2 trials."
+    assert texts("found.check.unknown", check="x", count=1) == "x: 1 trial."
+    assert texts("found.check.unknown", check="x", count=2) == "x: 2 trials."
 
 
 def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
@@ -298,7 +294,7 @@ def test_the_words_of_the_unit_are_no_parameters() -> None:
 def test_numbers_are_marked_and_everything_is_passed_through_the_escape() -> None:
     phrase = Message("found.at-edge", {"treatment": "<b>"})
     text = in_brackets(Texts("en"), phrase, str.upper)
-    assert text.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
+    assert text.startswith("[<b>] WAS THE HIGHEST LEVEL TESTED")
 
 
 def test_what_to_do_is_a_sentence_and_no_figure() -> None:
@@ -306,7 +302,7 @@ def test_what_to_do_is_a_sentence_and_no_figure() -> None:
     phrase = Message(
         "found.check.advice", {"check": Message("check-name.neighbour"), "count": 3, "advice": advice}
     )
-    assert in_brackets(Texts("en"), phrase).endswith("in [3] trials. Run one experiment at a time.")
+    assert in_brackets(Texts("en"), phrase).endswith("[3] trials. Run one experiment at a time.")
 
 
 def test_an_unknown_language_is_refused() -> None:
@@ -324,13 +320,13 @@ def test_codes_mean_in_english_what_the_record_says() -> None:
     recorded = {f"code.{code}": error_codes.meaning(code) for code in error_codes.MEANINGS}
     recorded |= {code.code: code().text for code in error_codes.CLASSES.values()}
     assert meanings == recorded
-    assert error_codes.meaning("23505") == "a unique key was there already"
+    assert error_codes.meaning("23505") == "a unique key already existed"
     assert error_codes.meaning("08P01") == "connection exception"
 
 
 def test_a_code_is_in_the_readers_language_or_as_recorded() -> None:
     zh = Texts("zh")
-    assert zh.value("meaning", error_meaning("23505", "a unique key was there already")) == "唯一键已存在"
+    assert zh.value("meaning", error_meaning("23505", "a unique key already existed")) == "唯一键已存在"
     assert zh.value("meaning", error_meaning("23999", "?")) == "违反完整性约束"
     assert zh.value("meaning", error_meaning("gone", "as recorded")) == "as recorded"
 

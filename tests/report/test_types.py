@@ -107,7 +107,7 @@ def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> N
     assert "Types of operation" in text
     for name in ("`get`", "`set`", "`missed`"):
         assert any(line.startswith("| 1 ") and name in line for line in text.splitlines()), name
-    assert "missed: reads of a key" in text
+    assert "missed: the key to read" in text
     assert "| mean (ms) | sd (ms) | p50 (ms) |" in text
     assert "| 5.00 | 2.50 | 4.00 | 8.00 |" in text
 
@@ -136,7 +136,7 @@ def test_in_chinese(tmp_path: Path) -> None:
     ("lang", "column", "note"),
     [
         ("en", "Calls/s", "a read and an update in one operation"),
-        ("zh", "每秒调用数", "一次操作包含一次读取和一次更新"),
+        ("zh", "调用/秒", "一次操作包含一次读取和一次更新"),
     ],
 )
 def test_an_operation_of_two_calls_says_so(tmp_path: Path, lang: str, column: str, note: str) -> None:

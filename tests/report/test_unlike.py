@@ -1,4 +1,4 @@
-"""Levels that measure unlike things: each one's values are shown, and none is compared with another's."""
+"""Levels that measure different quantities: the values of each are shown, and none are compared."""
 
 from __future__ import annotations
 

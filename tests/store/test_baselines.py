@@ -55,7 +55,7 @@ def test_a_name_may_stand_for_several_runs(results: Path) -> None:
     stored = json.loads((results / find.BASELINES).read_text())
     assert stored == {"main": ["plan/two", "plan/one"], "old": "plan/one"}
     shutil.rmtree(first)
-    with pytest.raises(StoreError, match=r"there is no run in .*one any more"):
+    with pytest.raises(StoreError, match=r"the run of baseline .* no longer exists in .*one"):
         find.find_baseline("main", results)
 
 
@@ -91,5 +91,5 @@ def test_a_name_that_would_be_trouble_on_a_command_line(results: Path, name: str
 @pytest.mark.parametrize("text", ["", "[]", '{"main": 3}', '{"main": []}', '{"main": ["one", 3]}', "{"])
 def test_a_file_that_is_none(results: Path, text: str) -> None:
     (results / find.BASELINES).write_text(text)
-    with pytest.raises(StoreError, match="is no list of baselines"):
+    with pytest.raises(StoreError, match="is not a list of baselines"):
         find.baselines(results)

@@ -118,7 +118,7 @@ def test_a_large_file_that_changed_is_refused(
     record = copied(tmp_path / "run", home, "orders.csv")
     (home / "orders.csv").write_text("id\n2\n")  # of the same size
     with pytest.raises(
-        StoreError, match=r"is not the file that the run used as orders.csv: .* SHA-256 differs"
+        StoreError, match=r"has changed since the run used it as orders.csv: .* a different SHA-256"
     ):
         to_run_again(tmp_path / "run", record)
     (home / "orders.csv").unlink()

@@ -249,7 +249,7 @@ class TestDamage:
         (run / "run.json").write_text(content)
         with pytest.raises(StoreError, match=r"run\.json is not") as caught:
             read_run(run)
-        assert "are untouched" in caught.value.advice
+        assert "are unaffected" in caught.value.advice
 
     def test_a_run_of_a_newer_loadcell(self, run: Path) -> None:
         (run / "run.json").write_text(json.dumps({**document(RUN), "schema": 99}))
@@ -355,7 +355,7 @@ class TestPlaces:
         monkeypatch.setattr(Path, "touch", lambda *_: (_ for _ in ()).throw(closed))
         with pytest.raises(StoreError, match="Read-only file system") as caught:
             RunWriter(tmp_path / "run")
-        assert "name another place with --out" in caught.value.advice
+        assert "name another directory with --out" in caught.value.advice
 
     def test_runs_are_found_by_path_short_id_beginning_and_last(self, tmp_path: Path) -> None:
         names = ("a/20260101T000000Z-ab12", "b/20260102T000000Z-ab34", "b/20260103T000000Z-cd56")
@@ -375,6 +375,6 @@ class TestPlaces:
             find_run("ab", tmp_path)
         with pytest.raises(StoreError, match="there is no run 'zz'"):
             find_run("zz", tmp_path)
-        with pytest.raises(StoreError, match="there is no run 'b': that is a plan") as caught:
+        with pytest.raises(StoreError, match="there is no run 'b'; it is the name of a plan") as caught:
             find_run("b", tmp_path)
         assert caught.value.advice == "Its latest run is cd56."

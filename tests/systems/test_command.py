@@ -210,7 +210,7 @@ def test_an_argument_that_names_a_file_beside_the_plan_is_remarked_on(tmp_path: 
         return [remark.message.text for remark in Command.advice(read, Load(clients=1, duration="1s"))]
 
     [remark] = remarks()
-    assert "server.py is not found from the directory in which the program runs" in remark
+    assert "server.py is not in the directory in which the program runs" in remark
     assert len(remarks(directory="elsewhere")) == 1
     assert remarks(directory=".") == []
     assert remarks(files={"server.py": ""}) == []

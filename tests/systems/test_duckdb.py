@@ -168,7 +168,7 @@ def test_a_directory_that_is_somebody_else_s_is_not_touched(bench: LoadBench[Duc
     theirs = tmp_path / "theirs" / "duckdb"
     theirs.mkdir(parents=True)
     (theirs / "sales.duckdb").write_text("precious")
-    with pytest.raises(TargetError, match="was not made by loadcell"):
+    with pytest.raises(TargetError, match="was not created by loadcell"):
         bench.up(data=str(theirs.parent))
     file = tmp_path / "file.duckdb"
     file.write_text("precious")

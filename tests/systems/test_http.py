@@ -43,11 +43,11 @@ def test_the_endpoint_names_where_and_whom_to_trust(tmp_path: Path) -> None:
         ({"url": "shop.example"}, "no url of a service"),
         ({"url": "ftp://shop.example"}, "no url of a service"),
         ({"url": "http://shop.example:99999"}, "no url"),
-        ({"url": f"http://{'ü' * 70}.example"}, "is no name of a host"),
+        ({"url": f"http://{'ü' * 70}.example"}, "is not a host name"),
         ({"url": "http://shop.example/path?x=1"}, "workload.http.path"),
         ({"url": "http://me:secret@shop.example"}, "Authorization"),
         ({"url": "http://shop.example", "tls": {"verify": False}}, "belongs to a url of https"),
-        ({"url": "https://shop.example", "tls": {"verify": False, "ca": "x"}}, "leave one of them out"),
+        ({"url": "https://shop.example", "tls": {"verify": False, "ca": "x"}}, "omit one of them"),
     ],
 )
 def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:

@@ -218,12 +218,12 @@ class TestTrouble:
 
         monkeypatch.setattr(os, "posix_fallocate", full)
         trouble = trouble_of(an_image(directory, size="2GiB"))
-        assert f"there is no room for an image of 2GiB in {directory}" in trouble.finding
+        assert f"no space for an image of 2GiB in {directory}" in trouble.finding
         assert "GiB are free" in trouble.finding
 
     def test_one_too_small_for_its_file_system(self, directory: Path) -> None:
         trouble = trouble_of(an_image(directory, size="4KiB"))
-        assert "could not make a file system of 4KiB" in trouble.finding
+        assert "could not create a file system of 4KiB" in trouble.finding
         assert "a larger `target.postgres.data.size`" in trouble.advice
 
     @pytest.mark.parametrize(
@@ -239,8 +239,8 @@ class TestTrouble:
                 "gave no loop device",
                 "module `loop`",
             ),
-            ("mount: /m: permission denied.", "root may not mount anything here", "CAP_SYS_ADMIN"),
-            ("mount: /m: must be superuser to use mount.", "root may not mount anything here", "--only"),
+            ("mount: /m: permission denied.", "root may not mount file systems here", "CAP_SYS_ADMIN"),
+            ("mount: /m: must be superuser to use mount.", "root may not mount file systems here", "--only"),
             ("mount: /m: unknown filesystem type 'xfs'.", "does not know the file system ext4", "data.fs"),
             (
                 "mount: /m: wrong fs type, bad option, bad superblock",

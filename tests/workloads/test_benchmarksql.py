@@ -107,7 +107,7 @@ def test_terminals_can_be_a_factor(props: Path) -> None:
     loaded = plan(props, "load: {duration: 1min}\nfactors: {load.clients: [10, 50]}\n")
     assert [treatment.resolved.load.clients for treatment in loaded.treatments] == [10, 50]
     results = remark_texts(loaded)
-    assert results["load.clients"] == "10 terminals as the plan says; 50 in the file"
+    assert results["load.clients"] == "the plan has 10 terminals, the file 50"
     assert "runMins is 5" in results["load.duration"]
 
 
@@ -139,8 +139,8 @@ def test_what_has_no_meaning_here_is_named(props: Path) -> None:
 def test_a_key_that_nobody_knows_is_named_with_what_was_meant(props: Path) -> None:
     props.write_text(PROPS + "newOrderWieght=3\nmonkeys=8\n")
     text = remark_texts(plan(props))["workload.benchmarksql.properties"]
-    assert "`newOrderWieght` is no property of BenchmarkSQL 5: did you mean newOrderWeight?" in text
-    assert "`monkeys` is no property of BenchmarkSQL 5" in text
+    assert "`newOrderWieght` is not a property of BenchmarkSQL 5: did you mean newOrderWeight?" in text
+    assert "`monkeys` is not a property of BenchmarkSQL 5" in text
 
 
 def test_a_server_other_than_the_one_measured_is_remarked_upon(props: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_server_other_than_the_one_measured_is_remarked_upon(props: Path) -> N
     same = "server: external, dsn: 'postgresql://me@localhost:5432/other', password: '${env:PW}'"
     assert not any(path.startswith("target") for path in remark_texts(plan(props, target=same)))
     other = same.replace("localhost", "db1")
-    assert "what is measured is db1:5432" in remark_texts(plan(props, target=other))["target.postgres.dsn"]
+    assert "the plan measures db1:5432" in remark_texts(plan(props, target=other))["target.postgres.dsn"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_file_for_mysql_or_mariadb_is_taken_by_target_mysql(
     external = f"mysql: {{server: external, url: 'mysql://me@{address}', password: '${{env:PW}}'}}"
     assert not any(name.startswith("target") for name in remarks_of(external))
     elsewhere = remarks_of(external.replace("db1", "db2"))["target.mysql.url"]
-    assert f"what is measured is {address.partition('/')[0].replace('db1', 'db2')}" in elsewhere
+    assert f"the plan measures {address.partition('/')[0].replace('db1', 'db2')}" in elsewhere
 
 
 @pytest.mark.parametrize("key", REQUIRED)
@@ -191,9 +191,9 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        ("paymentWeight=43", "paymentWeight=44", "the five weights sum to 101"),
+        ("paymentWeight=43", "paymentWeight=44", "the five weights add up to 101"),
         ("paymentWeight=43", "paymentWeight=43.5", "`paymentWeight` is '43.5'"),
-        ("warehouses=10", "warehouses=ten", "`warehouses` is 'ten', and must be a whole number"),
+        ("warehouses=10", "warehouses=ten", "`warehouses` is 'ten', but must be a whole number"),
         ("warehouses=10", "warehouses=0", "`warehouses` is 0"),
         ("warehouses=10", "warehouses=60000", "60000"),
         ("runMins=5", "runMins=0", "one of `runMins` and `runTxnsPerTerminal` must be 0"),
@@ -203,8 +203,8 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
             "one of `runMins` and `runTxnsPerTerminal` must be 0",
         ),
         ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on mariadb, mysql, postgres"),
-        ("jdbc:postgresql:", "jdbc:mysql:", "`conn` leads to mysql, and `db` says postgres"),
-        ("db=postgres", "db=mysql", "`conn` leads to postgresql, and `db` says mysql"),
+        ("jdbc:postgresql:", "jdbc:mysql:", "`conn` refers to mysql, but `db` is postgres"),
+        ("db=postgres", "db=mysql", "`conn` refers to postgresql, but `db` is mysql"),
         ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),
     ],
 )
@@ -226,7 +226,9 @@ def test_everything_that_is_wrong_is_reported_at_once(props: Path) -> None:
 def test_more_terminals_than_ten_a_warehouse_are_a_mistake(props: Path) -> None:
     props.write_text(PROPS.replace("terminals=50", "terminals=101"))
     [problem] = mistakes(props)
-    assert "load.clients: 101 clients are as many terminals, and the limit is 100 (warehouses: 10," in problem
+    assert (
+        "load.clients: 101 clients need as many terminals, but the limit is 100 (warehouses: 10," in problem
+    )
 
 
 def test_a_number_of_transactions_instead_of_minutes_is_measured_for_a_time(props: Path) -> None:

@@ -42,13 +42,13 @@ def test_data_depend_on_rows_and_names_alone() -> None:
 def test_what_cannot_be_is_reported_of_the_plan() -> None:
     with pytest.raises(PlanError, match=r"load\.timeout: a call of DuckDB cannot be given up"):
         load_text(PLAN.replace("1}", "1, timeout: 5s}"), Path("plan.yaml"), installed(), env={})
-    with pytest.raises(PlanError, match="cannot be run on the target redis"):
+    with pytest.raises(PlanError, match="does not work with the target redis"):
         load_text(PLAN.replace("{duckdb: {}}", "{redis: {}}"), Path("plan.yaml"), installed(), env={})
 
 
 def test_it_is_no_client_group_among_others() -> None:
     text = "target: {duckdb: {}}\nworkloads:\n  a: {duckdb: {}, share: 1}\nload: {clients: 1}\n"
-    with pytest.raises(PlanError, match=r"workloads\.a: the workload duckdb makes its load by itself"):
+    with pytest.raises(PlanError, match=r"workloads\.a: the workload duckdb generates its load itself"):
         load_text(text, Path("plan.yaml"), installed(), env={})
 
 

@@ -59,10 +59,11 @@ def test_http_2_has_no_headers_that_belong_to_a_connection() -> None:
 def test_streams_are_several_requests_at_once_on_a_connection_of_http_2() -> None:
     assert (section()["streams"], section(version=2, streams=8)["streams"]) == (1, 8)
     message = (
-        "`streams: 8`: a connection of HTTP/1.1 carries one request at a time: use version 2, or more clients"
+        "`streams: 8` needs HTTP/2: a connection of HTTP/1.1 carries one request at a time: "
+        "use version 2, or more clients"
     )
     assert message in mistake(streams=8)
-    assert "stands beside `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
+    assert "conflicts with `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
     load = Load.model_validate({"rate": "100/s", "clients": 5, "duration": "1s"})
     http = Http(HttpOptions.model_validate({"version": 2, "streams": 8}))
     assert [misfit.path for misfit in http.misfits(load, installed().target_kind("http"))] == [
@@ -75,7 +76,7 @@ def test_a_body_is_checked_by_a_regular_expression() -> None:
     assert request["check"]["pattern"] == "^a+$"
     assert 'the pattern "a(" cannot be used: unclosed group' in mistake(check={"pattern": "a("})
     message = mistake(check={"pattern": "[ab]*a[ab]{40}$"})
-    assert "it is too large: use fewer or smaller counted repetitions" in message
+    assert "is too large: use fewer or smaller counted repetitions" in message
 
 
 def test_a_mix_has_common_headers_and_own_ones() -> None:
@@ -130,16 +131,16 @@ def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "get"}, "methods of HTTP are written in capital letters: GET"),
+        ({"method": "get"}, "HTTP methods are written in capital letters: GET"),
         ({"requests": {"a": {"method": "Post"}}}, "in capital letters: POST"),
         ({"body": {"file": "/nowhere/at/all"}}, "cannot be read"),
         ({"path": "index.html"}, "is no path"),
-        ({"path": "/${key}"}, "a place for `key`, which is no parameter"),
+        ({"path": "/${key}"}, "refers to `key`, which is not a parameter"),
         ({"method": "GE T"}, "no method"),
         ({"headers": {"Content-Length": "5"}}, "loadcell's own to set"),
         ({"headers": {"X": "a\nb"}}, "cannot be sent"),
         ({"success": ["ok"]}, "no status of HTTP"),
-        ({"path": "/", "requests": {"get": {}}}, "`path` stands beside `requests`"),
+        ({"path": "/", "requests": {"get": {}}}, "`path` conflicts with `requests`"),
         ({"requests": {"connect": {}}}, "no request can be called `connect`"),
         ({"requests": {"a": {"share": 0}}}, "some above 0"),
         ({"requests": {}}, "at least 1"),
@@ -164,7 +165,7 @@ def test_a_request_without_a_share_is_remarked_on() -> None:
     texts = {
         remark.path: remark.message.text for remark in Http(HttpOptions.model_validate(options)).advice()
     }
-    assert texts["requests.set.share"] == "it is never made"
+    assert texts["requests.set.share"] == "this request is never sent"
 
 
 def test_a_request_may_take_five_seconds_where_the_plan_does_not_say() -> None:

@@ -167,10 +167,10 @@ def test_mistakes_in_data(tmp_path: Path) -> None:
     reported = mistake(
         tmp_path, steps=steps, data={"d": {"file": "d.csv", "order": "random", "at_end": "stop"}}
     )
-    assert "`at_end: stop` is for `order: sequential`" in reported
+    assert "`at_end: stop` needs `order: sequential`" in reported
     twice = {"data": {"d": {"file": "d.csv"}}, "parameters": {"d": {"to": 9}}}
-    assert "`d` is the name of a parameter and of data" in mistake(tmp_path, steps=steps, **twice)
-    assert "`data` belongs to scenarios" in mistake(tmp_path, data={"d": {"file": "d.csv"}})
+    assert "`d` names both a parameter and data" in mistake(tmp_path, steps=steps, **twice)
+    assert "`data` applies to scenarios only" in mistake(tmp_path, data={"d": {"file": "d.csv"}})
 
 
 def test_mistakes_in_steps(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_mistakes_with_variables(tmp_path: Path) -> None:
     reported = mistake(tmp_path, steps=steps)
     assert "the step `order` uses `token`, which only the step `login` extracts" in reported
     reported = step_mistake(tmp_path, path="/${nobody}")
-    assert "the step `a` uses `nobody`, which is no variable" in reported
+    assert "the step `a` uses the unknown variable `nobody`" in reported
     clash = {"steps": {"a": {"path": "/", "extract": {"n": {"json": "$.n"}}}}, "parameters": {"n": {"to": 9}}}
     assert "`n` has the name of a parameter" in mistake(tmp_path, **clash)
 

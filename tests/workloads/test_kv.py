@@ -94,7 +94,7 @@ def test_the_engine_gets_plain_numbers() -> None:
     ("options", "part"),
     [
         ({"mix": {"get": 1}, "reads": "5%"}, "both `mix` and `reads`"),
-        ({"mix": {}}, "nothing is done"),
+        ({"mix": {}}, "there is no operation"),
         ({"mix": {"gets": 1}}, "Extra inputs"),
         ({"mix": {"get": -1}}, "greater than or equal to 0"),
         ({"reads": "120%"}, "less than or equal to 1"),
@@ -130,8 +130,8 @@ def test_the_engine_gets_plain_numbers() -> None:
         ({"commands": {"a": {"command": ["PING", "GET ${kee}"]}}}, "no placeholder `${kee}`"),
         ({"commands": {"a": {}}}, "either a `command` or a `script`"),
         ({"commands": {"a": {"command": "PING", "script": "return 1"}}}, "either a `command` or a `script`"),
-        ({"commands": {"a": {"command": "PING", "keys": ["k"]}}}, "`keys` are those of a `script`"),
-        ({"commands": {"a": {"command": "PING", "arguments": ["k"]}}}, "`arguments` are those of a `script`"),
+        ({"commands": {"a": {"command": "PING", "keys": ["k"]}}}, "`keys` applies to a `script`"),
+        ({"commands": {"a": {"command": "PING", "arguments": ["k"]}}}, "`arguments` applies to a `script`"),
         ({"commands": {"a": {"script": " \n"}}}, "the script is empty"),
         ({"commands": {"a": {"script": "return 1", "keys": ["${kee}"]}}}, "no placeholder `${kee}`"),
         (

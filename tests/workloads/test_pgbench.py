@@ -89,9 +89,9 @@ def test_mistakes_in_scripts_are_mistakes_of_the_plan_with_script_line_and_colum
         ("scripts: [select-onl]", "did you mean select-only?"),
         ("scripts: []", "`scripts` is empty"),
         ("scripts: [tpcb-like@0]", "total script weight must not be zero"),
-        ("scripts: [tpcb-like@x]", "a whole number is wanted after the @"),
+        ("scripts: [tpcb-like@x]", "write a whole number after the @"),
         ("scripts: [bytes.sql]", "is not UTF-8 text (byte 8)"),
-        ("scripts: [nul.sql]", "nul.sql is no text: it has a NUL byte in line 2"),
+        ("scripts: [nul.sql]", "nul.sql is not text: it has a NUL byte in line 2"),
         ("scripts: [much.sql]", "much.sql is larger than 64 MiB"),
         (
             "scripts: [vars.sql]\nprotocol: prepared",

@@ -77,7 +77,7 @@ def test_a_probe_needs_no_data_and_changes_none() -> None:
 
 @pytest.mark.parametrize("sections", [{}, {"cpu": {}, "latency": {}}])
 def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="a probe is one of: `cpu`"):
+    with pytest.raises(ValidationError, match="a probe has exactly one kind: `cpu`"):
         probe(**sections)
 
 
@@ -86,12 +86,12 @@ def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
     [
         (
             {"test": "memcpy", "block": "1MiB"},
-            "`block` belongs to the test `sysbench`, and the test is `memcpy`",
+            "`block` applies to the test `sysbench`, but the test is `memcpy`",
         ),
-        ({"test": "triad", "scope": "local"}, "`scope` belongs to the test `sysbench`"),
+        ({"test": "triad", "scope": "local"}, "`scope` applies to the test `sysbench`"),
         ({"size": "1MiB"}, "sysbench's test has a `block`"),
-        ({"test": "memcpy", "size": "1001B"}, r"`size` \(1001B\) is no whole number of words"),
-        ({"block": "12B"}, r"`block` \(12B\) is no whole number of words"),
+        ({"test": "memcpy", "size": "1001B"}, r"`size` \(1001B\) is not a whole number of words"),
+        ({"block": "12B"}, r"`block` \(12B\) is not a whole number of words"),
         ({"test": "bogus"}, "Input should be 'sysbench'"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_plan_varies_any_of_it(tmp_path: Path) -> None:
 
 def test_nothing_is_due_at_a_rate(tmp_path: Path) -> None:
     message = mistake(tmp_path, "workload: {probe: {cpu: {}}}\nload: {clients: 1, rate: 100/s}\n")
-    assert "nothing is due at a rate" in message
+    assert "it has no rate" in message
     assert "load.rate" in message
 
 

@@ -125,8 +125,11 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
         ("statements: ['SELECT :custmer']\nparameters: {customer: 1..9}", "did you mean: customer"),
         ("statements: ['SELECT :a']", "select uses `:a`, which has no value: add it to `parameters`"),
         ("statements: ['SELECT 1']\nparameters: {a: 1..9}", "parameters.a: no statement uses it: write `:a`"),
-        ("statements: ['SELECT :a']\nparameters: {a: 9..1}", "9..1 is no range of integers"),
-        ("statements: ['SELECT :a']\nparameters: {a: {range: 1..9, values: [1]}}", "it needs one of `range`"),
+        ("statements: ['SELECT :a']\nparameters: {a: 9..1}", "9..1 is not a range of integers"),
+        (
+            "statements: ['SELECT :a']\nparameters: {a: {range: 1..9, values: [1]}}",
+            "it needs exactly one of `range`",
+        ),
         ("statements: ['SELECT :a']\nparameters: {a: {file: no.txt}}", "no.txt: No such file"),
         ("statements: ['SELECT :a']\nparameters: {a: {file: empty.sql}}", "empty.sql has no values"),
         ("statements: ['SELECT :a']\nparameters: {a: {file: t.csv, column: nmae}}", "did you mean name?"),
@@ -135,11 +138,11 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
             "does not fit `distribution: zip",
         ),
         ("statements: []", "statements"),
-        ("statements: [' ; -- no']", "statement 1 has no SQL in it"),
-        ('statements: ["SELECT \'a"]', "a quote or comment that begins in line 1 is never closed"),
+        ("statements: [' ; -- no']", "statement 1 contains no SQL"),
+        ('statements: ["SELECT \'a"]', "the quote or comment that starts in line 1 is not closed"),
         ("statements: [SELECT f(1, 2)]", "the parentheses of `SELECT f(1` are not balanced"),
         ("statements: ['SELECT 1)']", "the parentheses of `SELECT 1)` are not balanced"),
-        ("statements: ['BEGIN; SELECT 1']", "begins a transaction and does not end it"),
+        ("statements: ['BEGIN; SELECT 1']", "starts a transaction and does not end it"),
         ("statements: [{name: a, sql: SELECT 1}, {name: a, sql: SELECT 2}]", "the name a is taken"),
         ("statements: [{weight: 1}]", "needs either `sql` or `transaction`"),
         ("statements: [{sql: SELECT 1, weight: 0}]", "all weights are 0"),
@@ -256,7 +259,8 @@ class TestAroundTheLoad:
         assert (explained.sql, explained.filled) == ("SELECT :id", "SELECT 3")
 
     @pytest.mark.parametrize(
-        ("rows", "message"), [([], "gives no row"), ([(0,)], "gives NULL, false or 0"), ([(None,)], "NULL")]
+        ("rows", "message"),
+        [([], "returns no row"), ([(0,)], "returns NULL, false or 0"), ([(None,)], "NULL")],
     )
     def test_data_that_are_not_ready_end_the_trial(self, tmp_path: Path, rows: Any, message: str) -> None:
         with pytest.raises(WorkloadError) as caught:

@@ -184,11 +184,11 @@ def test_an_unknown_table_is_named(shop: Database) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT 1;\nSELECT 'x", "wrong.sql: the quote or comment that begins in line 2 is never closed"),
+        ("SELECT 1;\nSELECT 'x", "wrong.sql: the quote or comment that starts in line 2 is not closed"),
         (b"SELECT '\xff';", "wrong.sql: byte 8 is no UTF-8"),
         (
             "\nDROP DATABASE shop;",
-            "wrong.sql, line 2 would change what is no part of the data set: DROP DATA",
+            "wrong.sql, line 2 would change objects outside the data set: DROP DATA",
         ),
         ("\\i other.sql\n", "wrong.sql, line 1: \\i other.sql is a command of psql"),
     ],
@@ -207,7 +207,7 @@ def test_other_databases_of_a_mysql_server_are_left_alone(shop: Database, statem
     if is_postgres(shop):
         shop.options["options"] = "-c search_path=loadcell"
         shop.sql("CREATE SCHEMA loadcell")
-    assert "would change what is no part of the data set" in shop.refused("other.sql")
+    assert "would change objects outside the data set" in shop.refused("other.sql")
 
 
 def test_texts_that_look_like_secrets_or_formats_stay_as_they_are(shop: Database) -> None:
@@ -266,4 +266,4 @@ def test_a_server_gets_no_other_file_than_that_of_the_statement(
         return "'/etc/hostname'" if text.endswith("customers.csv") else f"'{text}'"
 
     monkeypatch.setattr(stores, "_literal", other)
-    assert "the server asked for another file" in shop.refused("schema.sql", "customers.csv")
+    assert "the server asked for a different file" in shop.refused("schema.sql", "customers.csv")

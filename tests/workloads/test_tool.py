@@ -87,44 +87,44 @@ def test_data_are_the_commands_that_make_them() -> None:
 @pytest.mark.parametrize(
     ("values", "load", "target", "path", "finding"),
     [
-        ({"mbw": "8"}, {"clients": 4}, "host", "load.clients", "is 4, and nothing of it reaches mbw"),
-        ({"mbw": "8"}, {"rate": "5/s"}, "host", "load.rate", "mbw makes its own load"),
-        ({"wrk": ""}, {"requests": 100}, "http", "load.requests", "nothing of it reaches wrk"),
-        ({"ab": ""}, {"requests_per_client": 9}, "http", "load.requests_per_client", "no tool is told of it"),
+        ({"mbw": "8"}, {"clients": 4}, "host", "load.clients", "is 4, but is not passed to mbw"),
+        ({"mbw": "8"}, {"rate": "5/s"}, "host", "load.rate", "mbw generates its own load"),
+        ({"wrk": ""}, {"requests": 100}, "http", "load.requests", "it is not passed to wrk"),
+        ({"ab": ""}, {"requests_per_client": 9}, "http", "load.requests_per_client", "no tool accepts it"),
         (
             {"sysbench": "cpu run"},
             {"duration": "1500ms"},
             "host",
             "load.duration",
-            "is 1500ms, and sysbench takes whole seconds",
+            "is 1500ms, but sysbench accepts whole seconds only",
         ),
         (
             {"sysbench": "cpu run"},
             {"warmup": "500ms"},
             "host",
             "load.warmup",
-            "is 500ms, and sysbench takes whole seconds",
+            "is 500ms, but sysbench accepts whole seconds only",
         ),
         (
             {"command": "x ${port}"},
             {},
             "host",
             "workload.tool.command",
-            "names ${port}, and the target host has none",
+            "uses ${port}, which the target host does not have",
         ),
         (
             {"command": "x", "after": "y ${user}"},
             {},
             "http",
             "workload.tool.after",
-            "names ${user}, and the target http has none",
+            "uses ${user}, which the target http does not have",
         ),
         (
             {"pgbench": "", "prepare": "pgbench -i"},
             {},
             "host",
             "workload.tool.prepare",
-            "makes data in a database, and the target host has none",
+            "generates data in a database, but the target host has none",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_what_goes_together() -> None:
             "sysbench: cpu --threads=${cleints} run",
             "workload.tool.sysbench",
             4,
-            "nothing is called ${cleints}",
+            "there is no placeholder ${cleints}",
         ),
         ('command: "x \'"', "workload.tool.command", 4, "cannot be taken apart"),
         ("command: x ${env:HOME}", "workload.tool.command", 4, "every user of the machine"),
@@ -176,11 +176,11 @@ def test_what_goes_together() -> None:
             "{command: x, figures: {errors: {csv: a}}}",
             "workload.tool.figures",
             4,
-            "no figure can be called 'errors'",
+            "no metric can be called 'errors'",
         ),
         ("{sysbench: cpu run, mbw: 8}", "workload.tool", 3, "names 2 tools: sysbench, mbw"),
         ("{unit: MiB}", "workload.tool", 3, "names no tool"),
-        ("{mbw: 8, read_as: dd}", "workload.tool", 3, "`read_as` is for a `command`"),
+        ("{mbw: 8, read_as: dd}", "workload.tool", 3, "`read_as` applies to a `command`"),
         ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "no name of an environment variable"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_tool_is_no_client_group(tmp_path: Path) -> None:
     assert done.exit_code == 2
     [entry] = json.loads(done.stdout)["problems"]
     assert entry["path"] == "workloads.a"
-    assert entry["finding"] == "the workload tool makes its load by itself"
+    assert entry["finding"] == "the workload tool generates its load itself"
 
 
 def test_a_tool_that_is_missing_is_remarked_on_with_how_to_get_it(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_script_beside_the_plan_that_is_not_called_as_one_is_remarked_on(tmp_p
     (tmp_path / "ours.sh").write_text("#!/bin/sh\n")
     _, document = checked(tmp_path, "command: ours.sh ${duration_s}")
     assert [entry["text"] for entry in document["remarks"]] == [
-        "ours.sh is not on PATH. It lies beside the plan: write `./ours.sh`."
+        "ours.sh is not on PATH. It is in the directory of the plan: write `./ours.sh`."
     ]
 
 
@@ -245,7 +245,7 @@ def test_an_argument_that_names_a_file_beside_the_plan_is_remarked_on(tmp_path: 
     (tmp_path / "plans").mkdir()
     _, document = checked(tmp_path / "plans", "command: python3 ../bench.py ${duration_s}")
     assert [entry["text"] for entry in document["remarks"]] == [
-        "../bench.py is not found from the directory in which the program runs, but lies beside the plan: "
+        "../bench.py is not in the directory in which the program runs, but next to the plan: "
         "write `${plan}/../bench.py`"
     ]
     _, document = checked(
@@ -257,7 +257,7 @@ def test_an_argument_that_names_a_file_beside_the_plan_is_remarked_on(tmp_path: 
 def test_a_command_that_is_not_told_how_long_to_run_is_remarked_on(tmp_path: Path) -> None:
     _, document = checked(tmp_path, "command: 'true'")
     [remark] = document["remarks"]
-    assert "it takes its own time" in remark["text"]
+    assert "it runs for its own time" in remark["text"]
 
 
 def test_metrics_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:

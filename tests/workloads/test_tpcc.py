@@ -106,7 +106,7 @@ def test_more_terminals_than_ten_a_warehouse_are_a_mistake_of_the_plan(tmp_path:
         plan(tmp_path, text.replace("20", "21"))
     [problem] = caught.value.problems
     assert (problem.path, problem.mark.line) == ("load.clients", 3)
-    assert "21 clients are as many terminals, and the limit is 20 (warehouses: 2," in problem.finding
+    assert "21 clients need as many terminals, but the limit is 20 (warehouses: 2," in problem.finding
     assert "up to 20, or more warehouses" in str(problem.allowed)
 
 

@@ -121,7 +121,7 @@ def test_what_the_file_names_wrongly_is_remarked_on(tmp_path: Path) -> None:
     ).advice()
     assert remark.path == "properties"
     assert (
-        "`recrodcount` is no property of YCSB's core workload: did you mean recordcount?"
+        "`recrodcount` is not a property of YCSB's core workload: did you mean recordcount?"
         in remark.message.text
     )
     assert "redis.host" not in remark.message.text

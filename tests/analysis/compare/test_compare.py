@@ -161,7 +161,7 @@ def test_where_the_run_is_the_unit_advice_speaks_of_runs() -> None:
         item for item in findings.find(several, None) if item.message.code == "compare.ambiguous.wide.runs"
     )
     assert finding.message.text.startswith("Whether new-1, new-2, new-3 differ from old-1, old-2, old-3 is")
-    assert finding.message.text.endswith("More runs a side would narrow it.")
+    assert finding.message.text.endswith("More runs per side would narrow it.")
 
 
 def test_a_side_without_a_single_good_trial() -> None:
@@ -244,7 +244,7 @@ def test_a_percentile_needs_transactions_beyond_it() -> None:
     (finding,) = (item for item in findings.find(lacking, None) if item.message.code == "compare.no-value")
     assert finding.message.text == (
         "1 value has no counterpart to compare with: p99 response time of setting = off. "
-        "The exit status is 3 for it, or 1 by --fail-on."
+        "The exit status is therefore 3, or 1 by --fail-on."
     )
 
 

@@ -53,8 +53,8 @@ def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "the run varied 2 factors. Name one with --factor: target.fsync, load.clients."),
-        ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors are: target.fsync, "
+        ({}, "the run varies 2 factors. Name one with --factor: target.fsync, load.clients."),
+        ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors: target.fsync, "
         "load.clients."),
         ({"factor": "fsync", "wanted": ("on", "maybe")}, "factor target.fsync has no level 'maybe'. Its "
         "levels are: on, off."),
@@ -85,10 +85,10 @@ def test_levels_that_measure_unlike_things_are_not_compared_with_each_other() ->
     with pytest.raises(CannotCompareError) as error:
         sides.levels(*UNLIKE)
     assert str(error.value) == (
-        "the levels of probe measure unlike things, of which none is more or less than the other:\n"
+        "the levels of probe measure different quantities, which cannot be compared:\n"
         "  scan, jump, broken: MiB; probe disk read\n"
         "  shuffle: MiB; probe disk write\n"
-        "Name levels that measure the same: --levels scan,jump,broken."
+        "Name levels that measure the same quantity: --levels scan,jump,broken."
     )
     alike = sides.levels(*UNLIKE, wanted=("jump", "scan"))
     assert [side.label for side in alike.sides] == ["jump", "scan"]
@@ -107,7 +107,7 @@ def test_a_level_of_which_nothing_was_measured_is_not_unlike_any() -> None:
 
 
 def test_a_run_that_varied_nothing() -> None:
-    with pytest.raises(CannotCompareError, match="only one run, and nothing was varied in it"):
+    with pytest.raises(CannotCompareError, match="only one run, and it varies no factor"):
         sides.levels(*run_of({"base": [1.0]}, levels={"base": {}}))
 
 

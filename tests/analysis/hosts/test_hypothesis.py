@@ -59,10 +59,10 @@ def test_a_laptop_more_than_twice_as_fast_as_a_server_comes_down_to_memory() -> 
     text = sentences_of(scores)
     assert "Hypothesis: the query follows memory speed (MT/s) (×2.18" in text
     assert (
-        "Too small to account for it alone: Sequential reads and writes, flushed (×1.42), CPU clock (×1.38)"
+        "Too small to explain it alone: Sequential reads and writes, flushed (×1.42), CPU clock (×1.38)"
         in text
     )
-    assert "this is a hypothesis and no cause" in text
+    assert "this is a hypothesis, not a cause" in text
 
 
 def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -> None:
@@ -82,11 +82,13 @@ def test_one_numa_node_instead_of_four_brought_what_memory_bandwidth_brought() -
     assert block.share == pytest.approx((1 - 1 / 1.5) / (1 - 12099.614 / 21185.915))
     text = sentences_of(scores)
     assert (
-        "No single baseline follows the query: the nearest is MCBLOCK 256 MiB, 1 thread (×1.75), 17% from it"
+        "No single benchmark follows the query: the nearest is MCBLOCK 256 MiB, 1 thread (×1.75), 17% away"
         in text
     )
-    assert "Could account for it in part: MCBLOCK 256 MiB, 1 thread (×1.75, with 78% of the time)" in text
-    assert "Alike on both machines" in text
+    assert (
+        "Possible partial explanation: MCBLOCK 256 MiB, 1 thread (×1.75, if it takes 78% of the time)" in text
+    )
+    assert "Equal on both machines" in text
 
 
 def test_a_workload_that_only_computes_follows_the_processor() -> None:
@@ -102,7 +104,7 @@ def test_all_indistinguishable_causes_are_named() -> None:
     )
     guess = hypothesis(verdicts, Workload("a service", Times(1.52), 1))
     assert standings(guess) == {"cpu-1": "near", "network-rr": "near"}
-    assert "follows one of 2, which these values cannot distinguish" in sentences_of(guess)
+    assert "follows one of 2 differences, which these values cannot distinguish" in sentences_of(guess)
 
 
 def test_intervals_that_overlap_are_support_and_those_that_do_not_are_reported() -> None:
@@ -135,7 +137,7 @@ def test_response_times_count_the_other_way_round() -> None:
 def test_a_workload_that_is_as_fast_on_both_needs_no_explanation() -> None:
     scores = of(machines.KUNPENG, machines.M2, 1.005)
     assert not scores.differs
-    assert "there is no difference to account for" in sentences_of(scores)
+    assert "there is no difference to explain" in sentences_of(scores)
     assert "Hypothesis" not in sentences_of(scores)
 
 
@@ -143,7 +145,7 @@ def test_machines_of_which_nothing_is_known_explain_nothing() -> None:
     empty = compare(Machine("a", {}), Machine("b", {}))
     guess = hypothesis(empty, Workload("w", Times(2.0), 1))
     assert guess.nearest is None
-    assert "nothing to hold it against" in sentences_of(guess)
+    assert "no benchmark, clock rate or memory speed in common" in sentences_of(guess)
 
 
 def test_only_what_is_larger_than_caches_speaks_for_memory() -> None:

@@ -65,9 +65,9 @@ def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (5, "score 1 is no mapping"),
+        (5, "score 1 is not a mapping"),
         ({"id": ""}, "score 1 has no `id`"),
-        ({"id": "a", "figure": "flops", "probe": "cpu", "values": [1]}, "no figure 'flops'; there are "
+        ({"id": "a", "figure": "flops", "probe": "cpu", "values": [1]}, "no metric 'flops'; there are "
         "events_per_s"),
         ({"id": "a", "figure": "iops", "probe": "gpu", "values": [1]}, "no probe 'gpu'; there are cpu"),
         ({"id": "a", "figure": "iops", "probe": "disk", "values": []}, "`values` must be a list of numbers "

@@ -79,11 +79,11 @@ def test_a_column_is_found_by_its_name_whatever_parts_the_cells() -> None:
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ({"pattern": "qps = (\\d+)"}, "the pattern 'qps = (\\\\d+)' found nothing in the output"),
-        ({"pattern": "(done)"}, "the pattern '(done)' found 'done', which is no number"),
-        ({"json": "jobs[2].read.iops"}, "the path 'jobs[2].read.iops' found nothing in the output"),
-        ({"json": "ok"}, "the path 'ok' found nothing in the output"),
-        ({"csv": "qps"}, "the column 'qps' found nothing in the output"),
+        ({"pattern": "qps = (\\d+)"}, "the pattern 'qps = (\\\\d+)' matched nothing in the output"),
+        ({"pattern": "(done)"}, "the pattern '(done)' matched 'done', which is not a number"),
+        ({"json": "jobs[2].read.iops"}, "the path 'jobs[2].read.iops' matched nothing in the output"),
+        ({"json": "ok"}, "the path 'ok' matched nothing in the output"),
+        ({"csv": "qps"}, "the column 'qps' matched nothing in the output"),
     ],
 )
 def test_a_value_that_is_not_there_is_never_guessed(source: dict[str, Any], text: str) -> None:

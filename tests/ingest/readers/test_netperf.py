@@ -64,7 +64,7 @@ def test_a_test_that_was_cut_is_not_measured() -> None:
     lines = (OUTPUTS / "netperf-rr.txt").read_text().splitlines(keepends=True)[:7]
     parsed = netperf.read(lines)
     assert parsed.measured == ()
-    assert parsed.examples == ("netperf TCP_RR: ended without its figures",)
+    assert parsed.examples == ("netperf TCP_RR: ended without results",)
     with pytest.raises(NotItsOutputError):
         netperf.read(["hello\n"])
 

@@ -181,7 +181,7 @@ def test_what_could_not_be_read_is_shown_as_it_stands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [b"0 1 failed 0 100 1\n", b"0 1 skipped 0 100 1\n1 1"])
 def test_a_log_in_which_nothing_ended_is_none(tmp_path: Path, text: bytes) -> None:
-    with pytest.raises(NotItsOutputError, match="no transaction in the log ended"):
+    with pytest.raises(NotItsOutputError, match="no transaction of the log ended"):
         log(tmp_path, text)
 
 

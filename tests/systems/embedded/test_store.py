@@ -107,12 +107,12 @@ def test_what_loadcell_did_not_make_is_left_alone(bench: LoadBench[Store], tmp_p
     foreign = tmp_path / "here" / "store-redb-1"
     foreign.mkdir(parents=True)
     (foreign / "precious").write_text("mine")
-    with pytest.raises(TargetError, match="was not made by loadcell"):
+    with pytest.raises(TargetError, match="was not created by loadcell"):
         bench.up(data=str(tmp_path / "here"))
     assert (foreign / "precious").read_text() == "mine"
     (tmp_path / "rocks").mkdir()
     (tmp_path / "rocks" / "CURRENT").write_text("MANIFEST-000005\n")
-    with pytest.raises(TargetError, match="of a store that loadcell did not make"):
+    with pytest.raises(TargetError, match="of a store that loadcell did not create"):
         bench.up(data=str(tmp_path / "rocks"))
 
 
@@ -127,7 +127,7 @@ def test_damaged_files_are_one_clear_error(bench: LoadBench[Store], engine: str)
         bench.run(store)
     assert caught.value.message.code == "load.damaged"
     assert caught.value.finding.startswith("cannot open the store in")
-    assert "look at the device" in caught.value.advice
+    assert "check the device" in caught.value.advice
 
 
 @pytest.mark.parametrize("path", ["a file", "/sys/loadcell"])

@@ -66,7 +66,7 @@ def test_tables_that_loadcell_did_not_make_are_left_alone(
     mariadb_server.sql("CREATE DATABASE theirs")
     mariadb_server.sql("CREATE TABLE sbtest1 (id INTEGER)", database="theirs")
     target = _target(bench, mariadb_server, "theirs")
-    with pytest.raises(TargetError, match="holds what loadcell did not make: sbtest1") as raised:
+    with pytest.raises(TargetError, match="contains objects that loadcell did not create: sbtest1") as raised:
         target.prepare(DATA, load, will_change=False)
     assert "empty database" in raised.value.advice
     target.destroy()

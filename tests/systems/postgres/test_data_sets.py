@@ -206,7 +206,7 @@ class TestOnAnotherServer:
         standing.sql(f"DROP DATABASE {name}")
         standing.sql(f"CREATE DATABASE {name} OWNER maker")
         standing.sql("CREATE TABLE precious (id int)", database=name)
-        with pytest.raises(TargetError, match=f"a database {name} .* that loadcell did not make"):
+        with pytest.raises(TargetError, match=f"the database {name} .* was not created by loadcell"):
             target.prepare(DATA, never, will_change=True)
         target.destroy()
         assert standing.sql("SELECT count(*) FROM precious", database=name) == [(0,)]
@@ -229,7 +229,7 @@ class TestOnAnotherServer:
         assert list(marks(standing)) == [name], "the other one was dropped"
         [note] = bench.notes
         assert note.text.startswith(f"{name} was not dropped: the database {name} at ")
-        assert note.text.endswith("holds what loadcell did not make: precious")
+        assert note.text.endswith("contains objects that loadcell did not create: precious")
 
     def test_a_data_set_in_use_by_somebody_else_is_not_torn_from_them(
         self, external: External, standing: PostgresServer, monkeypatch: pytest.MonkeyPatch
@@ -239,7 +239,7 @@ class TestOnAnotherServer:
         target.up()
         target.prepare(DATA, load, will_change=False)
         with psycopg.connect(standing.dsn(target.endpoint().database)) as other:
-            with pytest.raises(TargetError, match="somebody else is connected to the database"):
+            with pytest.raises(TargetError, match="another program is connected to the database"):
                 target.prepare(DATA, never, will_change=True)
             assert other.execute("SELECT 1").fetchone() == (1,)
 
@@ -305,7 +305,7 @@ class TestInASchema:
         standing.sql("CREATE TABLE loadcell.sbtest1 (id int)", database="plain")
         target = external("plain")
         target.up()
-        with pytest.raises(TargetError, match=r"a schema loadcell .* that loadcell did not make"):
+        with pytest.raises(TargetError, match=r"the schema loadcell .* was not created by loadcell"):
             target.prepare(DATA, never, will_change=False)
         target.destroy()
         assert standing.sql("SELECT count(*) FROM loadcell.sbtest1", database="plain") == [(0,)]
@@ -317,7 +317,7 @@ class TestInASchema:
         target.up()
         target.prepare(DATA, load, will_change=True)
         standing.sql("CREATE TABLE loadcell.precious (id int)", database="plain")
-        with pytest.raises(TargetError, match="holds what loadcell did not make: precious"):
+        with pytest.raises(TargetError, match="contains objects that loadcell did not create: precious"):
             target.prepare(DATA, never, will_change=True)
         target.destroy()
         assert standing.sql("SELECT count(*) FROM loadcell.precious", database="plain") == [(0,)]

@@ -35,7 +35,7 @@ def fill(directory: Path) -> Path:
 def refused(target: Postgres, until_full: Callable[[ServerEndpoint], int]) -> None:
     with pytest.raises(TargetError) as caught:
         target.prepare(DATA, until_full, will_change=False)
-    assert "no room left on the device of" in caught.value.finding
+    assert "no space left on the device of" in caught.value.finding
     assert "target.postgres.data" in caught.value.advice
     assert caught.value.during == "prepare"
 

@@ -45,7 +45,7 @@ EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
         ({"server": "local", "password": "${env:X}"}, "password", "belongs to `server: external`"),
         ({"binaries": "/usr/lib"}, "binaries", "use `binary`"),
         ({"keep_data": True}, "", "`keep_data` needs `data`"),
-        ({"keep_data": True, "data": _IMAGE}, "", "an image goes away with the run"),
+        ({"keep_data": True, "data": _IMAGE}, "", "an image is deleted with the run"),
         ({**EXTERNAL, "data": _IMAGE}, "data", "not started by loadcell"),
         ({"settings": {"port": 5433}}, "settings", "a free port is taken at each start"),
         ({"settings": {"Listen_Addresses": "*"}}, "settings", "loadcell's own to set"),

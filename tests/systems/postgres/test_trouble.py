@@ -134,7 +134,7 @@ class TestDataDirectory:
     ) -> None:
         (another_directory / "PG_VERSION").write_text("15\n")
         trouble = trouble_of(bench.target(data=str(another_directory)))
-        assert "that loadcell did not make" in trouble.finding
+        assert "that loadcell did not create" in trouble.finding
         bench.made[0].destroy()
         assert [path.name for path in another_directory.iterdir()] == ["PG_VERSION"]
 
@@ -145,7 +145,7 @@ class TestDataDirectory:
         theirs.mkdir()
         (theirs / "precious").write_text("data")
         trouble = trouble_of(bench.target(data=str(another_directory)))
-        assert f"{theirs} was not made by loadcell" in trouble.finding
+        assert f"{theirs} was not created by loadcell" in trouble.finding
         bench.made[0].destroy()
         assert (theirs / "precious").read_text() == "data"
 
@@ -154,7 +154,7 @@ class TestDataDirectory:
         target.down()
         version = another_directory / "postgres-18" / "pgdata" / "PG_VERSION"
         version.write_text("16\n")
-        assert "is of PostgreSQL 16, the server of 18." in trouble_of(target).finding
+        assert "belongs to PostgreSQL 16, but the server is 18." in trouble_of(target).finding
         version.write_text("18\n")
 
     def test_one_that_belongs_to_another_user(self, bench: Bench[Postgres], another_directory: Path) -> None:
@@ -291,7 +291,7 @@ class TestReaching:
     def test_no_server(self, bench: Bench[Postgres]) -> None:
         target = bench.target(server="external", dsn=f"postgresql://maker@127.0.0.1:{free_port()}/maker")
         trouble = trouble_of(target)
-        assert "no server answers at 127.0.0.1:" in trouble.finding
+        assert "no server responds at 127.0.0.1:" in trouble.finding
         assert not target.alive()
 
     def test_no_such_host(self, bench: Bench[Postgres]) -> None:
@@ -382,7 +382,7 @@ class TestReaching:
                     time.sleep(0.05)
             try:
                 assert target.alive()
-                with pytest.raises(TargetError, match="has no connection left"):
+                with pytest.raises(TargetError, match="has no free connection"):
                     target.up()
             finally:
                 for connection in connections:
@@ -405,7 +405,7 @@ class TestPrograms:
 
     def test_a_directory_without_programs(self, bench: Bench[Postgres], another_directory: Path) -> None:
         trouble = trouble_of(bench.target(server="local", binaries=str(another_directory)))
-        assert "does not hold the programs `postgres` and `initdb`" in trouble.finding
+        assert "does not contain the programs `postgres` and `initdb`" in trouble.finding
 
     def test_a_user_that_is_not_there(self, bench: Bench[Postgres]) -> None:
         trouble = trouble_of(bench.target(run_as="nosuchuser"))

@@ -61,14 +61,14 @@ def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench[Redis], server:
     assert (target.endpoint().socket, target.describe().host) == (path, path)
     assert target.processes() == [server.pid]
     target.destroy()
-    with pytest.raises(TargetError, match=f"no server answers at {path}x"):
+    with pytest.raises(TargetError, match=f"no server responds at {path}x"):
         bench.up(server="external", socket=f"{path}x")
 
 
 def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench[Redis], server: RedisServer) -> None:
     server.ask("SET", "key:theirs", "x")
     target = external(bench, server)
-    with pytest.raises(TargetError, match="prefix `key:` that loadcell did not make") as raised:
+    with pytest.raises(TargetError, match="prefix `key:` that loadcell did not create") as raised:
         target.prepare(DATA, load, will_change=False)
     assert "key_prefix" in raised.value.advice
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
@@ -78,7 +78,7 @@ def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench[Redis], ser
     target.destroy()
     assert server.ask("DBSIZE") == 3
     server.ask("SET", "loadcell:mark", "not a mark")
-    with pytest.raises(TargetError, match="is not loadcell's"):
+    with pytest.raises(TargetError, match="was not written by loadcell"):
         external(bench, server).prepare(OTHER, load, will_change=False)
 
 
@@ -125,7 +125,7 @@ def test_a_load_that_was_aborted_is_begun_again(bench: Bench[Redis], server: Red
     ("change", "finding", "advice"),
     [
         ({"password": "wrong"}, "refused the default user", "target.redis.user"),
-        ({"password": None}, "wants a password", "target.redis.password"),
+        ({"password": None}, "requires a password", "target.redis.password"),
         ({"port": 1}, "no server answers", "host and port"),
         ({"host": "nowhere.invalid"}, "host name", "target.redis.host"),
         ({"database": 4000}, "the database is not there", "target.redis.database"),
@@ -227,5 +227,5 @@ def test_what_is_no_redis_is_recognised(bench: Bench[Redis], answer: bytes) -> N
     with _saying(answer) as port, pytest.raises(TargetError) as raised:
         bench.up(server="external", host="127.0.0.1", port=port)
     assert raised.value.advice
-    expected = "no connection left" if b"max" in answer else "does not answer as a Redis does"
+    expected = "no free connection" if b"max" in answer else "does not respond like Redis"
     assert expected in raised.value.finding

@@ -52,7 +52,7 @@ def test_it_comes_up_is_described_and_goes_without_a_trace(bench: Bench[Redis]) 
 def test_nobody_else_comes_in(bench: Bench[Redis]) -> None:
     target = bench.up()
     endpoint = target.endpoint()
-    with pytest.raises(TargetError, match="wants a password"):
+    with pytest.raises(TargetError, match="requires a password"):
         ask(replace(endpoint, password=None), "PING")
     for address in ("127.0.0.1", socket.gethostbyname(socket.gethostname())):
         if not address.startswith("127."):
@@ -110,7 +110,7 @@ def test_a_directory_is_taken_and_given_back(bench: Bench[Redis]) -> None:
     assert not directory.exists()
     directory.mkdir()
     (directory / "dump.rdb").write_text("theirs")
-    with pytest.raises(TargetError, match="data directory of a server that loadcell did not make"):
+    with pytest.raises(TargetError, match="data directory of a server that loadcell did not create"):
         bench.up(data=str(directory))
     assert (directory / "dump.rdb").read_text() == "theirs"
 

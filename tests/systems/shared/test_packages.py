@@ -182,7 +182,7 @@ def test_a_refused_or_cut_fetch_leaves_the_cache_clean(
     repository.answer = answer
     with pytest.raises(TargetError, match=finding) as caught:
         artifact().fetch()
-    assert f"Maven did not fetch {GROUP}:{NAME}:{VERSION}" in caught.value.finding
+    assert f"Maven could not download {GROUP}:{NAME}:{VERSION}" in caught.value.finding
     assert "target.postgres.binary" in caught.value.advice
     assert cached() == []
     repository.answer = serve
@@ -271,7 +271,7 @@ def test_a_run_whose_package_cannot_be_fetched_does_not_begin(repository: Reposi
     assert "will be fetched by Maven" in " ".join(checked.stdout.split())
     done = command(tmp_path, "run", "plan.yaml")
     assert done.returncode == 2
-    assert "Maven did not fetch io.zonky.test.postgres:" in done.stderr
+    assert "Maven could not download io.zonky.test.postgres:" in done.stderr
     assert not (tmp_path / "results").exists()
     assert cached() == []
 
@@ -280,7 +280,7 @@ def test_a_run_whose_package_cannot_be_fetched_does_not_begin(repository: Reposi
     ("option", "finding"),
     [
         ("version: 16", "there is no program `mvn` on this machine"),
-        ("version: 99", "no package of PostgreSQL 99 is registered, only 11.22.1, 12.22.0"),
+        ("version: 99", "there is no registered package of PostgreSQL 99, only 11.22.1, 12.22.0"),
     ],
 )
 def test_what_cannot_be_fetched_is_a_mistake_of_the_plan(tmp_path: Path, option: str, finding: str) -> None:
@@ -325,7 +325,7 @@ class TestFiles:
         path.write_bytes(jar_of({"bin/other": b"x"}))
         options = PostgresOptions(binary=str(path))
         PackageFile(path).fetch()
-        with pytest.raises(TargetError, match="does not hold the programs `postgres` and `initdb`"):
+        with pytest.raises(TargetError, match="does not contain the programs `postgres` and `initdb`"):
             binaries.chosen(options)
 
     def test_a_path_outside_the_package(self, tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ class TestFiles:
         checked = command(tmp_path, "check", "plan.yaml")
         assert checked.returncode == 2
         finding = " ".join(checked.stderr.split())
-        assert f"was built for the processor {processor}, and this machine has" in finding
+        assert f"was built for the processor {processor}; this machine has" in finding
 
     def test_a_program_that_does_not_run(self, tmp_path: Path) -> None:
         for name in ("postgres", "initdb"):
