@@ -141,8 +141,49 @@ def test_an_allowed_hit_needs_a_reason_and_agrees_in_all_that_it_states(script: 
     assert not rules.is_allowed(finding)
 
 
-def test_terms_in_chinese_texts_of_toml_have_one_translation(script: ModuleType, rules: Any) -> None:
-    text = '[code]\nen = "a"\nzh = "{count} 种处理，处理器，更多轮次"\nadvice.zh = "各处理器"\n'
-    assert [(hit.line, hit.text) for hit in script.toml_findings("a.toml", text, rules)] == [
-        (3, "种处理"), (3, "轮次")
+def test_terms_in_chinese_texts_of_the_catalogue_have_one_translation(script: ModuleType, rules: Any) -> None:
+    text = '[code]\nen = "a"\nzh = "{count} 种处理，处理器，功效"\nadvice.zh = "各处理器，显著性水平"\n'
+    assert hits(script.toml_findings("messages.toml", text, rules)) == [
+        (3, "prose", "功效"), (3, "prose", "种处理")
     ]  # fmt: skip
+    assert hits(script.toml_findings("other.toml", text, rules)) == []
+
+
+def test_chinese_punctuation_is_full_width_except_in_code(script: ModuleType, rules: Any) -> None:
+    page = "吞吐量,响应时间:见 `a: 重试`。\n\n```\n中,文\n```\n[链接](a.md)和 P99（一）。第 1 轮. 结束\n"
+    assert [(hit.line, hit.remedy) for hit in script.page_findings("a.md", page, rules)] == [
+        (1, "full-width punctuation"), (1, "full-width punctuation"), (6, "full-width punctuation")
+    ]  # fmt: skip
+
+
+def test_an_english_sentence_of_the_catalogue_has_at_most_25_words_and_a_colon(
+    script: ModuleType, rules: Any
+) -> None:
+    words = " ".join(["word"] * 23)
+    lines = [
+        f'en = "{words} {{count|is|are many}} `a b`. Another: one."',
+        f'en = "{words} {{count}} two three."',
+        'en = "One: two: three."',
+    ]
+    assert hits(script.toml_findings("messages-x.toml", "\n".join(lines), rules)) == [
+        (2, "prose", "26 words: word word word word word word …"),
+        (3, "prose", "colons: One: two: three. …"),
+    ]
+
+
+def test_phrases_of_pages_plans_and_help_texts(script: ModuleType, rules: Any) -> None:
+    page = "The run goes\non beside `going on` the [figures](figures.md).\n\n    goes on\n"
+    assert hits(script.page_findings("docs/a.md", page, rules)) == [
+        (1, "prose", "goes on"), (2, "prose", "beside"), (2, "prose", "figures")
+    ]  # fmt: skip
+    plan = "title: goes on  # goes on\n# 应发\n"
+    assert hits(script.page_findings("plans/a.yaml", plan, rules)) == [
+        (1, "prose", "goes on"), (2, "prose", "应发")
+    ]  # fmt: skip
+    source = 'HELP = "what was due a second"\n'
+    assert (1, "prose", "what was due") in hits(
+        script.python_findings("src/loadcell/cli/a.py", source, rules)
+    )
+    assert (1, "prose", "what was due") not in hits(
+        script.python_findings("src/loadcell/a.py", source, rules)
+    )
