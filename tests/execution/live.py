@@ -98,7 +98,10 @@ class Live:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
-            self.process.communicate()
+            self.process.wait()
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def server(self) -> int:
         """Process id of the postmaster."""

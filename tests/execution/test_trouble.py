@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -201,19 +202,16 @@ def warned_of(other: Live, run: Live) -> int:
 def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: PostgresServer) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    plan = (
-        external(postgres_server.dsn())
-        .replace("duration: 2s", "duration: 8s")
-        .replace("repeats: 2", "repeats: 1")
-    )
-    with Live(tmp_path / "a", plan) as first:
+    long = external(postgres_server.dsn()).replace("duration: 2s", "duration: 10min")
+    with Live(tmp_path / "a", long) as first:
         first.in_phase("measure")
         with Live(tmp_path / "b", PLAN.replace("duration: 2s", "duration: 1s")) as second:
             second.end()
             assert warned_of(first, second) == 2, "one in each trial"
             checks = {check.name: check for check in second.stored().trials[0].checks}
             assert checks["neighbour"].verdict == "noticed"
-        first.end()
+        first.send(signal.SIGINT)
+        assert first.end() == 130
         assert warned_of(second, first) == 1
 
 
