@@ -141,6 +141,19 @@ def test_the_warm_up_is_named_at_the_foot_where_the_line_is_not(tmp_path: Path) 
     assert (label["encoding"]["y"]["value"], label["mark"]["baseline"]) == (style.PANEL, "bottom")
 
 
+def test_samples_of_a_trial_that_never_measured_are_not_drawn(tmp_path: Path) -> None:
+    """Its monitors sampled while the clients tried to connect; samples have times from the measurement on."""
+    run = fake_runs.write_run(tmp_path / "run", fake_runs.Shape(factors={}, repeats=1))
+    for file in run.glob("trials/*/*.csv"):
+        with file.open(newline="") as lines:
+            head, *rows = list(csv.reader(lines))
+        for row in rows:
+            row[head.index("t_s")] = ""
+        with file.open("w", newline="") as lines:
+            csv.writer(lines).writerows([head, *rows])
+    assert series.draw(ReportContext.of(read_run(run), "en")) is None
+
+
 def frame(rows: list[tuple[str, float, float, int]]) -> Frame:
     return frame_of_rows(
         {"trial": "text", "t_s": "number", "duration_s": "number", "failed": "integer"}, rows

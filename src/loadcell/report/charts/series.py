@@ -76,7 +76,13 @@ def over_time(
     """A chart of panels below one another, with at most `points` of each source over all trials; None without
     any values. `name` is the end of the chart's id and of the code of its title.
     """
-    frames = {source: frame for source, frame in frames.items() if frame.has("t_s") and len(frame)}
+    # A trial that failed before it measured has samples without a time.
+    timed = {
+        source: frame.take(~np.isnan(frame.numbers("t_s")))
+        for source, frame in frames.items()
+        if frame.has("t_s")
+    }
+    frames = {source: frame for source, frame in timed.items() if len(frame)}
     sampled, frames = len(frames), timeline.drawable(frames)
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
