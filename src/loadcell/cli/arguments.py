@@ -85,6 +85,16 @@ class Integer(click.IntRange):
     name = "whole number"
 
 
+def run_directory_option(of: str) -> Callable[[F], F]:
+    """`--out` of a command that writes a run, into a directory of `of` by default."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help=f"The run's directory. Default: results/<{of}>/<time>-<id>.",
+    )
+
+
 def language_option(of: str, *, expose_value: bool = True) -> Callable[[F], F]:
     """The option --lang: the language of the named output, and of all errors."""
     return click.option(

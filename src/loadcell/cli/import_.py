@@ -12,7 +12,7 @@ import click
 
 from loadcell.cli import language
 from loadcell.cli import messages as cli_messages
-from loadcell.cli.arguments import label_option, language_option
+from loadcell.cli.arguments import label_option, language_option, run_directory_option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.ingest import base, checks, csv_table, dating, read, write_run
 from loadcell.ingest import inputs as input_files
@@ -54,12 +54,7 @@ _MOST_COLUMNS = 20
 @click.command("import", help=HELP)
 @click.argument("tool", type=click.Choice(TOOLS), metavar="TOOL")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The run's directory. Default: results/<name>/<time>-<id>.",
-)
+@run_directory_option("name")
 @click.option(
     "--results",
     type=click.Path(path_type=Path),

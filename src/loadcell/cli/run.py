@@ -22,6 +22,7 @@ from loadcell.cli.arguments import (
     language_option,
     load,
     plan_argument,
+    run_directory_option,
     runs,
 )
 from loadcell.cli.streams import echo, echo_json
@@ -50,12 +51,7 @@ if TYPE_CHECKING:
 @change_options
 @label_option
 @click.option("--seed", type=Seed(), metavar="N", help="Fix the random order. Default: drawn, and recorded.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The run's directory. Default: results/<plan>/<time>-<id>.",
-)
+@run_directory_option("plan")
 @click.option(
     "--resume",
     type=str,

@@ -110,24 +110,13 @@ class Properties(Options):
     def _is_consistent(self) -> Properties:
         if sum(self.proportions().values()) <= 0:
             raise SettingError(YCSB_NO_PROPORTION())
-        if self.minfieldlength > self.fieldlength:
-            raise SettingError(
-                YCSB_MORE_THAN(
-                    name="minfieldlength",
-                    value=self.minfieldlength,
-                    limit="fieldlength",
-                    limit_value=self.fieldlength,
-                )
-            )
-        if self.minscanlength > self.maxscanlength:
-            raise SettingError(
-                YCSB_MORE_THAN(
-                    name="minscanlength",
-                    value=self.minscanlength,
-                    limit="maxscanlength",
-                    limit_value=self.maxscanlength,
-                )
-            )
+        ranges = {
+            ("minfieldlength", "fieldlength"): (self.minfieldlength, self.fieldlength),
+            ("minscanlength", "maxscanlength"): (self.minscanlength, self.maxscanlength),
+        }
+        for (name, limit), (value, most) in ranges.items():
+            if value > most:
+                raise SettingError(YCSB_MORE_THAN(name=name, value=value, limit=limit, limit_value=most))
         if self.expected_inserts() > _MOST_RECORDS:
             raise SettingError(YCSB_EXPECTED_INSERTS(inserts=self.expected_inserts(), most=_MOST_RECORDS))
         if self.insertstart >= self.recordcount:

@@ -54,6 +54,16 @@ def treatment_cells(treatment: Treatment, factors: Sequence[tuple[str, str, bool
     ]
 
 
+def numbered_cells(treatment: Treatment, factors: Sequence[tuple[str, str, bool]]) -> list[Cell]:
+    """The treatment's number, and its levels."""
+    return [Cell(str(treatment.index), sort=treatment.index), *treatment_cells(treatment, factors)]
+
+
+def count_cell(count: int, *, problem: bool = False) -> Cell:
+    """A number of things; where it is a problem to have any, one above 0 is marked."""
+    return Cell(numbers.whole(count), sort=count, tone="caution" if problem and count else "")
+
+
 def number(level: str) -> float | None:
     """A level as a number, if it is one, or a rate a second."""
     try:
@@ -220,8 +230,7 @@ def _type_row(
         numbers.whole(type_stats.failed), sort=type_stats.failed, tone="problem" if type_stats.failed else ""
     )
     return [
-        Cell(str(treatment.index), sort=treatment.index),
-        *treatment_cells(treatment, factors),
+        *numbered_cells(treatment, factors),
         Cell(type_stats.name),
         figure(type_stats.succeeded, numbers.whole),
         *([] if context.texts.unit == SCENARIO else [figure(type_stats.share, numbers.share)]),

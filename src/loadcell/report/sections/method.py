@@ -26,6 +26,7 @@ from loadcell.report.blocks import (
     without_empty,
 )
 from loadcell.report.context import STATUS, ReportContext
+from loadcell.report.sections.breakdown import count_cell
 from loadcell.report.sections.environment import facts, summarised
 from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
@@ -387,18 +388,14 @@ def sources_table(read: Sequence[ImportedFile], context: ReportContext) -> Table
         [
             Cell(source.file),
             Cell(source.tool),
-            _count_cell(source.measured),
-            *([_count_cell(source.samples)] if samples else []),
-            _count_cell(source.unread, problem=True),
+            count_cell(source.measured),
+            *([count_cell(source.samples)] if samples else []),
+            count_cell(source.unread, problem=True),
             *([Cell(" ⏎ ".join(source.examples))] if unread else []),
         ]
         for source in read
     ]
     return Table("table-sources", texts("table.sources"), columns, rows, texts("table.sources.note"))
-
-
-def _count_cell(count: int, *, problem: bool = False) -> Cell:
-    return Cell(numbers.whole(count), sort=count, tone="caution" if problem and count else "")
 
 
 def _settings(treatment: TreatmentRecord) -> JsonObject:

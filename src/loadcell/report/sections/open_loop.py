@@ -18,7 +18,7 @@ from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import named_series
-from loadcell.report.sections.breakdown import factor_columns, latency_title, treatment_cells
+from loadcell.report.sections.breakdown import factor_columns, latency_title, numbered_cells
 from loadcell.stats.repeats import Repeats
 
 
@@ -63,8 +63,7 @@ def _row(loop: OpenLoopResult, context: ReportContext, factors: list[tuple[str, 
     texts, treatment = context.texts, loop.treatment
     arrivals = {"constant": "arrivals.constant", "poisson": "arrivals.poisson"}.get(loop.arrivals)
     return [
-        Cell(str(treatment.index), sort=treatment.index),
-        *treatment_cells(treatment, factors),
+        *numbered_cells(treatment, factors),
         Cell(texts(arrivals) if arrivals else loop.arrivals),
         _figure(loop.offered, context, numbers.rate),
         _figure(loop.achieved, context, numbers.rate),

@@ -12,7 +12,7 @@ from loadcell.analysis.resource_use import Used
 from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+from loadcell.report.sections.breakdown import factor_columns, numbered_cells, treatment_cells
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,7 @@ def _limits(context: ReportContext) -> Table:
     ]
     rows = [
         [
-            Cell(str(limit.treatment.index), sort=limit.treatment.index),
-            *treatment_cells(limit.treatment, factors),
+            *numbered_cells(limit.treatment, factors),
             *map(Cell, _limit_texts(limit, context)),
             Cell(f"{limit.agreeing}/{limit.trials}", sort=limit.agreeing / limit.trials),
         ]
@@ -148,8 +147,7 @@ def _threads(context: ReportContext) -> Table | None:
     ]
     rows = [
         [
-            Cell(str(thread.treatment.index), sort=thread.treatment.index),
-            *treatment_cells(thread.treatment, factors),
+            *numbered_cells(thread.treatment, factors),
             Cell(thread.name or texts("mark.none")),
             Cell(numbers.share(thread.running), sort=thread.running),
             Cell(numbers.share(thread.delayed), sort=thread.delayed),

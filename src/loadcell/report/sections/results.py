@@ -12,7 +12,7 @@ from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Section, Table, Tone, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown, pivot
-from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+from loadcell.report.sections.breakdown import factor_columns, numbered_cells
 from loadcell.report.values import metric_name, metric_value
 
 _COUNT = Labels("count", STATUSES)
@@ -135,8 +135,7 @@ def metrics_table(context: ReportContext) -> Table | None:
     ]
     rows = [
         [
-            Cell(str(treatment.index), sort=treatment.index),
-            *treatment_cells(treatment, factors),
+            *numbered_cells(treatment, factors),
             Cell(metric_name(name, texts)),
             Cell(metric_value(metric.median, metric.values), sort=metric.median),
             _repeats([metric_value(value, metric.values) for value in metric.values], metric.median, context),
@@ -169,8 +168,7 @@ def _row(
     none = context.texts("mark.none")
     middle = treatment.throughput.median
     return [
-        Cell(str(treatment.index), sort=treatment.index),
-        *treatment_cells(treatment, factor_columns(context)),
+        *numbered_cells(treatment, factor_columns(context)),
         Cell(none)
         if middle is None
         else Cell(context.throughput(treatment), sort=middle, bar=middle / highest if highest else None),

@@ -13,7 +13,7 @@ from loadcell.model.panels import KeyValueTable
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Code, Column, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.sections.breakdown import factor_columns, treatment_cells
+from loadcell.report.sections.breakdown import count_cell, factor_columns, numbered_cells
 
 #: Waits that a row names; the chart has the others.
 MOST_NAMED = 4
@@ -50,13 +50,12 @@ def waits(context: ReportContext) -> Table | None:
     ]
     rows = [
         [
-            Cell(str(wait.treatment.index), sort=wait.treatment.index),
-            *treatment_cells(wait.treatment, factors),
+            *numbered_cells(wait.treatment, factors),
             Cell(numbers.significant(wait.active), sort=wait.active),
             Cell(numbers.share(wait.share(RUNNING)), sort=wait.share(RUNNING)),
             Cell(numbers.significant(wait.idle_in_transaction), sort=wait.idle_in_transaction),
             Cell(_named(wait, context)),
-            Cell(numbers.whole(wait.looks), sort=wait.looks),
+            count_cell(wait.looks),
         ]
         for wait in context.server.waited
     ]
@@ -84,20 +83,15 @@ def counters(context: ReportContext) -> Table | None:
     columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]
     rows = [
         [
-            Cell(str(counters.treatment.index), sort=counters.treatment.index),
-            *treatment_cells(counters.treatment, factors),
+            *numbered_cells(counters.treatment, factors),
             _figure(counters.commits_per_s, numbers.rate, context),
             _figure(counters.hit_share, numbers.share, context),
             _figure(counters.blocks_read_per_s, numbers.rate, context),
             _figure(counters.wal_bytes_per_s, numbers.size, context),
             _figure(counters.wal_bytes_per_commit, numbers.size, context),
             _figure(counters.temp_bytes_per_s, numbers.size, context),
-            Cell(
-                numbers.whole(counters.deadlocks),
-                sort=counters.deadlocks,
-                tone="caution" if counters.deadlocks else "",
-            ),
-            Cell(numbers.whole(counters.checkpoints), sort=counters.checkpoints),
+            count_cell(counters.deadlocks, problem=True),
+            count_cell(counters.checkpoints),
         ]
         for counters in context.server.served
     ]
@@ -166,19 +160,14 @@ def _key_value(table: KeyValueTable, served: Sequence[KeyValueServed], context: 
     columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]
     rows = [
         [
-            Cell(str(server.treatment.index), sort=server.treatment.index),
-            *treatment_cells(server.treatment, factors),
+            *numbered_cells(server.treatment, factors),
             _figure(server.commands_per_s, numbers.rate, context),
             _figure(server.hit_share, numbers.share, context),
             _figure(server.cpu, numbers.significant, context),
             _figure(server.used_memory_bytes, numbers.size, context),
             _figure(server.fragmentation, numbers.significant, context),
-            Cell(
-                numbers.whole(server.evicted_keys or 0),
-                sort=server.evicted_keys or 0,
-                tone="caution" if server.evicted_keys else "",
-            ),
-            Cell(numbers.whole(server.expired_keys), sort=server.expired_keys),
+            count_cell(server.evicted_keys or 0, problem=True),
+            count_cell(server.expired_keys),
             _figure(server.clients, lambda value: numbers.whole(round(value)), context),
             _figure(server.saving_share, numbers.share, context),
         ]

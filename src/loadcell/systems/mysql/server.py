@@ -9,7 +9,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
@@ -25,6 +25,7 @@ from loadcell.systems.shared import packages
 from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
 from loadcell.systems.shared.packages import Release
+from loadcell.systems.shared.programs import ServerPrograms, named_programs
 from loadcell.systems.shared.server_errors import (
     SERVER_DATA_IN_USE,
     SERVER_INIT_FAILED,
@@ -53,18 +54,12 @@ _INSTALL = ("mariadb-install-db", "mysql_install_db")
 
 
 @dataclass(frozen=True)
-class Binaries:
-    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`).
-
-    `build` distinguishes programs of one series that do not share a data directory. `package` is the package
-    that they are from, with its checksum.
-    """
+class Binaries(ServerPrograms):
+    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`)."""
 
     server: Path
     install: Path
     version: str
-    build: str = ""
-    package: str | None = None
 
     @property
     def series(self) -> str:
@@ -87,17 +82,8 @@ PACKAGES = packages.Repository(
 
 def chosen_binaries(options: MysqlOptions) -> Binaries:
     """The programs that the options of a managed server name. Raises TargetError."""
-    package = PACKAGES.package(options)
-    if package is not None:
-        origin = packages.contents(package)
-        version = options.version if isinstance(package, packages.PackageFile) else None
-        programs = find_binaries(str(package.directory), version)
-        return replace(programs, build=f"-{package.build}", package=packages.origin(origin))
-    if options.binary is not None:
-        path = packages.installation(options.binary)
-        build = hashlib.sha256(str(path).encode()).hexdigest()[:6]
-        return replace(find_binaries(str(path), options.version), build=f"-{build}")
-    return find_binaries(options.binaries, options.version)
+    programs = named_programs(PACKAGES, options, find_binaries)
+    return programs or find_binaries(options.binaries, options.version)
 
 
 #: An option in the server's help, and a variable in the table behind it.

@@ -21,6 +21,7 @@ from loadcell.systems.postgres.options import OLDEST, PostgresOptions
 from loadcell.systems.shared import packages
 from loadcell.systems.shared.account import Account, environment, output_of
 from loadcell.systems.shared.packages import Release, open_to_all, shared_cache
+from loadcell.systems.shared.programs import ServerPrograms, named_programs
 from loadcell.systems.shared.server_errors import (
     SERVER_NO_VERSION,
     SERVER_TOO_OLD,
@@ -93,17 +94,11 @@ _NOT_COPIED = shutil.ignore_patterns("include", "doc", "man", "locale", "*.a", "
 
 
 @dataclass(frozen=True)
-class Binaries:
-    """A directory with `postgres` and `initdb`, and their version (`18.4`).
-
-    `build` distinguishes programs of one major version that do not share a data directory. `package` is the
-    package that they are from, with its checksum.
-    """
+class Binaries(ServerPrograms):
+    """A directory with `postgres` and `initdb`, and their version (`18.4`)."""
 
     directory: Path
     version: str
-    build: str = ""
-    package: str | None = None
 
     @property
     def major(self) -> int:
@@ -120,16 +115,9 @@ class Binaries:
 
 def chosen(options: PostgresOptions) -> Binaries:
     """The programs that the options of a managed server name. Raises TargetError."""
-    package = PACKAGES.package(options)
-    if package is not None:
-        origin = packages.contents(package)
-        version = options.version if isinstance(package, packages.PackageFile) else None
-        programs = local(str(package.directory), version)
-        return replace(programs, build=f"-{package.build}", package=packages.origin(origin))
-    if options.binary is not None:
-        path = packages.installation(options.binary)
-        programs = local(str(path), options.version)
-        return replace(programs, build=f"-{hashlib.sha256(str(path).encode()).hexdigest()[:6]}")
+    programs = named_programs(PACKAGES, options, local)
+    if programs is not None:
+        return programs
     if options.server == "embedded":
         return embedded()
     return local(options.binaries, options.version)

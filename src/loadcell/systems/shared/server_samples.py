@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 
 Numbers = dict[str, float | int | None]
@@ -24,6 +25,12 @@ def grown(before: Mapping[str, float | int | None], now: Numbers) -> Row:
         old = before.get(name)
         row[name] = value - old if value is not None and old is not None and value >= old else None
     return row
+
+
+def waits_table(system: str) -> SampleTable:
+    """The table of waits of sessions of a kind of server (`Waits`)."""
+    columns = ("wait_event_type", "wait_event", "looks", "sessions")
+    return SampleTable(f"{system}-waits", columns, text=frozenset(columns[:2]))
 
 
 class Waits:

@@ -14,7 +14,7 @@ from typing import Any
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.mysql.monitor.queries import COUNTERS, LEVELS, Link
-from loadcell.systems.shared.server_samples import MEANS, RUNNING
+from loadcell.systems.shared.server_samples import MEANS, RUNNING, waits_table
 from loadcell.systems.shared.statement_text import shown
 
 TABLE = SampleTable(
@@ -24,11 +24,7 @@ TABLE = SampleTable(
         *COUNTERS, "blocks_hit", *LEVELS, "checkpoints",
     ),
 )  # fmt: skip
-WAITS_TABLE = SampleTable(
-    "mysql-waits",
-    ("wait_event_type", "wait_event", "looks", "sessions"),
-    text=frozenset({"wait_event_type", "wait_event"}),
-)
+WAITS_TABLE = waits_table("mysql")
 STATEMENTS_TABLE = SampleTable(
     "mysql-statements",
     (

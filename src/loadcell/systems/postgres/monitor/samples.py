@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Row
 from loadcell.systems.postgres.monitor.queries import Link, Record, literal
-from loadcell.systems.shared.server_samples import Numbers, grown
+from loadcell.systems.shared.server_samples import Numbers, grown, waits_table
 from loadcell.systems.shared.statement_text import shown
 
 #: The columns of pg_stat_database and its kin, as `questions.counters` names them.
@@ -58,11 +58,7 @@ def io_rows(before: Mapping[tuple[str, ...], Numbers], now: Mapping[tuple[str, .
     return rows
 
 
-WAITS_TABLE = SampleTable(
-    "postgres-waits",
-    ("wait_event_type", "wait_event", "looks", "sessions"),
-    text=frozenset({"wait_event_type", "wait_event"}),
-)
+WAITS_TABLE = waits_table("postgres")
 _REASONS = {"checkpoints_timed": "timed", "checkpoints_requested": "requested"}
 
 
