@@ -18,7 +18,7 @@ from tutorials.pages import SHOWN, TUTORIALS, blocks, script
 
 BIN = Path(sys.executable).parent
 #: Each takes at most 60 s on two processors that have nothing else to do; other tests run at the same time.
-LIMIT_S = 240
+LIMIT_S = 480
 PAGES = sorted(page for page in TUTORIALS.glob("*.md") if ".zh-CN" not in page.name)
 
 
