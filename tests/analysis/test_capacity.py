@@ -78,6 +78,14 @@ def test_where_nothing_missed_a_bound_the_capacity_may_be_higher() -> None:
     assert codes(only(bounded({"8": SIX, "16": SIX}, {})))[-1] == "open-ended"
 
 
+def test_of_offered_rates_the_higher_one_is_more_load() -> None:
+    """Where a higher rate fails and achieves less, the capacity is bounded from above."""
+    levels = {rate: {"load.rate": f"{rate}/s"} for rate in ("500", "1000", "2000")}
+    throughputs = {"500": [500.0] * 6, "1000": [1000.0] * 6, "2000": [900.0] * 6}
+    assert not only(bounded(throughputs, {"2000": [1]}, levels=levels)).open_ended
+    assert only(bounded(throughputs, {"500": [1]}, levels=levels)).open_ended, "less load missed a bound"
+
+
 def test_a_failed_trial_is_not_within_the_bounds() -> None:
     capacity = only(bounded({"8": [1000.0, 1000.0], "16": [1500.0, None]}, {}))
     assert capacity.treatment is not None

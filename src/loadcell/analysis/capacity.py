@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loadcell.analysis import sweep
 from loadcell.analysis.search import Searched
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.model.json import JsonObject
@@ -47,6 +48,8 @@ DISTURBED = MessageCode("capacity.disturbed", "caution", count=Count, of=Count)
 _FAILED = ("failed", "timed-out", "aborted")
 #: Factors with these keys are the load; all others describe the system that has a capacity.
 _LOAD = "load."
+#: The offered load, and the clients of a closed loop: where a rate is offered, connections only carry it.
+_AMOUNTS = ("load.rate", sweep.LOAD)
 
 
 class CapacityError(MessageError):
@@ -212,9 +215,11 @@ def _missed(treatment: Treatment) -> bool:
 
 def _is_more(treatment: Treatment, than: Treatment) -> bool:
     """True of a treatment with more load or more throughput."""
-    loads = (sum(trial.clients or 0 for trial in item.trials[:1]) for item in (treatment, than))
-    mine, other = loads
-    return mine > other or (treatment.throughput.median or 0.0) > (than.throughput.median or 0.0)
+    for key in _AMOUNTS:
+        mine, other = sweep.load_of(treatment, key), sweep.load_of(than, key)
+        if mine is not None and other is not None and mine != other:
+            return mine > other
+    return (treatment.throughput.median or 0.0) > (than.throughput.median or 0.0)
 
 
 def _met(treatment: Treatment) -> int:
