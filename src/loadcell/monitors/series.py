@@ -28,6 +28,7 @@ SERIES_SELECTOR = MessageCode("series.selector", text=str, examples=list)
 SERIES_METRIC = MessageCode("series.metric", text=str)
 SERIES_METRIC_NAME = MessageCode("series.metric-name", name=str)
 SERIES_INTERVAL = MessageCode("series.interval", least=str, most=str)
+SERIES_TIMEOUT = MessageCode("series.timeout", least=str, most=str)
 SERIES_LEFT_OUT = MessageCode("series.left-out", "caution", count=Count, limit=Count, names=list)
 SERIES_UNMATCHED = MessageCode("series.unmatched", "caution", names=list)
 
@@ -39,6 +40,7 @@ COLUMNS: Final = ("name", "labels", "measure", "value")
 TEXT: Final = frozenset({"name", "labels", "measure"})
 
 SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S = 0.1, 3600.0
+SHORTEST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.01, 3.0
 MOST_SERIES: Final = 1000
 #: Names that a remark lists; families that are counted beyond the limit.
 _NAMES_SHOWN, _FAMILIES_COUNTED = 8, 500
@@ -112,6 +114,10 @@ class SeriesOptions(NamedOptions):
     """Options of every monitor of series."""
 
     interval: Duration = Field(default=Duration(1.0), description="Time between samples: 100ms to 1h.")
+    timeout: Duration = Field(
+        default=Duration(1.0),
+        description="Time limit of one sample, of a scrape or of a program started for it: 10ms to 3s.",
+    )
     series: tuple[str, ...] = Field(
         default=(),
         description="Series to record, by name or pattern, with labels or without; `!` excludes. "
@@ -139,6 +145,14 @@ class SeriesOptions(NamedOptions):
             least, most = Duration(SHORTEST_INTERVAL_S).text, Duration(LONGEST_INTERVAL_S).text
             raise SettingError(SERIES_INTERVAL(least=least, most=most))
         return interval
+
+    @field_validator("timeout")
+    @classmethod
+    def _timeout_is_possible(cls, timeout: Duration) -> Duration:
+        if not SHORTEST_TIMEOUT_S <= timeout <= LONGEST_TIMEOUT_S:
+            least, most = Duration(SHORTEST_TIMEOUT_S).text, Duration(LONGEST_TIMEOUT_S).text
+            raise SettingError(SERIES_TIMEOUT(least=least, most=most))
+        return timeout
 
     @field_validator("series")
     @classmethod

@@ -33,13 +33,11 @@ from loadcell.monitors.series import (
 )
 from loadcell.plan.files import files_of
 from loadcell.plan.problems import SettingError
-from loadcell.plan.units import Duration
 
 COMMAND_EMPTY = MessageCode("command-monitor.empty")
 COMMAND_SECRET = MessageCode("command-monitor.secret", example=str)
 COMMAND_MISSING = MessageCode("command-monitor.missing", path=str)
 COMMAND_VARIABLE = MessageCode("command-monitor.variable", name=str)
-COMMAND_TIMEOUT = MessageCode("command-monitor.timeout", least=str, most=str)
 COMMAND_NOT_STARTED = MessageCode("command-monitor.not-started", "caution", program=str, said=ForeignText)
 COMMAND_TEXT = MessageCode("command-monitor.text", "caution", program=str, line=str)
 COMMAND_SILENT = MessageCode("command-monitor.silent", "caution", program=str)
@@ -49,7 +47,6 @@ COMMAND_FAILED = MessageCode("command-monitor.failed", "caution", program=str, s
 COMMAND_ENDED = MessageCode("command-monitor.ended", "caution", program=str, status=str, after_s=Seconds)
 COMMAND_NO_NUMBERS = MessageCode("command-monitor.no-numbers", "caution", program=str, name=str)
 
-SHORTEST_LIMIT_S, LONGEST_LIMIT_S = 0.01, 3.0
 _LINE_SHOWN, _PROGRAM_SHOWN = 60, 60
 #: Series of one program that are kept in mind; a program that makes up names must not fill the memory.
 _MOST_CACHED: Final = 10_000
@@ -69,11 +66,7 @@ class CommandOptions(SeriesOptions):
     start: Literal["once", "each-interval"] = Field(
         default="once",
         description="`once`: one program that prints lines until the load is over; `each-interval`: one for "
-        "each sample.",
-    )
-    timeout: Duration = Field(
-        default=Duration(1.0),
-        description="With `each-interval`, how long one may take before it is killed: 10ms to 3s.",
+        "each sample, killed after `timeout`.",
     )
     env: dict[str, str] = Field(
         default_factory=dict, description="Environment variables; secrets as `${env:NAME}`."
@@ -98,14 +91,6 @@ class CommandOptions(SeriesOptions):
             if not _VARIABLE.fullmatch(name):
                 raise SettingError(COMMAND_VARIABLE(name=repr(name)))
         return env
-
-    @field_validator("timeout")
-    @classmethod
-    def _timeout_is_possible(cls, timeout: Duration) -> Duration:
-        if not SHORTEST_LIMIT_S <= timeout <= LONGEST_LIMIT_S:
-            least, most = Duration(SHORTEST_LIMIT_S).text, Duration(LONGEST_LIMIT_S).text
-            raise SettingError(COMMAND_TIMEOUT(least=least, most=most))
-        return timeout
 
     @model_validator(mode="after")
     def _finds_program(self, info: ValidationInfo) -> CommandOptions:

@@ -28,9 +28,8 @@ from loadcell.monitors.series import (
 )
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
-from loadcell.plan.units import Duration, Size
+from loadcell.plan.units import Size
 
-SCRAPE_LIMIT = MessageCode("scrape.limit", least=str, most=str)
 SCRAPE_PAGE_LIMIT = MessageCode("scrape.page-limit", least=str, most=str)
 SCRAPE_NO_PAGE = MessageCode("scrape.no-page", "caution", url=str, line=str)
 SCRAPE_CROWDED = MessageCode("scrape.crowded", "caution", url=str, most=Count)
@@ -39,7 +38,6 @@ SCRAPE_NO_NUMBERS = MessageCode("scrape.no-numbers", "caution", url=str, name=st
 SCRAPE_DUPLICATE = MessageCode("scrape.duplicate", "caution", url=str, name=str)
 SCRAPE_RESET = MessageCode("scrape.reset", "info", url=str, name=str)
 
-SHORTEST_LIMIT_S, LONGEST_LIMIT_S = 0.01, 3.0
 SMALLEST_PAGE, LARGEST_PAGE = 1 << 10, 64 << 20
 #: Characters of a line that a remark shows.
 _LINE_SHOWN: Final = 60
@@ -62,7 +60,6 @@ class PrometheusOptions(SeriesOptions):
         "`{bearer: '${env:NAME}'}`.",
     )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
-    timeout: Duration = Field(default=Duration(1.0), description="Limit of one scrape: 10ms to 3s.")
     page_limit: Size = Field(
         default=Size(4 << 20),
         description="Largest page that is read: 1KiB to 64MiB. No part of a larger one is.",
@@ -73,14 +70,6 @@ class PrometheusOptions(SeriesOptions):
     def _url_is_usable(cls, url: str, info: ValidationInfo) -> str:  # noqa: ARG003
         check_url(url)
         return url
-
-    @field_validator("timeout")
-    @classmethod
-    def _timeout_is_possible(cls, timeout: Duration) -> Duration:
-        if not SHORTEST_LIMIT_S <= timeout <= LONGEST_LIMIT_S:
-            least, most = Duration(SHORTEST_LIMIT_S).text, Duration(LONGEST_LIMIT_S).text
-            raise SettingError(SCRAPE_LIMIT(least=least, most=most))
-        return timeout
 
     @field_validator("page_limit")
     @classmethod
