@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from loadcell.systems.mysql.options import MysqlOptions
 from loadcell.systems.mysql.target import Mysql
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.postgres.target import Postgres
+from loadcell.systems.redis import settings
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
 from loadcell.systems.server import SETTING_UNKNOWN, SETTING_UNKNOWN_NEAR
@@ -53,6 +56,33 @@ def test_settings_of_plugins_that_the_plan_loads_are_left_to_the_server() -> Non
     assert unknown(Mysql, MysqlOptions.model_validate({"settings": settings})) == {}
 
 
+def test_misspelt_settings_of_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wrong = {"apendonly": "yes", "completely-different": "on"}
+    right = {"maxmemory": "1mb", "save": "", "hash-max-ziplist-entries": 1, "key-load-delay": 0}
+    options = RedisOptions.model_validate({"settings": {**wrong, **right}})
+    assert unknown(Redis, options) == {"apendonly": "appendonly", "completely-different": None}
+    [kept] = (tmp_path / "loadcell" / "settings").iterdir()
+    assert "appendonly" in json.loads(kept.read_text())
+    assert [path for path in Path(tempfile.gettempdir()).glob("loadcell-*/s") if path.is_socket()] == []
+
+
+def test_a_damaged_cache_of_names_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    settings._asked.cache_clear()
+    assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemory": "2mb"}})) == {}
+    [kept] = (tmp_path / "loadcell" / "settings").iterdir()
+    kept.write_text('{"maxmemory"')
+    assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "2mb"}})) == {
+        "maxmemry": "maxmemory"
+    }
+
+
+def test_settings_of_modules_of_redis_are_left_to_the_server() -> None:
+    options = {"loadmodule": "/lib/search.so", "search-threads": 4}
+    assert unknown(Redis, RedisOptions.model_validate({"settings": options})) == {}
+
+
 def test_a_misspelt_setting_is_a_mistake_at_its_line_and_column(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(
@@ -67,7 +97,10 @@ def test_a_misspelt_setting_is_a_mistake_at_its_line_and_column(tmp_path: Path) 
 
 
 def test_nothing_is_refused_where_the_settings_cannot_be_known() -> None:
-    assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "1mb"}})) == {}
+    of_nowhere = {"bin": "/nowhere/redis-server", "settings": {"maxmemry": "1mb"}}
+    assert unknown(Redis, RedisOptions.model_validate(of_nowhere)) == {}
+    foreign = {"bin": "/bin/true", "settings": {"maxmemry": "1mb"}}
+    assert unknown(Redis, RedisOptions.model_validate(foreign)) == {}
     missing = PostgresOptions.model_validate(
         {"server": "local", "binaries": "/nowhere", "settings": {"shard_buffers": "1GB"}}
     )

@@ -36,6 +36,14 @@ class DataSize:
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What to ask a running server about the size of its data, and about that of its cache."""
+
+    data: str
+    cache: str
+
+
+@dataclass(frozen=True)
 class Cache:
     """The cache of a target: `size_bytes` as `setting` of the plan says, or by default (empty setting).
 

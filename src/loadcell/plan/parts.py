@@ -92,6 +92,8 @@ class TargetPart(Part[Opts]):
     offers: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the system lives in the process that makes the load: that is then what monitors watch.
     in_worker: ClassVar[bool] = False
+    #: what tells the sizes of an external system's data and cache
+    size_questions: ClassVar[Questions | None] = None
 
     @classmethod
     def started(cls, options: Opts) -> bool:

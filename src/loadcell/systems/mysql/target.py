@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, MYSQL
-from loadcell.plan.data_size import Cache
+from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import DatabaseUrl, Execute, ServerEndpoint, TargetError
 from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.changed_settings import changed_settings
@@ -85,6 +85,11 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     offers = frozenset({MYSQL, DATABASES, MYSQL_STATISTICS})
     database_url = DatabaseUrl(("mysql",), "url", "MYSQL_PWD", aliases=("mariadb",))
     answered_codes = ANSWERED
+    size_questions = Questions(
+        "SELECT SUM(data_length + index_length) FROM information_schema.tables "
+        "WHERE table_schema = DATABASE()",
+        "SELECT @@innodb_buffer_pool_size",
+    )
     remarks = staticmethod(remarks)
     repository = PACKAGES
     #: the database that the URL of an external server names

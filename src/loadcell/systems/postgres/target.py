@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
-from loadcell.plan.data_size import Cache
+from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import (
     WORKERS_PER_QUERY,
     DatabaseUrl,
@@ -97,6 +97,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
     database_url = DatabaseUrl(("postgresql", "postgres"), "dsn", "PGPASSWORD", keywords=True)
     answered_codes = ANSWERED
+    size_questions = Questions("SELECT pg_database_size(current_database())", "SHOW shared_buffers")
     remarks = staticmethod(remarks)
     repository = binaries.PACKAGES
     _password: Secret | None = None

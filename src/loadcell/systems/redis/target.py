@@ -12,12 +12,13 @@ from loadcell.linux import procfs
 from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode
-from loadcell.plan.data_size import Cache
+from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
 from loadcell.systems.redis.options import RECORDED, RedisOptions, data_cache, remarks
 from loadcell.systems.redis.server import SECTIONS, DataDirectory, Server, find_binary, product_from_info
+from loadcell.systems.redis.settings import unknown_settings
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting, read_back
 from loadcell.systems.shared import account
@@ -80,6 +81,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     Options = RedisOptions
     offers = frozenset({RESP, REDIS_INFO})
     answered_codes = ANSWERED
+    size_questions = Questions("INFO memory", "CONFIG GET maxmemory")
     remarks = staticmethod(remarks)
 
     @classmethod
@@ -92,6 +94,10 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
         1 kB: 81 to 109 bytes more than the key and its value.
         """
         return payload_bytes + _RECORD_OVERHEAD_BYTES
+
+    @staticmethod
+    def unknown_settings(options: RedisOptions) -> Mapping[str, str | None]:
+        return unknown_settings(find_binary(options.bin), options.settings)
 
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         binary = find_binary(self.options.bin)
