@@ -12,10 +12,10 @@ import pytest
 
 from loadcell.parts import installed
 from loadcell.plan.affinity import Topology
-from loadcell.plan.data_size import Cache, DataSize
+from loadcell.plan.data_size import Cache, DataSize, Questions
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.parts import Parts
-from loadcell.plan.sizing import Sizing, concurrency, sizings
+from loadcell.plan.sizing import Sizing, Unsized, concurrency, sizings, unsized
 
 GIB = 2**30
 #: Four cores of one thread.
@@ -162,6 +162,24 @@ def test_nothing_is_compared_where_memory_or_data_are_unknown(
     tmp_path: Path, target: str, workload: str
 ) -> None:
     assert sizings(plan_of(tmp_path, target, workload).treatments, machine()) == []
+
+
+POSTGRES_QUESTIONS = Questions("SELECT pg_database_size(current_database())", "SHOW shared_buffers")
+
+
+def test_of_an_external_server_the_data_are_estimated_and_what_to_ask_is_named(tmp_path: Path) -> None:
+    target = "{postgres: {server: external, dsn: postgresql://u@db/d}}"
+    [estimated] = unsized(plan_of(tmp_path, target, "{sysbench: {}}").treatments, machine())
+    assert (estimated.path, estimated.questions) == ("workload.sysbench.table_size", POSTGRES_QUESTIONS)
+    assert estimated.size is not None
+    assert estimated.size.size_bytes > 1_000_000
+    [there] = unsized(plan_of(tmp_path, target, "{pgbench: {init_steps: ''}}").treatments, machine())
+    assert there == Unsized("", None, POSTGRES_QUESTIONS)
+    cache = "{redis: {server: external, host: cache}}"
+    [keys] = unsized(plan_of(tmp_path, cache, "{kv: {keys: 1000}}").treatments, machine())
+    assert keys.size is not None
+    assert keys.size.unit_bytes > 95, "with the server's overhead"
+    assert unsized(plan_of(tmp_path, "{postgres: {}}", "{sysbench: {}}").treatments, machine()) == []
 
 
 def test_nothing_is_compared_on_a_machine_of_unknown_memory(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Options
 from loadcell.plan.remarks import Remark
-from loadcell.plan.sizing import concurrency, sizings
+from loadcell.plan.sizing import concurrency, sizings, unsized
 from loadcell.plan.treatment import short_keys
 from loadcell.report import texts
 from loadcell.report.render import json, terminal
@@ -93,6 +93,7 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
         "counted": time.counted,
         "sizing": {
             "data": [sizing.document() for sizing in sizings(plan.treatments, parts.installed())],
+            "unknown": [item.document() for item in unsized(plan.treatments, parts.installed())],
             "clients": [item.document() for item in concurrency(plan.treatments, parts.installed())],
         },
         "remarks": [

@@ -17,7 +17,7 @@ from loadcell.plan.expect import meaning
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load
 from loadcell.plan.remarks import Remark as PlanRemark
-from loadcell.plan.sizing import concurrency, sizings
+from loadcell.plan.sizing import concurrency, sizings, unsized
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -288,7 +288,10 @@ class _Page:
         """Data beside memory, clients beside CPU threads."""
         treatments, installed = self.plan.treatments, parts.installed()
         return check_sizing.section(
-            sizings(treatments, installed), concurrency(treatments, installed), self.texts
+            sizings(treatments, installed),
+            unsized(treatments, installed),
+            concurrency(treatments, installed),
+            self.texts,
         )
 
     def _remark(self, remark: PlanRemark) -> Remark:

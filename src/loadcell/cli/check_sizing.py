@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from loadcell.model import numbers
 from loadcell.model.message import Bytes, Count, Labels, Message, MessageCode, with_unit
 from loadcell.plan.data_size import Cache
-from loadcell.plan.sizing import STORAGE_TIMES, Concurrency, Sizing
+from loadcell.plan.sizing import STORAGE_TIMES, Concurrency, Sizing, Unsized
 from loadcell.plan.treatment import short_keys
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.texts import Texts
@@ -31,6 +31,11 @@ STORAGE_SCALES = MessageCode(
     highest=Count,
     memory=Message,
 )
+UNSIZED = MessageCode(
+    "check-sizing.unsized", "info", setting=str, scale=Count, data_bytes=Bytes, lowest=Count, highest=Count,
+    cache=str,
+)  # fmt: skip
+UNSIZED_DATA = MessageCode("check-sizing.unsized-data", "info", data=str, cache=str)
 CLIENTS_SHARED = MessageCode(
     "check-sizing.clients-shared", "info", noun=str, clients=str, cpus=Count, ratio=str
 )
@@ -50,9 +55,15 @@ _POSITIONS = Labels(
 _MOST_ROWS = 12
 
 
-def section(sizings: Sequence[Sizing], concurrencies: Sequence[Concurrency], texts: Texts) -> Section:
+def section(
+    sizings: Sequence[Sizing],
+    unsized: Sequence[Unsized],
+    concurrencies: Sequence[Concurrency],
+    texts: Texts,
+) -> Section:
     """The section, without blocks where nothing is known."""
     blocks = list(_data(sizings, texts))
+    blocks += [Paragraph(texts.message(_unsized(item))) for item in unsized[:_MOST_ROWS]]
     for item in concurrencies[:_MOST_ROWS]:
         blocks.append(Paragraph(_joined(_clients(item, texts), texts)))
     return Section("sizing", texts.message(SIZING()), blocks)
@@ -85,6 +96,21 @@ def _data(sizings: Sequence[Sizing], texts: Texts) -> Iterator[Block]:
             yield Paragraph(_joined(_scales(sizing), texts))
         if len(reported) == _MOST_ROWS:
             return
+
+
+def _unsized(item: Unsized) -> Message:
+    """Data on a server of unknown memory, and what tells it."""
+    if item.size is None:
+        return UNSIZED_DATA(data=item.questions.data, cache=item.questions.cache)
+    lowest, highest = STORAGE_TIMES
+    return UNSIZED(
+        setting=item.path,
+        scale=item.size.scale,
+        data_bytes=item.size.size_bytes,
+        lowest=lowest,
+        highest=highest,
+        cache=item.questions.cache,
+    )
 
 
 def _short_names(sizings: Sequence[Sizing]) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loadcell.model.extensions import Capability, TargetKind
 from loadcell.model.message import Message
-from loadcell.plan.data_size import Cache
+from loadcell.plan.data_size import Cache, Questions
 
 if TYPE_CHECKING:
     from loadcell.plan.affinity import Topology

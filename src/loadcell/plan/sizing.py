@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadcell.model.json import JsonObject
-from loadcell.plan.data_size import Cache, DataSize
+from loadcell.plan.data_size import Cache, DataSize, Questions
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.treatment import Treatment
@@ -113,6 +113,27 @@ class Sizing:
 
 
 @dataclass(frozen=True)
+class Unsized:
+    """Data on an external server, whose memory is unknown: `questions` tell it. `path` is the setting that
+    scales the data and `size` their estimate; None of data that the plan finds there.
+    """
+
+    path: str
+    size: DataSize | None
+    questions: Questions
+
+    def document(self) -> JsonObject:
+        """Plain JSON values."""
+        return {
+            "setting": self.path or None,
+            "scale": None if self.size is None else self.size.scale,
+            "data_bytes": None if self.size is None else self.size.size_bytes,
+            "ask_data_size": self.questions.data,
+            "ask_cache_size": self.questions.cache,
+        }
+
+
+@dataclass(frozen=True)
 class Concurrency:
     """Clients of the treatments, from fewest to most, and the CPU threads for them.
 
@@ -165,11 +186,37 @@ def sizings(treatments: Sequence[Treatment], parts: Parts) -> list[Sizing]:
     return [replace(sizing, treatments=tuple(names)) for sizing, names in by_content.items()]
 
 
+def unsized(treatments: Sequence[Treatment], parts: Parts) -> list[Unsized]:
+    """The different data of treatments with external servers, in the order of the treatments."""
+    found: dict[Unsized, None] = {}
+    for treatment in asked(treatments):
+        settings = treatment.resolved
+        questions = parts.target(settings.target_name).size_questions
+        if settings.target.external and questions is not None:
+            sizes = _sizes(settings, parts)
+            found |= {
+                Unsized(f"{group.section}.{size.setting}", size, questions): None for group, size in sizes
+            }
+            if not sizes:
+                found[Unsized("", None, questions)] = None
+    return list(found)
+
+
 def _of(settings: Resolved, parts: Parts, memory_bytes: int) -> Iterator[Sizing]:
     target = parts.target(settings.target_name)
     cache = target.cache(settings.target)
     if cache is None:
         return
+    sizes = _sizes(settings, parts)
+    total = sum(size.size_bytes for _, size in sizes)
+    for group, size in sizes:
+        path = f"{group.section}.{size.setting}"
+        yield Sizing(path, size, cache, memory_bytes, total - size.size_bytes, ())
+
+
+def _sizes(settings: Resolved, parts: Parts) -> list[tuple[Group, DataSize]]:
+    """Sizes of the different data of client groups, as far as they are known."""
+    target = parts.target(settings.target_name)
     sizes: dict[str, tuple[Group, DataSize]] = {}
     kind = parts.target_kind(settings.target_name)
     for group in settings.client_groups:
@@ -180,10 +227,7 @@ def _of(settings: Resolved, parts: Parts, memory_bytes: int) -> Iterator[Sizing]
             size = None if stored is None else replace(size, unit_bytes=stored)
         if size is not None:
             sizes.setdefault(json.dumps(workload.data(), sort_keys=True), (group, size))
-    total = sum(size.size_bytes for _, size in sizes.values())
-    for group, size in sizes.values():
-        path = f"{group.section}.{size.setting}"
-        yield Sizing(path, size, cache, memory_bytes, total - size.size_bytes, ())
+    return list(sizes.values())
 
 
 def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurrency]:
