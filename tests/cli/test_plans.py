@@ -40,6 +40,17 @@ def test_a_plan_that_there_is_not() -> None:
     assert "Did you mean quickstart?" in result.stderr
 
 
+@pytest.mark.parametrize(("lang", "meaning"), [("en", "percentage: 5%"), ("zh", "百分数：5%")])
+def test_the_metrics_of_expectations_are_listed_with_their_units(lang: str, meaning: str) -> None:
+    listed = CliRunner().invoke(main, ["plans", "metrics", "--lang", lang]).stdout
+    for metric in ("latency.p99.9", "host.cpu", "tpmC", "heap.peak"):
+        assert any(line.split()[:1] == [metric] for line in listed.splitlines()), metric
+    assert meaning in listed
+    rows = json.loads(CliRunner().invoke(main, ["plans", "metrics", "--json"]).stdout)
+    by_key = {row["key"]: row for row in rows}
+    assert (by_key["host.cpu"]["kind"], by_key["host.cpu"]["per_group"]) == ("share", False)
+
+
 def test_the_schema_is_json() -> None:
     result = CliRunner().invoke(main, ["plans", "schema"])
     assert json.loads(result.stdout)["title"] == "loadcell plan"

@@ -281,7 +281,10 @@ CASES = [
     # -- expectations
     Case("not an expectation", PLAN + "expect: [‹fast]", "expect", 'found "fast"', "errors == 0"),
     Case("unknown metric", PLAN + "expect: [‹latency.p98 < 5ms]", "expect", 'no metric "latency.p98"',
-         "throughput", "latency.p99"),
+         "latency.p99, latency.p95, latency.p90, latency.p99.9, latency.p50, latency.p99.99; `loadcell plans",
+         "latency.p99"),
+    Case("a metric like none", PLAN + "expect: [‹frobnications < 5]", "expect", 'no metric "frobnications"',
+         "one of the metrics that `loadcell plans metrics` lists"),
     Case("one equals sign", PLAN + "expect: [‹errors = 0]", "expect", "comparison =", "==", "errors == 0"),
     Case("a latency without its unit", PLAN + "expect: ['‹latency.p99 < 5']".replace("['‹", "[‹'"), "expect",
          "without a unit", "for latency.p99"),

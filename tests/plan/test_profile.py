@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.plan.problems import PlanError
 from plan import fake_parts
 
 PLAN = (
@@ -43,6 +46,50 @@ def test_the_command_line_sets_it(tmp_path: Path) -> None:
     for count, treatments in ((1, "best"), (2, "all")):
         [profile] = fake_parts.read(tmp_path, PLAN, sets=sets[count - 1 : count]).profiles
         assert profile.treatments == treatments
+
+
+def test_every_kind_is_named_where_none_fits(tmp_path: Path) -> None:
+    [problem] = fake_parts.mistakes(tmp_path, PLAN + "profile: memory\n")
+    assert (problem.allowed or "").startswith("cpu, off-cpu, or one with its options")
+    assert problem.nearest is None
+
+
+SLOW = """
+target: {command: {command: [server], url: 'http://127.0.0.1:{port}', under: valgrind}}
+workload: {http: {requests: {get: {path: /}}}}
+load: {clients: 1, duration: 1s}
+"""
+
+
+def slow_mistakes(directory: Path, tail: str) -> list[tuple[str, int | None, str]]:
+    path = directory / "plan.yaml"
+    path.write_text(SLOW + tail, encoding="utf-8")
+    try:
+        load_plan(path, installed())
+    except PlanError as error:
+        return [(problem.path, problem.mark.line, problem.finding) for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize("expectation", ["latency.p99 < 1s", "throughput > 5/s", "elapsed < 1min"])
+def test_expectations_on_speed_contradict_a_profiler_of_memory(tmp_path: Path, expectation: str) -> None:
+    tail = f"expect:\n  - errors == 0\n  - {expectation}\n  - leak.definite == 0\n"
+    [(path, line, finding)] = slow_mistakes(tmp_path, tail)
+    assert (path, line) == ("expect", 7)
+    assert finding.startswith(f"`{expectation}` bounds a time or rate, and `under: valgrind` makes")
+    assert slow_mistakes(tmp_path, "expect: [errors == 0, heap.peak < 1GiB, error_rate < 1%]\n") == []
+
+
+def test_a_profile_contradicts_a_profiler_of_memory(tmp_path: Path) -> None:
+    [(path, line, finding)] = slow_mistakes(tmp_path, "profile: cpu\n")
+    assert (path, line) == ("profile.cpu", 5)
+    assert "runs under valgrind" in finding
+    factor = "factors:\n  memory: {plain: {target.command.under: }, slow: {target.command.under: massif}}\n"
+    assert slow_mistakes(tmp_path, factor + "profile: cpu\n") == []
+    assert slow_mistakes(tmp_path, factor + "profile: {cpu: {treatments: [memory=plain]}}\n") == []
+    for treatments in ("all", "[memory=slow]"):
+        [(_, _, finding)] = slow_mistakes(tmp_path, f"{factor}profile: {{cpu: {{treatments: {treatments}}}}}")
+        assert finding.startswith("the treatment memory=slow runs under massif")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 from rich import padding, text
@@ -13,13 +13,23 @@ from loadcell.cli.arguments import language_option, ready_plans
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.model import terminal
+from loadcell.model.message import Labels, MessageCode
+from loadcell.model.metrics import Kind, declared
 from loadcell.plan import load as plan_loader
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import schema as plan_schema
+from loadcell.report.blocks import Cell, Column, Report, Section, Table
 from loadcell.report.render import json
+from loadcell.report.render import terminal as report_terminal
+from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+
+METRIC = MessageCode("plans.metric", "info")
+UNIT = MessageCode("plans.metric-unit", "info")
+MEANING = MessageCode("plans.metric-meaning", "info")
+_KINDS = Labels("metric-kind", get_args(Kind))
 
 
 @click.group("plans", invoke_without_command=True)
@@ -89,6 +99,33 @@ def show(name: str) -> None:
         code = messages.CALL_NO_READY_PLAN_NEAR if near else messages.CALL_NO_READY_PLAN
         raise language.CallError(code.pick(name=repr(name), near=near, names=list(ready)))
     echo(ready[name].read_text(encoding="utf-8"), nl=False)
+
+
+@plans.command("metrics", short_help="List the metrics that expectations may bound.")
+@language_option("the list")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def metrics(lang: str, as_json: bool) -> None:
+    """List the metrics of expectations, with the units of their values and their meaning.
+
+    Workloads and monitors may add metrics that the plan names; client groups have most of them by
+    `GROUP.METRIC`.
+    """
+    listed = declared().values()
+    if as_json:
+        keys = ("key", "kind", "better", "per_group")
+        rows = [{key: getattr(item, key) for key in keys} | {"meaning": item.meaning.text} for item in listed]
+        echo_json(json.render(rows))
+        return
+    texts = Texts(lang)
+    columns = [
+        *(Column(texts.message(head())) for head in (METRIC, UNIT)),
+        Column(texts.message(MEANING()), sentences=True),
+    ]
+    cells = [
+        [Cell(item.key), Cell(texts(_KINDS(item.kind))), Cell(texts.message(item.meaning))] for item in listed
+    ]
+    table = Table("table-metrics", "", columns, cells)
+    report_terminal.render(Report(lang, "", "", "", (), [Section("metrics", "", [table])]))
 
 
 @plans.command("schema", short_help="Print the plan language's JSON Schema, for editors.")

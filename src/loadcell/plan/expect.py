@@ -18,19 +18,22 @@ from loadcell.model import trial_record
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
-from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, nearest, shown
+from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, close, shown
 
 ALLOWED_EXPECTATION = MessageCode("allowed.expectation")
 ALLOWED_THRESHOLD = MessageCode("allowed.threshold", metric=str, value=Message)
 ALLOWED_COUNT = MessageCode("allowed.count")
 ALLOWED_BANDWIDTH = MessageCode("allowed.bandwidth")
-ALLOWED_METRICS_OF_GROUPS = MessageCode("allowed.metrics-of-groups", names=list, groups=list)
+ALLOWED_METRICS = MessageCode("allowed.metrics", command=str)
+ALLOWED_METRICS_CLOSE = MessageCode("allowed.metrics-close", names=list, command=str)
 INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
 INVALID_COMPARISON = MessageCode("plan.found-comparison", comparator=str, allowed=Message)
 UNKNOWN_METRIC = MessageCode("plan.unknown-metric", name=str, allowed=Message)
 METRIC_OF_GROUP = MessageCode("metric-meaning.of-group", "info", group=str, meaning=Message)
 METRIC_OF_PLAN = MessageCode("metric-meaning.of-plan", "info")
 
+#: The command that lists all metrics.
+METRICS_COMMAND = "loadcell plans metrics"
 #: The quantiles kept in every record, by their names in expectations.
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 #: Observations beyond a quantile without which it is none.
@@ -147,11 +150,15 @@ class Expectation:
         judged_metric = _of_plan(name) if name in figures else _metric_named(name, groups)
         if judged_metric is None:
             metrics = declared()
-            every = [*metrics, *figures, *(f"{group}.{key}" for group in groups for key in metrics)]
-            allowed = (ALLOWED_METRICS_OF_GROUPS if groups else ALLOWED_NAMES).pick(
-                names=[*metrics, *figures], groups=[f"{group}.throughput" for group in groups]
+            of_groups = [
+                f"{group}.{key}" for group in groups for key, item in metrics.items() if item.per_group
+            ]
+            names = close(name, [*figures, *metrics, *of_groups])
+            allowed = (ALLOWED_METRICS_CLOSE if names else ALLOWED_METRICS).pick(
+                names=names, command=METRICS_COMMAND
             )
-            raise SettingError(UNKNOWN_METRIC(name=shown(name), allowed=allowed), nearest(name, every))
+            near = names[0] if names else None
+            raise SettingError(UNKNOWN_METRIC(name=shown(name), allowed=allowed), near)
         if comparator not in COMPARATORS:
             meant = {"=": "==", "=<": "<=", "=>": ">="}[comparator]
             allowed = ALLOWED_NAMES(names=list(COMPARATORS))
@@ -179,6 +186,15 @@ class Expectation:
         if self.comparator in {"<", "<="}:
             return value - self.threshold
         return self.threshold - value if self.comparator in {">", ">="} else abs(value - self.threshold)
+
+    @property
+    def is_of_speed(self) -> bool:
+        """True if it bounds a time or a rate."""
+        return _kind(self.metric) in {"time", "rate"}
+
+    def is_written(self, text: str) -> bool:
+        """True of the text of a plan that it was read from."""
+        return " ".join(text.split()) == self.text
 
     @property
     def forbids_errors(self) -> bool:

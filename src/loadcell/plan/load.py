@@ -31,7 +31,7 @@ from loadcell.plan.problems import (
     nearest,
     shown,
 )
-from loadcell.plan.profile import Profile, read_profiles, strangers
+from loadcell.plan.profile import Profile, read_profiles, slowed, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
 from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
@@ -217,6 +217,7 @@ def load_text(
     plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, files))
     problems.extend(_settled(plan, misread))
     problems.extend(strangers(profiles, root, plan.table.names))
+    problems.extend(slowed(profiles, root, _profilers(plan) if profiles else {}))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
     name = name or _slug(path.stem)
@@ -259,6 +260,12 @@ def _too_few_requests(plan: LoadedPlan, root: Keys) -> Problem | None:
             mark = node.mark_of("between") if isinstance(node, Keys) else root.mark
             return Problem(mark, "design.search.between", message)
     return None
+
+
+def _profilers(plan: Arrangement) -> dict[str, str | None]:
+    """The profilers that the systems of treatments run under, by treatment, as far as they are checked."""
+    built = (plan.table.build(index)[0] for index in range(min(len(plan.table), CHECKED_AT_ONCE)))
+    return {treatment.id: treatment.resolved.target.slowed_by for treatment in built if treatment is not None}
 
 
 def _nul_bytes(root: Keys) -> Iterator[Problem]:

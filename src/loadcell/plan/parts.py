@@ -47,6 +47,13 @@ class Options(BaseModel):
         """Names of metrics that the plan defines by them, of a monitor's options."""
         return ()
 
+    @property
+    def slowed_by(self) -> str | None:
+        """The profiler that their system is started under, which makes it many times slower: no time or rate
+        is representative.
+        """
+        return None
+
 
 #: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
 INSTANCE_NAME = r"[a-z0-9][a-z0-9-]{0,31}"

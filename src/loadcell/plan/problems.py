@@ -169,10 +169,19 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """The valid name most like `name`, None when nothing is much like it."""
-    candidates = list(valid)
-    by_folded = {candidate.lower().replace("-", "_"): candidate for candidate in candidates}
-    close = difflib.get_close_matches(name.lower().replace("-", "_"), list(by_folded), n=1, cutoff=0.6)
-    return by_folded[close[0]] if close else None
+    return next(iter(close(name, valid)), None)
+
+
+#: Names that a mistake lists of many.
+MOST_LISTED = 6
+
+
+def close(name: str, valid: Iterable[str]) -> list[str]:
+    """The valid names most like `name`, the nearest first: few of many, or none."""
+    folded = name.lower().replace("-", "_")
+    by_folded = {candidate.lower().replace("-", "_"): candidate for candidate in valid}
+    matches = difflib.get_close_matches(folded, list(by_folded), n=MOST_LISTED, cutoff=0.6)
+    return [by_folded[match] for match in matches]
 
 
 #: A number with a suffix or with separators of thousands; no longer one is meant.

@@ -16,7 +16,8 @@ from loadcell.plan.parts import Options
 from loadcell.plan.problems import INVALID, Problem, listed, nearest, shown
 from loadcell.plan.resolve import read_model
 
-ALLOWED_PROFILE = MessageCode("allowed.profile", example=str)
+ALLOWED_PROFILE = MessageCode("allowed.profile", kinds=list, example=str)
+PROFILE_UNDER = MessageCode("plan.profile-under", treatment=str, profiler=str)
 UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
 
 
@@ -85,7 +86,8 @@ def read_profiles(root: Keys, problems: list[Problem]) -> tuple[Profile, ...]:
         return tuple(profile for profile in read if profile is not None)
     near = next(filter(None, (nearest(name, tuple(kinds)) for name in names if name not in kinds)), None)
     message = INVALID(
-        value=shown(plain(node)), allowed=ALLOWED_PROFILE(example="{cpu: {treatments: best, frequency: 99}}")
+        value=shown(plain(node)),
+        allowed=ALLOWED_PROFILE(kinds=list(kinds), example="{cpu: {treatments: best, frequency: 99}}"),
     )
     problems.append(Problem(node.mark, "profile", message, near))
     return ()
@@ -102,3 +104,22 @@ def strangers(profiles: Sequence[Profile], root: Keys, names: Sequence[str]) -> 
                     UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
                     nearest(name, names),
                 )
+
+
+def slowed(
+    profiles: Sequence[Profile], root: Keys, treatments: Mapping[str, str | None]
+) -> Iterator[Problem]:
+    """Profiles of treatments whose system runs under another profiler: they would show that profiler's code.
+
+    `treatments` are the profilers by treatment, None of a system at its own speed; of these `best` is chosen.
+    """
+    under = {name: profiler for name, profiler in treatments.items() if profiler}
+    for profile in profiles:
+        wanted: Sequence[str] = list(treatments)
+        if profile.treatments == "best":
+            wanted = [] if len(under) < len(treatments) else wanted
+        elif profile.treatments != "all":
+            wanted = profile.treatments
+        for name in [name for name in wanted if name in under][:1]:
+            message = PROFILE_UNDER(treatment=name, profiler=under[name])
+            yield Problem(root.mark_of("profile"), f"profile.{profile.kind}", message)

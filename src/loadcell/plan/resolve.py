@@ -53,6 +53,7 @@ LOAD_COUNT_WITH_RATE = MessageCode("plan.load-count-with-rate")
 LOAD_SHORTER_THAN_INTERVAL = MessageCode("plan.load-shorter-than-interval", duration=str, interval=str)
 LOAD_SHORTER_THAN_RATE = MessageCode("plan.load-shorter-than-rate", duration=str, length=str)
 LOAD_WITHOUT_RATE = MessageCode("plan.load-without-rate")
+EXPECT_UNDER = MessageCode("plan.expect-under", expectation=str, profiler=str)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -175,6 +176,7 @@ class Resolver:
             problems.extend(self._misfits(root, workload, load, target and target[0]))
         if target is not None:
             problems.extend(self._watched(root, target[0], monitors))
+            problems.extend(self._slowed(root, target[1]))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
         resolved = Resolved(
@@ -211,6 +213,24 @@ class Resolver:
             affinity or Affinity(),
         )
         return settings, []
+
+    def _slowed(self, root: Keys, target: Options) -> Iterator[Problem]:
+        """Expectations on times and rates of a system that is made slow on purpose."""
+        node = root.get("expect")
+        items = node.nodes if isinstance(node, Items) else ()
+        for expectation in self._expect if target.slowed_by else ():
+            if not expectation.is_of_speed:
+                continue
+            mark = next(
+                (
+                    item.mark
+                    for item in items
+                    if isinstance(item, Scalar) and expectation.is_written(item.text)
+                ),
+                root.mark_of("expect"),
+            )
+            message = EXPECT_UNDER(expectation=expectation.text, profiler=target.slowed_by)
+            yield Problem(mark, "expect", message)
 
     def _affinity(
         self, root: Keys, target: tuple[str, Options] | None, problems: list[Problem]

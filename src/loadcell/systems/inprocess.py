@@ -189,6 +189,10 @@ class InProcessOptions(Options):
         "`valgrind` accounts for memory lost at its end, `massif` for the heap over time.",
     )
 
+    @property
+    def slowed_by(self) -> str | None:
+        return self.under
+
     @model_validator(mode="after")
     def _kept_data_have_a_directory(self) -> InProcessOptions:
         if self.keep_data:

@@ -178,6 +178,10 @@ class CommandOptions(Options):
         return self
 
     @property
+    def slowed_by(self) -> str | None:
+        return self.under
+
+    @property
     def path(self) -> Path | None:
         """The directory it is run in, absolute and without `..`; None for that of the run's own."""
         return None if self.directory is None else (self._directory / self.directory).expanduser().resolve()
