@@ -94,7 +94,7 @@ for _name in (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
     "client-waiting", "client-paused", "sampling-gap", "affinity", "direct-io", "ports", "tool-output",
-    "tool-groups", "streams", "in-memory", "printed-totals",
+    "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
 ):  # fmt: skip
     MessageCode(f"check-name.{_name}")
     MessageCode(f"advice.{_name}")
@@ -122,7 +122,8 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     """Every doubt about one trial, each check once.
 
     Little's law, the order of percentiles and the client's lateness are checked with the stored totals once
-    more: old records, and those of other tools, were never checked.
+    more: old records, and those of other tools, were never checked. Of a system under a profiler only the
+    order of percentiles is.
     """
     doubted = {
         check.name: Doubt(check.name, check.verdict == "broken", check.detail)
@@ -130,7 +131,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
         if check.verdict in {"noticed", "broken"}
     }
     law = littles_law(trial)
-    if law.verdict == "broken":
+    if law.verdict == "broken" and not trial.examined:
         doubted.setdefault(
             "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.measured})
         )
@@ -138,7 +139,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
     if wrong:
         doubted.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
     late = late_in_tail(trial.open_loop.pacing if trial.open_loop else None, trial.response)
-    if late:
+    if late and not trial.examined:
         doubted.setdefault("pacing", Doubt("pacing", False, late))
     return tuple(doubted.values())
 

@@ -339,6 +339,31 @@ def ports(result: LoadResult) -> Check | None:
     return Check("ports", "broken" if limited else "noticed", detail)
 
 
+#: Checks that judge times, which say nothing about a system that a profiler makes many times slower.
+_OF_TIMES = frozenset(
+    {"littles-law", "client-limit", "client-paused", "client-waiting", "pacing", "backlog", "sampling-gap"}
+)
+
+
+def slowed(trial_checks: Sequence[Check], profiler: str | None) -> list[Check]:
+    """The checks of a trial whose system ran under a profiler: those of times do not apply, and a remark
+    labels its times; without a profiler the checks as they are.
+    """
+    if profiler is None:
+        return list(trial_checks)
+    return [
+        *(replace(check, verdict="unknown") if _is_of_times(check) else check for check in trial_checks),
+        Check("slowed", "noticed", {"under": profiler}),
+    ]
+
+
+def _is_of_times(check: Check) -> bool:
+    if check.name == "intervals-complete":  # their sums are counts
+        totals = [check.detail.get(key) for key in ("succeeded", "failed")]
+        return totals == [check.detail.get(f"{key}_total") for key in ("succeeded", "failed")]
+    return check.name in _OF_TIMES
+
+
 #: Check -> the reason it gives when it is broken; verifications declare theirs.
 BROKEN = {
     "percentiles": CHECK_PERCENTILES,

@@ -271,7 +271,7 @@ class TrialRun:
         if (account := target.examine()) is not None:
             self._record = with_account(self._record, account, self.writer)
             self.pool.stop()
-        spoilt = checks.invalidity(self._checks)
+        spoilt = checks.invalidity(self._applying_checks())
         if spoilt is None:
             self._record = replace(self._record, status=Status.OK)
         else:
@@ -306,6 +306,9 @@ class TrialRun:
     def _loading(self, event: LoadEvent) -> None:
         if isinstance(event, LoadingProgress):
             self.context.progress.preparing(event.done_rows, event.total_rows)
+
+    def _applying_checks(self) -> list[Check]:
+        return checks.slowed(self._checks, self._resolved.target.slowed_by)
 
     def _of_machine(self) -> list[Check]:
         """Checks of the machine.
@@ -373,6 +376,6 @@ class TrialRun:
             ended_utc=utc_text(),
             phases=tuple(self._phases.records),
             affinity=self._pinning.document(),
-            checks=tuple(self._checks),
+            checks=tuple(self._applying_checks()),
             expect=tuple(expected.judge(figures).result(expected.text) for expected in self._resolved.expect),
         )

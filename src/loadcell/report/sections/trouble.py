@@ -24,7 +24,7 @@ EVIDENCE = Labels("evidence", (
     "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids", "pipeline", "printed",
     "quota_share", "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server",
     "share", "side", "stale", "stored", "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads",
-    "tolerance", "too_hot_times", "transactions_ended", "unsent", "window_s", "wrong",
+    "tolerance", "too_hot_times", "transactions_ended", "under", "unsent", "window_s", "wrong",
 ))  # fmt: skip
 
 
