@@ -25,6 +25,8 @@ class Used:
     values: Mapping[str, float] = field(default_factory=dict)
     disk: str = ""
     thread: str = ""
+    #: True if the target worked within the client's process, whose use is that of both
+    in_client: bool = False
 
 
 def by_treatment(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> tuple[Used, ...]:
@@ -52,11 +54,12 @@ def _used(treatments: Sequence[Treatment], trials: Sequence[Trial]) -> Iterator[
             and (len(present) == len(used) or not metric.key.endswith(".max"))
         }
         threads = [
-            item.target.busiest_thread.name
+            item.served.busiest_thread.name
             for item in used
-            if item.target is not None and item.target.busiest_thread is not None
+            if item.served is not None and item.served.busiest_thread is not None
         ]
-        yield Used(treatment, values, disk, _commonest(threads))
+        in_client = any(item.in_client for item in used)
+        yield Used(treatment, values, disk, _commonest(threads), in_client)
 
 
 def _with_devices(used: Resources, disk: str, link: str) -> Resources:

@@ -13,7 +13,10 @@ from loadcell.model.resources import Resources
 
 @dataclass(frozen=True)
 class ResourceMetric:
-    """A metric by its key; `path` leads to its value in `Resources`, in the unit of its kind."""
+    """A metric by its key; `path` leads to its value in `Resources`, in the unit of its kind.
+
+    Of a target within the client's process it is that of the process, which does the work of both.
+    """
 
     key: str
     kind: Kind
@@ -23,7 +26,7 @@ class ResourceMetric:
     def value(self, used: Resources) -> float | None:
         """The value of a trial; None where it is not known."""
         value: object = used
-        for name in self.path:
+        for name in ("served" if name == "target" else name for name in self.path):
             value = None if value is None else getattr(value, name)
         return float(value) if isinstance(value, int | float) else None
 

@@ -100,6 +100,7 @@ class Effect:
     `n` is the number of pairs, or of values on the side that has fewer; `paired` says which. `p` is that of
     no difference, before any correction. `coverage` is the nominal one of the interval. `alike` is the
     correlation of neighbouring pairs in time; None of samples, and of fewer pairs than an interval needs.
+    `sizes` are the numbers of values of A and B; None of pairs.
     """
 
     ratio: float
@@ -110,6 +111,7 @@ class Effect:
     paired: bool
     coverage: float = COVERAGE
     alike: float | None = None
+    sizes: tuple[int, int] | None = None
 
     @property
     def descriptive_only(self) -> bool:
@@ -169,17 +171,19 @@ class Samples:
 
     def effect(self, comparisons: int = 1, outside: float = 1 - COVERAGE) -> Effect:  # noqa: ARG002
         """By Welch's and Yuen's test of the means, whose p has no least value. ValueError without any."""
-        n = min(np.size(self.a), np.size(self.b))
+        sizes = int(np.size(self.a)), int(np.size(self.b))
+        n = min(sizes)
         if not n:
             raise ValueError("no values to estimate from")
         a, b = (_joined(np.asarray(side, dtype=np.float64))[None, :] for side in (self.a, self.b))
         if n < self.fewest:
-            return Effect(math.exp(np.median(b) - np.median(a)), None, None, None, n, paired=False)
+            ratio = math.exp(np.median(b) - np.median(a))
+            return Effect(ratio, None, None, None, n, paired=False, sizes=sizes)
         means = means_of_samples(a, b)
         low, high = means.interval(outside)
         return Effect(
             math.exp(means.difference[0]), math.exp(low[0]), math.exp(high[0]), float(means.p[0]), n,
-            paired=False, coverage=1 - outside,
+            paired=False, coverage=1 - outside, sizes=sizes,
         )  # fmt: skip
 
 

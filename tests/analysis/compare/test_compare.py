@@ -150,6 +150,58 @@ def test_one_repeat_describes_itself() -> None:
     assert {"compare.few", "compare.descriptive"} <= keys(comparison)
 
 
+def sentence(comparison: Comparison, code: str) -> str:
+    """The text of the only finding with this code."""
+    (finding,) = (item for item in findings.find(comparison, None) if item.message.code == code)
+    return finding.message.text
+
+
+def test_sides_with_different_numbers_of_values_are_counted_apart() -> None:
+    comparison = compare(runs_of([100.0, 101.0, None], [110.0] * 5))
+    effect = row(comparison).effect
+    assert effect is not None
+    assert (effect.n, effect.sizes) == (2, (2, 5))
+    assert "(5 trials of second, 2 of first)" in sentence(comparison, "compare.insufficient.few-runs")
+    equal = compare(runs_of([100.0, 101.0], [110.0, 111.0]))
+    assert "(2 trials per side)" in sentence(equal, "compare.insufficient.few-runs")
+
+
+def test_what_does_not_count_is_named_with_its_reason() -> None:
+    assert sentence(compare(runs_of([100.0, None, 101.0, None], [110.0] * 4)), "compare.trials") == (
+        "first: 2 of 4 trials are excluded: 002-base-r2, 004-base-r4 failed (the server went away). "
+        "If the compared change itself causes the failures, its results look too good."
+    )
+    many = sentence(compare(runs_of([None] * 9, [110.0] * 9)), "compare.trials")
+    assert "004-base-r4, … failed" in many
+
+
+def test_medians_that_disagree_with_the_change_are_marked_and_explained() -> None:
+    """Pairs lose 1 %, but the block in the middle gains: so does the median."""
+    a = [100.0, 101.0, 102.0, 200.0, 300.0, 301.0, 302.0]
+    b = [value * (1.05 if value == 200 else 0.99) for value in a]
+    paired = compare(levels_of(a, b), [METRICS["throughput"]])
+    assert row(paired).contrary_medians == pytest.approx(0.05)
+    text = sentence(paired, "compare.contrary.paired")
+    assert text.startswith("In 1 row (marked *) the change disagrees with the two medians: throughput (-")
+    assert "by the medians +5.0%. The change is the middle of the ratios within blocks" in text
+
+    unpaired = compare(runs_of([100.0] * 4 + [50.0] * 3, [101.0] * 4 + [20.0] * 3), [METRICS["throughput"]])
+    assert row(unpaired).contrary_medians == pytest.approx(0.01)
+    assert "geometric means" in sentence(unpaired, "compare.contrary.unpaired")
+    assert row(compare(levels_of(A, B))).contrary_medians is None
+
+
+def test_an_unknown_metric_lists_few_close_names() -> None:
+    with pytest.raises(CannotCompareError) as caught:
+        named(["host.cpuu"])
+    assert caught.value.message.advice.startswith("It may be host.cpu, ")
+    assert caught.value.message.advice.count(",") < 6
+    with pytest.raises(CannotCompareError) as caught:
+        named(["foo"])
+    assert "throughput, mean, p50, p90; `loadcell plans metrics`" in caught.value.message.advice
+    assert named(["latency.p99"]) == (METRICS["p99"],)
+
+
 def test_where_the_run_is_the_unit_advice_speaks_of_runs() -> None:
     once = compare(runs_of(list(A)[:3], list(B)[:3]))
     assert "compare.descriptive.runs" in keys(once)

@@ -68,6 +68,20 @@ class Row:
     checked: CrossCheck | None = None
 
     @property
+    def contrary_medians(self) -> float | None:
+        """The change of the medians, as a fraction, where the effect does not agree with it: it has the other
+        sign, or lies outside of the effect's interval.
+        """
+        before, after = self.medians
+        if not before or after is None or self.effect is None:
+            return None
+        ratio, effect = after / before, self.effect
+        if effect.low is not None and effect.high is not None and not effect.low <= ratio <= effect.high:
+            return ratio - 1
+        percent = [round((value - 1) * 100, 1) for value in (ratio, effect.ratio)]
+        return ratio - 1 if percent[0] * percent[1] < 0 else None
+
+    @property
     def gate_word(self) -> Word:
         """The verdict's word; *faster* and *slower* are *ambiguous* unless the probability of any false one
         among all rows is at most 5 % (Holm).

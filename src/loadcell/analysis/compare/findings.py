@@ -14,9 +14,9 @@ from loadcell.analysis.compare.metrics import Lack, Metric, Reason, Word
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides, name
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
+from loadcell.analysis.trials import Trial
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
-from loadcell.stats.two_samples import Effect
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4
@@ -58,6 +58,9 @@ PLACE_BARE = MessageCode("compare.place.bare", change=Change, metric=Message)
 VALUES_PAIRED = MessageCode("compare.values.paired", n=Count)
 VALUES_UNPAIRED = MessageCode("compare.values.unpaired", n=Count)
 VALUES_RUNS = MessageCode("compare.values.runs", n=Count)
+_SIZES: dict[str, type] = {"first": str, "first_count": Count, "other": str, "other_count": Count}
+VALUES_UNEQUAL = MessageCode("compare.values.unequal", **_SIZES)
+VALUES_RUNS_UNEQUAL = MessageCode("compare.values.unequal.runs", **_SIZES)
 #: Words of rows whose sides differ.
 DIFFERENT: frozenset[Word] = frozenset({"faster", "slower", "higher", "lower"})
 _VERDICT: dict[str, type] = {"first": str, "metric": Message, "other": str}
@@ -101,7 +104,9 @@ INSUFFICIENT: dict[Lack, FindingCode] = {
     "order": _verdict("insufficient.order", "caution", **_LACKING),
     "one-run": _verdict("insufficient.one-run", "caution", needed=Count, **_LACKING),
 }
-FEW_RUNS = _verdict("insufficient.few-runs", "caution", change=Change, needed=Count, **_VERDICT)
+FEW_RUNS = _verdict(
+    "insufficient.few-runs", "caution", change=Change, needed=Count, values=Message, **_VERDICT
+)
 NONE = _verdict("none", "problem", **_VERDICT)
 RANKED_ALONE = FindingCode("compare.ranked.alone", Subject.RANKING, "info", best=str, metric=Message)
 RANKED_TIED = FindingCode(
@@ -124,7 +129,20 @@ EXCEPTIONS: dict[Word, tuple[FindingCode, FindingCode, FindingCode]] = {
     "slower": _exceptions("slower", "problem"),
     "faster": _exceptions("faster", "good"),
 }
-TRIALS = FindingCode("compare.trials", Subject.TRIALS, "problem", count=Count, of=Count, side=str)
+TRIALS = FindingCode(
+    "compare.trials", Subject.TRIALS, "problem", count=Count, of=Count, side=str, reasons=list
+)
+#: Why a trial does not count, by its status; `examined`: its times are not representative.
+LEFT_OUT = {
+    status: MessageCode(f"compare.left-out.{status}", trials=list, **arguments)
+    for arguments, kinds in (
+        ({"reason": Message}, ("failed", "timed-out", "aborted", "invalid")),
+        ({}, ("not-run", "examined")),
+    )
+    for status in kinds
+}
+LEFT_OUT_MORE = MessageCode("compare.left-out.more", count=Count)
+NO_REASON = MessageCode("compare.left-out.no-reason")
 ERRORS = FindingCode("compare.errors", Subject.ERRORS, "problem", count=Count, failed_share=Share, side=str)
 UNUSABLE = FindingCode("compare.unusable", Subject.FIGURES, "problem", count=Count, side=str)
 NO_VALUE = FindingCode("compare.no-value", Subject.FIGURES, "problem", count=Count, places=list)
@@ -145,6 +163,14 @@ DESCRIPTIVE_RUNS = FindingCode(
 PARTLY_DESCRIPTIVE = FindingCode(
     "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
 )
+_CONTRARY: dict[str, type] = {"count": Count, "places": list}
+#: Rows whose two medians do not agree with the change, by the unit of values.
+CONTRARY = {
+    "block": FindingCode("compare.contrary.paired", Subject.FIGURES, "caution", **_CONTRARY),
+    "trial": FindingCode("compare.contrary.unpaired", Subject.FIGURES, "caution", **_CONTRARY),
+    "run": FindingCode("compare.contrary.runs", Subject.FIGURES, "caution", **_CONTRARY),
+}
+PLACE_CONTRARY = MessageCode("compare.place.contrary", place=Message, medians_change=Change)
 _TRUST: dict[str, type] = {"blocks": Count, "count": Count}
 TRUST_PAIRED = FindingCode("compare.trust.paired", Subject.TRUST, "good", **_TRUST)
 TRUST_PAIRED_UNSEEN = FindingCode("compare.trust.paired.unseen", Subject.TRUST, "info", r=str, **_TRUST)
@@ -152,6 +178,7 @@ TRUST_PAIRED_ALIKE = FindingCode("compare.trust.paired.alike", Subject.TRUST, "c
 TRUST_RUNS = FindingCode("compare.trust.runs", Subject.TRUST, "good", count=Count, runs=Count)
 TRUST_TRIALS = FindingCode("compare.trust.trials", Subject.TRUST, "caution", blocks=Count)
 ONE_SERVER = FindingCode("compare.one-server", Subject.TRUST, "info")
+IN_CLIENT = FindingCode("compare.in-client", Subject.FIGURES, "caution", sides=list)
 
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
@@ -174,11 +201,13 @@ def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
         *headlines(comparison),
         *disturbance_findings(comparison.sides),
         *others(comparison),
+        *contradictions(comparison),
         *losses(comparison),
         *noise(comparison, noise_from),
         *doubts(comparison),
         *trust(comparison),
         *_one_server(comparison.sides),
+        *_in_client(comparison),
     )
 
 
@@ -224,7 +253,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             count=sum(
                 ranked.effect is not None and ranked.effect.p is not None for ranked in comparison.rows
             ),
-            **(_effect(comparison.sides, row.effect) if row.effect is not None else {}),
+            **_effect(comparison.sides, row),
         )
     if comparison.ranking:
         top = comparison.ranking[0]
@@ -266,15 +295,32 @@ def others(comparison: Comparison) -> Iterator[Finding]:
             )
 
 
+def contradictions(comparison: Comparison) -> Iterator[Finding]:
+    """Rows whose two medians suggest another change than the one that is estimated and judged."""
+    places = [
+        (row, PLACE_CONTRARY(place=_place(comparison.sides, row), medians_change=change))
+        for row in comparison.rows
+        if (change := row.contrary_medians) is not None
+    ]
+    if places:
+        yield CONTRARY[comparison.sides.unit].finding(
+            tuple(row.context for row, _ in places),
+            count=len(places),
+            places=tuple(place for _, place in places[:MOST_NAMED]),
+        )
+
+
 def losses(comparison: Comparison) -> Iterator[Finding]:
     """Trials that do not count, failed transactions, and missing values of a side."""
     for side in comparison.sides.sides:
         trials = [trial for context in comparison.sides.contexts for trial in side.trials.get(context, ())]
         label = name(comparison.sides, side)
-        bad = [trial for trial in trials if trial.status != "ok"]
+        bad = [trial for trial in trials if trial.status != "ok" or trial.examined]
         if bad:
             names = tuple(trial.name for trial in bad)
-            yield TRIALS.finding(names, side=label, count=len(bad), of=len(trials))
+            yield TRIALS.finding(
+                names, side=label, count=len(bad), of=len(trials), reasons=tuple(_reasons(bad))
+            )
         failed = sum(trial.failed for trial in trials)
         ended = failed + sum(trial.succeeded for trial in trials)
         if failed and ended:
@@ -295,6 +341,21 @@ def losses(comparison: Comparison) -> Iterator[Finding]:
         yield ABSENT.finding(metrics=metrics)
     if comparison.sides.paired:
         yield from _lost_pairs(comparison)
+
+
+def _reasons(trials: Sequence[Trial]) -> Iterator[Message]:
+    """Why trials do not count, each reason with their names."""
+    groups: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        status = "examined" if trial.status == "ok" else trial.status
+        groups.setdefault((status, trial.reason or ""), []).append(trial)
+    for (status, _), alike in list(groups.items())[:MOST_NAMED]:
+        names = [trial.name for trial in alike[:MOST_NAMED]]
+        names += ["…"] if len(alike) > MOST_NAMED else []
+        code = LEFT_OUT.get(status, LEFT_OUT["failed"])
+        yield code.pick(trials=names, reason=alike[0].why or NO_REASON())
+    if len(groups) > MOST_NAMED:
+        yield LEFT_OUT_MORE(count=sum(len(alike) for alike in list(groups.values())[MOST_NAMED:]))
 
 
 def _place_without(sides: Sides, row: Row) -> Message:
@@ -416,6 +477,20 @@ def _one_server(sides: Sides) -> Iterator[Finding]:
         yield ONE_SERVER.finding()
 
 
+def _in_client(comparison: Comparison) -> Iterator[Finding]:
+    """Finding on resources of targets that work within the client's process."""
+    if not any(metric.resource and metric.resource.path[0] == "target" for metric in comparison.metrics):
+        return
+    sides = tuple(
+        name(comparison.sides, side)
+        for side in comparison.sides.sides
+        for trials in [[trial for of_context in side.trials.values() for trial in of_context]]
+        if any(trial.resources is not None and trial.resources.in_client for trial in trials)
+    )
+    if sides:
+        yield IN_CLIENT.finding(sides=sides)
+
+
 def context_name(sides: Sides, context: str) -> Message | str:
     """A context as it is called; empty where there is only one."""
     return OVERALL_NAME() if context == OVERALL else sides.contexts.get(context, context)
@@ -436,9 +511,27 @@ def _place(sides: Sides, row: Row) -> Message:
 VALUES = {"block": VALUES_PAIRED, "trial": VALUES_UNPAIRED, "run": VALUES_RUNS}
 
 
-def _effect(sides: Sides, effect: Effect) -> dict[str, object]:
-    values = VALUES[sides.unit](n=effect.n)
-    arguments: dict[str, object] = {"change": effect.ratio - 1, "values": values}
+def values(sides: Sides, row: Row) -> Message:
+    """Number of the values that a row with an effect rests on; of each side where they differ."""
+    effect = row.effect
+    assert effect is not None
+    first_count, other_count = effect.sizes or (effect.n, effect.n)
+    if first_count == other_count:
+        return VALUES[sides.unit](n=effect.n)
+    code = VALUES_RUNS_UNEQUAL if sides.unit == "run" else VALUES_UNEQUAL
+    return code(
+        first=name(sides, sides.sides[0]),
+        first_count=first_count,
+        other=name(sides, sides.sides[row.side]),
+        other_count=other_count,
+    )
+
+
+def _effect(sides: Sides, row: Row) -> dict[str, object]:
+    effect = row.effect
+    if effect is None:
+        return {}
+    arguments: dict[str, object] = {"change": effect.ratio - 1, "values": values(sides, row)}
     if effect.low is not None and effect.high is not None:
         arguments |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
     return arguments

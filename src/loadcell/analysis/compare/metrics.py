@@ -14,7 +14,8 @@ from loadcell.model import resource_metrics
 from loadcell.model.message import Message, MessageCode, MessageError
 from loadcell.model.metrics import MetricFacts
 from loadcell.model.resource_metrics import ResourceMetric
-from loadcell.plan.problems import Writer, in_english
+from loadcell.plan.expect import METRICS_COMMAND
+from loadcell.plan.problems import MOST_LISTED, Writer, close, in_english
 from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
 from loadcell.stats.two_samples import Effect
 
@@ -22,7 +23,7 @@ REFUSED = MessageCode("compare.refused", finding=Message, remedy=Message)
 REFUSED_DIFFERENCES = MessageCode(
     "compare.refused.differences", differences=str, finding=Message, remedy=Message
 )
-REFUSED_METRIC = MessageCode("compare.refused.metric", metric=str, metrics=list)
+REFUSED_METRIC = MessageCode("compare.refused.metric", metric=str, metrics=list, command=str)
 
 #: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move values by as much
 #: (Mytkowicz 2009).
@@ -150,13 +151,17 @@ def named(names: Sequence[str], trials: Iterable[Trial] = ()) -> tuple[Metric, .
     for trial in trials:
         facts |= {key: trial.metrics.get(key) for key in trial.figures}
     return tuple(
-        METRICS.get(name) or RESOURCES.get(name) or _of_workload(name, facts) for name in dict.fromkeys(names)
+        METRICS.get(name.removeprefix("latency.")) or RESOURCES.get(name) or _of_workload(name, facts)
+        for name in dict.fromkeys(names)
     )
 
 
 def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
     if name not in facts:
-        raise CannotCompareError(REFUSED_METRIC(metric=repr(name), metrics=[*METRICS, *facts, *RESOURCES]))
+        names = close(name, [*METRICS, *facts, *RESOURCES]) or [*list(METRICS)[:4], *facts]
+        raise CannotCompareError(
+            REFUSED_METRIC(metric=repr(name), metrics=names[:MOST_LISTED], command=METRICS_COMMAND)
+        )
     fact = facts[name]
     better = "higher" if fact is None else fact.better
     return Metric(name, figure=name, higher_is_better=better != "lower", directed=better != "neither")

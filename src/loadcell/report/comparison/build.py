@@ -166,7 +166,7 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
         tone = TONES[row.verdict.word]
         badges.append((words.verdict(row), tone))
         if row.effect is not None:
-            values = findings.VALUES[gathered.comparison.sides.unit](n=row.effect.n)
+            values = findings.values(gathered.comparison.sides, row)
             badges.append((words.texts.message(values), ""))
     hosts = dict.fromkeys(name for run in gathered.runs for name in run.hostnames)
     return [*badges, *((host, "") for host in hosts)]
@@ -236,7 +236,7 @@ def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
         ),
         Tile(words.metric(row.metric), words.change(row.effect), note=words.context(row.context)),
         Tile(texts("compare.column.interval"), words.interval(row.effect)),
-        Tile(texts("compare.column.blocks"), "–" if row.effect is None else numbers.whole(row.effect.n)),
+        Tile(texts("compare.column.blocks"), words.count(row.effect)),
         *([Tile(texts("compare.method.noise"), floor)] if gathered.comparison.sides.kind != "arms" else []),
         *_disturbed_tile(gathered, texts),
     ]
@@ -335,12 +335,12 @@ def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = Non
         [
             *([Cell(words.side(row.side), sort=row.side)] if several else []),
             *([Cell(words.context(row.context))] if contexts else []),
-            Cell(_with_unit(row, words) if side is None else words.short(row.metric)),
+            Cell(_with_unit(row, words, brief=side is not None)),
             Cell(words.figure(row, 0), sort=row.medians[0]),
             Cell(words.figure(row, 1), sort=row.medians[1]),
-            Cell(words.change(row.effect), sort=None if row.effect is None else row.effect.ratio),
+            Cell(words.marked_change(row), sort=None if row.effect is None else row.effect.ratio),
             Cell(words.interval(row.effect)),
-            Cell(none if row.effect is None else str(row.effect.n)),
+            Cell(words.count(row.effect), sort=None if row.effect is None else row.effect.n),
             Cell(none if row.adjusted_p is None else _p(row.adjusted_p), sort=row.adjusted_p),
             Cell(none if row.noise is None else numbers.share(row.noise), sort=row.noise),
             Cell(words.verdict(row), tone=TONES[row.verdict.word]),
@@ -373,8 +373,9 @@ def _short(name: str) -> str:
     return level if len(level) <= MOST_HEADING else f"{level[: MOST_HEADING - 1]}…"
 
 
-def _with_unit(row: Row, words: Words) -> str:
-    name = words.short(row.metric) if row.metric.resource is None else words.metric(row.metric)
+def _with_unit(row: Row, words: Words, *, brief: bool) -> str:
+    """The name of a metric with the unit of the values next to it; brief for a terminal."""
+    name = words.short(row.metric) if brief or row.metric.resource is None else words.metric(row.metric)
     if row.context == OVERALL or row.metric.figure is not None:  # the name of such a metric has its unit
         return name
     unit = "compare.unit.per-second" if row.metric.key is None else "compare.unit.ms"

@@ -198,6 +198,8 @@ def _basis(words: Words) -> str:
         counts = [numbers.whole(len(side.runs)) for side in comparison.sides.sides]
         values = texts("compare.summary.runs", counts=counts)
     else:
-        effects = [row.effect for row in comparison.headline if row.effect is not None]
-        values = texts.message(VALUES[comparison.sides.unit](n=min((item.n for item in effects), default=0)))
+        rows = [row for row in comparison.headline if row.effect is not None]
+        fewest = min(rows, key=lambda row: row.effect.n if row.effect else 0, default=None)
+        unit = VALUES[comparison.sides.unit]
+        values = texts.message(unit(n=0) if fewest is None else findings.values(comparison.sides, fewest))
     return texts("compare.summary.basis", values=values, least_share=comparison.least_effect)

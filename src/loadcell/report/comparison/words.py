@@ -73,6 +73,17 @@ class Words:
         """`+4.9%`."""
         return self.texts("mark.none") if effect is None else numbers.change(effect.ratio - 1)
 
+    def marked_change(self, row: Row) -> str:
+        """The same of a row, with a mark where the medians do not agree with it."""
+        change = self.change(row.effect)
+        return change if row.contrary_medians is None else f"{change} *"
+
+    def count(self, effect: Effect | None) -> str:
+        """Number of values, `3 / 6` where the sides differ."""
+        if effect is None:
+            return self.texts("mark.none")
+        return " / ".join(map(numbers.whole, dict.fromkeys(effect.sizes or (effect.n,))))
+
     def interval(self, effect: Effect | None) -> str:
         """`+2.1% … +7.0%`, or why there is none."""
         if effect is None or effect.low is None or effect.high is None:

@@ -29,7 +29,11 @@ class _Figure:
     yields: int = 0
 
     def is_in(self, used: Sequence[Used]) -> bool:
-        """True if any treatment has a value worth a column."""
+        """True if any treatment has a value worth a column. Where target and client are one process, the
+        columns of the target are those of the client, too.
+        """
+        if self.metric.startswith("client.") and all(item.in_client for item in used):
+            return False
         values = [item.values[self.metric] for item in used if self.metric in item.values]
         return any(values) if self.spare else bool(values)
 
@@ -195,7 +199,10 @@ def _table(
         ]
         for item in used
     ]
-    return Table(name, title, columns, rows, note)
+    notes = [note] if note else []
+    if any(item.in_client for item in used) and not disks:
+        notes.append(texts("table.in-client"))
+    return Table(name, title, columns, rows, ("" if texts.language == "zh" else " ").join(notes))
 
 
 def _cell(item: Used, figure: _Figure, context: ReportContext) -> Cell:
