@@ -62,8 +62,8 @@ def test_misspelt_settings_of_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     right = {"maxmemory": "1mb", "save": "", "hash-max-ziplist-entries": 1, "key-load-delay": 0}
     options = RedisOptions.model_validate({"settings": {**wrong, **right}})
     assert unknown(Redis, options) == {"apendonly": "appendonly", "completely-different": None}
-    [kept] = (tmp_path / "loadcell" / "settings").iterdir()
-    assert "appendonly" in json.loads(kept.read_text())
+    [stored] = (tmp_path / "loadcell" / "settings").iterdir()
+    assert "appendonly" in json.loads(stored.read_text())
     assert [path for path in Path(tempfile.gettempdir()).glob("loadcell-*/s") if path.is_socket()] == []
 
 
@@ -71,8 +71,8 @@ def test_a_damaged_cache_of_names_is_made_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     settings._asked.cache_clear()
     assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemory": "2mb"}})) == {}
-    [kept] = (tmp_path / "loadcell" / "settings").iterdir()
-    kept.write_text('{"maxmemory"')
+    [stored] = (tmp_path / "loadcell" / "settings").iterdir()
+    stored.write_text('{"maxmemory"')
     assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "2mb"}})) == {
         "maxmemry": "maxmemory"
     }

@@ -37,7 +37,7 @@ class DataSize:
 
 @dataclass(frozen=True)
 class Questions:
-    """What to ask a running server about the size of its data, and about that of its cache."""
+    """Questions that a running server answers with the size of its data, and with that of its cache."""
 
     data: str
     cache: str

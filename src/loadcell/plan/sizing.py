@@ -188,18 +188,18 @@ def sizings(treatments: Sequence[Treatment], parts: Parts) -> list[Sizing]:
 
 def unsized(treatments: Sequence[Treatment], parts: Parts) -> list[Unsized]:
     """The different data of treatments with external servers, in the order of the treatments."""
-    found: dict[Unsized, None] = {}
+    results: dict[Unsized, None] = {}
     for treatment in asked(treatments):
         settings = treatment.resolved
         questions = parts.target(settings.target_name).size_questions
         if settings.target.external and questions is not None:
             sizes = _sizes(settings, parts)
-            found |= {
+            results |= {
                 Unsized(f"{group.section}.{size.setting}", size, questions): None for group, size in sizes
             }
             if not sizes:
-                found[Unsized("", None, questions)] = None
-    return list(found)
+                results[Unsized("", None, questions)] = None
+    return list(results)
 
 
 def _of(settings: Resolved, parts: Parts, memory_bytes: int) -> Iterator[Sizing]:

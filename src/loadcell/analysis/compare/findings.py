@@ -170,7 +170,7 @@ CONTRARY = {
     "trial": FindingCode("compare.contrary.unpaired", Subject.FIGURES, "caution", **_CONTRARY),
     "run": FindingCode("compare.contrary.runs", Subject.FIGURES, "caution", **_CONTRARY),
 }
-PLACE_CONTRARY = MessageCode("compare.place.contrary", place=Message, medians_change=Change)
+PLACE_CONTRARY = MessageCode("compare.place.contrary", location=Message, medians_change=Change)
 _TRUST: dict[str, type] = {"blocks": Count, "count": Count}
 TRUST_PAIRED = FindingCode("compare.trust.paired", Subject.TRUST, "good", **_TRUST)
 TRUST_PAIRED_UNSEEN = FindingCode("compare.trust.paired.unseen", Subject.TRUST, "info", r=str, **_TRUST)
@@ -298,7 +298,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
 def contradictions(comparison: Comparison) -> Iterator[Finding]:
     """Rows whose two medians suggest another change than the one that is estimated and judged."""
     places = [
-        (row, PLACE_CONTRARY(place=_place(comparison.sides, row), medians_change=change))
+        (row, PLACE_CONTRARY(location=_place(comparison.sides, row), medians_change=change))
         for row in comparison.rows
         if (change := row.contrary_medians) is not None
     ]
@@ -306,7 +306,7 @@ def contradictions(comparison: Comparison) -> Iterator[Finding]:
         yield CONTRARY[comparison.sides.unit].finding(
             tuple(row.context for row, _ in places),
             count=len(places),
-            places=tuple(place for _, place in places[:MOST_NAMED]),
+            places=tuple(location for _, location in places[:MOST_NAMED]),
         )
 
 

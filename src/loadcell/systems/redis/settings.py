@@ -1,5 +1,5 @@
 """Names of the settings of a Redis program. Only a running server lists them, so one is started for a moment:
-without data, on a socket in a directory of its own. The names are kept in the user's cache.
+without data, on a socket in a temporary directory. The names are kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def unknown_settings(binary: Binary, names: Iterable[str]) -> dict[str, str | No
     names = tuple(names)
     if "loadmodule" in names:
         return {}
-    kept = _kept(_stored(binary))
-    if kept is not None and kept.issuperset(names):
+    stored = _stored_names(_stored(binary))
+    if stored is not None and stored.issuperset(names):
         return {}
     listed, hidden = _asked(binary, names)
     candidates = [name for name in names if listed and name not in listed | hidden | _DIRECTIVES]
@@ -57,7 +57,7 @@ def _stored(binary: Binary) -> Path | None:
         return None
 
 
-def _kept(path: Path | None) -> frozenset[str] | None:
+def _stored_names(path: Path | None) -> frozenset[str] | None:
     with contextlib.suppress(OSError, ValueError):
         names = None if path is None else json.loads(path.read_text(encoding="utf-8"))
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
