@@ -75,7 +75,7 @@ CANNOT = "bbbb cannot be compared with aaaa: one of them has no throughput."
 CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat per treatment is too few",),
-        unsaid=("Set repeats: to 2 or more",),  # which descriptive only says, too
+        unsaid=("Set `repeats` to 2 or more",),  # which descriptive only says, too
         two="Descriptive only: 1 value per side", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
@@ -128,7 +128,7 @@ CASES: dict[str, Case] = {
     "a factorial of the same number": Case(
         shape(factors=FACTORIAL), throughput(1000.0),
         run=("Effects of factors are descriptive only: all repeats are identical",),
-        unsaid=("Set repeats: to 2 or more",),
+        unsaid=("Set `repeats` to 2 or more",),
         levels="the run varies 2 factors. Name one with --factor: a, b.",
     ),
     "trials that ended well without figures": Case(

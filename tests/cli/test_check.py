@@ -380,11 +380,11 @@ DISK = "workload: {probe: {disk: {access: randread}}}\n"
     ("target", "workload", "path", "finding", "remedy"),
     [
         ("host: {directory: nowhere}", DISK, "host.directory", "there is no directory {home}/nowhere",
-         "name one that is there"),
+         "name an existing one"),
         ("store: {data: plan.yaml/in}", KV, "store.data", "{home}/plan.yaml is not a directory",
          "name a directory in"),
         ("store: {data: {image: /nowhere, size: 64MiB, fs: ext4}}", KV, "store.data.image",
-         "there is no directory /nowhere for the image", "name a directory that is there"),
+         "there is no directory /nowhere for the image", "name an existing directory"),
         ('command: {command: "true", url: "http://127.0.0.1:{port}", directory: nowhere}', HTTP,
          "command.directory", "there is no directory {home}/nowhere", "correct `target.command.directory`"),
     ],

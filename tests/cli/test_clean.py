@@ -189,7 +189,7 @@ def test_a_run_that_cannot_be_removed_does_not_stop_the_others(home: Path) -> No
     assert "failed" in rows["day4"]
     assert "cannot be removed" in " ".join(shown.stdout.split())
     assert "2 runs, " in shown.stdout
-    assert "Check who owns it" in shown.stdout
+    assert "Check the owner of it" in shown.stdout
     assert present(home) == ["old", "day4", "day2", "day1"]
     stored(home / "results", "orders", "day3", started_utc=days_ago(3))
     done = called(home, "clean", "orders", "--keep", "2", "--yes", "--json")

@@ -93,7 +93,7 @@ def test_slower_branch(runs: Runs) -> None:
     assert lines[0].startswith("### Slower: throughput -")
     assert "slow0, slow1, slow2" in lines[2]
     assert "95% CI" in lines[2]
-    assert "3 runs a side" in lines[2]
+    assert "3 runs per side" in lines[2]
     assert "worse in" in lines[3], "the metrics that changed most stand next"
     assert "- Runs per side: 3, 3. Smallest relevant effect: 2.0%." in lines
 
@@ -117,7 +117,7 @@ def test_too_few_runs_are_not_decidable(runs: Runs, count: int) -> None:
     lines = summary(*arguments)
     assert lines[0].startswith("### No verdict (insufficient data): throughput -")
     assert "A verdict needs 3 runs per side: `loadcell compare RUN RUN RUN --against RUN RUN RUN`" in lines[2]
-    assert f"- Runs a side: {count}, {count}." in "\n".join(lines)
+    assert f"- Runs per side: {count}, {count}." in "\n".join(lines)
 
 
 def test_levels_of_a_factor(levels: str) -> None:

@@ -57,7 +57,7 @@ def test_runs_in_the_working_directory_are_proposed(
     for _ in range(2):
         done = CliRunner().invoke(main, ["history", PLAN])
         assert done.exit_code == 2
-        assert "in the working directory: `--results .`" in done.output
+        assert "The working directory has runs of" in done.output
         (tmp_path / "results").mkdir(exist_ok=True)
     assert CliRunner().invoke(main, ["history", PLAN, "--results", "."]).exit_code == 0
     assert "`--results .`" not in CliRunner().invoke(main, ["history", "other"]).output
@@ -109,7 +109,7 @@ def test_a_directory_gets_the_page_under_its_name(results: Path, tmp_path: Path)
 
 def test_only_the_latest_runs(results: Path) -> None:
     done = called(results, PLAN, "--last", "4")
-    assert "There are 4 runs with figures" in " ".join(done.stdout.split())
+    assert "Only 4 runs have usable data" in " ".join(done.stdout.split())
     assert json.loads(called(results, PLAN, "--last", "6", "--json").stdout)["changes"] == []
 
 

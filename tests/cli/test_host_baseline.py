@@ -271,7 +271,7 @@ def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_needs_them_
         (("--baseline", "--resume", "x", "--out", "y"), "--resume cannot be combined with other options"),
         (("--baseline", "--resume", "gone"), "there is no run 'gone'"),
         (("--baseline", "--only", "probe=cpu-2"), 'there is no level "cpu-2"'),
-        (("--baseline", "--peer", "nowhere"), "is no HOST:PORT"),
+        (("--baseline", "--peer", "nowhere"), "is not HOST:PORT"),
     ],
 )
 def test_a_call_that_makes_no_sense_says_so(

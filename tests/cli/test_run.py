@@ -220,7 +220,7 @@ class TestListShowQuery:
         assert done.exit_code == 0
         file.with_name("trial.json").write_text("{")
         done = called(home, monkeypatch, "show", str(torn))
-        assert "counts as not finished" in done.stderr
+        assert "counts as unfinished" in done.stderr
 
     @pytest.mark.parametrize(
         ("form", "expected"),

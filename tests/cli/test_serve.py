@@ -27,7 +27,7 @@ def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path
     assert address.startswith("127.0.0.1:")
     assert "for this machine only" in first
     assert second.startswith(f"Here:  loadcell host --baseline --peer {address} --only probe=network-rr,")
-    assert third == f"With a plan of your own:  loadcell run PLAN --set target.host.peer={address}\n"
+    assert third == f"With your plan:  loadcell run PLAN --set target.host.peer={address}\n"
     assert (server.returncode, summary) == (0, "Served 0 connections: 0 requests, 0 bytes of streams.\n")
 
 

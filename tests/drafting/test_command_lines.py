@@ -475,7 +475,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("pgbench", "-c", "many"), "'many' of the option c is no number"),
+            (("pgbench", "-c", "many"), "'many' of the option c is not a number"),
             (("pgbench", "-f", "gone.sql"), "The file gone.sql of the option -f does not exist"),
             (("sysbench", "run"), "names no server"),
             (("curl", "-X", "POST"), "names no server"),

@@ -109,7 +109,7 @@ class TestVisit:
         visit(shop.url).save(tmp_path / "visit.har")
         result = init(tmp_path, "visit.har")
         assert "Requests to other hosts are omitted: tracker.example (1)" in result.stderr
-        assert "1 static file: left out" in result.stderr
+        assert "1 static file: omitted" in result.stderr
         assert "first: LOADCELL_PASSWORD" in result.stderr
         other = drafted(tmp_path, "visit.har", "--host", "tracker.example")
         assert other["target"]["http"]["url"] == "https://tracker.example"
@@ -272,7 +272,7 @@ class TestBadInput:
         (tmp_path / "c.har").write_text('{"log": {"entries": []}}')
         assert "The recording c.har has no requests" in refused(tmp_path, "c.har")
         (tmp_path / "d.har").write_text('{"log": {"entries": [{"request": {"url": "http://x/"}}]}}')
-        assert "Entry 1 of d.har is no exchange of HTTP" in refused(tmp_path, "d.har")
+        assert "Entry 1 of d.har is not an HTTP exchange" in refused(tmp_path, "d.har")
         (tmp_path / "e.har").write_text("[" * 100_000)
         assert "e.har is nested too deeply" in refused(tmp_path, "e.har")
         har = save(tmp_path, exchange(url="http://x/a.png", content={"mimeType": "image/png", "text": ""}))

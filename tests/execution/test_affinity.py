@@ -175,10 +175,10 @@ def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_ba
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ("affinity: {node: 0, target: node 0}", "`node` says already where the target runs"),
+        ("affinity: {node: 0, target: node 0}", "`node` already sets the CPUs"),
         ("affinity: {target: cpus 4000}", "this machine has no CPU 4000"),
         ("affinity: {target: node 900}", "this machine has no node 900"),
-        (f"affinity: {{target: cpus {FIRST}, client: all}}", "this target lives in the process"),
+        (f"affinity: {{target: cpus {FIRST}, client: all}}", "this target shares one process"),
     ],
 )
 def test_what_this_machine_has_not_is_reported_before_anything_runs(

@@ -159,7 +159,7 @@ def test_errors_that_nobody_classed_are_only_counted() -> None:
         ("resp", "NOAUTH", "the server requires a password"),
         ("http", "refused", "no program listens there"),
         ("duckdb", "descriptors", "raise the limit of open files"),
-        ("resp", "MADE-UP", "see in `errors`"),
+        ("resp", "MADE-UP", "find out what was refused"),
     ],
 )
 def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, advice: str) -> None:

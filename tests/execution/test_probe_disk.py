@@ -64,7 +64,7 @@ def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path)
     assert not {"direct-io", "in-memory"} & set(verdicts)
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "fio's definition" in html.unescape(page)
+    assert "as defined by fio" in html.unescape(page)
     assert "fdatasync" in page
     assert list((tmp_path / "disk").iterdir()) == []
 
@@ -187,7 +187,7 @@ def test_memory_is_not_filled_by_a_file_system_without_a_size(tmp_path: Path) ->
     status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
     assert (status, trial["status"]) == (3, "failed")
     assert "the files of 2 clients need 200 TiB in " in trial["reason"]
-    assert "whose file system names no size" in trial["reason"]
+    assert "Its file system reports no size" in trial["reason"]
     assert "smaller `size`" in trial["advice"]
 
 

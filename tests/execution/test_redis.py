@@ -102,7 +102,7 @@ def test_an_external_server_is_left_as_it_was(tmp_path: Path, server: RedisServe
     [samples] = (tmp_path / "run").glob("trials/*/redis.csv")
     assert len(samples.read_text().splitlines()) >= 2
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "What Redis did and held" in page
+    assert "Redis: activity and memory" in page
     assert loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
 
 

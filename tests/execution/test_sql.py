@@ -218,7 +218,7 @@ def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
     [
         (
             ("SELECT count(*) = 3000 FROM orders", "SELECT id FROM orders WHERE id < 0"),
-            "the data are not ready: SELECT id FROM orders WHERE id < 0 gives no row",
+            "the data are not ready: SELECT id FROM orders WHERE id < 0 returns no row",
         ),
         (
             ("before-trial: [DELETE FROM orders WHERE id < 0]", "before-trial: [DELETE FROM odrers]"),
@@ -226,7 +226,7 @@ def test_tables_that_exist_are_used_and_an_index_is_made_for_each_treatment(
         ),
         (
             ("query: SELECT id FROM orders", "query: SELECT id FROM orders WHERE id < 0"),
-            "the query of parameter id gives no row",
+            "the query of parameter id returns no row",
         ),
         (("orders.csv", "odrers.csv"), "odrers.csv belongs to table odrers, which does not exist"),
         (("schema.sql", "wrong.sql"), 'wrong.sql, line 2: syntax error at or near "TABEL"'),

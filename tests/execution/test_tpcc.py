@@ -125,7 +125,7 @@ def test_a_server_lost_in_copy_fails_the_trial_with_what_happened(tmp_path: Path
         assert live.end() == 3
         [trial] = live.stored().trials
     assert trial.status == "failed"
-    assert "died during prepare" in trial.reason
+    assert "exited during prepare" in trial.reason
     assert trial.advice
     assert "Traceback" not in live.err
 
@@ -137,7 +137,7 @@ def test_a_server_lost_under_load_fails_the_trial_with_what_happened(tmp_path: P
         assert live.end() == 3
         [trial] = live.stored().trials
     assert trial.status == "failed"
-    assert "died during the load" in trial.reason
+    assert "exited during the load" in trial.reason
     assert trial.totals.figures["tpmC"] > 0
     assert not any(check.name == CHECK for check in trial.checks), "there was nobody to ask"
 

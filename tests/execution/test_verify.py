@@ -70,7 +70,7 @@ def test_a_target_that_goes_away_before_it_is_asked_fails_the_trial(tmp_path: Pa
     ended = world.run(tmp_path, PLAN + "factors: {load.clients: [2, 4]}\n")
     first, second = world.stored(ended).trials
     assert (first.status, second.status) == ("failed", "ok")
-    assert "died during verify" in first.reason
+    assert "exited during verify" in first.reason
     assert [phase.name for phase in first.phases if phase.status == "failed"] == ["verify"]
 
 

@@ -96,7 +96,7 @@ def test_json_that_was_cut_is_refused_with_the_line(tmp_path: Path, name: str, t
     for share in (0.2, 0.5, 0.9, 0.99):
         file.write_text(text[: int(len(text) * share)])
         message = refused(tmp_path, tool, file)
-        assert "no whole JSON" in message
+        assert "no complete JSON" in message
         assert re.search(r"the JSON that starts in line 1 is truncated in line \d+", message)
 
 

@@ -149,5 +149,5 @@ def test_another_monitor_of_the_same_machine_beside_it_is_refused(tmp_path: Path
     )
     result = call(tmp_path / "out", "auto", data.parent, tmp_path / "sar.txt")
     assert result.exit_code == 2
-    assert f"{data.parent} has samples of host itself, and {tmp_path / 'sar.txt'} has more" in result.output
-    assert "Leave sar.txt out, or move benchmarksql's own away." in result.output
+    assert f"{data.parent} itself has samples of host, and {tmp_path / 'sar.txt'} has more" in result.output
+    assert "Omit sar.txt, or move the samples of benchmarksql away." in result.output

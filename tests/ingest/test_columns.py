@@ -46,7 +46,7 @@ def test_a_numeric_column_is_a_metric_of_the_trials(tmp_path: Path) -> None:
     [
         ("label=note", "the column 'note' has no number, but 'x'"),
         ("cpu=load", "has no column 'load'"),
-        ("throughputs=CPU %", "do you mean throughput?"),
+        ("throughputs=CPU %", "did you mean throughput?"),
         ("latency.p98=CPU %", "maps nothing"),
         ("2nd=CPU %", "maps nothing"),
         ("cpu=tps", "was given before"),

@@ -128,7 +128,7 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
     ("arguments", "words"),
     [
         (["wrk", OUTPUTS / "ab.txt"], "is not the output of wrk"),
-        (["auto", DATA], "output of no tool that is known"),
+        (["auto", DATA], "not the output of a supported tool"),
         (["auto", "/does/not/exist"], "cannot be read: No such file"),
         (
             ["csv", DATA, "--column", "throughput=speed"],
@@ -161,7 +161,7 @@ def test_json_that_was_cut_is_refused_with_the_place(tmp_path: Path) -> None:
     text.write_text((OUTPUTS / "fio.json").read_text()[:3000])
     result = call(tmp_path / "out", "fio", text)
     assert result.exit_code != 0
-    assert "no whole JSON" in result.output
+    assert "no complete JSON" in result.output
 
 
 def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tmp_path: Path) -> None:

@@ -329,7 +329,7 @@ def test_rows_without_a_value_that_could_be_one_are_counted_and_shown(tmp_path: 
         (b"tps,x,tps\n1,2,3\n", "has several columns 'tps'"),
         (b"\n\n", "is empty"),
         ("tps\n1\n".encode("utf-16"), "is UTF-16, the format of Windows"),
-        (b"PK\x03\x04\x14\x00\x06\x00" + bytes(50), "save the table as CSV"),
+        (b"PK\x03\x04\x14\x00\x06\x00" + bytes(50), "save the table of a spreadsheet as CSV"),
         (b"tps\nnone\n", "there is no measurement in"),
     ],
 )

@@ -47,7 +47,7 @@ def test_a_count_is_whole(text: str) -> None:
             f"Failed requests:        {DIGITS}",
             "exceeds 64 bits",
         ),
-        ("Time taken for tests:   0.638", "Time taken for tests:   inf", "line 22: 'inf' is no number"),
+        ("Time taken for tests:   0.638", "Time taken for tests:   inf", "line 22: 'inf' is not a number"),
     ],
 )
 def test_a_result_of_unusable_numbers_names_its_line(
@@ -69,8 +69,8 @@ def test_a_result_of_unusable_numbers_names_its_line(
     [
         (DIGITS, "exceeds 64 bits"),
         ("1e999", "'1e999' exceeds 64 bits"),
-        ("NaN", "'NaN' is no number"),
-        ("-Infinity", "'-Infinity' is no number"),
+        ("NaN", "'NaN' is not a number"),
+        ("-Infinity", "'-Infinity' is not a number"),
         ('"many"', "there is no measurement in"),
         ("[1]", "there is no measurement in"),
         ("-5", "which is not a usable value"),

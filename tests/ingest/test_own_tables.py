@@ -82,9 +82,9 @@ def test_a_column_dates_the_trials_and_the_earliest_dates_the_run(tmp_path: Path
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("date=note", "the column 'note' holds no date such as 2026-06-28"),
+        ("date=note", "the column 'note' has no date such as 2026-06-28"),
         ("latency.p99=region", "the column 'region' has no number, but 'eu'"),
-        ("dates=when", "do you mean date?"),
+        ("dates=when", "did you mean date?"),
     ],
 )
 def test_a_column_without_any_usable_value_is_refused(tmp_path: Path, column: str, message: str) -> None:

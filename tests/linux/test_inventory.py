@@ -91,7 +91,7 @@ def test_a_link_that_is_up_and_states_no_speed_is_named(tmp_path: Path) -> None:
         trees.write(tmp_path, f"sys/class/net/{name}/operstate", state)
         trees.write(tmp_path, f"sys/class/net/{name}/speed", speed)
     result = inventory.collect(tmp_path)
-    assert result["unavailable"]["network_speed"].startswith("eth0 states none")
+    assert result["unavailable"]["network_speed"].startswith("eth0 reports no speed")
     assert {item["name"]: item.get("speed_mbits") for item in result["network"]} == {
         "eth0": None,
         "eth1": 25000,
@@ -307,7 +307,7 @@ def test_without_a_dmi_table_the_processor_tells_of_a_hypervisor_and_nobody_of_m
     (tmp_path / "sys/firmware").mkdir(parents=True)
     result = inventory.collect(tmp_path)
     assert result["virtualisation"] == "unknown hypervisor"
-    assert result["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
+    assert result["unavailable"]["dimms"].startswith("the firmware provides no DMI table")
     assert host_remarks.findings(result)
 
 

@@ -36,14 +36,14 @@ def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
     )
     room = IMAGE_NO_ROOM(size="9GiB", path="/a", free_bytes=3 * 2**29, kind="mysql")
     assert room.text == "no space for an image of 9GiB in /a (1.50 GiB free)"
-    assert MYSQL_MISSING(places=("/usr/sbin", "/opt")).text.endswith("in /usr/sbin, /opt")
+    assert MYSQL_MISSING(places=("/usr/sbin", "/opt")).text.endswith("and /usr/sbin, /opt)")
     assert TOOL_NO_FIGURE(program="ab", count=1200).text.endswith("(lines not understood: 1,200)")
 
 
 def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
     why = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
     reason = SERVER_CANNOT(doing=DOING_DROP_DATA_SETS(), why=why)
-    assert reason.text == "cannot drop data sets: the server's maxmemory is exhausted: OOM"
+    assert reason.text == "cannot drop data sets: the server has exhausted its maxmemory: OOM"
     assert reason.advice == "raise it, or load fewer keys"
     assert reason.plain_arguments["why"]["code"] == "redis.maxmemory"
     assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"

@@ -177,9 +177,9 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
     [
         (
             "affinity: {node: 0, target: node 1}",
-            "4:29 affinity.target: `node` says already where the target runs",
+            "4:29 affinity.target: `node` already sets the CPUs",
         ),
-        ("affinity: {node: 0, memory: interleave}", "affinity.memory: `node` says already "),
+        ("affinity: {node: 0, memory: interleave}", "affinity.memory: `node` already sets "),
         ("affinity: {node: 0, target: all, memory: node 1}", "; `node` alone, optionally with `client`"),
         ("affinity: {target: all}\nfactors: {affinity.node: [0, 1]}", "4:20 affinity.target: `node` "),
         ("affinity: {node: 7}", "4:18 affinity.node: this machine has no node 7; nodes 0-1"),
@@ -199,7 +199,7 @@ def test_nodes_are_levels(tmp_path: Path) -> None:
         ("affinity: {target: half of them}", "; half the cores"),
         ("affinity: {target: cpus}", '"cpus"'),
         ("affinity: {target: cpus 3-1}", "whose range 3-1 is descending"),
-        ("affinity: {target: cpus x}", "no list of numbers"),
+        ("affinity: {target: cpus x}", "not a list of numbers"),
         ("affinity: {target: cpus 0-99999}", "no machine has a number 99999"),
         ("affinity: {memory: cpus 0}", "affinity.memory: found "),
         ("affinity: {memory: interleaved}", "; interleave"),
@@ -230,13 +230,11 @@ def test_a_target_that_loadcell_does_not_start_cannot_be_placed(tmp_path: Path) 
 def test_a_target_in_the_client_runs_where_the_client_does(tmp_path: Path) -> None:
     result = mistake(tmp_path, "affinity: {target: node 0, client: node 1}", INSIDE)
     assert (
-        "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target lives in the process" in result
+        "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target shares one process" in result
     )
     read(tmp_path, INSIDE + "affinity: {target: node 0, client: cpus 0-3}")
     result = mistake(tmp_path, "affinity: {node: 0, client: node 1}", INSIDE)
-    assert (
-        "affinity.client: is CPUs 4-7, and affinity.node is 0-3: this target lives in the process" in result
-    )
+    assert "affinity.client: is CPUs 4-7, and affinity.node is 0-3: this target shares one process" in result
 
 
 def test_a_plan_is_read_where_nothing_is_known_of_the_machine(tmp_path: Path) -> None:

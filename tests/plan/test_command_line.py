@@ -83,7 +83,7 @@ def test_factors_are_set_whole_or_in_part_or_taken_away(tmp_path: Path) -> None:
         ("load.threads=[a", "load.threads", "not YAML", None),
         ("repeats=0", "repeats", "found 0", None),
         ("target.cache.memory=1MB", "target", "2 names", None),
-        ("target.database.password=hunter2", "target.database.password", "a secret is written", None),
+        ("target.database.password=hunter2", "target.database.password", "contains a secret", None),
     ],
 )
 def test_a_wrong_set_is_a_mistake_in_the_option(

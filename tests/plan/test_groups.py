@@ -203,9 +203,9 @@ MISTAKES = {
     "a name with a dot": (SHARED.replace("read-write:", "read.write:"), "workloads.read.write",
         "found the name"),
     "a name of a figure": (SHARED.replace("read-write:", "latency:"), "workloads.latency",
-        "the name of a figure"),
+        "the name of a metric"),
     "the name of all": (SHARED.replace("read-write:", "transaction:"), "workloads.transaction",
-        "the name of a figure"),
+        "the name of a metric"),
     "neither share nor load": (SHARED.replace(", share: 80", ""), "workloads.read-write",
         "neither a share nor a load"),
     "both": (SHARED.replace("share: 80", "share: 80, load: {clients: 1}"), "workloads.read-write",
@@ -227,7 +227,7 @@ MISTAKES = {
     "clients for nobody": (SEPARATE.replace("interval: 3s", "clients: 3"), "load.clients", "has no effect"),
     "a backlog without a rate": (
         SEPARATE.replace("clients: 6", "clients: 6, max_backlog: 5s"), "workloads.shop.load.max_backlog",
-        "of no effect",
+        "no effect",
     ),
     "a workload for another target": (
         SHARED.replace("database: {}", "cache: {}").replace("mix: {tables: 4}", "sql: {text: x}"),
@@ -272,7 +272,7 @@ class TestData:
             load_plan(self.plan(text, tmp_path), installed())
         [problem] = caught.value.problems
         assert problem.path == "workloads.b.sysbench"
-        assert "tables is 5, and there 2" in problem.finding
+        assert "tables is 5 instead of 2" in problem.finding
         assert "equal values of tables" in str(problem.allowed)
 
     def test_data_of_other_kinds_stand_side_by_side(self, tmp_path: Path) -> None:

@@ -101,9 +101,9 @@ def test_plans_of_the_documentation_are_accepted(tmp_path: Path, page: str, plan
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ("url: 'ftp://h'", "no URL that can be scraped"),
-        ("url: 'h:80'", "no URL that can be scraped"),
-        ("url: 'http://h:99999'", "no URL that can be scraped"),
+        ("url: 'ftp://h'", "not a URL that can be scraped"),
+        ("url: 'h:80'", "not a URL that can be scraped"),
+        ("url: 'http://h:99999'", "not a URL that can be scraped"),
         ("url: 'http://me:${env:PASS}@h/metrics'", "the URL contains a login"),
         ("url: 'http://me:pass1234@h/metrics'", "${env:NAME}"),
         ("url: 'http://h', auth: {basic: {user: me, password: open1234}}", "${env:NAME}"),

@@ -119,7 +119,7 @@ def test_stacks_without_the_kernel_are_refused_with_a_remedy(
     (tmp_path / "paranoid").write_text("2\n")
     monkeypatch.setattr(off_cpu, "_PARANOID", tmp_path / "paranoid")
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(ProfilerError, match="not record where they wait") as caught:
+    with pytest.raises(ProfilerError, match="not to record their location") as caught:
         off_cpu._require_kernel()
     assert "kernel.perf_event_paranoid=1" in caught.value.advice
     (tmp_path / "paranoid").write_text("1\n")
@@ -208,7 +208,7 @@ def test_a_real_process_waits_for_its_lock(tmp_path: Path) -> None:
         assert process.stdout is not None
         try:
             if not may_sample(tmp_path):
-                with pytest.raises(ProfilerError, match=r"does not let perf sample|no perf events"):
+                with pytest.raises(ProfilerError, match=r"does not allow perf to sample|no perf events"):
                     sampler.attach([process.pid])
                 return
             sampler.attach([process.pid])

@@ -37,29 +37,29 @@ COMPLAINTS = [
     (
         "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider "
         "adjusting /proc/sys/kernel/perf_event_paranoid setting to open\naccess to performance monitoring",
-        "does not let perf sample", "kernel.perf_event_paranoid=1",
+        "does not allow perf to sample", "kernel.perf_event_paranoid=1",
     ),
     (
         "Error:\nNo permission to enable cycles event.\n\nYou may not have permission to collect stats.",
-        "does not let perf sample", "--cap-add PERFMON",
+        "does not allow perf to sample", "--cap-add PERFMON",
     ),
     (
         "perf_event_open(...) failed unexpectedly with error 1 (Operation not permitted)",
-        "does not let perf",
+        "does not allow perf",
         "seccomp",
     ),
-    ("Error:\nToo many events are opened.\nToo many open files", "run out of them", "ulimit -n"),
+    ("Error:\nToo many events are opened.\nToo many open files", "limit of open files", "ulimit -n"),
     ((
         "/usr/bin/perf: line 13: exec: perf_5.10: not found\nE: linux-perf-5.10 is not installed.\nWARNING: "
         "perf not found for kernel 5.10"
-    ), "not the kernel's", "apt-get install linux-perf"),
+    ), "does not match the kernel", "apt-get install linux-perf"),
     ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "too old", "linux-perf"),
     (
         "The sys_perf_event_open() syscall returned with 38 (Function not implemented) for event (cpu-clock)",
         "no perf events",
         "CONFIG_PERF_EVENTS",
     ),
-    ("Couldn't create thread/CPU maps: No such process", "ended while perf began", "try again"),
+    ("Couldn't create thread/CPU maps: No such process", "ended as perf started", "try again"),
     ("Error:\nsomething else", "could not sample the target: Error:", "output.log"),
     ("", "no output", "output.log"),
 ]  # fmt: skip
@@ -129,7 +129,9 @@ def test_a_process_and_what_it_begins_are_sampled(tmp_path: Path) -> None:
         assert busy.stdout is not None
         busy.stdout.readline()
         if not may_sample(tmp_path):
-            with pytest.raises(ProfilerError, match=r"does not let perf sample|no perf events") as caught:
+            with pytest.raises(
+                ProfilerError, match=r"does not allow perf to sample|no perf events"
+            ) as caught:
                 sampler.attach([busy.pid])
             assert caught.value.advice
             return

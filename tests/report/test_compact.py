@@ -117,9 +117,9 @@ def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
 
 
 def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:
-    changes = {"status": Status.TIMED_OUT, "reason": "7 of 9 requests were made", "advice": "raise [it]"}
+    changes = {"status": Status.TIMED_OUT, "reason": "7 of 9 requests ended", "advice": "raise [it]"}
     output = printed(only(stored("two"), **changes))
-    assert "✕ timed out: 7 of 9 requests were made" in output
+    assert "✕ timed out: 7 of 9 requests ended" in output
     assert "  raise [it]" in output
     assert "Throughput" in output  # of the measurement until then
     assert printed(stored("nothing measured")).count("no server there") == len(

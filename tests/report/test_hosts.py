@@ -156,7 +156,7 @@ def test_remarks_of_trials_are_reported(tmp_path: Path) -> None:
     checks = [{"name": "direct-io", "verdict": "noticed", "detail": {}}]
     comparisons.change(record.parent, lambda trial: trial.update(checks=checks), record.name)
     report = page.build(source(str(path)), "en")
-    assert "the file system cannot do direct I/O" in markdown.render(report)
+    assert "the file system does not support direct I/O" in markdown.render(report)
 
 
 def test_trials_that_were_not_run_are_reported_with_the_command_to_resume(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_one_machine_measured_twice_has_two_names(home: Path) -> None:
         ("[]", "has no description of a machine"),
         ('{"host": {}}', "has no description of a machine"),
         ('{"host": {"hostname": "x"}, "scores": [{"id": "a"}]}', "score a: there is no metric None"),
-        ('{"host": {"hostname": "x"}, "scores": 5}', "score 1 is no mapping"),
+        ('{"host": {"hostname": "x"}, "scores": 5}', "score 1 is not a mapping"),
     ],
 )
 def test_a_file_that_is_no_machine_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:

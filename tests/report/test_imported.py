@@ -55,7 +55,7 @@ def test_nothing_that_needs_a_plan_is_reported(run: StoredRun) -> None:
         "without warm-up",
         "as written in the plan",
         "Seed",
-        "a client became free",
+        "a client is free",
     ):
         assert false not in text
     commands = [block.text for block in blocks(report, "reproduce") if isinstance(block, Code)]

@@ -182,7 +182,7 @@ def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
                 trial.update(status="failed", reason="perf is not installed", advice="install it.", files={})
                 or trial.pop("profile")
             ),
-            "was not profiled: perf is not installed. What helps: install it.",
+            "was not profiled: perf is not installed. Remedy: install it.",
         ),
         (lambda trial: trial.update(files={}), "no samples, because"),
     ],

@@ -115,7 +115,7 @@ def test_percentiles_that_cannot_be_stand_before_any_answer(tmp_path: Path) -> N
             document["unit"] = "request"
             file.write_text(json.dumps(document))
     summary, page = page_of(run)
-    position = summary.index("Percentiles that cannot be")
+    position = summary.index("Impossible percentiles")
     assert position < summary.index("had the highest median throughput")
     assert "6 of 8 trials succeeded; 2 timed out." in summary
     assert "p90_ms: 32" in page

@@ -163,7 +163,7 @@ def test_statements_come_with_their_share_and_are_only_text(stored: Stored) -> N
     assert "SELECT <b>" not in page
 
 
-@pytest.mark.parametrize(("lang", "says"), [("en", "pg_monitor would let it"), ("zh", "授权")])
+@pytest.mark.parametrize(("lang", "says"), [("en", "pg_monitor` allows it"), ("zh", "授权")])
 def test_missing_evidence_is_reported_in_the_readers_language(stored: Stored, lang: str, says: str) -> None:
     server_section = section(stored, lang=lang)
     assert server_section is not None

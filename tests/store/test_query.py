@@ -99,7 +99,7 @@ def test_a_run_without_any_finished_trial_has_empty_views(tmp_path: Path) -> Non
     ],
 )
 def test_anything_but_one_select_is_refused(runs: list[Path], tmp_path: Path, sql: str) -> None:
-    with pytest.raises(StoreError, match="a query is one SELECT"):
+    with pytest.raises(StoreError, match="a query must be one SELECT"):
         query(runs, sql.format(home=tmp_path))
     assert list(tmp_path.iterdir()) == []
 

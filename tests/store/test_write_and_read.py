@@ -242,7 +242,7 @@ class TestDamage:
         stored = read_run(run)
         assert stored.unfinished == [NAMES[0]]
         assert [trial.name for trial in stored.trials] == [NAMES[1]]
-        assert "counts as not finished" in str(stored.damage[0])
+        assert "counts as unfinished" in str(stored.damage[0])
 
     @pytest.mark.parametrize("content", ["", '{"schema": 1, "sta', "[]", "null"])
     def test_a_torn_run_json_is_one_clear_error(self, run: Path, content: str) -> None:

@@ -252,14 +252,14 @@ def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
     [
         ({"command": ""}, "the command is empty"),
         ({"command": []}, "the command is empty"),
-        ({"command": "echo 'x"}, "cannot be taken apart"),
-        ({"command": "x", "url": "127.0.0.1"}, "no url of a service"),
-        ({"command": "x", "files": {"../x": ""}}, "no name of a file"),
-        ({"command": "x", "files": {"/etc/x": ""}}, "no name of a file"),
-        ({"command": "x", "env": {"A B": ""}}, "no name of an environment variable"),
+        ({"command": "echo 'x"}, "syntax error"),
+        ({"command": "x", "url": "127.0.0.1"}, "not the url of a service"),
+        ({"command": "x", "files": {"../x": ""}}, "not the name of a file"),
+        ({"command": "x", "files": {"/etc/x": ""}}, "not the name of a file"),
+        ({"command": "x", "env": {"A B": ""}}, "not the name of an environment variable"),
         ({"command": "x", "stop": {"signal": "STOPIT"}}, "no signal"),
         ({"command": "x", "ready": {"port": 5, "log": "x"}}, "one of `port`, `url` and `log`"),
-        ({"command": "x", "ready": {"log": "("}}, "no regular expression"),
+        ({"command": "x", "ready": {"log": "("}}, "not a regular expression"),
     ],
 )
 def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:

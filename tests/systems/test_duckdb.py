@@ -153,7 +153,7 @@ def test_a_file_that_another_has_open_is_reported(bench: LoadBench[Duckdb]) -> N
     with duckdb.connect(target.endpoint().database):
         with pytest.raises(LoadError, match=r"cannot open .*lock") as caught:
             bench.run(target)
-        assert "nothing else has the file open" in caught.value.advice
+        assert "no other program has the file open" in caught.value.advice
 
 
 def test_memory_that_is_too_little_is_reported(bench: LoadBench[Duckdb]) -> None:
@@ -206,5 +206,5 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], sa
 def test_a_target_that_was_not_brought_up_has_nothing(tmp_path: Path) -> None:
     target = Duckdb(DuckdbOptions(), TargetContext(tmp_path, print, str))
     assert not target.alive()
-    with pytest.raises(TargetError, match="not brought up"):
+    with pytest.raises(TargetError, match="not started"):
         target.endpoint()

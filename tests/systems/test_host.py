@@ -87,7 +87,7 @@ def test_a_directory_that_is_not_there_or_cannot_be_written_is_refused(tmp_path:
     if os.geteuid() != 0:  # root may write anywhere
         (tmp_path / "sealed").mkdir(mode=0o500)
     directory = "/proc" if os.geteuid() == 0 else str(tmp_path / "sealed")
-    with pytest.raises(TargetError, match="cannot make a directory") as caught:
+    with pytest.raises(TargetError, match="cannot create a directory") as caught:
         make(directory=directory).up()
     assert "may write to" in caught.value.advice
 

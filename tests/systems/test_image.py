@@ -24,9 +24,9 @@ from systems.bench import open_directory
 #: Messages where images cannot be mounted: to a normal user, and to root in a container.
 CANNOT = (
     "only root can mount",
-    "gave no loop device",
+    "has no free loop device",
     "root may not mount",
-    "does not know the file system",
+    "does not support the file system",
     "cannot mount the image",
 )
 
@@ -198,7 +198,7 @@ class TestTrouble:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         trouble = trouble_of(an_image(directory))
         assert trouble.finding == "only root can mount an image, and loadcell does not run as root"
-        assert "leave out the treatments that need an image (`--only FACTOR=LEVEL,...`" in trouble.advice
+        assert "exclude the treatments that need an image (`--only FACTOR=LEVEL,...`" in trouble.advice
 
     @pytest.fixture(autouse=True)
     def _as_root(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,17 +231,17 @@ class TestTrouble:
         [
             (
                 "mount: /m: failed to setup loop device for /i.img.",
-                "gave no loop device",
+                "has no free loop device",
                 "/dev/loop-control",
             ),
             (
                 "mount: can't setup loop device: No such file or directory",
-                "gave no loop device",
+                "has no free loop device",
                 "module `loop`",
             ),
             ("mount: /m: permission denied.", "root may not mount file systems here", "CAP_SYS_ADMIN"),
             ("mount: /m: must be superuser to use mount.", "root may not mount file systems here", "--only"),
-            ("mount: /m: unknown filesystem type 'xfs'.", "does not know the file system ext4", "data.fs"),
+            ("mount: /m: unknown filesystem type 'xfs'.", "does not support the file system ext4", "data.fs"),
             (
                 "mount: /m: wrong fs type, bad option, bad superblock",
                 "cannot mount the image",

@@ -129,7 +129,7 @@ def test_what_was_read_is_in_the_record_and_the_password_is_not(props: Path) -> 
 
 def test_what_has_no_meaning_here_is_named(props: Path) -> None:
     text = remark_texts(plan(props))["workload.benchmarksql.properties"]
-    assert "password is not read" in text
+    assert "password in the file is ignored" in text
     assert "${env:NAME}" in text
     for key in ("resultDirectory", "osCollectorScript", "osCollectorDevices"):
         assert key in text
@@ -249,9 +249,9 @@ def test_a_fixed_warehouse_that_is_not_mentioned_is_taken_as_benchmarksql_takes_
     ("content", "reason"),
     [
         (None, "cannot read"),
-        (b"\0\0\0", "no property file"),
-        (b"db=postgres\0", "no property file"),
-        (b"x" * 1_000_001, "no property file"),
+        (b"\0\0\0", "property file"),
+        (b"db=postgres\0", "property file"),
+        (b"x" * 1_000_001, "property file"),
     ],
 )
 def test_what_is_no_property_file_is_reported(tmp_path: Path, content: bytes | None, reason: str) -> None:

@@ -20,7 +20,7 @@ PLAN = "target: {duckdb: {}}\nworkload: {duckdb: {rows: 5000, distinct: 10}}\nlo
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"rows": 1000, "distinct": 1001}, "more than `rows`"),
+        ({"rows": 1000, "distinct": 1001}, "exceeds `rows`"),
         ({"rows": 1000, "distinct": 10, "page_size": 100, "pages": 11}, "fewer `pages`"),
         ({"rows": 10}, "rows"),
         ({"updates": -1}, "updates"),
@@ -40,7 +40,7 @@ def test_data_depend_on_rows_and_names_alone() -> None:
 
 
 def test_what_cannot_be_is_reported_of_the_plan() -> None:
-    with pytest.raises(PlanError, match=r"load\.timeout: a call of DuckDB cannot be given up"):
+    with pytest.raises(PlanError, match=r"load\.timeout: a running call of DuckDB cannot be aborted"):
         load_text(PLAN.replace("1}", "1, timeout: 5s}"), Path("plan.yaml"), installed(), env={})
     with pytest.raises(PlanError, match="does not work with the target redis"):
         load_text(PLAN.replace("{duckdb: {}}", "{redis: {}}"), Path("plan.yaml"), installed(), env={})

@@ -139,8 +139,8 @@ def test_data_are_read_as_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no rows of data"),
-        ("a,b\n", "no rows of data"),
+        ("", "no data rows"),
+        ("a,b\n", "no data rows"),
         ("a,b\n1\n", "line 2: cells: 1; columns: 2"),
         ("a,b\n1,2\n1,2,3\n", "line 3: cells: 3; columns: 2"),
         ("a,a\n1,2\n", "column `a`"),
@@ -180,18 +180,18 @@ def test_mistakes_in_steps(tmp_path: Path) -> None:
     assert "exclude each other" in step_mistake(tmp_path, json={}, files={"a": {"file": "f"}})
     typed = step_mistake(tmp_path, headers={"content-type": "x"}, files={"a": {"file": "f"}})
     assert "multipart/form-data" in typed
-    assert "comes from `json` or from `header`" in step_mistake(tmp_path, extract={"a": {}})
+    assert "comes from `json` or `header`" in step_mistake(tmp_path, extract={"a": {}})
     both = {"a": {"json": "$.a", "header": "X"}}
-    assert "comes from `json` or from `header`" in step_mistake(tmp_path, extract=both)
+    assert "comes from `json` or `header`" in step_mistake(tmp_path, extract=both)
     assert "either `basic` or `bearer`" in step_mistake(tmp_path, auth={})
     assert "excludes other conditions" in step_mistake(
         tmp_path, check={"json": {"$.a": {"exists": False, "equals": 1}}}
     )
     assert "longer than the longest" in step_mistake(tmp_path, think={"from": "2s", "to": "1s"})
-    assert "made only `once`" in step_mistake(tmp_path, once=True)
-    assert "next to `steps`" in mistake(tmp_path, steps={"a": {"path": "/"}}, path="/x")
-    assert "next to `steps`" in mistake(tmp_path, steps={"a": {"path": "/"}}, requests={"b": {}})
-    assert "figure of its own" in mistake(tmp_path, steps={"connect": {"path": "/"}})
+    assert "runs only `once`" in step_mistake(tmp_path, once=True)
+    assert "conflicts with `steps`" in mistake(tmp_path, steps={"a": {"path": "/"}}, path="/x")
+    assert "conflicts with `steps`" in mistake(tmp_path, steps={"a": {"path": "/"}}, requests={"b": {}})
+    assert "name of another metric" in mistake(tmp_path, steps={"connect": {"path": "/"}})
     assert "one after the other" in mistake(tmp_path, steps={"a": {"path": "/"}}, version=2, streams=2)
     assert "capital letters" in step_mistake(tmp_path, method="post")
     assert "no path" in step_mistake(tmp_path, path="items")
@@ -213,10 +213,10 @@ def test_mistakes_with_variables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("items", 'not understood at character 1: "items"'),
-        ("$..id", 'not understood at character 3: ".id"'),
-        ("$.items[?(@.id)]", "not understood at character 9"),
-        ("$.a[", "ends too early"),
+        ("items", 'at character 1: "items"'),
+        ("$..id", 'at character 3: ".id"'),
+        ("$.items[?(@.id)]", "at character 9"),
+        ("$.a[", "is incomplete"),
     ],
 )
 def test_json_paths_that_are_none_have_a_position(tmp_path: Path, path: str, words: str) -> None:
@@ -270,7 +270,7 @@ def test_plans_with_scenarios(tmp_path: Path) -> None:
     assert "written" not in reported, "the password is a column, none that stands in the plan"
     reported = checked(tmp_path, "order: client")
     assert "a row for each of 2 clients; the load has 3" in reported
-    assert "whether or not there is data" in checked(tmp_path, "at_end: stop", "rate: 5/s")
+    assert "whether or not there are data" in checked(tmp_path, "at_end: stop", "rate: 5/s")
     assert "warm-up" in checked(tmp_path, "at_end: stop", "warmup: 1s")
     written = PLAN.replace("${users.password}", "x${users.password}")
     (tmp_path / "written.yaml").write_text(

@@ -93,7 +93,7 @@ def test_the_engine_gets_plain_numbers() -> None:
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"mix": {"get": 1}, "reads": "5%"}, "both `mix` and `reads`"),
+        ({"mix": {"get": 1}, "reads": "5%"}, "`mix` and `reads` exclude"),
         ({"mix": {}}, "there is no operation"),
         ({"mix": {"gets": 1}}, "Extra inputs"),
         ({"mix": {"get": -1}}, "greater than or equal to 0"),
@@ -116,11 +116,11 @@ def test_the_engine_gets_plain_numbers() -> None:
         ({"fraction": "0%"}, "greater than 0"),
         ({"value_size": 100}, "without a unit"),
         ({"value_size": {"from": "9B", "to": "1B"}}, "swap them"),
-        ({"value_size": {"mean": "10B", "deviation": "11B"}}, "is more than `mean`"),
+        ({"value_size": {"mean": "10B", "deviation": "11B"}}, "exceeds `mean`"),
         ({"scan_length": {"from": 9, "to": 1}}, "swap them"),
         ({"verify": True, "ttl": "5s"}, "`verify` and `ttl`"),
-        ({"verify": True, "value_size": "15B"}, "goes down to 15B"),
-        ({"verify": True, "value_size": {"from": "1B", "to": "99B"}}, "goes down to 1B"),
+        ({"verify": True, "value_size": "15B"}, "smallest `value_size` is 15B"),
+        ({"verify": True, "value_size": {"from": "1B", "to": "99B"}}, "smallest `value_size` is 1B"),
         ({"verify": True, "commands": {"a": {"command": "PING"}}}, "`verify` and `commands`"),
         ({"commands": {"a": {"command": "GET ${kee}"}}}, "no placeholder `${kee}`"),
         ({"commands": {"a": {"command": " "}}}, "is empty"),

@@ -52,7 +52,7 @@ def test_what_cannot_be_done_to_a_disk_is_named() -> None:
     assert "less than a block" in wrong(disk={"size": "1KiB"})
     assert "bypass the page cache" in wrong(disk={"block": "1000B"})
     assert "psync" in wrong(disk={"depth": 2})
-    assert "nothing for `fdatasync` to flush" in wrong(disk={"fdatasync": 1})
+    assert "nothing that `fdatasync` could flush" in wrong(disk={"fdatasync": 1})
     assert probe(disk={"block": "512B"}).advice()[0].path == "disk.block"
 
 

@@ -270,7 +270,7 @@ class TestAroundTheLoad:
 
     def test_a_query_without_rows_has_no_values(self, tmp_path: Path) -> None:
         options = "statements: ['SELECT :id']\nparameters: {id: {query: SELECT id}}"
-        with pytest.raises(WorkloadError, match="the query of parameter id gives no row"):
+        with pytest.raises(WorkloadError, match="the query of parameter id returns no row"):
             self._run(options, tmp_path, [])
 
 

@@ -185,7 +185,7 @@ def test_an_unknown_table_is_named(shop: Database) -> None:
     ("text", "message"),
     [
         ("SELECT 1;\nSELECT 'x", "wrong.sql: the quote or comment that starts in line 2 is not closed"),
-        (b"SELECT '\xff';", "wrong.sql: byte 8 is no UTF-8"),
+        (b"SELECT '\xff';", "wrong.sql: byte 8 is not UTF-8"),
         (
             "\nDROP DATABASE shop;",
             "wrong.sql, line 2 would change objects outside the data set: DROP DATA",
@@ -250,7 +250,7 @@ def test_a_server_without_load_data_local_gets_inserts(shop: Database) -> None:
         shop.file("orders.csv", "id,customer_id\n1,1\n2,2\n2,3\n")
         assert "orders.csv, line 4: Duplicate entry" in shop.refused("orders.csv")
         shop.file("orders.csv", "id,customer_id\n5\n")
-        assert "orders.csv, line 2: 1 columns, not 2" in shop.refused("orders.csv")
+        assert "orders.csv, line 2: 1 columns instead of 2" in shop.refused("orders.csv")
     finally:
         shop.server.sql("SET GLOBAL local_infile = ON")
 

@@ -88,8 +88,8 @@ def test_the_engine_gets_everything() -> None:
         ({"point_selects": -1}, "point_selects", "greater than or equal to 0"),
         ({"random_points": 0}, "random_points", "greater than or equal to 1"),
         ({"number_of_ranges": 0}, "number_of_ranges", "greater than or equal to 1"),
-        ({"table_size": 2**31 - 1, "range_size": 1, "delta": 1}, "", "`delta` and `table_size` together"),
-        ({"table_size": 2**31 - 1, "range_size": 2}, "", "`range_size` and `table_size` together"),
+        ({"table_size": 2**31 - 1, "range_size": 1, "delta": 1}, "", "`delta` plus `table_size`"),
+        ({"table_size": 2**31 - 1, "range_size": 2}, "", "`range_size` plus `table_size`"),
         ({"retry_sqlstates": ["4001"]}, "retry_sqlstates.0", "match pattern"),
         ({"tabels": 3}, "tabels", "Extra inputs"),
         (

@@ -149,21 +149,21 @@ def test_what_goes_together() -> None:
         ("fio: no-such.fio", "workload.tool.fio", 4, "there is no job file"),
         ("pgbench: -f no-such.sql", "workload.tool.pgbench", 4, "there is no file"),
         ("command: ./no-such", "workload.tool.command", 4, "there is no program"),
-        ("command: ./plan.yaml", "workload.tool.command", 4, "no program that may be run"),
+        ("command: ./plan.yaml", "workload.tool.command", 4, "not an executable program"),
         (
             "sysbench: cpu --threads=${cleints} run",
             "workload.tool.sysbench",
             4,
             "there is no placeholder ${cleints}",
         ),
-        ('command: "x \'"', "workload.tool.command", 4, "cannot be taken apart"),
+        ('command: "x \'"', "workload.tool.command", 4, "cannot be split"),
         ("command: x ${env:HOME}", "workload.tool.command", 4, "every user of the machine"),
         ("{command: x, figures: {tps: {pattern: tps}}}", "workload.tool.figures.tps", 4, "has no group"),
         (
             "{command: x, figures: {tps: {pattern: '('}}}",
             "workload.tool.figures.tps",
             4,
-            "no regular expression",
+            "not a regular expression",
         ),
         ("{command: x, figures: {tps: {json: 'a..b'}}}", "workload.tool.figures.tps", 4, "is no path"),
         (
@@ -181,7 +181,7 @@ def test_what_goes_together() -> None:
         ("{sysbench: cpu run, mbw: 8}", "workload.tool", 3, "names 2 tools: sysbench, mbw"),
         ("{unit: MiB}", "workload.tool", 3, "names no tool"),
         ("{mbw: 8, read_as: dd}", "workload.tool", 3, "`read_as` applies to a `command`"),
-        ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "no name of an environment variable"),
+        ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "not the name of an environment variable"),
     ],
 )
 def test_every_mistake_is_reported_with_its_place(

@@ -78,7 +78,7 @@ def test_a_table_put_beside_loadcells_stops_it(bench: Bench[Mysql], mariadb_serv
     target = _target(bench, mariadb_server, "mixed", keep_data=True)
     target.prepare(DATA, load, will_change=True)
     mariadb_server.sql("CREATE TABLE theirs (id INTEGER)", database="mixed")
-    with pytest.raises(TargetError, match="did not make: theirs"):
+    with pytest.raises(TargetError, match="did not create: theirs"):
         target.prepare(DATA, load, will_change=False)
     target.destroy()
     assert ("theirs",) in mariadb_server.sql("SHOW TABLES", database="mixed")
@@ -90,7 +90,7 @@ def test_a_table_in_a_database_of_loadcells_is_kept_and_reported(
     target = _target(bench, mariadb_server)
     name = target.prepare(DATA, load, will_change=True).database
     mariadb_server.sql("CREATE TABLE precious (id INTEGER)", database=name)
-    with pytest.raises(TargetError, match="did not make: precious"):
+    with pytest.raises(TargetError, match="did not create: precious"):
         target.prepare(DATA, load, will_change=False)
     target.destroy()
     assert ("precious",) in mariadb_server.sql("SHOW TABLES", database=name)
@@ -135,7 +135,7 @@ def test_of_a_killed_load_in_a_named_database_only_its_tables_are_dropped(
     [(mark,)] = mariadb_server.sql("SELECT mark FROM loadcell_mark", database="killed")
     assert '"loading"' in mark
     mariadb_server.sql("CREATE TABLE precious (id INTEGER)", database="killed")
-    with pytest.raises(TargetError, match="did not make: precious"):
+    with pytest.raises(TargetError, match="did not create: precious"):
         target.prepare(declared, load, will_change=False)
     target.destroy()
     assert ("precious",) in mariadb_server.sql("SHOW TABLES", database="killed")
@@ -159,7 +159,7 @@ def test_of_undeclared_tables_those_of_a_failed_load_are_replaced_and_those_of_a
         target.prepare(DATA, broken, will_change=False)
     assert target.prepare(DATA, load, will_change=False).how == "loaded"
     _kill_a_load(target, OTHER, monkeypatch)
-    with pytest.raises(TargetError, match="did not make: sbtest1"):
+    with pytest.raises(TargetError, match="did not create: sbtest1"):
         target.prepare(OTHER, load, will_change=False)
     target.destroy()
     assert ("sbtest1",) in mariadb_server.sql("SHOW TABLES", database="undeclared")
@@ -181,10 +181,10 @@ def test_a_user_without_rights_learns_what_is_missing(
     ("change", "finding", "advice"),
     [
         ({"password": "wrong"}, "refused user test", "target.mysql.password"),
-        ({"url": "mysql://test@127.0.0.1:1/"}, "no server answers", "host and port"),
+        ({"url": "mysql://test@127.0.0.1:1/"}, "no server responds", "host and port"),
         ({"url": "mysql://test@nowhere.invalid/"}, "host name", "target.mysql.url"),
         ({"url": "postgresql://test@127.0.0.1/"}, "not the address", "mysql://"),
-        ({"url": "mysql://test@127.0.0.1/d?ssl=1"}, "behind the database", "sslmode"),
+        ({"url": "mysql://test@127.0.0.1/d?ssl=1"}, "after the database", "sslmode"),
         ({"sslmode": "require"}, "TLS", "sslmode"),
     ],
 )

@@ -141,6 +141,6 @@ def test_what_does_not_look_like_an_installation_is_not_copied(another_directory
     flat = installation(closed / "mine", "18.4")
     closed.chmod(0o700)
     me = account.Account("nobody", os.geteuid(), os.getegid(), (), other=True)
-    with pytest.raises(TargetError, match="does not look like an installation"):
+    with pytest.raises(TargetError, match="is not an installation"):
         binaries._copy(Binaries(flat, "18.4"), another_directory)
     assert me.uid == os.geteuid()

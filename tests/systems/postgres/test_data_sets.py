@@ -222,7 +222,7 @@ class TestOnAnotherServer:
         name = data_set.database if in_copy else f"loadcell_{data_set.fingerprint}"
         assert name is not None
         standing.sql("CREATE TABLE precious (id int)", database=name)
-        with pytest.raises(TargetError, match="did not make: precious"):
+        with pytest.raises(TargetError, match="did not create: precious"):
             target.prepare(DATA, never, will_change=True)
         target.destroy()
         assert standing.sql("SELECT count(*) FROM precious", database=name) == [(0,)]

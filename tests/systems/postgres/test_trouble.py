@@ -116,7 +116,7 @@ class TestSettings:
     def test_memory_that_is_not_there(self) -> None:
         output = ["FATAL:  could not map anonymous shared memory: Cannot allocate memory"]
         trouble = startup_error(output, {"work_mem": "4MB", "shared_buffers": "4000GB"})
-        assert "no memory for `shared_buffers: 4000GB`" in trouble.finding
+        assert "could not allocate memory for `shared_buffers: 4000GB`" in trouble.finding
         assert "a smaller `target.postgres.settings.shared_buffers`" in trouble.advice
 
     def test_what_is_not_understood_is_handed_on_in_the_servers_words(self) -> None:
@@ -213,7 +213,7 @@ class TestPorts:
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             monkeypatch.setattr("loadcell.systems.server.free_port", lambda: taken.getsockname()[1])
-            assert "took every port" in trouble_of(shared.target(server="local")).finding
+            assert "took all ports" in trouble_of(shared.target(server="local")).finding
 
 
 class TestRoom:
@@ -227,14 +227,14 @@ class TestRoom:
         ],
     )
     def test_initdb(self, output: str) -> None:
-        assert "no room left" in initdb_error(f"creating subdirectories ... ok\n{output}\n").finding
+        assert "no space left" in initdb_error(f"creating subdirectories ... ok\n{output}\n").finding
 
     def test_start(self) -> None:
         output = (
             '2026-11-21 07:19:27 UTC [1] FATAL:  could not write lock file "postmaster.pid": '
             "No space left on device"
         )
-        assert "no room left" in startup_error([output], {}).finding
+        assert "no space left" in startup_error([output], {}).finding
 
     def test_a_checkpoint_of_a_managed_server(
         self, bench: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
@@ -248,7 +248,7 @@ class TestRoom:
 
         with monkeypatch.context() as patched:
             patched.setattr(databases, "checkpoint", failed)
-            with pytest.raises(TargetError, match="no room left") as caught:
+            with pytest.raises(TargetError, match="no space left") as caught:
                 target.prepare(DATA, load, will_change=False)
         assert caught.value.during == "prepare"
         with monkeypatch.context() as patched:
@@ -265,7 +265,7 @@ class TestRoom:
             query(target, "DO $$ BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$")
             return {}
 
-        with pytest.raises(TargetError, match="no room left") as caught:
+        with pytest.raises(TargetError, match="no space left") as caught:
             target.prepare(DATA, full, will_change=False)
         assert caught.value.during == "prepare"
         assert target.prepare(DATA, load, will_change=False).how == "loaded"
@@ -299,7 +299,7 @@ class TestReaching:
         assert "the host name of nowhere.invalid:5432 is unknown" in trouble_of(target).finding
 
     def test_no_such_database(self, external: External) -> None:
-        assert "the database is not there" in trouble_of(external("maker", database="nowhere")).finding
+        assert "the database does not exist" in trouble_of(external("maker", database="nowhere")).finding
 
     def test_tls_that_is_not_offered(self, external: External) -> None:
         trouble = trouble_of(external("maker", sslmode="require"))
@@ -329,7 +329,7 @@ class TestReaching:
         assert (target.endpoint().sslmode, target.endpoint().sslrootcert) == ("verify-ca", trusted)
 
     def test_a_way_that_pg_hba_forbids(self, external: External) -> None:
-        assert "does not let user tlsonly in this way" in trouble_of(external("tlsonly")).finding
+        assert "does not allow user tlsonly to connect this way" in trouble_of(external("tlsonly")).finding
 
     def test_a_server_that_is_too_old(self, external: External, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("loadcell.systems.postgres.target.OLDEST", 99)

@@ -126,9 +126,9 @@ def test_a_load_that_was_aborted_is_begun_again(bench: Bench[Redis], server: Red
     [
         ({"password": "wrong"}, "refused the default user", "target.redis.user"),
         ({"password": None}, "requires a password", "target.redis.password"),
-        ({"port": 1}, "no server answers", "host and port"),
+        ({"port": 1}, "no server responds", "host and port"),
         ({"host": "nowhere.invalid"}, "host name", "target.redis.host"),
-        ({"database": 4000}, "the database is not there", "target.redis.database"),
+        ({"database": 4000}, "the database does not exist", "target.redis.database"),
     ],
 )
 def test_a_server_that_cannot_be_reached_says_why(

@@ -124,7 +124,7 @@ def test_a_directory_is_taken_and_given_back(bench: Bench[Redis]) -> None:
             "`maxmemory-policy`",
         ),
         ({"settings": {"maxmemory": "much"}}, "maxmemory: much", "target.redis.settings.maxmemory"),
-        ({"bin": "/bin/true"}, "does not tell its version", "target.redis.bin"),
+        ({"bin": "/bin/true"}, "does not report its version", "target.redis.bin"),
         ({"bin": "/no/such/redis"}, "is no program", "target.redis.bin"),
     ],
 )

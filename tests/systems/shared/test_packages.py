@@ -216,7 +216,7 @@ def test_a_fetch_that_takes_too_long_is_ended(
 ) -> None:
     repository.answer = stall
     monkeypatch.setattr(packages, "FETCH_LIMIT_S", 6.0)
-    with pytest.raises(TargetError, match=r"did not fetch .* within 6"):
+    with pytest.raises(TargetError, match=r"did not download .* within 6"):
         artifact().fetch()
     assert cached() == []
     assert not mavens()
@@ -268,7 +268,7 @@ def test_a_run_whose_package_cannot_be_fetched_does_not_begin(repository: Reposi
     (tmp_path / "plan.yaml").write_text(PLAN.format(option="version: 16"))
     checked = command(tmp_path, "check", "plan.yaml")
     assert checked.returncode == 0, checked.stderr
-    assert "will be fetched by Maven" in " ".join(checked.stdout.split())
+    assert "will be downloaded by Maven" in " ".join(checked.stdout.split())
     done = command(tmp_path, "run", "plan.yaml")
     assert done.returncode == 2
     assert "Maven could not download io.zonky.test.postgres:" in done.stderr
@@ -279,7 +279,7 @@ def test_a_run_whose_package_cannot_be_fetched_does_not_begin(repository: Reposi
 @pytest.mark.parametrize(
     ("option", "finding"),
     [
-        ("version: 16", "there is no program `mvn` on this machine"),
+        ("version: 16", "this machine has no program `mvn`"),
         ("version: 99", "there is no registered package of PostgreSQL 99, only 11.22.1, 12.22.0"),
     ],
 )
@@ -374,4 +374,4 @@ class TestFiles:
         (tmp_path / "plan.yaml").write_text(PLAN.format(option="binary: /no/such"))
         checked = command(tmp_path, "check", "plan.yaml")
         assert checked.returncode == 2
-        assert "/no/such does not hold the programs" in " ".join(checked.stderr.split())
+        assert "/no/such does not contain the programs" in " ".join(checked.stderr.split())

@@ -153,7 +153,7 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
     total = result(text)["operations"][0]
     assert (total["throughput_per_s"], total["response"]["p99_ns"]) == (12, 3.5e6)
     none = error(order(tmp_path, command="true", output="none.csv", figures={"throughput": {"csv": "tps"}}))
-    assert "left no file" in none["finding"]
+    assert "left no readable file" in none["finding"]
     assert "workload.tool.output" in none["advice"]
 
 
@@ -174,7 +174,7 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
         ),
         (
             {"sysbench": "cpu", "program": "true"},
-            "the output of sysbench cannot be read: no line begins with",
+            "the output of sysbench cannot be read: no line starts with",
             "figures",
         ),
         (
@@ -183,7 +183,7 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
             "figures.throughput",
         ),
         ({"command": "true", "before": "false"}, "false ended with status 1", "output.log"),
-        ({"command": "echo ${database}"}, "nothing to put in the place of ${database}", "leave it out"),
+        ({"command": "echo ${database}"}, "there is no value for ${database}", "remove it"),
     ],
 )
 def test_whatever_goes_wrong_is_reported_with_what_to_do(
@@ -243,7 +243,7 @@ def test_of_endless_output_a_part_is_passed_on_and_none_is_lost_to_metrics(tmp_p
     lines, printed = done(text)
     assert lines[-1]["result"]["operations"][0]["throughput_per_s"] == 5
     assert len(printed) < 5 << 20
-    assert "more lines are not kept" in printed
+    assert "more lines not stored" in printed
 
 
 #: A program whose children are in its group, out of it, and daemons.
