@@ -152,7 +152,7 @@ def curves(
     plain: Channels = {} if groups else {"color": SERIES[0]}
     tips = _tips(texts, figure, groups)
     band = _role("median").mark_area(opacity=0.16, **plain).encode(
-        x=x, y=_scale(alt.Y, figure, "low"), y2="high:Q", **colour
+        x=x, y=_scale(alt.Y, figure, "low"), y2=alt.Y2("high:Q"), **colour
     )  # fmt: skip
     line = _role("median").mark_line(**plain).encode(x=x, y=y, **colour)
     handles = (
@@ -195,7 +195,7 @@ def rows(
     plain: Channels = {} if groups else {"color": SERIES[0]}
     tips = _tips(texts, figure, groups)
     bar = _role("median").mark_rule(strokeWidth=7, opacity=0.22, strokeCap="round", **plain).encode(
-        y=y, x=_scale(alt.X, figure, "low"), x2="high:Q", tooltip=tips.medians, **colour, **offset
+        y=y, x=_scale(alt.X, figure, "low"), x2=alt.X2("high:Q"), tooltip=tips.medians, **colour, **offset
     )  # fmt: skip
     tick = (
         _role("median")

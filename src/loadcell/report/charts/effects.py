@@ -49,7 +49,8 @@ def draw(context: ReportContext) -> Chart | None:
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.28, strokeCap="round"
     ).encode(
-        y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2="high:Q", color=colour, tooltip=tips
+        y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2=alt.X2("high:Q"), color=colour,
+        tooltip=tips
     )  # fmt: skip
     bars = [bar] if effects.repeated else []
     dot = base.mark_point(size=52, filled=True, opacity=1).encode(y=y, x=x, color=colour, tooltip=tips)
@@ -130,8 +131,8 @@ def interaction(context: ReportContext) -> Chart | None:
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.22, strokeCap="round"
     ).encode(
-        x=x, y=alt.Y("low:Q", scale=scale, axis=y_axis, title=texts("axis.against-mean")), y2="high:Q",
-        color=colour
+        x=x, y=alt.Y("low:Q", scale=scale, axis=y_axis, title=texts("axis.against-mean")),
+        y2=alt.Y2("high:Q"), color=colour
     )  # fmt: skip
     line = base.mark_line().encode(x=x, y=y, color=colour)
     dot = base.mark_point(size=46, filled=True, opacity=1).encode(

@@ -145,6 +145,6 @@ def _view(context: ReportContext, step_s: float, clock: timeline.Clock) -> JsonO
         alt.Tooltip("part:Q", title=texts("axis.share"), format=".3~p"),
     ]
     cell = base.mark_rect(fill="var(--c1)", stroke=None).encode(
-        x=x, x2="end:Q", y=y, y2="high:Q", fillOpacity=opacity, tooltip=tips
+        x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), fillOpacity=opacity, tooltip=tips
     )
     return style.layered(cell, height=style.CHART * 2 // 3, title=texts("axis.latency"))

@@ -133,7 +133,7 @@ def _spec(history: History, texts: Texts, labels: list[str]) -> JsonObject:
         layers.append(
             _role(role)
             .mark_text(align="left", baseline="top", dx=4, fontWeight=600, color=colour)
-            .encode(x=x, y=alt.value(0), text="text:N")
+            .encode(x=x, y=alt.value(0), text=alt.Text("text:N"))
         )
     if len(labels) == 1:
         return style.document(style.layered(*layers, height=style.CHART, data={"name": SOURCE}))

@@ -162,7 +162,7 @@ def _view(
         .encode(**at)
     )
     text = base.transform_filter("datum.label").mark_text(align="right", dx=-9, dy=-7).encode(
-        x=x, y=y, text="label:N"
+        x=x, y=y, text=alt.Text("label:N")
     )  # fmt: skip
     # Vega complains of marks without any rows
     rings = [ring] if any(row["knee"] for row in rows) else []

@@ -64,7 +64,7 @@ def of_host(host: JsonObject, texts: Texts) -> Chart | None:
         x=x, y=y, opacity=opacity, tooltip=tips
     )
     values = base.mark_text(color="var(--ink)", fontSize=12 if side >= nodes * 28 else 8).encode(
-        x=x, y=y, text="distance:Q"
+        x=x, y=y, text=alt.Text("distance:Q")
     )
     return Chart(
         "chart-nodes",

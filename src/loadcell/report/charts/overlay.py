@@ -129,5 +129,5 @@ def view(
     line = base.mark_line(strokeWidth=1.6).encode(**at)
     handles = base.mark_point(size=90, opacity=0, filled=True).encode(tooltip=tips, **at)
     warmup = alt.Chart(style.data("warmup"))
-    shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
+    shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     return style.layered(shade, line, handles, height=style.CHART // 2, title=title)

@@ -181,7 +181,7 @@ def _throughput(x_axis: Axis, names: Sequence[str], rows: Sequence[DataRow], tex
     band = (
         curve.transform_filter("isValid(datum.low)")
         .mark_area(opacity=0.16, **plain)
-        .encode(x=x, y=_y("low:Q"), y2="high:Q", **colour)
+        .encode(x=x, y=_y("low:Q"), y2=alt.Y2("high:Q"), **colour)
     )
     fitted = (
         curve.transform_filter("datum.fitted")
@@ -241,7 +241,7 @@ def _strip(
     bar = (
         marks.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round", **plain)
-        .encode(x=_x(x_axis, texts, last=last, field="low:Q"), x2="high:Q", tooltip=tips, **at)
+        .encode(x=_x(x_axis, texts, last=last, field="low:Q"), x2=alt.X2("high:Q"), tooltip=tips, **at)
     )
     dot = marks.mark_point(size=46, filled=True, opacity=1, **plain).encode(x=x, tooltip=tips, **at)
     row = MARK + MORE * max(0, len(names) - 1)
@@ -300,7 +300,7 @@ def search(context: ReportContext) -> Chart | None:
     reach = (
         alt.Chart()
         .mark_rule(strokeWidth=9, opacity=0.18, strokeCap="round", color=SERIES[7])
-        .encode(x=x, y=y("low"), y2="high:Q")
+        .encode(x=x, y=y("low"), y2=alt.Y2("high:Q"))
     )
     colour = alt.Color("stage:N", scale=style.colours(stages), legend=legend)
     shape = alt.Shape("stage:N", scale=style.shapes(stages), legend=legend)

@@ -438,7 +438,7 @@ def _view(
     shape = mark.encode(x, y, colour, *order)
     handles = base.mark_point(size=90, opacity=0, filled=True).encode(x, y, colour, *order, tooltip=tips)
     warmup = alt.Chart(style.data("warmup"))
-    shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
+    shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     layers = [
         shade,
         *(_checkpoints(context) if panel.checkpoints else []),
@@ -455,7 +455,7 @@ def _view(
     if first:
         # at the foot: a load that does as much while it warms up has its line at the top
         label = warmup.mark_text(align="left", baseline="bottom", dx=4, dy=-3).encode(
-            x=alt.X("from:Q"), y=alt.value(style.PANEL), text=alt.value(texts("series.warmup"))
+            x=alt.X("from:Q"), y=alt.value(style.PANEL), text=alt.TextValue(texts("series.warmup"))
         )
         layers.append(label)
     return style.layered(*layers, height=style.PANEL, title=panel.proper or texts(panel.title))
@@ -478,7 +478,7 @@ def _checkpoints(context: ReportContext) -> list[alt.Chart]:
     marks = alt.Chart(style.data(CHECKPOINTS))
     written = marks.transform_filter("datum.to !== null").mark_rect(color="var(--caution)", opacity=0.12)
     begun = marks.mark_rule(color="var(--caution)", strokeDash=[4, 3], strokeWidth=1.4)
-    return [written.encode(x=alt.X("t:Q"), x2="to:Q"), begun.encode(x=alt.X("t:Q"), tooltip=tips)]
+    return [written.encode(x=alt.X("t:Q"), x2=alt.X2("to:Q")), begun.encode(x=alt.X("t:Q"), tooltip=tips)]
 
 
 def _bands(panel: Panel, x: alt.X, colours: list[str], reaching: Collection[str]) -> list[alt.Chart]:

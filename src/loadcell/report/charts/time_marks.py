@@ -57,7 +57,9 @@ def strip(texts: Texts, clock: Clock, *, colour: alt.Color | None = None) -> Jso
     plain: dict[str, Any] = {"color": _COLOUR} if colour is None else {}
     coloured: dict[str, Any] = {} if colour is None else {"color": colour}
     marks = alt.Chart(style.data(SOURCE))
-    bar = marks.mark_rule(strokeWidth=7, opacity=0.45, **plain).encode(x=x, x2="to:Q", y=y, **coloured)
+    bar = marks.mark_rule(strokeWidth=7, opacity=0.45, **plain).encode(
+        x=x, x2=alt.X2("to:Q"), y=y, **coloured
+    )
     tick = marks.mark_tick(thickness=2, size=11, **plain).encode(
         x=x, y=y, tooltip=tooltips(texts), **coloured
     )
@@ -80,6 +82,6 @@ def lines(texts: Texts) -> list[alt.Chart]:
     shade = marks.mark_rect(color=_COLOUR, opacity=0.1)
     begun = marks.mark_rule(color=_COLOUR, strokeDash=[1, 3], strokeWidth=1)
     return [
-        shade.encode(x=alt.X("t:Q"), x2="to:Q"),
+        shade.encode(x=alt.X("t:Q"), x2=alt.X2("to:Q")),
         begun.encode(x=alt.X("t:Q"), tooltip=tooltips(texts)),
     ]

@@ -84,8 +84,14 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
         return alt.X(f"{field}:Q", title=texts("compare.axis.log-change"), scale=scale, axis=axis)
 
     edge = [{"from": 1 / least, "to": least, "zero": 1.0}]
-    band = alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(x=x("from"), x2="to:Q")
-    zero = alt.Chart(style.data("edge")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x="zero:Q")
+    band = (
+        alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(x=x("from"), x2=alt.X2("to:Q"))
+    )
+    zero = (
+        alt.Chart(style.data("edge"))
+        .mark_rule(color="var(--soft)", strokeDash=[3, 3])
+        .encode(x=alt.X("zero:Q"))
+    )
     value = ForestValue("change", texts("compare.axis.ratio"), ",.3~f")
     marks = verdict_marks(points, x, texts("compare.column.figure"), value, texts)
     captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
@@ -183,7 +189,7 @@ def interval_marks(
     ]
     base = alt.Chart(style.data("points"))
     line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=x("low"), x2="high:Q", y=y, color=colour, tooltip=tips
+        x=x("low"), x2=alt.X2("high:Q"), y=y, color=colour, tooltip=tips
     )  # fmt: skip
     point = base.mark_point(size=70, filled=True, opacity=1).encode(
         x=x(value.field), y=y, color=colour, shape=shape,
@@ -311,9 +317,9 @@ def _shifts(rows: list[DataRow], words: Words, captions: list[str], across: int)
         alt.Tooltip("high:Q", title=texts("axis.high"), format="+,.1f"),
     ]
     zero = alt.Chart(alt.Undefined, transform=[alt.CalculateTransform(calculate="0", **{"as": "zero"})])
-    zero = zero.mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(y="zero:Q")
+    zero = zero.mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(y=alt.Y("zero:Q"))
     line = alt.Chart().mark_line(opacity=0.5, strokeWidth=1).encode(x=x, y=y, **colour)
-    bar = alt.Chart().mark_rule(strokeWidth=2).encode(x=x, y=low, y2="high:Q", tooltip=tips, **colour)
+    bar = alt.Chart().mark_rule(strokeWidth=2).encode(x=x, y=low, y2=alt.Y2("high:Q"), tooltip=tips, **colour)
     point = alt.Chart().mark_point(size=50, filled=True, opacity=1).encode(
         x=x, y=y, tooltip=tips, **colour, **shape
     )  # fmt: skip
@@ -360,7 +366,7 @@ def _distributions(rows: list[DataRow], words: Words, captions: list[str], acros
 def _distinct(names: list[str]) -> tuple[Channels, Channels]:
     """Colours and shapes for several sides; one colour for one."""
     if len(names) < 2:
-        return {"color": alt.value(SERIES[0])}, {}
+        return {"color": alt.ColorValue(SERIES[0])}, {}
     legend = alt.Legend(title=None, symbolOpacity=1)
     return (
         {"color": alt.Color("side:N", scale=style.colours(names), legend=legend)},

@@ -65,10 +65,10 @@ def staircase(host: JsonObject, scores: Sequence[Score], texts: Texts) -> Chart 
     base, marks = alt.Chart(style.data("steps")), alt.Chart(style.data("caches"))
     rule = marks.mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(x=x)
     label = marks.mark_text(align="right", baseline="top", dx=-5, color="var(--soft)").encode(
-        x=x, y=alt.value(0), text="name:N"
+        x=x, y=alt.value(0), text=alt.Text("name:N")
     )
     line = base.mark_line(color=SERIES[0]).encode(x=x, y=y)
-    bar = base.mark_rule(color=SERIES[0], strokeWidth=6, opacity=0.3).encode(x=x, y=low, y2="high:Q")
+    bar = base.mark_rule(color=SERIES[0], strokeWidth=6, opacity=0.3).encode(x=x, y=low, y2=alt.Y2("high:Q"))
     point = base.mark_point(color=SERIES[0], size=50, filled=True, opacity=1).encode(x=x, y=y, tooltip=tips)
     layers = [rule, label] if caches else []
     return Chart(
