@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -21,6 +22,14 @@ def test_ready_made_plans_are_listed_with_their_size() -> None:
     assert set(rows) == set(ready_plans())
     assert rows["quickstart"]["trials"] == 15
     assert all(row["problem"] is None for row in rows.values())
+
+
+def test_every_plan_has_a_title_and_a_question_in_both_languages() -> None:
+    call = ["plans", "--json", "--lang"]
+    english, chinese = (json.loads(CliRunner().invoke(main, [*call, lang]).stdout) for lang in ("en", "zh"))
+    for key in ("title", "question"):
+        assert all(row[key].isascii() for row in english)
+        assert all(re.search(r"[\u3400-\u9fff]", row[key]) for row in chinese)
 
 
 def test_every_plan_stands_in_the_list_of_plans() -> None:

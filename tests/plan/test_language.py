@@ -102,6 +102,13 @@ seed: 42
     assert (plan.repeats, plan.order, plan.seed, plan.question) == (7, "as-written", 42, "Why so slow?\n")
 
 
+def test_title_and_question_may_be_in_two_languages(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "title: {en: Reads, zh: 读取}\nquestion: How many?\n")
+    assert [plan.title_in(language) for language in ("en", "zh")] == ["Reads", "读取"]
+    assert [plan.question_in(language) for language in ("en", "zh")] == ["How many?", "How many?"]
+    assert (plan.title, plan.title_zh, plan.question_zh) == ("Reads", "读取", None)
+
+
 def test_a_document_is_a_plan_again(tmp_path: Path) -> None:
     import json
 

@@ -118,7 +118,8 @@ class _Page:
         expect = [(bound["expression"], write(meaning(bound["metric"]))) for bound in document["expect"]]
         valid = VALID(run=f"loadcell run {quoted(document['plan'])}")
         return Report(
-            self.texts.language, document["title"], (document["question"] or "").strip(), document["name"],
+            self.texts.language, self.plan.title_in(self.texts.language),
+            self.plan.question_in(self.texts.language).strip(), document["name"],
             (),
             [
                 Section("settings", "", [Definitions(list(self._settings()))]),

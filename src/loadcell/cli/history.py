@@ -70,7 +70,7 @@ def history(
     """
 
     options = _options(method, level, least_change)
-    gathered = run_report.gather(plan, Path(results), run_history.METRICS[metric], options, last)
+    gathered = run_report.gather(plan, Path(results), run_history.METRICS[metric], options, last, lang)
     document = run_report.document(gathered, lang)
     formats, path = ((), None) if out is None else (("html",), Path(out))
     output.show(document, formats, path, ("loadcell", "history", plan), as_json=as_json)

@@ -33,14 +33,14 @@ _KINDS = Labels("metric-kind", get_args(Kind))
 
 
 @click.group("plans", invoke_without_command=True)
-@language_option("the list", expose_value=False)
+@language_option("the list")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 @click.pass_context
-def plans(ctx: click.Context, as_json: bool) -> None:
+def plans(ctx: click.Context, lang: str, as_json: bool) -> None:
     """List the ready-made plans; `loadcell run NAME` runs one."""
     if ctx.invoked_subcommand is not None:
         return
-    listed = _listed()
+    listed = _listed(lang)
     if as_json:
         echo_json(json.render(listed))
         return
@@ -65,14 +65,14 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         out.print(f"\n{language.written(messages.PLANS_NEXT())}")
 
 
-def _listed() -> list[JsonObject]:
-    """Each ready-made plan's name, path, title, question and size."""
+def _listed(lang: str) -> list[JsonObject]:
+    """Each ready-made plan's name, path, title and question (in one language), and size."""
     listed: list[JsonObject] = []
     for name, path in ready_plans().items():
         row: JsonObject = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
             plan = plan_loader.load_plan(path, parts.installed())
-            row |= {"title": plan.title, "question": " ".join(plan.question.split())}
+            row |= {"title": plan.title_in(lang), "question": " ".join(plan.question_in(lang).split())}
             row |= {
                 "treatments": plan.treatment_count,
                 "trials": estimates.estimate(plan).trials,

@@ -409,6 +409,8 @@ class Runner:
             plan_directory=str(plan.directory),
             title=plan.title,
             question=plan.question,
+            title_zh=plan.title_zh,
+            question_zh=plan.question_zh,
             seed=seed,
             order=plan.order,
             design=plan.design,

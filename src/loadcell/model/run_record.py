@@ -185,7 +185,8 @@ class RunRecord:
     `state` is running, finished, interrupted or failed. `reason`, `reason_code` and `reason_args` say why a
     run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
     loadcell cannot see, as the plan has them; it and `labels` are None where an older version recorded none.
-    `repeats_run` is the run whose directory was given in place of a plan.
+    `repeats_run` is the run whose directory was given in place of a plan. `title_zh` and `question_zh` are
+    the Chinese texts of a plan that has both languages.
     """
 
     schema: int = 1
@@ -193,6 +194,8 @@ class RunRecord:
     plan_directory: str | None = None
     title: str | None = None
     question: str | None = None
+    title_zh: Annotated[str | None, OMITTED] = None
+    question_zh: Annotated[str | None, OMITTED] = None
     seed: int | None = None
     order: Word | None = None
     design: Word | None = None
@@ -226,6 +229,14 @@ class RunRecord:
     repeats_run: Annotated[RepeatedRun | None, OMITTED] = None
     checkout: Annotated[Checkout | None, OMITTED] = None
     files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
+
+    def title_in(self, language: str) -> str:
+        """The title in a language, or the only one; empty without any."""
+        return (self.title_zh if language == "zh" else None) or self.title or ""
+
+    def question_in(self, language: str) -> str:
+        """The question in a language, or the only one; empty without any."""
+        return (self.question_zh if language == "zh" else None) or self.question or ""
 
     @property
     def checkouts(self) -> tuple[Checkout, ...]:

@@ -16,7 +16,7 @@ from loadcell.plan import groups, labels, search, secrets
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, read_factors
 from loadcell.plan.files import PlanFiles
-from loadcell.plan.model import DesignName, Head, Limits, OrderName, Resolved
+from loadcell.plan.model import Bilingual, DesignName, Head, Limits, OrderName, Resolved
 from loadcell.plan.nodes import Items, Keys, Scalar, at, plain, scalars
 from loadcell.plan.overrides import apply_sets, chosen_levels
 from loadcell.plan.parts import Options, Parts
@@ -65,7 +65,7 @@ class LoadedPlan:
     a setting to a factor: with that factor's first level); in a `search` the last factor is the one searched,
     and its treatments are those that may be measured; `seed` is None when it is to be drawn for each run;
     `profiles` are taken after the ordinary trials; `sets` and `only` are what the command line
-    changed.
+    changed; `title_zh` and `question_zh` are the Chinese texts of a plan that has both languages.
     """
 
     path: Path
@@ -74,6 +74,8 @@ class LoadedPlan:
     name: str
     title: str
     question: str
+    title_zh: str | None
+    question_zh: str | None
     base: Resolved
     factors: tuple[Factor, ...]
     design: DesignName | Literal["search"]
@@ -89,6 +91,14 @@ class LoadedPlan:
     about: Mapping[str, str]
     files: PlanFiles
     _table: Table = field(repr=False)
+
+    def title_in(self, language: str) -> str:
+        """The title in a language, or the only one."""
+        return (self.title_zh if language == "zh" else None) or self.title
+
+    def question_in(self, language: str) -> str:
+        """The question in a language, or the only one; empty without any."""
+        return (self.question_zh if language == "zh" else None) or self.question
 
     @property
     def monitors(self) -> Mapping[str, Options]:
@@ -226,8 +236,10 @@ def load_text(
         directory=files.directory,
         text=text,
         name=name,
-        title=head.title or name,
-        question=head.question,
+        title=_text(head.title) or name,
+        question=_text(head.question),
+        title_zh=_in_chinese(head.title),
+        question_zh=_in_chinese(head.question),
         base=plan.base,
         factors=plan.factors,
         design=head.design if search is None else "search",
@@ -307,6 +319,15 @@ def _unknown_keys(root: Keys, parts: Parts) -> Iterator[Problem]:
 def _head(root: Keys, problems: list[Problem]) -> Head | None:
     head = root.without(*(key for key in root.entries if key not in Head.model_fields))
     return read_model(Head, head, (), root.mark, problems)
+
+
+def _text(text: str | Bilingual) -> str:
+    """The only text, or the English one of two."""
+    return text.en if isinstance(text, Bilingual) else text
+
+
+def _in_chinese(text: str | Bilingual) -> str | None:
+    return text.zh if isinstance(text, Bilingual) else None
 
 
 def _figures(root: Keys) -> tuple[str, ...]:

@@ -53,13 +53,24 @@ _Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 _Positive = Annotated[Duration, Field(gt=0, le=rates.LONGEST_S)]
 
 
+class Bilingual(Options, use_attribute_docstrings=True):
+    """A text in both languages of reports."""
+
+    en: str
+    """The text in English."""
+    zh: str
+    """The text in Chinese."""
+
+
 class Head(Options, use_attribute_docstrings=True):
     """The subject of the measurement, and the number of its repeats."""
 
-    title: str = ""
-    """One line that names the experiment; the report's title. Default: the file's name."""
-    question: str = ""
-    """The question that the experiment is to answer; printed under the title."""
+    title: str | Bilingual = ""
+    """One line that names the experiment; the report's title. One text, or one per language. Default: the
+    file's name."""
+    question: str | Bilingual = ""
+    """The question that the experiment is to answer; printed under the title. One text, or one per
+    language."""
     design: DesignName = "full"
     """The way from factors to treatments: every combination, or each factor alone round the plan's own
     values; or a search."""

@@ -75,7 +75,9 @@ def plan_name(named: str) -> str:
     return path.stem if path.suffix in {".yaml", ".yml"} else path.name
 
 
-def gather(named: str, results: Path, metric: Metric, options: Options, last: int | None = None) -> Gathered:
+def gather(
+    named: str, results: Path, metric: Metric, options: Options, last: int | None = None, lang: str = "en"
+) -> Gathered:
     """The history of a plan; of its `last` runs only, if given.
 
     Raises StoreError when there is no results directory, or no run of this plan in it.
@@ -99,7 +101,7 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
             others.add(plan)
             continue
         runs.append(run_of(stored.id, stored.state, stored.run, stored.trials, stored.environment, metric))
-        titles.append(str(stored.run.title or plan))
+        titles.append(stored.run.title_in(lang) or plan)
     if not runs:
         elsewhere = results.resolve() != Path.cwd() and _has_runs_here(name)
         message = HISTORY_NO_RUNS_HERE(name=repr(name), results=results)
