@@ -114,7 +114,14 @@ def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
     for number in range(chance.randrange(40)):
         key = chance.choice(texts)
         severity: Severity = chance.choice(("good", "info", "caution", "problem"))
-        params = {"n": number, "ok_count": chance.randrange(9), "count": 9, "line": "x", "check": "c"}
+        params = {
+            "n": number,
+            "ok_count": chance.randrange(9),
+            "count": 9,
+            "of": 9,
+            "line": "x",
+            "check": "c",
+        }
         some.append(Finding(FINDINGS_OF_RUNS[key].subject, Message(key, params).rated(severity)))
     chosen = summary(some)
     assert len(chosen) <= MOST
@@ -148,6 +155,7 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
     def noticed(name: str, *trials: str) -> Finding:
         params = {
             "count": len(trials),
+            "of": 5,
             "check": Message(f"check-name.{name}"),
             "advice": Message(f"advice.{name}"),
         }
@@ -161,6 +169,7 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
             Message("mark.quoted", {"text": Message(f"check-name.{name}")}) for name in ("steal", "swap")
         ),
         "count": 3,
+        "of": 5,
     }
     assert result.evidence == ("001", "002", "003")
 

@@ -49,7 +49,8 @@ CASES = [
     # -- names
     Case("unknown key", PLAN + "‹titel: x", "titel", 'no key "titel"', "title, question", "title"),
     Case("a title in one of two languages", PLAN + "title: ‹{en: A title}", "title.zh", "missing"),
-    Case("a title in another language", PLAN + "title: {en: A, zh: B, ‹fr: C}", "title.fr", 'no setting "fr"'),
+    Case("a title in another language", PLAN + "title: {en: A, zh: B, ‹fr: C}", "title.fr",
+         'no setting "fr"'),
     Case("a title that is a list", PLAN + "title: ‹[A, B]", "title", "[A, B]"),
     Case("a setting where it does not belong", PLAN + "‹duration: 5s", "duration", "no key",
          nearest="load.duration"),

@@ -204,8 +204,10 @@ def test_several_are_ranked(get: Get) -> None:
 
 def test_what_is_not_ranked_is_named() -> None:
     levels = {f"{s}-{n}": {"s": s, "load.clients": n} for s in "abc" for n in ("1", "2")}
-    figures: dict[str, list[float | None]] = {name: [100.0, 101.0, 102.0, 101.0] for name in levels}
-    figures["a-1"], figures["c-2"] = [101.0, 100.0, 102.0, 99.0], [None] * 4
+    figures: dict[str, list[float | None]] = {
+        name: [100.0, 101.0, 102.0, 101.0, 100.0, 102.0] for name in levels
+    }
+    figures["a-1"], figures["c-2"] = [101.0, 100.0, 102.0, 99.0, 101.0, 100.0], [None] * 6
     comparison = compare(sides.levels(*run_of(figures, levels=levels), factor="s"), cross_checks=0)
     section = ranking(Words(comparison, Texts("en")))
     assert section is not None

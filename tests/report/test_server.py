@@ -14,7 +14,7 @@ from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
 from loadcell.report.context import ReportContext
-from loadcell.report.render import html, markdown
+from loadcell.report.render import html
 from loadcell.report.sections import server
 from loadcell.report.texts import Texts
 from loadcell.store.frames import Frame, Text
@@ -145,7 +145,7 @@ def test_counters_are_rates_and_shares(stored: Stored) -> None:
     table = block(stored, "table-server")
     assert isinstance(table, Table)
     assert [cell.text for cell in table.rows[0]][2:] == [
-        "100.0", "99%", "10.00", "200 KiB", "2 KiB", "0 B", "0", "2",
+        "100.0", "99%", "10.00", "200 KiB", "2 KiB", "2",
     ]  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_waits_and_checkpoints_lie_under_the_throughput_on_its_axis(stored: Stor
 
 
 def test_the_servers_own_price_is_named(stored: Stored) -> None:
-    text = markdown.render(build.build(stored("watched"), "en"))
+    text = html.render(build.build(stored("watched"), "en"))
     assert "in the server, for the queries of postgres: 0.42 s CPU" in text
 
 

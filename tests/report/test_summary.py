@@ -17,12 +17,12 @@ import pytest
 import fake_runs
 from fake_runs import Fate, Shape
 from lines import CliRunner
-from loadcell.analysis.finding import Evidence
-from loadcell.analysis.ranking import MOST
+from loadcell.analysis.finding import Evidence, Subject
+from loadcell.analysis.ranking import MOST, condensed
 from loadcell.cli import main
 from loadcell.model.catalogue import LANGUAGES
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.report.blocks import Report, Sentences
+from loadcell.report.blocks import Report, Sentences, unfolded
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
@@ -118,7 +118,7 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
             "found.intervals.dependent",
             "found.spread",
             "found.well.expected",
-            "found.lowest",
+            "done.factors",
         ],
     ),
     "sweep on three storages": (
@@ -273,28 +273,39 @@ def test_every_sentence_leads_to_its_evidence_in_every_format(run_of: Runs, kind
     in_page = set(re.findall(r'\bid="([^"]+)"', page(report)))
     in_markdown = markdown.render(report)
     anchors = set(re.findall(r'<a id="([^"]+)"></a>', in_markdown))
-    for link in texts.links:
+    links = [link for link in texts.links if link is not None]
+    for link in links:
         assert link.anchor in in_page
         assert link.anchor in anchors
         assert f"](#{link.anchor})" in in_markdown
     titles = [section.title for section in report.sections]
-    assert {link.title for link in texts.links} <= set(titles[1:])
+    assert {link.title for link in links} <= set(titles[1:])
     # The terminal names the same section, without having made the report.
-    homes = [Texts(lang)(f"section.{summary.section_of(finding)}") for finding in texts.findings]
-    assert homes == [link.title for link in texts.links]
+    there = {section.id for section in report.sections}
+    for finding, link in zip(texts.findings, texts.links, strict=True):
+        home = summary.section_of(finding)
+        if link is None:
+            assert home == summary.SUMMARY or home not in there
+        else:
+            assert link.title == Texts(lang)(f"section.{home}")
 
 
 @kinds
-def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
-    """Each finding of the analysis stands further down."""
+def test_each_finding_stands_once(run_of: Runs, kind: str) -> None:
+    """In the summary, in the section of its subject, or folded."""
     stored = run_of(kind)
     context, report = ReportContext.of(stored, "en"), build(stored)
-    (section,) = (section for section in report.sections if section.id == summary.ALL_FINDINGS)
-    (every,) = (block for block in section.blocks if isinstance(block, Sentences))
-    assert list(every.findings) == [*summary.what_was_done(context), *context.findings]
-    text = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
-    for finding in context.findings:
-        assert str(html.escape(context.texts.message(finding.message))) in text, finding.message.code
+    blocks = unfolded(block for section in report.sections for block in section.blocks)
+    shown = [finding for block in blocks if isinstance(block, Sentences) for finding in block.findings]
+    texts = [context.texts.message(finding.message) for finding in shown]
+    assert len(texts) == len(set(texts))
+    of_lines = {finding.message.code for finding in shown if finding.subject is Subject.SATURATION}
+    for finding in condensed(summary.everything(context)):
+        text = context.texts.message(finding.message)
+        assert text in texts or finding.message.code in of_lines, text
+    page = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
+    for text in texts:
+        assert page.count(str(html.escape(text))) == 1, text
 
 
 @kinds
@@ -304,7 +315,12 @@ def test_a_program_gets_the_same(run_of: Runs, kind: str) -> None:
     parsed = json.loads(done.output)["summary"]
     assert [finding["key"] for finding in parsed] == KINDS[kind][1]
     sections = {section.id for section in build(stored).sections}
-    assert {finding["section"] for finding in parsed} <= sections
+    # A section of a subject with nothing but the sentence of the summary is not there.
+    assert {finding["section"] for finding in parsed} <= sections | {
+        "saturation",
+        "effects",
+        "recommendation",
+    }
 
 
 def test_places_are_those_of_texts() -> None:

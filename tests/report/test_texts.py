@@ -251,8 +251,8 @@ def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None
     assert texts("done.lengths", warmup_s=5.0, duration_s=90.0) == (
         "Each trial had a warm-up of 5 s under load and a measurement of 1 min 30 s."
     )
-    assert texts("found.check.unknown", check="x", count=1) == "x: 1 trial."
-    assert texts("found.check.unknown", check="x", count=2) == "x: 2 trials."
+    assert texts("found.check.unknown", check="x", count=1, of=1) == "x: 1 of 1 trial."
+    assert texts("found.check.unknown", check="x", count=1, of=2) == "x: 1 of 2 trials."
 
 
 def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
@@ -300,9 +300,10 @@ def test_numbers_are_marked_and_everything_is_passed_through_the_escape() -> Non
 def test_what_to_do_is_a_sentence_and_no_figure() -> None:
     advice = Message("advice.neighbour")
     phrase = Message(
-        "found.check.advice", {"check": Message("check-name.neighbour"), "count": 3, "advice": advice}
+        "found.check.advice",
+        {"check": Message("check-name.neighbour"), "count": 3, "of": 4, "advice": advice},
     )
-    assert in_brackets(Texts("en"), phrase).endswith("[3] trials. Run one experiment at a time.")
+    assert in_brackets(Texts("en"), phrase).endswith("[3] of [4] trials. Run one experiment at a time.")
 
 
 def test_an_unknown_language_is_refused() -> None:

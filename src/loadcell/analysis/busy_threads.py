@@ -13,12 +13,14 @@ from loadcell.store.frames import Frame
 
 #: Names of threads of a treatment.
 MOST_NAMES = 3
+#: Threads that ran for a smaller share of the time limit nothing.
+LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class BusyThread:
     """Threads with one name: the shares of the time (0 to 1) that the busiest of them ran and was ready
-    without a core, medians over trials. `states` are the shares of its samples in each state.
+    without a core, medians over trials. `states` are the shares of its `samples` in each state.
     """
 
     treatment: Treatment
@@ -26,6 +28,7 @@ class BusyThread:
     running: float
     delayed: float
     states: tuple[tuple[str, float], ...]
+    samples: int
 
 
 @dataclass
@@ -83,7 +86,10 @@ def _of_treatment(
         for name, thread in busiest.items():
             running[name].append(thread.ran_s / seconds[trial])
             delayed[name].append(thread.delayed_s / seconds[trial])
-    for name in sorted(running, key=lambda name: -median(running[name]))[:MOST_NAMES]:
+    busy = [name for name in running if median(running[name]) >= LEAST_SHARE]
+    for name in sorted(busy, key=lambda name: -median(running[name]))[:MOST_NAMES]:
         counted = sum((states[trial, name] for trial in trials), Counter[str]())
         shares = tuple((state, count / counted.total()) for state, count in counted.most_common())
-        yield BusyThread(treatment, name, median(running[name]), median(delayed[name]), shares)
+        yield BusyThread(
+            treatment, name, median(running[name]), median(delayed[name]), shares, counted.total()
+        )

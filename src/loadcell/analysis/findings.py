@@ -115,7 +115,7 @@ FALLS = FindingCode(
 LOWEST = FindingCode(
     "found.lowest", Subject.THROUGHPUT, "info", (Concern.COST, 30), factor_times=Factor,
     throughput_per_s=Rate, treatment=str,
-)  # fmt: skip
+).marked(implied_by=(Statement.SATURATION,))  # fmt: skip
 SPREAD = FindingCode(
     "found.spread", Subject.SPREAD, "info", (Concern.TRUST, 210), spread_share=Share, treatment=str,
     worst_share=Share,
@@ -130,7 +130,7 @@ DRIFT = FindingCode(
     "found.drift", Subject.SPREAD, "caution", (Concern.TRUST, 100), block=str, range_share=Share
 )
 TRIALS_EMPTY = FindingCode(
-    "found.trials.empty", Subject.TRIALS, "problem", (Concern.STANDS, 30), count=Count
+    "found.trials.empty", Subject.TRIALS, "problem", (Concern.STANDS, 30), count=Count, of=Count
 ).marked(evidence=Evidence.RESULTS, of_load=True)
 TRIALS_ALL = FindingCode("found.trials.all", Subject.TRIALS, "good", (Concern.WELL, 20), count=Count).marked(
     evidence=Evidence.RESULTS, of_load=True
@@ -404,7 +404,7 @@ def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     empty = [trial for trial in all_trials if trial.status == "ok" and not trial.throughput_per_s]
     if empty:
         names = tuple(trial.name for trial in empty)
-        yield TRIALS_EMPTY.finding(names, count=len(names))
+        yield TRIALS_EMPTY.finding(names, count=len(names), of=len(all_trials))
 
 
 def find(

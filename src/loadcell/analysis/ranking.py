@@ -36,9 +36,11 @@ WELL_EXPECTED = FindingCode(
     ended_count=Count,
     expected_count=Count,
 ).marked(evidence=Evidence.RESULTS)
-CHECKS = FindingCode("found.checks", Subject.CHECKS, "caution", (Concern.TRUST, 30), checks=list, count=Count)
+CHECKS = FindingCode(
+    "found.checks", Subject.CHECKS, "caution", (Concern.TRUST, 30), checks=list, count=Count, of=Count
+)
 CHECKS_BROKEN = FindingCode(
-    "found.checks.broken", Subject.CHECKS, "problem", (Concern.TRUST, 30), checks=list, count=Count
+    "found.checks.broken", Subject.CHECKS, "problem", (Concern.TRUST, 30), checks=list, count=Count, of=Count
 )
 SEVERAL_LINES = MessageCode("saturation.of-several", where=list)
 MANY_LINES = MessageCode("saturation.of-lines", count=Count)
@@ -47,9 +49,14 @@ QUOTED = MessageCode("mark.quoted", text=str)
 
 def condensed(findings: Sequence[Finding]) -> list[Finding]:
     """Without what another finding says as well, and with one sentence for what can be said in one."""
-    stated = {finding.code.states for finding in findings if finding.code}
-    remaining = [finding for finding in findings if not stated.intersection(_implied_by(finding))]
+    remaining = without_implied(findings, findings)
     return [*_combine_checks(_combine_lines(_combine_successes(remaining)))]
+
+
+def without_implied(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
+    """The findings that none of the others makes needless."""
+    stated = {finding.code.states for finding in others if finding.code}
+    return [finding for finding in findings if not stated.intersection(_implied_by(finding))]
 
 
 def _implied_by(finding: Finding) -> tuple[Statement, ...]:
@@ -129,7 +136,8 @@ def _combine_checks(findings: Iterable[Finding]) -> Iterator[Finding]:
             names = tuple(QUOTED(text=member.message.arguments["check"]) for member in group)
             trials = tuple(dict.fromkeys(name for member in group for name in member.evidence))
             code = CHECKS_BROKEN if finding.severity == "problem" else CHECKS
-            yield code.finding(trials, finding.severity, checks=names, count=len(trials))
+            of = finding.message.arguments["of"]
+            yield code.finding(trials, finding.severity, checks=names, count=len(trials), of=of)
 
 
 #: Sentences a summary has room for: what is read in half a minute.

@@ -238,7 +238,7 @@ ALIKE_MANY = _code(".alike.many", "caution", count=Count, treatments=list)
 NEXT_BROKE = _code(".next-broke", "problem", treatment=str)
 UNSOUND = _code(".unsound", "problem", treatment=str)
 AT_EDGE = _code(".at-edge", "caution", treatment=str)
-FEW = _code(".few", "caution", count=Count)
+FEW = _code(".few", "caution", count=Count).marked(implied_by=(Statement.NO_REPEATS,))
 #: What the tail of response times is called, by its key.
 TAIL_NAMES = {key: MessageCode(f"tail.{key}") for key in TAILS}
 

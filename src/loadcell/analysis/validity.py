@@ -101,11 +101,11 @@ for _name in (
 OTHER_CHECK, OTHER_ADVICE = MessageCode("check-name.other", name=str), MessageCode("advice.other")
 OTHER_PROCESSES_NAMED = MessageCode("check-name.other-processes.named", names=list)
 CHECK_UNKNOWN = FindingCode(
-    "found.check.unknown", Subject.CHECKS, "caution", (Concern.TRUST, 20), check=str, count=Count
+    "found.check.unknown", Subject.CHECKS, "caution", (Concern.TRUST, 20), check=str, count=Count, of=Count
 )
 CHECK = FindingCode(
     "found.check.advice", Subject.CHECKS, "caution", (Concern.TRUST, 20), advice=Message, check=str,
-    count=Count,
+    count=Count, of=Count,
 )  # fmt: skip
 
 
@@ -166,6 +166,7 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
                 broken.add(doubt.name)
             if doubt.name == OTHERS:
                 _gather(doubt.detail, used)
+    ran = sum(trial.status != "not-run" for trial in trials)
     for name, where in noticed.items():
         severity: Severity = "problem" if name in broken else "caution"
         message = check_name(name)
@@ -173,7 +174,7 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
             busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
             message = OTHER_PROCESSES_NAMED(names=tuple(busiest))
         yield (CHECK if text_of("check-name", name) else CHECK_UNKNOWN).finding(
-            tuple(where), severity, count=len(where), check=message, advice=check_advice(name)
+            tuple(where), severity, count=len(where), of=ran, check=message, advice=check_advice(name)
         )
 
 

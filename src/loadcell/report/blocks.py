@@ -44,10 +44,12 @@ class Link:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Findings in sentences, each with its severity and, where `links` exist, the place of its evidence."""
+    """Findings in sentences, each with its severity and, where `links` exist, the place of its evidence;
+    None for one that has none.
+    """
 
     findings: Sequence[Finding]
-    links: Sequence[Link] = ()
+    links: Sequence[Link | None] = ()
 
 
 @dataclass(frozen=True)
@@ -197,10 +199,14 @@ class Flame:
 
 @dataclass(frozen=True)
 class Details:
-    """Blocks that are folded away at first."""
+    """Blocks that are folded away at first.
+
+    With `instead` only pages have them: Markdown has that sentence, if any, in their place.
+    """
 
     title: str
     blocks: Sequence[Block]
+    instead: str | None = None
 
 
 Block = Paragraph | Sentences | Remark | Tiles | Table | Definitions | Code | Chart | Flame | Details
@@ -240,7 +246,10 @@ class Report:
 
     def pictures(self) -> list[Chart]:
         """Charts that are drawn outside of pages too, in order."""
-        return [chart for chart in self.charts() if not chart.detail]
+        blocks = unfolded(
+            block for section in self.sections for block in section.blocks if not _on_page(block)
+        )
+        return [block for block in blocks if isinstance(block, Chart) and not block.detail]
 
     def flames(self) -> list[Flame]:
         """Every flame graph, in order."""
@@ -266,6 +275,11 @@ class Summary:
     report: str
     location: str
     unit: str = "transaction"
+
+
+def _on_page(block: Block) -> bool:
+    """True if only pages have the block."""
+    return isinstance(block, Details) and block.instead is not None
 
 
 def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -10,7 +10,6 @@ from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.model import numbers
-from loadcell.model.json import JsonObject
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -27,7 +26,6 @@ from loadcell.report.blocks import (
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections import breakdown, environment, memory, profile, provenance, resources, summary
 from loadcell.report.sections.breakdown import factor_columns
-from loadcell.report.texts import Texts
 from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
 from loadcell.store.read import StoredRun
@@ -60,10 +58,8 @@ def build(context: ReportContext) -> Report:
     """The brief report of an analysed run."""
     texts = context.texts
     findings = summary.findings(context)
-    links = [
-        Link(summary.section_of(finding), texts(f"section.{summary.section_of(finding)}"))
-        for finding in findings
-    ]
+    homes = [summary.section_of(finding) for finding in findings]
+    links = [None if home == summary.SUMMARY else Link(home, texts(f"section.{home}")) for home in homes]
     lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
@@ -76,7 +72,7 @@ def build(context: ReportContext) -> Report:
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
-    return frame(context, sections, context.stored.run.question or "")
+    return frame(context, sections, context.stored.run.question_in(texts.language))
 
 
 def _origin(context: ReportContext) -> list[str]:
@@ -95,22 +91,16 @@ def _origin(context: ReportContext) -> list[str]:
 def _systems(context: ReportContext) -> list[str]:
     """Systems under test with their version and where they come from: `PostgreSQL 16.4 (embedded)`."""
     described = (facts for system in context.systems for facts in system.described)
-    names = list(dict.fromkeys(name for facts in described if (name := _system(facts, context.texts))))
+    names = list(
+        dict.fromkeys(name for facts in described if (name := environment.in_line(facts, context.texts)))
+    )
     return [*names[:MOST_SYSTEMS], *(["…"] if len(names) > MOST_SYSTEMS else [])]
-
-
-def _system(facts: JsonObject, texts: Texts) -> str:
-    """One system; empty where its facts do not name it."""
-    product = facts.get("product") or facts.get("software") or facts.get("command")
-    name = " ".join(str(part) for part in (product, facts.get("version")) if part)
-    server = facts.get("server")
-    return texts("mark.detail", text=name, detail=str(server)) if name and server else name
 
 
 def frame(context: ReportContext, sections: Sequence[Section], question: str = "") -> Report:
     """A brief report with the run's title."""
     stored, texts = context.stored, context.texts
-    title = stored.run.title or stored.id
+    title = stored.run.title_in(texts.language) or stored.id
     return Report(
         texts.language, title, question, stored.id, (), sections, unit=texts.unit, micro=texts.micro
     )

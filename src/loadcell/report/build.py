@@ -60,15 +60,14 @@ def of_context(context: ReportContext) -> Report:
         method.section(context),
         trouble.trials(context),
         trouble.checks(context),
-        summary.all_findings(context),
         environment.reproduce(context),
     ]
     shown = [section for section in sections if section is not None]
     run = stored.run
     return Report(
         language=context.texts.language,
-        title=run.title or run.plan_name or stored.id,
-        question=run.question or "",
+        title=run.title_in(context.texts.language) or run.plan_name or stored.id,
+        question=run.question_in(context.texts.language),
         run_id=f"{run.plan_name}/{stored.id}".strip("/"),
         badges=_badges(context),
         sections=[summary.section(context, shown), *shown],
@@ -92,4 +91,5 @@ def _badges(context: ReportContext) -> list[tuple[str, Tone]]:
     run = context.stored.run
     if when := minute(run.imported_utc if context.imported else run.started_utc):
         badges.append((context.texts("badge.imported", when=when) if context.imported else f"{when} UTC", ""))
-    return [*badges, *((name, "") for name in context.stored.hostnames)]
+    checkout = [] if run.checkout is None else [run.checkout.name]
+    return [*badges, *((name, "") for name in (*context.stored.hostnames, *checkout) if name)]

@@ -64,7 +64,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
     taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_WEAKNESSES, *_WRITERS}
     others = [key for key in host if key not in taken]
     sections = {
-        "host-page.machine": [*_plain(host, others, texts), *_time(host, texts)],
+        "host-page.machine": [*_plain(host, others, texts), *time_rows(host, texts)],
         "host-page.processor": [*_cpu(host, texts), *_plain(host, _PROCESSOR, texts), *_nodes(host, texts)],
         "host-page.memory": [*_plain(host, _MEMORY, texts), *_modules(host, texts)],
         "host-page.storage": [*_disks(host, texts), *_filesystems(host, texts)],
@@ -205,7 +205,7 @@ def _network(host: Host, texts: Texts) -> Iterator[Row]:
         yield interface["name"], in_words("network", others, texts)
 
 
-def _time(host: Host, texts: Texts) -> Iterator[Row]:
+def time_rows(host: Host, texts: Texts) -> Iterator[Row]:
     sync = host.get("time_sync")
     if sync:
         who = texts("mark.list").join(sync["daemons"]) or texts("host-page.nobody")

@@ -60,6 +60,10 @@ class Texts:
         """
         return self._fill(catalogue.texts()[key][self.language], params)
 
+    def joined(self, *sentences: str) -> str:
+        """Sentences in a row: Chinese has no blank between them."""
+        return ("" if self.language == "zh" else " ").join(sentences)
+
     def message(self, message: Message) -> str:
         """A message as plain text; a recorded one in its own words where the catalogue lacks its code."""
         if message.recorded is None:

@@ -36,6 +36,8 @@ from loadcell.stats.two_samples import (
     cross_check,
 )
 
+#: Words of rows that are no verdict: groups of sides would claim what the design does not show.
+NO_VERDICT: frozenset[Word] = frozenset({"insufficient", "no-value"})
 #: The context that stands for all of them together.
 OVERALL = "*"
 #: Cross-checks are made for as many rows as are read; a bootstrap of thousands of rows would only take time.
@@ -93,7 +95,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything found; `ranking` is empty for two sides, and ranks by the first metric over all contexts.
+    """Everything found; `ranking` is empty for two sides and without any verdict, and ranks by the first
+    metric over all contexts.
 
     `absent` are metrics that no side has a value of: there are no rows of them, unless it is the first one.
     """
@@ -171,15 +174,12 @@ def compare(
     valued = {row.metric for row in rows if row.effect is not None or row.medians != (None, None)}
     absent = tuple(metric for metric in metrics[1:] if metric not in valued)
     rows = [row for row in rows if row.metric not in absent]
+    checked = tuple(_cross_checked(sides, rows, cross_checks))
+    comparison = Comparison(sides, tuple(metrics), checked, least_effects, absent=absent)
     several = len(sides.sides) > 2
-    return Comparison(
-        sides,
-        tuple(metrics),
-        tuple(_cross_checked(sides, rows, cross_checks)),
-        least_effects,
-        figures.rank_sides(sides, metrics[0]) if several else (),
-        absent,
-    )
+    if several and any(row.verdict.word not in NO_VERDICT for row in comparison.headline):
+        comparison = replace(comparison, ranking=figures.rank_sides(sides, metrics[0]))
+    return comparison
 
 
 def _corrected(

@@ -99,6 +99,10 @@ AMBIGUOUS_RUNS: dict[Reason, FindingCode] = {
     "noise": _verdict("ambiguous.noise.runs", "caution", noise_share=Share, **_EFFECT),
 }
 FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
+SIDE_CHANGE = MessageCode("compare.side-change", change=Change, other=str)
+_FEW_SIDES: dict[str, type] = {"count": Count, "first": str, "metric": Message, "places": list}
+FEW_SEVERAL = _verdict("few.several", "caution", **_FEW_SIDES)
+FEW_MANY = _verdict("few.many", "caution", **_FEW_SIDES)
 _LACKING = {**_EFFECT, "values": Message}
 INSUFFICIENT: dict[Lack, FindingCode] = {
     "order": _verdict("insufficient.order", "caution", **_LACKING),
@@ -223,6 +227,10 @@ def metric_name(metric: Metric) -> Message:
 def headlines(comparison: Comparison) -> Iterator[Finding]:
     """The verdict on the first metric, for each side; or, for several, the ranking in a sentence."""
     first = comparison.sides.sides[0]
+    few = [row for row in comparison.headline if _has_few_blocks(comparison, row)]
+    if len(few) == len(comparison.headline) > 1:
+        yield _of_few(comparison, few)
+        return
     for row in comparison.headline:
         side = comparison.sides.sides[row.side]
         lack = comparison.sides.lack(row.side)
@@ -230,7 +238,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             code = NONE
         elif lack == "few-runs" or (lack == "one-run" and row.effect.low is None):
             code = FEW_RUNS
-        elif row.effect.low is None:
+        elif _has_few_blocks(comparison, row):
             code = FEW
         elif lack is not None:
             code = INSUFFICIENT[lack]
@@ -265,6 +273,31 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             names=names[1 : MOST_NAMED + 1],
             metric=metric_name(comparison.metrics[0]),
         )
+
+
+def _has_few_blocks(comparison: Comparison, row: Row) -> bool:
+    """True if the blocks of a row are too few for an interval, and so for a verdict."""
+    lack = comparison.sides.lack(row.side)
+    return row.effect is not None and row.effect.low is None and lack not in {"few-runs", "one-run"}
+
+
+def _of_few(comparison: Comparison, rows: Sequence[Row]) -> Finding:
+    """One sentence for all sides without a verdict, those with the largest changes named."""
+    largest = sorted(rows, key=size, reverse=True)[:MOST_NAMED]
+    places = tuple(
+        SIDE_CHANGE(
+            other=name(comparison.sides, comparison.sides.sides[row.side]), change=row.effect.ratio - 1
+        )
+        for row in largest
+        if row.effect is not None
+    )
+    return (FEW_SEVERAL if len(rows) <= MOST_NAMED else FEW_MANY).finding(
+        tuple(row.context for row in rows),
+        count=len(rows),
+        first=name(comparison.sides, comparison.sides.sides[0]),
+        metric=metric_name(comparison.metrics[0]),
+        places=places,
+    )
 
 
 def _run_count(side: Side) -> int:

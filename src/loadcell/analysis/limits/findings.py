@@ -34,6 +34,8 @@ NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Messa
 FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
 NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message)
 NOTHING = MessageCode("limit.nearest.nothing", "info")
+SEVERAL_NAMED = MessageCode("limit.contradicting.named", "info", names=list)
+NEXT = MessageCode("limit.against.next", "info", level_share=Share)
 CANDIDATE = MessageCode("limit.candidate", "info", evidence=Message, limit=Message)
 SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 
@@ -53,6 +55,19 @@ def findings(
             by_name.setdefault(limit.named.candidate.name, []).append(limit)
     yield from map(_finding, by_name.values())
     yield from (_finding([limit]) for limit in limits if limit.contradicting)
+
+
+def objection(limit: Limit) -> Message:
+    """The same for a cell of a table."""
+    if limit.contradicting:
+        return SEVERAL_NAMED(names=[judged.candidate.label() for judged in limit.contradicting])
+    if limit.named is not None and limit.agreeing == limit.trials and limit.next is not None:
+        return (
+            _of(CANDIDATE, limit.next)
+            if limit.next.sign.level >= NEAR
+            else NEXT(level_share=limit.next.sign.level)
+        )
+    return against(limit)
 
 
 def against(limit: Limit) -> Message:

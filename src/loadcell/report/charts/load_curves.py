@@ -70,6 +70,7 @@ def _chart(name: str, lines: Sequence[LoadCurve], load: str, context: ReportCont
         {"points": rows, "repeats": repeats},
         captions,
         legend=bool(names),
+        detail=True,
     )
 
 

@@ -31,7 +31,8 @@ def draw(context: ReportContext) -> Chart | None:
             drawn, frames[source] = by_part(panel, samples)
             panels.append(replace(drawn, source=source))
     caption = context.texts("caption.parts", count=MOST_LINES)
-    return series.over_time("parts", panels, frames, [caption], context, _POINTS)
+    drawn_chart = series.over_time("parts", panels, frames, [caption], context, _POINTS)
+    return None if drawn_chart is None else replace(drawn_chart, detail=True)
 
 
 def by_part(panel: Panel, samples: Frame) -> tuple[Panel, Frame]:

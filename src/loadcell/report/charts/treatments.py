@@ -116,7 +116,10 @@ def latency(context: ReportContext) -> Chart | None:
     """
     treatments, layout, texts = context.analysis.treatments, context.analysis.layout, context.texts
     form = compare.form(layout, treatments, texts)
-    shown = next((names for names in (SHOWN, ELSE) if _label(treatments, names)), None)
+    shown = next(
+        (names for present in (_everywhere, _label) for names in (SHOWN, ELSE) if present(treatments, names)),
+        None,
+    )
     if shown is None:
         return None
     labels = {name: texts.or_none(f"series.{name}") or name for name in shown}
@@ -133,12 +136,12 @@ def latency(context: ReportContext) -> Chart | None:
     present = {row["percentile" if form.groups else "group"] for row in rows}
     names = [name for name in labels.values() if name in present]  # a tool tells but one or two of them
     choose = bool(form.groups) and len(names) > 1
-    figure = compare.Figure(texts("axis.latency"), compare.ticks(rows))
     field = "percentile" if form.groups else "group"
     metrics: dict[str, DataRow] = {
         f"latency.{name}": {field: label} for name, label in labels.items() if label in present
     }
     rows += bounds.rows(context, form, rows, metrics, texts.in_unit)
+    figure = compare.Figure(texts("axis.latency"), compare.ticks(rows))
     form = compare.bounded(form, rows)
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
@@ -156,6 +159,14 @@ def latency(context: ReportContext) -> Chart | None:
         {compare.FIGURES: rows},
         [*compare.captions(form, context), *bounds.captions(context, rows)],
         columns=4 if form.facets else 1,
+    )
+
+
+def _everywhere(treatments: Sequence[Treatment], names: Sequence[str]) -> bool:
+    """True if every measured treatment has a median of one of these response times."""
+    measured = [treatment for treatment in treatments if treatment.measured]
+    return bool(measured) and all(
+        any(treatment.latency_ms(f"{name}_ms") is not None for name in names) for treatment in measured
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from itertools import groupby
+from itertools import compress, groupby
 from urllib.parse import quote
 
 from loadcell.model.json import JsonObject
@@ -27,6 +28,7 @@ from loadcell.report.blocks import (
     Summary,
     Table,
     Tiles,
+    unfolded,
 )
 from loadcell.report.charts import series
 from loadcell.report.charts.style import CONFIG
@@ -65,25 +67,56 @@ _JOINER = "\u2060"
 _AT_START = re.compile(r"^(\d*)([-+=#.)])(?=[\s#=-]|$)")
 
 
+@dataclass(frozen=True)
+class _Page:
+    """State that the blocks of a document share: its texts, the anchors that something links to, whether
+    charts refer to treatments by number, and the explanations that stand further up.
+    """
+
+    texts: Texts
+    targets: frozenset[str] = frozenset()
+    numbered: bool = True
+    explained: set[str] = field(default_factory=set)
+
+    def anchor(self, name: str) -> list[str]:
+        """A place to link to, if anything does: what readers of Markdown make of a heading differs."""
+        return [f'<a id="{name}"></a>', ""] if name in self.targets else []
+
+    def explanation(self, sentences: Iterable[str]) -> list[str]:
+        """These sentences without those that stand further up."""
+        new = [sentence for sentence in sentences if sentence and sentence not in self.explained]
+        self.explained.update(new)
+        return [self.texts.joined(*map(coded, new)), ""] if new else []
+
+
 def render(report: Report) -> str:
     """The text; it refers to the pictures by name."""
     texts = Texts(report.language, report.unit, micro=report.micro)
+    numbered = any(texts("caption.index") in chart.captions for chart in report.pictures())
+    page = _Page(texts, frozenset(_targets(report)), numbered)
     parts = [f"# {escaped(report.title)}"]
     if report.question:
         parts.append(f"*{escaped(report.question)}*")
     parts.append(" · ".join(escaped(text) for text, _ in report.badges))
     for section in report.sections:
-        parts.append(f"{_anchor(section.id)}\n\n## {escaped(section.title)}")
-        parts += [text for block in section.blocks if (text := _block(block, texts))]
+        parts.append("\n".join([*page.anchor(section.id), f"## {escaped(section.title)}"]))
+        parts += [text for block in section.blocks if (text := _block(block, page))]
     parts.append("---")
     parts.append(escaped(texts("page.footer", version=report.version, run=report.run_id)))
     return printable("\n\n".join(parts) + "\n")
 
 
+def _targets(report: Report) -> Iterator[str]:
+    """The anchors that findings link to."""
+    for block in unfolded(block for section in report.sections for block in section.blocks):
+        if isinstance(block, Sentences):
+            yield from (link.anchor for link in block.links if link is not None)
+
+
 def render_summary(summary: Summary) -> str:
     """A heading, and one line for each statement."""
     texts = Texts(summary.language, summary.unit)
-    lines = [_block(statement, texts) for statement in summary.statements]
+    lines = [_block(statement, _Page(texts)) for statement in summary.statements]
     return printable(
         "\n".join([f"### {escaped(summary.title)}", "", *lines, _reference(summary, texts)]) + "\n"
     )
@@ -127,21 +160,21 @@ def _span(code: str) -> str:
     return escaped(f"`{code}`") if "|" in code else f"`{code}`"
 
 
-def _block(block: Block, texts: Texts) -> str:
+def _block(block: Block, page: _Page) -> str:
     if isinstance(block, Paragraph):
         return coded(block.text)
     if isinstance(block, Sentences):
-        return _sentences(block, texts)
+        return _sentences(block, page.texts)
     if isinstance(block, Remark):
         subject = f"**{escaped(block.subject)}** " if block.subject else ""
         return f"- {_sign(block.severity)}{subject}{coded(' '.join((block.text, block.advice)))}"
     if isinstance(block, Tiles):
         return ""  # the sentences below say the same
     if isinstance(block, Table):
-        return _table(block)
+        return _table(block, page)
     if isinstance(block, Definitions):
         head = [f"**{escaped(block.title)}**", ""] if block.title else []
-        colon = texts("mark.colon")
+        colon = page.texts("mark.colon")
         return "\n".join(
             [*head, *(f"- {escaped(name)}{colon}{coded(value)}" for name, value in block.entries)]
         )
@@ -151,18 +184,20 @@ def _block(block: Block, texts: Texts) -> str:
     if isinstance(block, Chart):
         if block.detail:
             return ""
-        caption = " ".join(coded(text) for text in block.captions)
         title = escaped(block.title)
-        return f"{_anchor(block.id)}\n\n**{title}**\n\n![{title}]({PICTURES}/{block.id}.svg)\n\n{caption}"
+        picture = f"![]({PICTURES}/{block.id}.svg)"  # the title stands above
+        lines = [*page.anchor(block.id), f"**{title}**", "", picture, "", *page.explanation(block.captions)]
+        return "\n".join(lines).rstrip("\n")
     if isinstance(block, Flame):
-        return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n{escaped(block.plain)}"
-    return _folded(block, texts)
+        lines = [*page.anchor(block.id), f"**{escaped(block.title)}**", "", escaped(block.plain)]
+        return "\n".join(lines)
+    return _folded(block, page)
 
 
 def _sentences(block: Sentences, texts: Texts) -> str:
-    links = [f" [→ {escaped(link.title)}](#{link.anchor})" for link in block.links] or [""] * len(
-        block.findings
-    )
+    links = [
+        f" [{escaped(link.title)}](#{link.anchor})" if link is not None else "" for link in block.links
+    ] or [""] * len(block.findings)
     return "\n".join(
         f"- {_sign(finding.severity)}{coded(texts.parts(finding.message))}{link}"
         for finding, link in zip(block.findings, links, strict=True)
@@ -173,16 +208,13 @@ def _sign(severity: Severity) -> str:
     return "**⚠** " if severity in {"caution", "problem"} else ""
 
 
-def _anchor(name: str) -> str:
-    """A place to link to: what readers of Markdown make of a heading differs, most of all in Chinese."""
-    return f'<a id="{name}"></a>'
-
-
-def _folded(block: Details, texts: Texts) -> str:
+def _folded(block: Details, page: _Page) -> str:
     rows = sum(len(inner.rows) for inner in block.blocks if isinstance(inner, Table))
+    if block.instead is not None:
+        return coded(block.instead)
     if rows > MOST_FOLDED_ROWS:
         return ""
-    inner = "\n\n".join(text for item in block.blocks if (text := _block(item, texts)))
+    inner = "\n\n".join(text for item in block.blocks if (text := _block(item, page)))
     if not inner:
         return ""
     return f"<details><summary>{_html(block.title)}</summary>\n\n{inner}\n\n</details>"
@@ -192,20 +224,26 @@ def _html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _table(table: Table) -> str:
-    head = [escaped(column.title) for column in table.columns]
-    rule = ["---:" if column.figure else "---" for column in table.columns]
+def _table(table: Table, page: _Page) -> str:
+    number = page.texts("column.number")
+    shown = [page.numbered or column.title != number for column in table.columns]
+    columns = [*compress(table.columns, shown)]
+    head = [escaped(column.title) for column in columns]
+    rule = ["---:" if column.figure else "---" for column in columns]
     body = [
         [
             coded(cell.text) if column.sentences else _cell(cell.text, column.code)
-            for cell, column in zip(row, table.columns, strict=True)
+            for cell, column in zip(compress(row, shown), columns, strict=True)
         ]
         for row in table.rows
     ]
-    lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *body)]
+    lines = [
+        "| " + " | ".join(head) + " |",
+        "|" + "|".join(rule) + "|",
+        *("| " + " | ".join(row) + " |" for row in body),
+    ]
     title = [] if table.only else [f"**{escaped(table.title)}**", ""]
-    note = [coded(table.note), ""] if table.note else []
-    return "\n".join([_anchor(table.id), "", *title, *note, *lines])
+    return "\n".join([*page.anchor(table.id), *title, *page.explanation([table.note]), *lines])
 
 
 def _cell(text: str, code: bool) -> str:

@@ -141,7 +141,8 @@ def _print_block(block: Block, texts: Texts, out: Console) -> None:
 
 def _print_findings(block: Sentences, texts: Texts, out: Console) -> None:
     """Findings with their signs; a link is the name of the section that holds the evidence, on one line."""
-    sections = [f"[{link.title}]" for link in block.links] or [""] * len(block.findings)
+    sections = [f"[{link.title}]" if link is not None else "" for link in block.links]
+    sections = sections or [""] * len(block.findings)
     for finding, evidence in zip(block.findings, sections, strict=True):
         text = coded(texts.parts(finding.message))
         if evidence:

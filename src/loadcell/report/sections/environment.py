@@ -1,4 +1,4 @@
-"""Where it ran: every host, the system under test as it describes itself, and its data.
+"""Where it ran: the main facts of every host and system under test, and folded all others.
 
 The commands that do it again stand last.
 """
@@ -21,7 +21,7 @@ from loadcell.model.run_record import RUN_COMMAND
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
-from loadcell.report.host import in_words, part_rows, unavailable
+from loadcell.report.host import in_words, part_rows, time_rows, unavailable
 from loadcell.report.sections import provenance
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
@@ -35,6 +35,14 @@ MOST_SYSTEMS = 4
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
 _WAY = Labels("data-set", ("loaded", "reused", "restored"))
+#: Facts of a target that stand elsewhere: settings in a table, and the version in words.
+_NOT_LISTED = frozenset({"settings", "version_number"})
+#: Facts of a host that stand open.
+_MAIN = ("cpu", "memory_bytes", "kernel", "disks", "virtualisation")
+#: The role of a host that made the load and ran the system under test.
+CLIENT_AND_TARGET = "client+target"
+#: State of a network interface that carries nothing.
+DOWN = "down"
 #: What a host has several of, each with so much to say that it is folded away.
 _MANY = ("caches", "dimms", "numa", "filesystems", "network")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -52,17 +60,74 @@ _DISK_DETAILS = frozenset(
 
 
 def section(context: ReportContext) -> Section | None:
-    """None when nothing is known of the environment."""
+    """A few lines on each host and system under test, and what the author states; the rest is folded.
+
+    None when nothing is known of the environment.
+    """
     texts = context.texts
-    blocks = provenance.blocks(context.stored.run, texts)
-    for number, host in enumerate(context.stored.environment.get("hosts") or (), 1):
-        blocks += _host(host, number, _measured(context), texts)
-    blocks += charts.drawn_in("environment", context)
+    open_blocks, folded = provenance.blocks(context.stored.run, texts)
+    hosts = context.stored.environment.get("hosts") or ()
+    systems = [
+        (
+            texts("mark.detail", text=texts("env.target"), detail=system.label)
+            if system.label
+            else texts("env.target"),
+            line,
+        )
+        for system in context.systems[:MOST_SYSTEMS]
+        if (line := _brief(system, texts))
+    ]
+    for number, host in enumerate(hosts, 1):
+        shared = [*systems] if number == len(hosts) else []
+        open_blocks.append(
+            Definitions([*_main_facts(host, texts), *shared], _title(host, _measured(context), texts))
+        )
+    if systems and not hosts:
+        open_blocks.append(Definitions(systems))
+    folded += charts.drawn_in("environment", context)
     for number, system in enumerate(context.systems, 1):
         described = _system(system, number, texts)
-        folded = described and len(context.systems) > MOST_SYSTEMS
-        blocks += [Details(system.label, described)] if folded else described
-    return Section("environment", texts("section.environment"), blocks) if blocks else None
+        many = described and len(context.systems) > MOST_SYSTEMS
+        folded += [Details(system.label, described)] if many else described
+    if folded:
+        open_blocks.append(Details(texts("env.more"), folded, instead=texts("env.instead")))
+    return Section("environment", texts("section.environment"), open_blocks) if open_blocks else None
+
+
+def _main_facts(host: JsonObject, texts: Texts) -> list[tuple[str, str]]:
+    """The lines that a reader of a result needs: processor, memory, kernel, disks, virtualisation."""
+    entries = []
+    for key in _MAIN:
+        value = host.get(key)
+        if value in _NOTHING:
+            continue
+        text = _host_value(key, value, texts)
+        if key == "kernel" and host.get("os"):
+            text = texts("mark.detail", text=text, detail=str(host["os"]))
+        entries.append((texts(f"env.{key}"), text))
+    return entries
+
+
+def _brief(system: System, texts: Texts) -> str:
+    """`PostgreSQL 18.4 (embedded), data set 18 MiB`: a system in a line; empty of one without facts."""
+    described = [text for facts in system.described if (text := in_line(facts, texts))]
+    sizes = [
+        data["size_bytes"]
+        for record in system.records
+        if (data := record.data_set) is not None and data.get("size_bytes")
+    ]
+    names = texts("mark.list").join(dict.fromkeys(described))
+    if not names or not sizes:
+        return names
+    return texts("env.target.with-data", target=names, size=_range(sizes, size))
+
+
+def in_line(facts: JsonObject, texts: Texts) -> str:
+    """`PostgreSQL 16.4 (embedded)`: a system by its facts; empty where they do not name it."""
+    product = facts.get("product") or facts.get("software") or facts.get("command")
+    name = " ".join(str(part) for part in (product, facts.get("version")) if part)
+    server = facts.get("server")
+    return texts("mark.detail", text=name, detail=str(server)) if name and server else name
 
 
 def _system(system: System, number: int, texts: Texts) -> list[Block]:
@@ -73,7 +138,7 @@ def _system(system: System, number: int, texts: Texts) -> list[Block]:
         return texts("mark.detail", text=texts(code), detail=system.label) if system.label else texts(code)
 
     target_facts = facts(
-        {key: value for key, value in target.items() if key != "settings"} for target in system.described
+        {key: value for key, value in target.items() if key not in _NOT_LISTED} for target in system.described
     )
     if target_facts:
         entries = [(texts("method.target"), system.target)] if system.label and system.target else []
@@ -97,42 +162,45 @@ def _measured(context: ReportContext) -> bool:
     return bool(targets) and all(target.get("server") in machine_targets() for target in targets)
 
 
-def _host(host: JsonObject, number: int, measured: bool, texts: Texts) -> list[Block]:
+def _title(host: JsonObject, measured: bool, texts: Texts) -> str:
+    """Role of a host in the run."""
     role = "machine" if measured else str(host.get("role", ""))
     groups = {
-        "client": "host.client", "target": "host.target", "client+target": "host.client-target",
+        "client": "host.client", "target": "host.target", CLIENT_AND_TARGET: "host.client-target",
         "machine": "host.machine",
     }  # fmt: skip
-    title = texts(groups[role]) if role in groups else role
+    return texts(groups[role]) if role in groups else role
+
+
+def _host(host: JsonObject, number: int, texts: Texts) -> list[Block]:
+    """A table of all other facts of a host."""
     entries: list[tuple[str, str]] = []
     more: list[tuple[str, str]] = []
     for key, value in host.items():
-        if key in ("role", "unavailable_codes") or value in _NOTHING:
+        if key in ("role", "unavailable_codes") or (key in _MAIN and key != "disks") or value in _NOTHING:
             continue
         name = texts.or_none(f"env.{key}") or key
         if key == "unavailable":
             more += unavailable(host, texts)
-        elif isinstance(value, dict) and key != "cpu":
+        elif key == "time_sync":
+            more += time_rows(host, texts)
+        elif isinstance(value, dict):
             more += part_rows(key, value, texts)
         elif key in _MANY:
-            more += [
-                (f"{name} {number}", in_words(key, member, texts)) for number, member in enumerate(value, 1)
+            members = [
+                member for member in value if not (isinstance(member, dict) and member.get("state") == DOWN)
             ]
-        elif key == "kernel_command_line":
-            more.append((name, value))
+            more += [
+                (f"{name} {number}", in_words(key, member, texts)) for number, member in enumerate(members, 1)
+            ]
+        elif key == "disks":
+            more += [(f"{name} {disk['name']}", in_words(key, disk, texts)) for disk in _described(value)]
         else:
-            if key == "disks":
-                more += [(f"{name} {disk['name']}", in_words(key, disk, texts)) for disk in _described(value)]
             entries.append((name, _host_value(key, value, texts)))
-    blocks: list[Block] = [Definitions(entries, title)]
-    if role == "client+target":
-        blocks.append(Paragraph(texts("host.note"), quiet=True))
-    if more:
-        rows = [[Cell(name), Cell(value)] for name, value in sorted(more)]
-        columns = [Column(texts("column.setting"), code=True), Column(texts("column.value"), code=True)]
-        name = texts("env.more")
-        blocks.append(Details(name, [Table(f"table-host-{number}", name, columns, rows, only=True)]))
-    return blocks
+    rows = [[Cell(name), Cell(value)] for name, value in (*entries, *sorted(more)) if value]
+    columns = [Column(texts("column.setting"), code=True), Column(texts("column.value"), code=True)]
+    title = texts("env.host", name=str(host.get("hostname") or number))
+    return [Table(f"table-host-{number}", title, columns, rows)] if rows else []
 
 
 def _host_value(key: str, value: Any, texts: Texts) -> str:

@@ -21,11 +21,14 @@ from loadcell.report.blocks import (
     Column,
     Definitions,
     Details,
+    Paragraph,
     Section,
+    Sentences,
     Table,
     without_empty,
 )
 from loadcell.report.context import STATUS, ReportContext
+from loadcell.report.sections import summary
 from loadcell.report.sections.breakdown import count_cell
 from loadcell.report.sections.environment import facts, summarised
 from loadcell.report.sections.summary import COUNTS, loads, phrase_of_count, phrase_of_lengths
@@ -175,17 +178,24 @@ _COUNT = Labels("method", (code.code for code in COUNTS.values()))
 
 
 def section(context: ReportContext) -> Section:
-    """Always there."""
+    """The method in sentences, remarks on the workload; folded, details, order, plan and scripts."""
     texts = context.texts
-    blocks: list[Block] = [Definitions(_entries(context))]
+    done = summary.unsaid(context, context.advised(summary.what_was_done(context)))
+    blocks: list[Block] = [Sentences(done)] if done else []
+    notes = _notes(context)
+    if notes:
+        blocks.append(Paragraph(notes))
+    folded: list[Block] = [Definitions(_entries(context))]
     if context.analysis.trials:
-        table = order(context)
-        blocks.append(Details(table.title, [table]))
+        folded.append(order(context))
     plan = context.stored.plan_text()
     if plan:
-        blocks.append(Code(texts("table.plan"), plan, "yaml"))
-    blocks += scripts(context)
-    return Section("method", texts("section.method"), blocks)
+        folded.append(Code(texts("table.plan"), plan, "yaml"))
+    folded += scripts(context)
+    instead = texts("method.instead.imported" if context.imported else "method.instead")
+    return Section(
+        "method", texts("section.method"), [*blocks, Details(texts("method.more"), folded, instead=instead)]
+    )
 
 
 def _entries(context: ReportContext) -> list[tuple[str, str]]:
@@ -211,9 +221,6 @@ def _entries(context: ReportContext) -> list[tuple[str, str]]:
         entries.append((texts("method.executions"), text))
     versions = {key: str(getattr(run, name) or "?") for key, name in _VERSIONS}
     entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
-    notes = _notes(context)
-    if notes:
-        entries.append((texts("method.notes"), notes))
     entries += _overhead(context)
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
     return entries

@@ -194,7 +194,7 @@ def percentiles(context: ReportContext) -> Section | None:
     drawn: list[Block] = [*charts.drawn_in("percentiles", context)]
     drawn += [Details(chart.title, [chart]) for chart in charts.drawn_in("distribution", context)]
     figures = values_table(context)
-    drawn.append(Details(context.texts("page.figures"), [figures]) if drawn else figures)
+    drawn.append(Details(context.texts("page.figures"), [figures], instead="") if drawn else figures)
     return Section("percentiles", context.texts("section.percentiles"), drawn)
 
 

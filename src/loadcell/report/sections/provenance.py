@@ -17,9 +17,12 @@ _DIGITS = 16
 _WHY_NOT = Labels("env.copy", (LARGE, SECRET, PROGRAM))
 
 
-def blocks(run: RunRecord, texts: Texts) -> list[Block]:
-    """All that is known; nothing of runs that recorded nothing."""
+def blocks(run: RunRecord, texts: Texts) -> tuple[list[Block], list[Block]]:
+    """Statements of people (labels, facts), and blocks to fold (checkout, files); nothing of runs that
+    recorded nothing.
+    """
     result: list[Block] = []
+    folded: list[Block] = []
     if run.labels:
         entries = [(name, text or texts("mark.yes")) for name, text in run.labels.items()]
         result.append(Definitions(entries, texts("env.labels")))
@@ -32,10 +35,10 @@ def blocks(run: RunRecord, texts: Texts) -> list[Block]:
             (texts("env.git.branch"), git.branch or texts("env.git.detached")),
             (texts("env.git.tree"), texts("env.git.dirty" if git.dirty else "env.git.clean")),
         ]
-        result.append(Definitions(entries, texts("env.git")))
+        folded.append(Definitions(entries, texts("env.git")))
     if run.files:
-        result.append(_files(run.files, texts))
-    return result
+        folded.append(_files(run.files, texts))
+    return result, folded
 
 
 def _files(files: tuple[PlanFile, ...], texts: Texts) -> Block:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis import busy_threads
+from loadcell.analysis.busy_threads import BusyThread
 from loadcell.analysis.limits import findings as limit_findings
 from loadcell.analysis.limits.judge import Limit
 from loadcell.analysis.resource_use import Used
+from loadcell.analysis.server import FEW_SIGHTINGS
 from loadcell.model import numbers
-from loadcell.report.blocks import Cell, Column, Section, Table
+from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import factor_columns, numbered_cells, treatment_cells
 
@@ -19,7 +21,7 @@ from loadcell.report.sections.breakdown import factor_columns, numbered_cells, t
 class _Figure:
     """A column: the code of its heading, its metric, and how a value is written.
 
-    `spare`: left out where every value is 0. `yields`: as of a `Column`.
+    `spare`: left out where every value is at most `least`. `yields`: as of a `Column`.
     """
 
     heading: str
@@ -27,6 +29,7 @@ class _Figure:
     write: numbers.Write
     spare: bool = False
     yields: int = 0
+    least: float = 0.0
 
     def is_in(self, used: Sequence[Used]) -> bool:
         """True if any treatment has a value worth a column. Where target and client are one process, the
@@ -35,7 +38,7 @@ class _Figure:
         if self.metric.startswith("client.") and all(item.in_client for item in used):
             return False
         values = [item.values[self.metric] for item in used if self.metric in item.values]
-        return any(values) if self.spare else bool(values)
+        return any(value > self.least for value in values) if self.spare else bool(values)
 
 
 def _per_s(value: float) -> str:
@@ -67,6 +70,20 @@ _IO = (
     _Figure("column.pressure-io", "pressure.io", numbers.share),
     _Figure("column.pressure-memory", "pressure.memory", numbers.share),
 )
+#: Share of the time in which waiting tasks are worth a column.
+LEAST_PRESSURE = 0.05
+#: Columns that stand open; the tables below them have all.
+_MAIN = (
+    _Figure("column.host-cpu", "host.cpu", numbers.share),
+    _Figure("column.target-cores", "target.cpu", numbers.significant),
+    _Figure("column.client-cores", "client.cores", numbers.significant),
+    _Figure("column.target-memory", "target.memory", numbers.size),
+    _Figure("terminal.disk-utilisation", "disk.utilisation", numbers.share),
+    _Figure("column.disk-await.named", "disk.await", numbers.milliseconds),
+    _Figure("column.net-sent", "net.sent", _per_s, spare=True),
+    _Figure("column.pressure-cpu", "pressure.cpu", numbers.share, spare=True, least=LEAST_PRESSURE),
+    _Figure("column.pressure-io", "pressure.io", numbers.share, spare=True, least=LEAST_PRESSURE),
+)
 #: Columns of a brief report: 80 characters have room for those that do not yield.
 _BRIEF = (
     _Figure("terminal.host-cpu", "host.cpu", numbers.share),
@@ -89,13 +106,17 @@ def section(context: ReportContext) -> Section | None:
     if not context.resources:
         return None
     threads = _threads(context)
-    tables = [
+    folded = [
         _table("table-cpu", texts("table.cpu"), texts("table.cpu.note"), _CPU, context),
         _table("table-io", texts("table.io"), texts("table.io.note"), _IO, context, disks=True),
+        *([threads] if threads is not None else []),
     ]
-    tables += [threads] if threads is not None else []
-    tables[:0] = [_limits(context)] if context.analysis.limits else []
-    return Section("resources", texts("section.resources"), tables)
+    blocks: list[Block] = [_limits(context)] if context.analysis.limits else []
+    blocks.append(
+        _table("table-resources", texts("table.resources"), texts("table.resources.note"), _MAIN, context)
+    )
+    blocks.append(Details(texts("resources.more"), folded, instead=""))
+    return Section("resources", texts("section.resources"), blocks)
 
 
 def _limits(context: ReportContext) -> Table:
@@ -105,9 +126,9 @@ def _limits(context: ReportContext) -> Table:
         Column(texts("column.number"), figure=True),
         *(Column(heading, figure=numeric) for _, heading, numeric in factors),
         *([] if factors else [Column(texts("column.treatment"))]),
-        Column(texts("column.limit")),
-        Column(texts("column.limit-evidence")),
-        Column(texts("column.limit-against")),
+        Column(texts("column.limit"), keep=True),
+        Column(texts("column.limit-evidence"), sentences=True),
+        Column(texts("column.limit-against"), sentences=True),
         Column(texts("column.limit-trials"), figure=True),
     ]
     rows = [
@@ -123,9 +144,9 @@ def _limits(context: ReportContext) -> Table:
 
 def _limit_texts(limit: Limit, context: ReportContext) -> tuple[str, str, str]:
     """Name, evidence, and the objections to it."""
-    texts, objection = context.texts, context.texts.message(limit_findings.against(limit))
+    texts, objection = context.texts, context.texts.message(limit_findings.objection(limit))
     if limit.named is None:
-        return texts("limit.unknown"), "", objection
+        return texts("limit.unknown"), texts("mark.none"), objection
     return (
         texts.message(limit.named.candidate.label()),
         texts.message(limit.named.sign.evidence),
@@ -155,13 +176,20 @@ def _threads(context: ReportContext) -> Table | None:
             Cell(thread.name or texts("mark.none")),
             Cell(numbers.share(thread.running), sort=thread.running),
             Cell(numbers.share(thread.delayed), sort=thread.delayed),
-            Cell(", ".join(f"{state} {numbers.share(share)}" for state, share in thread.states)),
+            Cell(_states(thread, context)),
         ]
         for thread in threads
     ]
     in_client = any(trial.resources is not None and trial.resources.in_client for trial in analysis.trials)
     title = texts("table.threads.in-client" if in_client else "table.threads")
     return Table("table-threads", title, columns, rows, texts("table.threads.note"))
+
+
+def _states(thread: BusyThread, context: ReportContext) -> str:
+    """States with their shares; or that there are too few samples for shares."""
+    if thread.samples < FEW_SIGHTINGS:
+        return context.texts("table.waits.few", count=thread.samples)
+    return ", ".join(f"{state} {numbers.share(share)}" for state, share in thread.states)
 
 
 def brief(context: ReportContext) -> Table | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import OPERATION, Treatment
 from loadcell.analysis.trials import SCENARIO, STATUSES, lack
 from loadcell.model import numbers
 from loadcell.model.message import Labels
-from loadcell.report.blocks import Block, Cell, Column, Section, Table, Tone, without_empty
+from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, Tone, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown, pivot
 from loadcell.report.sections.breakdown import factor_columns, numbered_cells
 from loadcell.report.values import metric_name, metric_value
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 _COUNT = Labels("count", STATUSES)
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
@@ -43,7 +45,7 @@ def section(context: ReportContext) -> Section | None:
             metrics_table(context),
             breakdown.by_group(context),
             breakdown.by_type(context),
-            expectations(context),
+            _expectations(context),
             errors(context),
         )
         if part is not None
@@ -58,12 +60,13 @@ def table(context: ReportContext) -> Table:
     factors = factor_columns(context)
     adjacent = _adjacent_metrics(context)
     measured = any(item.measured for item in context.analysis.treatments)
+    intervals = any(item.throughput.interval is not None for item in context.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
         *([] if factors else [Column(texts("column.treatment"))]),
         Column(texts("column.throughput"), figure=True, spare=True),
-        *([Column(texts("column.interval"), figure=True)] if measured else []),
+        *([Column(texts("column.interval"), figure=True)] if intervals else []),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(metric_name(name, texts), figure=True) for name in adjacent),
         *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
@@ -76,7 +79,9 @@ def table(context: ReportContext) -> Table:
     highest = (
         0.0 if best is None else max(item.throughput.median or 0.0 for item in context.analysis.treatments)
     )
-    rows = [_row(treatment, context, highest, queries, measured) for treatment in context.analysis.treatments]
+    rows = [
+        _row(treatment, context, highest, queries, intervals) for treatment in context.analysis.treatments
+    ]
     loops = {trial.open_loop is not None for trial in context.analysis.trials if trial.counts}
     reported = context.imported or {trial.reported for trial in context.analysis.trials if trial.counts} == {
         True
@@ -87,7 +92,9 @@ def table(context: ReportContext) -> Table:
     if context.mixed:
         note = texts("table.results.reported.mixed" if reported else "table.results.mixed")
     if lack(context.analysis.trials, _SHOWN):
-        note = f"{note} {texts('table.left-out')}"
+        note = texts.joined(note, texts("table.left-out"))
+    if not intervals:
+        note = texts.joined(note, texts("table.no-intervals", needed=FEWEST_FOR_INTERVAL))
     return Table(
         "table-results", texts("table.treatments"), *without_empty(columns, rows), note if measured else ""
     )
@@ -163,7 +170,7 @@ def _metric_cell(treatment: Treatment, name: str, none: str) -> Cell:
 
 
 def _row(
-    treatment: Treatment, context: ReportContext, highest: float, queries: bool, measured: bool
+    treatment: Treatment, context: ReportContext, highest: float, queries: bool, intervals: bool
 ) -> list[Cell]:
     none = context.texts("mark.none")
     middle = treatment.throughput.median
@@ -174,7 +181,7 @@ def _row(
         else Cell(context.throughput(treatment), sort=middle, bar=middle / highest if highest else None),
         *(
             [Cell(interval(treatment, context), tone="info" if treatment.throughput.descriptive_only else "")]
-            if measured
+            if intervals
             else []
         ),
         _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, context),
@@ -209,6 +216,14 @@ def interval(treatment: Treatment, context: ReportContext) -> str:
     if interval is None:
         return context.texts("table.descriptive")
     return f"{numbers.rate(interval.low)} – {numbers.rate(interval.high)}"
+
+
+def _expectations(context: ReportContext) -> Block | None:
+    """The table, folded if all were met, which the summary has."""
+    table = expectations(context)
+    if table is None or any(outcome.verdict != "met" for outcome in context.analysis.expectations):
+        return table
+    return Details(table.title, [replace(table, only=True)], instead="")
 
 
 def expectations(context: ReportContext) -> Table | None:

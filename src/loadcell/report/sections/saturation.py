@@ -4,11 +4,12 @@ uncertainty; and the search for a load, trial by trial.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import get_args
 
 from loadcell.analysis import effects_findings, recommend, saturation
 from loadcell.analysis.effects import Interaction, MainEffect
+from loadcell.analysis.finding import Finding
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.search import Searched, Step
 from loadcell.analysis.usl import Estimate
@@ -18,6 +19,7 @@ from loadcell.model.trial_record import ExpectationResult, Stage, Why
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Sentences, Table
 from loadcell.report.context import ReportContext
+from loadcell.report.sections import summary
 
 _MARK = Labels("column.saturation", ("highest", "between", "enough", "knee", "power"))
 _LAW = Labels("column.law", ("rate", "sigma", "kappa", "peak", "top", "missed"))
@@ -32,13 +34,19 @@ def section(context: ReportContext) -> Section | None:
         finding for line in lines for finding in (saturation.statement(line), *saturation.details(line))
     ]
     sentences += saturation.reasons(lines)
-    blocks: list[Block] = [Sentences(context.advised(sentences)), *charts.drawn_in("saturation", context)]
+    blocks: list[Block] = [*_sentences(sentences, context), *charts.drawn_in("saturation", context)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
         blocks.append(marks(judged, context))
         if any(line.law.rate is not None and line.law.rate.low is not None for line in judged):
             blocks.append(law(judged, context))
-    return Section("saturation", context.texts("section.saturation"), blocks)
+    return Section("saturation", context.texts("section.saturation"), blocks) if blocks else None
+
+
+def _sentences(findings: Iterable[Finding], context: ReportContext) -> list[Block]:
+    """The findings that the summary does not have."""
+    sentences = summary.unsaid(context, context.advised(findings))
+    return [Sentences(sentences)] if sentences else []
 
 
 def marks(lines: list[Saturation], context: ReportContext) -> Table:
@@ -124,10 +132,10 @@ def effects(context: ReportContext) -> Section | None:
     findings = [*effects_findings.summary(effects), *effects_findings.choices(effects)]
     if not findings:
         return None
-    blocks: list[Block] = [Sentences(context.advised(findings)), *charts.drawn_in("effects", context)]
+    blocks: list[Block] = [*_sentences(findings, context), *charts.drawn_in("effects", context)]
     if effects.mains:
         blocks.append(variation(context))
-    return Section("effects", context.texts("section.effects"), blocks)
+    return Section("effects", context.texts("section.effects"), blocks) if blocks else None
 
 
 def variation(context: ReportContext) -> Table:
@@ -171,13 +179,12 @@ def recommendation(context: ReportContext) -> Section | None:
     chosen = context.analysis.recommendation
     if chosen is None:
         return None
-    findings = [
-        recommend.choice(chosen),
-        *recommend.left_out(chosen),
-        *recommend.buys(chosen),
-        *recommend.risks(chosen),
-    ]
-    return Section("recommendation", context.texts("section.recommendation"), [Sentences(findings)])
+    # The choice opens the section, even where the summary implies it.
+    findings = summary.unsaid(context, [recommend.choice(chosen)], implied=True)
+    others = [*recommend.left_out(chosen), *recommend.buys(chosen), *recommend.risks(chosen)]
+    findings += summary.unsaid(context, others)
+    blocks = [Sentences(findings)] if findings else []
+    return Section("recommendation", context.texts("section.recommendation"), blocks) if blocks else None
 
 
 STAGE = Labels("stage", get_args(Stage))

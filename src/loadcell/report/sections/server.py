@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from loadcell.analysis.plans import by_statement
-from loadcell.analysis.server import RUNNING, KeyValueServed, Waited
+from loadcell.analysis.server import FEW_SIGHTINGS, RUNNING, KeyValueServed, Served, Waited
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import numbers
 from loadcell.model.panels import KeyValueTable
 from loadcell.report import charts
-from loadcell.report.blocks import Block, Cell, Code, Column, Details, Paragraph, Section, Table
+from loadcell.report.blocks import Block, Cell, Code, Column, Details, Paragraph, Section, Table, Tone
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import count_cell, factor_columns, numbered_cells
 
@@ -21,14 +22,60 @@ MOST_NAMED = 4
 MOST_COLUMNS = 110
 
 
+@dataclass(frozen=True)
+class _Counter:
+    """A column: the code of its heading, its value, and how that is written.
+
+    A value below `least` counts as none. `tone`: of any other value.
+    """
+
+    heading: str
+    of: Callable[[Served], float | None]
+    write: numbers.Write
+    least: float = 0.0
+    tone: Tone = ""
+
+    def value(self, served: Served) -> float | None:
+        """The value; None of one that is too small to matter."""
+        value = self.of(served)
+        return None if not value or value < self.least else value
+
+    def cell(self, served: Served, context: ReportContext) -> Cell:
+        """The value as it is written; 0 where it is too small to matter."""
+        value, exact = self.value(served), self.of(served)
+        if exact is None:
+            return Cell(context.texts("mark.none"))
+        return Cell(self.write(value or 0), sort=value or 0.0, tone=self.tone if value else "")
+
+
+#: Less WAL per commit than a record of it has, and less of WAL or temporary files than an idle server writes.
+_LEAST_PER_COMMIT, _LEAST_PER_S = 16.0, 1024.0
+_COUNTERS = (
+    _Counter("column.commits", lambda item: item.commits_per_s, numbers.rate),
+    _Counter("column.hits", lambda item: item.hit_share, numbers.share),
+    _Counter("column.blocks-read", lambda item: item.blocks_read_per_s, numbers.rate),
+    _Counter("column.wal-per-s", lambda item: item.wal_bytes_per_s, numbers.size, _LEAST_PER_S),
+    _Counter(
+        "column.wal-per-commit", lambda item: item.wal_bytes_per_commit, numbers.size, _LEAST_PER_COMMIT
+    ),
+    _Counter("column.temp", lambda item: item.temp_bytes_per_s, numbers.size, _LEAST_PER_S),
+    _Counter("column.deadlocks", lambda item: item.deadlocks, numbers.whole, tone="caution"),
+    _Counter("column.checkpoints", lambda item: item.checkpoints, numbers.whole),
+)
+
+
 def section(context: ReportContext) -> Section | None:
     """None where no monitor looked into the server."""
-    blocks: list[Block] = [*charts.drawn_in("server", context)]
-    blocks += [
-        table
-        for table in (waits(context), counters(context), statements(context), *key_value(context))
-        if table is not None
-    ]
+    most = max((wait.sightings for wait in context.server.waited), default=0)
+    few = 0 < most < FEW_SIGHTINGS
+    blocks: list[Block] = []
+    if few:
+        text = context.texts("table.waits.none", count=most, least=FEW_SIGHTINGS)
+        blocks.append(Paragraph(text, quiet=True))
+    else:
+        blocks += charts.drawn_in("server", context)
+    tables = [counters(context), statements(context), *key_value(context)]
+    blocks += [table for table in (None if few else waits(context), *tables) if table is not None]
     for note, recorded in context.server.notes.items():
         blocks.append(Paragraph(context.texts.or_none(f"server-note.{note}") or recorded, quiet=True))
     title = context.texts("section.server-did" if context.key_value else "section.server")
@@ -52,7 +99,7 @@ def waits(context: ReportContext) -> Table | None:
         [
             *numbered_cells(wait.treatment, factors),
             Cell(numbers.significant(wait.active), sort=wait.active),
-            Cell(numbers.share(wait.share(RUNNING)), sort=wait.share(RUNNING)),
+            _share_of_running(wait, context),
             Cell(numbers.significant(wait.idle_in_transaction), sort=wait.idle_in_transaction),
             Cell(_named(wait, context)),
             count_cell(wait.looks),
@@ -63,8 +110,17 @@ def waits(context: ReportContext) -> Table | None:
     return Table("table-waits", texts("table.waits"), columns, rows, note)
 
 
+def _share_of_running(wait: Waited, context: ReportContext) -> Cell:
+    """Nothing where active sessions were found too rarely for a share."""
+    if wait.sightings < FEW_SIGHTINGS:
+        return Cell(context.texts("mark.none"))
+    return Cell(numbers.share(wait.share(RUNNING)), sort=wait.share(RUNNING))
+
+
 def _named(wait: Waited, context: ReportContext) -> str:
-    """The waits that took most, with their shares."""
+    """The waits that took most, with their shares; or that there are too few samples for shares."""
+    if wait.sightings < FEW_SIGHTINGS:
+        return context.texts("table.waits.few", count=wait.sightings)
     waited = [name for name in wait.waits if name != RUNNING][:MOST_NAMED]
     # A name and its share stay on one line.
     shares = [f"{name} {numbers.share(wait.share(name))}".replace(" ", "\u00a0") for name in waited]
@@ -72,31 +128,25 @@ def _named(wait: Waited, context: ReportContext) -> str:
 
 
 def counters(context: ReportContext) -> Table | None:
-    """A row a treatment: what the server counted meanwhile."""
-    texts, factors = context.texts, factor_columns(context)
-    if not context.server.served:
+    """A row a treatment: what the server counted meanwhile. Columns in which nothing was counted are left
+    out.
+    """
+    texts, factors, served = context.texts, factor_columns(context), context.server.served
+    if not served:
         return None
-    names = (
-        "column.commits", "column.hits", "column.blocks-read", "column.wal-per-s", "column.wal-per-commit",
-        "column.temp", "column.deadlocks", "column.checkpoints",
-    )  # fmt: skip
-    columns = [*_head(context, factors), *(Column(texts(name), figure=True) for name in names)]
+    counted = [counter for counter in _COUNTERS if any(counter.value(item) is not None for item in served)]
+    columns = [
+        *_head(context, factors),
+        *(Column(texts(counter.heading), figure=True) for counter in counted),
+    ]
     rows = [
         [
-            *numbered_cells(counters.treatment, factors),
-            _figure(counters.commits_per_s, numbers.rate, context),
-            _figure(counters.hit_share, numbers.share, context),
-            _figure(counters.blocks_read_per_s, numbers.rate, context),
-            _figure(counters.wal_bytes_per_s, numbers.size, context),
-            _figure(counters.wal_bytes_per_commit, numbers.size, context),
-            _figure(counters.temp_bytes_per_s, numbers.size, context),
-            count_cell(counters.deadlocks, problem=True),
-            count_cell(counters.checkpoints),
+            *numbered_cells(item.treatment, factors),
+            *(counter.cell(item, context) for counter in counted),
         ]
-        for counters in context.server.served
+        for item in served
     ]
-    treatments = [counters.treatment for counters in context.server.served]
-    note = _note(texts("table.server.note"), treatments, context)
+    note = _note(texts("table.server.note"), [item.treatment for item in served], context)
     return Table("table-server", texts("table.server"), columns, rows, note)
 
 

@@ -1,22 +1,34 @@
-"""The summary: a few findings, each with the chart, table or section that it rests on, and a few headline
-values; and all findings.
+"""The summary: a few headline values, the most important findings, each with the chart, table or section that
+it rests on, and the other findings, folded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
 from loadcell.analysis import import_findings, ranking
+from loadcell.analysis.capacity import CapacityError, capacities
 from loadcell.analysis.finding import Evidence, Finding, FindingCode, Subject
 from loadcell.analysis.open_loop import fell_behind
-from loadcell.analysis.treatments import DATA, short_keys
+from loadcell.analysis.treatments import DATA, Treatment, short_keys
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, Seconds
 from loadcell.model.run_record import RunRecord, SearchRecord
-from loadcell.report.blocks import Block, Chart, Link, Paragraph, Section, Sentences, Table, Tile, Tiles
+from loadcell.report.blocks import (
+    Block,
+    Chart,
+    Details,
+    Link,
+    Section,
+    Sentences,
+    Table,
+    Tile,
+    Tiles,
+    unfolded,
+)
 from loadcell.report.context import ReportContext
 
 DONE_FACTORS = FindingCode(
@@ -69,32 +81,67 @@ PLACES: Mapping[Evidence, tuple[str, ...]] = {
     Evidence.METHOD: ("method",),
     Evidence.SOURCES: ("sources", "table-sources"),
 }
-#: Where every finding stands at least.
-ALL_FINDINGS = "findings"
+#: The section of findings whose evidence no section shows.
+SUMMARY = "summary"
 
 
 def section(context: ReportContext, others: Sequence[Section]) -> Section:
-    """Always there; `others` are the report's other sections, which its sentences link to."""
+    """Always there; `others` are the report's other sections, which its sentences link to.
+
+    A finding stands in the report once: here, or in the section of its subject.
+    """
     blocks: list[Block] = []
     if any(treatment.measured for treatment in context.analysis.treatments):
         blocks.append(Tiles(tiles(context)))
-    sentences = findings(context)
-    blocks.append(linked(sentences, others))
-    every = everything(context)
-    if len(every) > len(sentences):
-        home = context.texts("section.findings")
-        blocks.append(Paragraph(context.texts("summary.more", count=len(every), section=home), quiet=True))
-    return Section("summary", context.texts("section.summary"), blocks)
-
-
-def all_findings(context: ReportContext) -> Section:
-    """The method, and every finding, in the order of the analysis. Always present."""
-    return Section(ALL_FINDINGS, context.texts("section.findings"), [Sentences(everything(context))])
+    blocks.append(linked(findings(context), others))
+    shown = [
+        finding
+        for other in others
+        for block in unfolded(other.blocks)
+        if isinstance(block, Sentences)
+        for finding in block.findings
+    ]
+    remaining = [finding for finding in further(context) if _unsaid(finding, shown)]
+    if remaining:
+        title = context.texts("summary.further", count=len(remaining))
+        blocks.append(Details(title, [linked(remaining, others)]))
+    return Section(SUMMARY, context.texts("section.summary"), blocks)
 
 
 def findings(context: ReportContext) -> Sequence[Finding]:
     """Sentences of the summary, the most important first."""
     return ranking.summary(everything(context), context.analysis.trials)
+
+
+def further(context: ReportContext) -> Sequence[Finding]:
+    """Findings that the summary has no room for, in its order; the section on the method has how it was
+    done.
+    """
+    candidates = ranking.ranked(ranking.condensed(everything(context)), context.analysis.trials)
+    others = [item.finding for item in candidates if item.finding.subject is not Subject.DONE]
+    return unsaid(context, others)
+
+
+def unsaid(context: ReportContext, sentences: Iterable[Finding], *, implied: bool = False) -> list[Finding]:
+    """These findings without those that stand in the summary or, but for `implied`, follow from another
+    one.
+    """
+    summary = findings(context)
+    remaining = sentences if implied else ranking.without_implied(sentences, everything(context))
+    return [finding for finding in remaining if _unsaid(finding, summary)]
+
+
+def _unsaid(finding: Finding, others: Sequence[Finding]) -> bool:
+    """True if none of the others is this finding, and none combines statements on lines of load with it."""
+    return not any(other == finding or _of_same_lines(finding, other) for other in others)
+
+
+def _of_same_lines(finding: Finding, other: Finding) -> bool:
+    """True if two findings state the same of lines of load, and one has all lines of the other."""
+    if finding.code is not other.code or finding.subject is not Subject.SATURATION:
+        return False
+    lines, others = set(finding.evidence), set(other.evidence)
+    return bool(lines) and (lines <= others or others <= lines)
 
 
 def everything(context: ReportContext) -> Sequence[Finding]:
@@ -207,13 +254,32 @@ def _elapsed_s(run: RunRecord) -> float | None:
     return (datetime.fromisoformat(run.ended_utc) - datetime.fromisoformat(run.started_utc)).total_seconds()
 
 
+def _within_bounds(context: ReportContext) -> Treatment | None:
+    """The treatment with the highest throughput within the bounds of the plan, where the best one of all
+    misses them.
+    """
+    best = context.best
+    if best is None or context.analysis.searches:
+        return None
+    try:
+        within = [item.treatment for item in capacities(context.analysis) if item.treatment is not None]
+    except CapacityError:
+        return None
+    highest = max(within, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
+    return None if highest is best else highest
+
+
 def _best(context: ReportContext) -> list[Tile]:
-    """The highest throughput and what it cost; nothing where none is the highest."""
-    texts, best = context.texts, context.best
+    """The highest throughput, within the bounds if there are any, and its response time; nothing where none
+    is the highest.
+    """
+    texts, within = context.texts, _within_bounds(context)
+    best = within or context.best
     if best is None:
         return []
     several = sum(treatment.measured for treatment in context.analysis.treatments) > 1
-    bounded = len(context.analysis.searches) == 1 and bool(context.analysis.searches[0].bounds)
+    searches = context.analysis.searches
+    bounded = within is not None or (len(searches) == 1 and bool(searches[0].bounds))
     parts = [
         Tile(
             texts("tile.within-bound" if bounded else "tile.highest" if several else "tile.throughput"),
@@ -255,7 +321,7 @@ def tiles(context: ReportContext) -> list[Tile]:
 
 def places_of(finding: Finding) -> tuple[str, ...]:
     """The section that a finding rests on, and anchors in it, the best first."""
-    return PLACES.get(finding.code.evidence, (ALL_FINDINGS,)) if finding.code else (ALL_FINDINGS,)
+    return PLACES.get(finding.code.evidence, (SUMMARY,)) if finding.code else (SUMMARY,)
 
 
 def section_of(finding: Finding) -> str:
@@ -264,14 +330,14 @@ def section_of(finding: Finding) -> str:
 
 
 def linked(findings: Sequence[Finding], sections: Sequence[Section]) -> Sentences:
-    """Findings with links into these sections; to that of all findings where theirs is not there."""
+    """Findings with links into these sections, as far as they are there."""
     titles = {section.id: section.title for section in sections}
     there = {section.id: set(_anchors(section)) for section in sections}
 
-    def link(finding: Finding) -> Link:
+    def link(finding: Finding) -> Link | None:
         home, *anchors = places_of(finding)
         if home not in titles:
-            return Link(ALL_FINDINGS, titles[ALL_FINDINGS])
+            return None
         return Link(next((anchor for anchor in anchors if anchor in there[home]), home), titles[home])
 
     return Sentences(findings, [link(finding) for finding in findings])

@@ -10,12 +10,14 @@ from loadcell.model import latency, numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Milliseconds, Share, Unit, with_unit
 from loadcell.model.trial_record import EVIDENCE_UNITS
-from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
+from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import STATUS, ReportContext
 from loadcell.report.sections.results import names
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
 
+#: Trials that a row on a check names.
+MOST_NAMED = 2
 #: Names of the values that checks were decided on; `loadcell.execution.checks` and its neighbours write them.
 EVIDENCE = Labels("evidence", (
     "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused",
@@ -28,8 +30,10 @@ EVIDENCE = Labels("evidence", (
 ))  # fmt: skip
 
 
-def trials(context: ReportContext) -> Section:
-    """Every failed, timed-out, aborted, invalid or missing trial with its reason and what to do."""
+def trials(context: ReportContext) -> Section | None:
+    """Every failed, timed-out, aborted, invalid or missing trial with its reason and what to do; None without
+    any.
+    """
     texts = context.texts
     rows = []
     for trial in context.analysis.trials:
@@ -55,21 +59,20 @@ def trials(context: ReportContext) -> Section:
         Column(texts("column.advice"), sentences=True),
     ]
     title = texts("section.trouble")
-    blocks: list[Block] = [
-        Table("table-trouble", title, columns, rows, only=True)
-        if rows
-        else Paragraph(texts("table.no-trouble"))
-    ]
-    return Section("trouble", title, blocks)
+    return (
+        Section("trouble", title, [Table("table-trouble", title, columns, rows, only=True)]) if rows else None
+    )
 
 
-def checks(context: ReportContext) -> Section:
-    """Every check that noticed something, where, on what evidence, and what to do; then damaged files."""
+def checks(context: ReportContext) -> Section | None:
+    """Every check that noticed something, where, on what evidence, and what to do; then damaged files. None
+    without either.
+    """
     texts = context.texts
     rows = [
         [
             Cell(title(name, context)),
-            Cell(names(list(where), context)),
+            Cell(_where(list(where), context)),
             Cell(evidence(next(iter(where.values())), context)),
             Cell(texts.message(validity.check_advice(name))),
         ]
@@ -82,11 +85,7 @@ def checks(context: ReportContext) -> Section:
         Column(texts("column.advice"), sentences=True),
     ]
     heading = texts("section.checks")
-    blocks: list[Block] = [
-        Table("table-checks", heading, columns, rows, only=True)
-        if rows
-        else Paragraph(texts("table.no-checks"))
-    ]
+    blocks: list[Block] = [Table("table-checks", heading, columns, rows, only=True)] if rows else []
     if context.stored.damage:
         damaged = [[Cell(texts.message(damage.reason))] for damage in context.stored.damage]
         blocks.append(
@@ -97,7 +96,16 @@ def checks(context: ReportContext) -> Section:
                 damaged,
             )
         )
-    return Section("checks", heading, blocks)
+    return Section("checks", heading, blocks) if blocks else None
+
+
+def _where(trials: list[str], context: ReportContext) -> str:
+    """`2 of 15: a-r1, a-r2`."""
+    ran = sum(trial.status != "not-run" for trial in context.analysis.trials)
+    count = context.texts("mark.of", part=len(trials), whole=ran)
+    if len(trials) == ran:
+        return count
+    return f"{count}{context.texts('mark.colon')}{names(trials, context, MOST_NAMED)}"
 
 
 def title(name: str, context: ReportContext) -> str:

@@ -24,6 +24,17 @@ themes.addEventListener("change", (event) => {
   try { localStorage.setItem("loadcell-theme", event.target.value); } catch { /* as above */ }
 });
 
+// The libraries that draw charts: compressed, so that the page is half as large.
+async function libraries() {
+  const text = document.getElementById("libraries")?.textContent;
+  if (!text) return;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  new Function(await new Response(stream).text())();
+}
+const ready = libraries();
+ready.catch(() => {}); // each chart shows the error
+
 // Charts. Data comes as columns, and Vega wants rows.
 function rows(columns) {
   const names = Object.keys(columns);
@@ -142,6 +153,7 @@ async function draw(chart) {
   if (!width) return; // folded away: drawn when it is opened
   chart.width = width;
   try {
+    await ready;
     const spec = { ...sized(chart, width), datasets: datasets(chart) };
     chart.view?.finalize();
     const result = await vegaEmbed(canvas, spec, {
