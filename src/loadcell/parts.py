@@ -1,7 +1,8 @@
-"""Registry of systems, workloads and monitors: the built-in ones and those of entry points.
+"""Registry of systems, workloads, monitors and faults: the built-in ones and those of entry points.
 
-A built-in part is found by scanning: each module of `workloads` and `monitors`, and in each package of
-`systems` the modules `target`, `workload` and `monitor`. A module registers by defining `PART = TheClass`.
+A built-in part is found by scanning: each module of `workloads`, `monitors` and `faults`, and in each package
+of `systems` the modules `target`, `workload`, `monitor` and `faults`. A module registers by defining
+`PART = TheClass`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from loadcell import monitors, systems, workloads
+from loadcell import faults, monitors, systems, workloads
 from loadcell.linux.cpu import topology
 from loadcell.linux.system import usable_bytes
 from loadcell.model import extensions, metrics
@@ -90,6 +91,7 @@ def installed() -> Parts:
     monitor_parts = PartTable(
         lambda: chain(_modules(monitors), _system_modules("monitor")), extensions.MONITORS
     )
-    for table in (targets, workload_parts, monitor_parts):
+    fault_parts = PartTable(lambda: chain(_modules(faults), _system_modules("faults")), extensions.FAULTS)
+    for table in (targets, workload_parts, monitor_parts, fault_parts):
         metrics.add_source(table.load)
-    return Parts(targets, workload_parts, monitor_parts, topology, usable_bytes)
+    return Parts(targets, workload_parts, monitor_parts, topology, usable_bytes, fault_parts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from loadcell.execution.fault_checks import CHECK_FAULT_NOT_APPLIED, CHECK_FAULT_REMAINS
 from loadcell.model.json import JsonObject, document
 from loadcell.model.latency import BUCKET, MOST_LATE, contradiction, late_in_tail
 from loadcell.model.load_result import ClientResult, GroupResult, Interval, IntervalOperation, LoadResult
@@ -375,6 +376,8 @@ BROKEN = {
     "server-counters": CHECK_SERVER_COUNTERS,
     "affinity": CHECK_AFFINITY,
     "intervals-complete": CHECK_INTERVALS_COMPLETE,
+    "fault-not-applied": CHECK_FAULT_NOT_APPLIED,
+    "fault-remains": CHECK_FAULT_REMAINS,
 }
 
 

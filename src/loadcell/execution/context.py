@@ -18,6 +18,7 @@ from loadcell.execution import machine_watch as neighbours
 from loadcell.execution.executor import Executor, LoadStoppedError, LoadTimeoutError
 from loadcell.execution.interrupts import Interrupted, Interrupts, LimitReached
 from loadcell.execution.progress import Progress
+from loadcell.faults.guardian import Guardian
 from loadcell.linux import inventory
 from loadcell.linux.time_limits import LIMIT_S
 from loadcell.model.json import JsonObject
@@ -53,6 +54,7 @@ class RunContext:
     lines: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
     neighbours: Callable[[], list[int]] = neighbours.other_runs
     monotonic_ns: Callable[[], int] = time.monotonic_ns
+    guardian: Guardian = field(default_factory=Guardian)
     root: Path = Path("/")
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 

@@ -94,11 +94,12 @@ def load_order(
     pin: tuple[str, str] | None = None,
 ) -> LoadOrder:
     """The load of a trial by `threads` threads; `reveal` replaces references to secrets."""
+    lost_ns = _LOST_NS if not settings.faults else settings.load.warmup.ns + settings.load.duration.ns
     groups = tuple(
         GroupOrder(
             group.name,
             secrets.revealed(workload.engine(), reveal),
-            group_load(group.load, group.load.clients or 0, group_threads(group, settings, threads)),
+            group_load(group.load, group.load.clients or 0, group_threads(group, settings, threads), lost_ns),
         )
         for group, workload in composite.members
     )
@@ -129,7 +130,7 @@ def window(load: Load) -> JsonObject:
     }
 
 
-def group_load(load: Load, clients: int, threads: int) -> JsonObject:
+def group_load(load: Load, clients: int, threads: int, lost_ns: int = _LOST_NS) -> JsonObject:
     """The engine's section `load` of one group, without the window."""
     return {
         "clients": clients,
@@ -137,7 +138,7 @@ def group_load(load: Load, clients: int, threads: int) -> JsonObject:
         **{key: value for key in BOUNDS if (value := getattr(load, key)) is not None},
         "timeout_ns": None if load.timeout is None else load.timeout.ns,
         "drain_ns": _DRAIN_NS,
-        "lost_ns": _LOST_NS,
+        "lost_ns": lost_ns,
         "max_retries": load.max_retries,
         "schedule": schedule(load),
     }

@@ -34,7 +34,7 @@ NOTHING_SUCCEEDED_STATUS = MessageCode("nothing-succeeded.status")
 NOTHING_ENDED = MessageCode("nothing-ended", under_way=Count, limit_s=float)
 NOTHING_STARTED = MessageCode("nothing-started", limit_s=float)
 
-EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
+EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE, EXIT_FAULT_REMAINS = 0, 1, 3, 4
 
 
 def verdicts(run: RunRecord, records: Sequence[TrialRecord]) -> tuple[RunVerdict, ...]:
@@ -61,9 +61,11 @@ def missed(record: TrialRecord) -> bool:
 
 
 def exit_status(state: str, planned: Sequence[PlannedTrial], records: Sequence[TrialRecord]) -> int:
-    """Exit status: 130 interrupted; 3 a trial is missing or not `ok`; 1 an expectation was missed or
-    could not be judged; else 0.
+    """Exit status: 4 a fault could not be undone; 130 interrupted; 3 a trial is missing or not `ok`; 1 an
+    expectation was missed or could not be judged; else 0.
     """
+    if any(fault.state == "remains" for record in records for fault in record.faults or ()):
+        return EXIT_FAULT_REMAINS
     if state == "interrupted":
         return EXIT_INTERRUPTED
     if len(records) < len(planned) or any(record.status is not Status.OK for record in records):

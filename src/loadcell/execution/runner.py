@@ -33,6 +33,7 @@ from loadcell.execution.trial_source import (
     treatment_entry,
     trial_entry,
 )
+from loadcell.faults import journal as journals
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import RUN_COMMAND, Execution, RepeatedRun, RunRecord
@@ -52,6 +53,8 @@ RUN_NO_TRIAL = MessageCode("run.no-trial", "info", resume=str)
 TARGET_NOT_REMOVED = MessageCode("target.not-removed", why=ForeignText)
 RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
 NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
+FAULT_UNDONE = MessageCode("fault.undone-later", "info", action=str, subject=str)
+FAULT_REMAINS = MessageCode("fault.remains", "problem", action=str, subject=str, why=Message)
 
 #: Limit of removing the targets at the end of a search, whose treatments have a limit each.
 _REMOVAL_LIMIT_S = 120.0
@@ -237,6 +240,7 @@ class Runner:
             state, reason = "failed", None
             try:
                 workdir.sweep(self.work_home, self._release, context.lines.put)
+                self._undo_abandoned(context)
                 self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
                 if self.plan.profiles:
                     trial_source.warn_without_profiler(self.progress.note)
@@ -247,6 +251,7 @@ class Runner:
                     )
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
+                context.guardian.close()
                 self._remove_targets(pool, context)
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
@@ -333,6 +338,17 @@ class Runner:
                 raise
             self.progress.unscored_ended(without_secrets(record, self.secrets.redact))
         return run
+
+    def _undo_abandoned(self, context: RunContext) -> None:
+        """Undo the faults of runs that were killed together with their guardian."""
+        for outcome in journals.replay(context.guardian.journal):
+            entry, error = outcome.entry, outcome.error
+            if error is None:
+                self.progress.note(FAULT_UNDONE(action=entry.action, subject=entry.subject))
+            else:
+                self.progress.note(
+                    FAULT_REMAINS(action=entry.action, subject=entry.subject, why=error.message)
+                )
 
     def _release(self, work: Path) -> None:
         """Free what killed systems of a run hold outside its work directory."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, checks, machine_watch, trial_source
+from loadcell.execution import affinity, checks, fault_checks, machine_watch, trial_source
 from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
+from loadcell.execution.fault_run import FaultRun
 from loadcell.execution.load_watch import LoadWatch
 from loadcell.execution.outcome import (
     DIED,
@@ -71,6 +72,7 @@ class TrialRun:
     _pinning: affinity.Pinning = field(init=False, default_factory=affinity.Pinning)
     #: what the engine speaks with the target
     _protocol: str = field(init=False, default="")
+    _faults: FaultRun | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         context = self.context
@@ -184,6 +186,7 @@ class TrialRun:
                     limit_s += END_WITHIN_S
                 self._protocol = order.protocol
                 self._counters_before = target.counters()
+                self._faults = self._fault_run(target)
                 port = order.target.get("port")
                 self._watch.start_monitors(target, (port,) if isinstance(port, int) else ())
             roots = self._watch.target_processes
@@ -197,6 +200,8 @@ class TrialRun:
                     result = self.context.executor.run(order, hooks)
                 self._pinning.look("target", "load", target.processes())
             finally:
+                if self._faults is not None:
+                    self._record = replace(self._record, faults=self._faults.end())
                 monitors = self._watch.stop_monitors()
                 used = self._watch.resources.resources() if self._watch.resources else None
                 self._record = replace(self._record, monitors=monitors, resources=used)
@@ -210,6 +215,20 @@ class TrialRun:
             if result.outcome != "completed":
                 raise self._broken_off(result)
         return result
+
+    def _fault_run(self, target: Target[Any]) -> FaultRun | None:
+        """The faults of this trial, which begin with its measurement."""
+        if not self._resolved.faults:
+            return None
+        return FaultRun(
+            self._resolved.faults,
+            self.context.parts.faults,
+            target,
+            self.context.guardian,
+            self._event,
+            self.trial.name,
+            self.context.monotonic_ns,
+        )
 
     def _broken_off(self, result: LoadResult) -> TrialEndedError:
         """Why a load did not run to its end."""
@@ -246,6 +265,7 @@ class TrialRun:
 
     def _verify(self, target: Target[Any], result: LoadResult) -> None:
         self._checks += self._pinning.checks()
+        self._checks += fault_checks.of_faults(self._record.faults or ())
         if result.tool is not None:
             self._checks = [*checks.of_tool(result), *self._checks]
         else:
@@ -266,6 +286,8 @@ class TrialRun:
             raise TrialEndedError(Status.FAILED, silence)
         failure = all_requests_failed(self._record, self._protocol)
         failure = failure or most_requests_failed(self._record, self._protocol)
+        if self._resolved.faults:
+            failure = all_requests_failed(self._record, self._protocol)
         if failure is not None and not failures_wanted(self._resolved.expect, metrics(self._record)):
             raise TrialEndedError(Status.FAILED, failure)
         if (account := target.examine()) is not None:
@@ -300,6 +322,10 @@ class TrialRun:
         """Take an event of the load."""
         self._watch.event(event)
         self._pinning.on_event(event)
+        if self._faults is not None:
+            if isinstance(event, PhaseBegan) and event.phase == "measure":
+                self._faults.begin(event.mono_ns, self._resolved.load.expected_s or 0.0)
+            self._faults.counted(self._watch.covered.succeeded + self._watch.covered.failed)
         if self.sampler is not None and isinstance(event, PhaseBegan):
             self.sampler.phase(event.phase, event.mono_ns)
 

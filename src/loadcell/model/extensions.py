@@ -43,6 +43,7 @@ class TargetKind:
 TARGETS: Final = "loadcell.targets"
 WORKLOADS: Final = "loadcell.workloads"
 MONITORS: Final = "loadcell.monitors"
+FAULTS: Final = "loadcell.faults"
 READERS: Final = "loadcell.readers"
 PANELS: Final = "loadcell.panels"
 CLIENT_PROGRAMS: Final = "loadcell.client_programs"

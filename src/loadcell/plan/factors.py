@@ -274,7 +274,7 @@ def _factor(
     key: str, mark: Mark, node: Node, where: str, parts: Parts, problems: list[Problem]
 ) -> Factor | None:
     if isinstance(node, Keys) and not looks_like_range(node):
-        levels = tuple(_named_levels(node, where, parts, problems))
+        levels = tuple(_named_levels(node, where, parts, problems, _setting(key, parts)))
         return Factor(key, levels, mark, named=True) if levels else None
     try:
         keys: tuple[str, ...] | None = locate(key, parts)
@@ -303,11 +303,25 @@ def of_levels(
     return Factor(key, tuple(_once(levels, where, problems)), mark)
 
 
-def _named_levels(node: Keys, where: str, parts: Parts, problems: list[Problem]) -> Iterator[Level]:
+def _setting(key: str, parts: Parts) -> tuple[str, ...] | None:
+    """The setting that a factor's name is the path of; None if it is just a name."""
+    try:
+        return locate(key, parts)
+    except SettingError:
+        return None
+
+
+def _named_levels(
+    node: Keys, where: str, parts: Parts, problems: list[Problem], setting: tuple[str, ...] | None
+) -> Iterator[Level]:
+    """Levels with names; one that is no mapping is a value of `setting`, the factor's own."""
     if not node.entries:
         problems.append(Problem(node.mark, where, FACTOR_EMPTY(allowed=_FORMS)))
     for label, entry in node.entries.items():
         here = f"{where}.{label}"
+        if setting is not None and not isinstance(entry.node, Keys):
+            yield Level(label, {setting: entry.node}, entry.mark)
+            continue
         if not isinstance(entry.node, Keys):
             message = INVALID(
                 value=shown(plain(entry.node)),
@@ -316,17 +330,17 @@ def _named_levels(node: Keys, where: str, parts: Parts, problems: list[Problem])
             problems.append(Problem(entry.node.mark, here, message))
             continue
         sets: dict[tuple[str, ...], Node] = {}
-        for path, setting in entry.node.entries.items():
+        for path, value in entry.node.entries.items():
             try:
                 keys = locate(path, parts)
             except SettingError as error:
-                problems.append(error.at(setting.mark, f"{here}.{path}"))
+                problems.append(error.at(value.mark, f"{here}.{path}"))
                 continue
             clash = next((other for other in sets if _overlap(keys, other)), None)
             if clash is not None:
                 message = LEVEL_SETS_TWICE(path=".".join(clash))
-                problems.append(Problem(setting.mark, f"{here}.{path}", message))
-            sets[keys] = setting.node
+                problems.append(Problem(value.mark, f"{here}.{path}", message))
+            sets[keys] = value.node
         yield Level(label, sets, entry.mark)
 
 

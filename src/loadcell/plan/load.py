@@ -32,7 +32,8 @@ from loadcell.plan.problems import (
     shown,
 )
 from loadcell.plan.profile import Profile, read_profiles, slowed, strangers
-from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
+from loadcell.plan.reading import read_model
+from loadcell.plan.resolve import Resolver, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
 from loadcell.plan.source import PLAN_NUL_BYTE, compose, read_text
 from loadcell.plan.treatment import Arrangement, Table, Treatment, arrange

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
@@ -20,6 +20,9 @@ from loadcell.plan.parts import Options
 from loadcell.plan.problems import INVALID, SettingError, in_digits, nearest, shown
 from loadcell.plan.rate import AnyRate
 from loadcell.plan.units import Duration
+
+if TYPE_CHECKING:
+    from loadcell.plan.faults import PlannedFault
 
 ALLOWED_INTEGER_OR_CPUS = MessageCode("allowed.whole-number-or-cpus")
 
@@ -244,6 +247,7 @@ class Resolved:
     expect: tuple[Expectation, ...] = ()
     groups: tuple[Group, ...] = ()
     affinity: Affinity = field(default_factory=Affinity)
+    faults: tuple[PlannedFault, ...] = ()
 
     @property
     def client_groups(self) -> tuple[Group, ...]:
@@ -279,6 +283,7 @@ class Resolved:
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()
             },
+            **({"faults": [fault.document() for fault in self.faults]} if self.faults else {}),
             "limits": self.limits.model_dump(mode="json"),
             "expect": [expectation.text for expectation in self.expect],
         }

@@ -1,4 +1,4 @@
-"""Contracts of the parts that a plan can name: targets, workloads and monitors.
+"""Contracts of the parts that a plan can name: targets, workloads, monitors and faults.
 
 `plan/` knows these shapes, never the names behind them: a `Parts` value is handed in by the caller
 (`loadcell.parts.installed()` gathers the built-in ones and those of entry points).
@@ -53,6 +53,11 @@ class Options(BaseModel):
         is representative.
         """
         return None
+
+    @property
+    def faults_allowed(self) -> bool:
+        """True if a plan may cause faults on a server that loadcell did not start."""
+        return False
 
 
 #: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
@@ -187,6 +192,7 @@ class Parts:
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
     topology: Callable[[], Topology] | None = None
     memory: Callable[[], int | None] | None = None
+    faults: Mapping[str, type[Any]] = field(default_factory=dict)
 
     def target(self, name: str) -> type[TargetPart[Any]]:
         """An installed target, for questions about its options. Raises KeyError."""

@@ -28,7 +28,7 @@ NO_SETTING_OF_TREATMENTS = MessageCode("plan.no-setting-of-treatments", path=str
 SINGLE_VALUE = MessageCode("plan.single-value", path=str)
 
 #: the sections of a plan whose settings a treatment has; all else says how the experiment is done
-SECTIONS = ("target", "workload", "workloads", "load", "affinity", "monitors", "limits")
+SECTIONS = ("target", "workload", "workloads", "load", "affinity", "faults", "monitors", "limits")
 
 
 #: The message on an unknown name, by the section that holds it.
@@ -132,7 +132,7 @@ def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def _section(section: str, parts: Parts) -> Any:
     """Contents of a section: a model, or models by name."""
-    fixed: dict[str, object] = {"load": Load, "affinity": Affinity, "limits": Limits}
+    fixed: dict[str, object] = {"load": Load, "affinity": Affinity, "faults": list, "limits": Limits}
     if section in fixed:
         return fixed[section]
     installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]

@@ -14,7 +14,7 @@ from loadcell.model.message import MessageCode
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import INVALID, Problem, listed, nearest, shown
-from loadcell.plan.resolve import read_model
+from loadcell.plan.reading import read_model
 
 ALLOWED_PROFILE = MessageCode("allowed.profile", kinds=list, example=str)
 PROFILE_UNDER = MessageCode("plan.profile-under", treatment=str, profiler=str)

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode
-from loadcell.plan import affinity_check, explain, groups, rate
+from loadcell.plan import affinity_check, faults, groups, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.files import PlanFiles
@@ -31,6 +31,7 @@ from loadcell.plan.parts import (
 )
 from loadcell.plan.paths import UNKNOWN_PART
 from loadcell.plan.problems import INVALID, MISSING, Mark, Problem, listed, nearest, shown
+from loadcell.plan.reading import read_model
 
 ALLOWED_CLIENTS = MessageCode("allowed.clients")
 ALLOWED_CONNECTIONS = MessageCode("allowed.connections")
@@ -56,31 +57,6 @@ LOAD_WITHOUT_RATE = MessageCode("plan.load-without-rate")
 EXPECT_UNDER = MessageCode("plan.expect-under", expectation=str, profiler=str)
 
 M = TypeVar("M", bound=BaseModel)
-
-
-def read_model(
-    model: type[M],
-    node: Node,
-    path: tuple[str, ...],
-    mark: Mark,
-    problems: list[Problem],
-    files: PlanFiles | None = None,
-) -> M | None:
-    """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`.
-
-    Files that options name are found by `files` (`loadcell.plan.files.named_file`): validators get them as
-    `info.context["files"]`, and the plan's directory as `info.context["directory"]`.
-    """
-    value = plain(node)
-    try:
-        return model.model_validate_json(
-            json.dumps({} if value is None else value),
-            strict=True,
-            context={"directory": files and files.directory, "files": files},
-        )
-    except ValidationError as error:
-        problems.extend(explain.problems_of(error, model, node, path, mark))
-        return None
 
 
 def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> Keys:
@@ -165,6 +141,7 @@ class Resolver:
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
         monitors = self._monitors(root, target and target[0], problems)
+        planned_faults = faults.read_faults(root, self._parts, target, load, (), problems)
         if load is not None:
             load_problems = _load_problems(root, load)
             if workload is None and self._knows_load(root):  # its capabilities are not known yet
@@ -180,8 +157,9 @@ class Resolver:
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
         resolved = Resolved(
-            *target, *workload, load, monitors, limits, self._expect, affinity=affinity or Affinity()
-        )
+            *target, *workload, load, monitors, limits, self._expect, affinity=affinity or Affinity(),
+            faults=planned_faults,
+        )  # fmt: skip
         return resolved, []
 
     def _several(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
@@ -195,6 +173,9 @@ class Resolver:
         if load is None:
             return None, problems
         problems.extend(_uncounted(root, load))
+        planned_faults = faults.read_faults(
+            root, self._parts, target, load, tuple(groups.names(root)), problems
+        )
         all_problems: list[Problem] = []
         resolved_groups = groups.Reader(self._parts, self.resolve, root, load, all_problems).read()
         problems.extend(_alone(root, resolved_groups, self._parts))
@@ -211,6 +192,7 @@ class Resolver:
             self._expect,
             resolved_groups,
             affinity or Affinity(),
+            planned_faults,
         )
         return settings, []
 

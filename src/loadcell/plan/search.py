@@ -37,7 +37,7 @@ from loadcell.plan.problems import (
     nearest,
     shown,
 )
-from loadcell.plan.resolve import read_model
+from loadcell.plan.reading import read_model
 from loadcell.plan.units import Fraction
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -18,6 +18,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode, MessageErr
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Misfit, Opts, TargetPart
 from loadcell.systems.shared.run_locks import RunLocks
+from loadcell.systems.subjects import Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -277,6 +278,15 @@ class Target(TargetPart[Opts], ABC):
     def processes(self) -> list[int]:
         """Process ids of all roles."""
         return [pid for role in self.roles() for pid in role.pids]
+
+    @classmethod
+    def subject_abilities(cls, options: Opts) -> Mapping[str, SubjectAbilities]:  # noqa: ARG003
+        """Its parts that faults can act on with these options, by the names that plans use."""
+        return {}
+
+    def subject(self, name: str) -> Subject:
+        """A part of the target, which is up, for a fault. Raises KeyError."""
+        raise KeyError(name)
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""

@@ -39,6 +39,7 @@ from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
 from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.run_locks import RunLock
 from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
+from loadcell.systems.subjects import Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -204,11 +205,27 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
 
     def start(self) -> None:
         """Start and wait until the server answers. Raises TargetError."""
+        self._start(free_port)
+
+    def start_again(self) -> None:
+        """Start a server that has ended on the port that it had, and wait until it answers.
+
+        Does nothing while it runs. Raises TargetError.
+        """
+        if not self.running:
+            self._process.stop(self.stop_steps[-1:])  # what is left of its session
+            self._start(lambda: self.port)
+
+    def shut_down(self) -> None:
+        """Stop the server in an orderly way; its port and its Unix socket's directory stay its own."""
+        self._process.stop(self.stop_steps)
+
+    def _start(self, port: Callable[[], int]) -> None:
         held_until = time.monotonic() + _HELD_LIMIT_S
         tries = 0
         while True:
             try:
-                self._start_once()
+                self._start_once(port())
                 return
             except PortTakenError:
                 tries += 1
@@ -219,8 +236,8 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
                     raise
                 time.sleep(0.2)
 
-    def _start_once(self) -> None:
-        self.port = free_port()
+    def _start_once(self, port: int) -> None:
+        self.port = port
         program = self._configure(self.sockets.make(self.socket_name) / self.socket_name)
         directory = self.directory
         command = directory.account.command(program, directory=directory.data, death=self.stop_steps[0][0])
@@ -437,6 +454,22 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             with suppress(TargetError):
                 pids = self._external_processes(self._external)
         return (Role("server", tuple(pids)),) if pids else ()
+
+    @classmethod
+    def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
+        return {cls.name: SubjectAbilities(startable=not options.external)}
+
+    def subject(self, name: str) -> Subject:
+        if name != self.name:
+            raise KeyError(name)
+        server = self._server
+
+        def processes() -> tuple[int, ...]:
+            return tuple(pid for role in self.roles() for pid in role.pids)
+
+        if server is None:
+            return Subject(name, processes)
+        return Subject(name, processes, stop=server.shut_down, start=server.start_again)
 
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:

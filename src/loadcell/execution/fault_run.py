@@ -1,0 +1,270 @@
+"""Applies and undoes the faults of one trial at their times, in a thread beside the load."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadcell.faults import journal as journals
+from loadcell.faults.base import Fault
+from loadcell.faults.guardian import Guardian
+from loadcell.faults.journal import Entry
+from loadcell.linux.process_identity import ProcessIdentity
+from loadcell.model.fault_record import FaultRecord, FaultState, Instants
+from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageError
+from loadcell.plan.faults import PlannedFault
+from loadcell.systems.base import Target
+
+#: How long before its time a fault is prepared and written to the journal.
+_AHEAD_NS = 500_000_000
+#: A thread that sleeps wakes up to a millisecond late; for so long it looks at the clock instead.
+_SPIN_NS = 1_500_000
+#: How much later than planned the guardian undoes a fault whose run lives, but does not.
+_LEASE_SLACK_S = 60.0
+#: How long undoing may take at the end of the load.
+_END_LIMIT_S = 120.0
+
+
+@dataclass
+class _Item:
+    """A fault with its progress; instants by the monotonic clock."""
+
+    planned: PlannedFault
+    fault: Fault[Any]
+    due_ns: int | None
+    state: FaultState = "waiting"
+    prepared: bool = False
+    entry: Entry | None = None
+    undo_due_ns: int | None = None
+    applied: tuple[int, int, int] | None = None
+    undone: tuple[int, int, int] | None = None
+    error: MessageError | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """True if it is applied, and is to be undone."""
+        return self.state == "applied" and self.fault.lasts
+
+
+class FaultRun:
+    """The faults of a trial's load. `event` takes a line of events.jsonl, in the thread."""
+
+    def __init__(
+        self,
+        planned: Sequence[PlannedFault],
+        actions: Mapping[str, type[Fault[Any]]],
+        target: Target[Any],
+        guardian: Guardian,
+        event: Callable[[JsonObject], None],
+        run: str = "",
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._items = [
+            _Item(fault, actions[fault.action](fault.options, target.subject(fault.subject)), None)
+            for fault in planned
+        ]
+        self._guardian = guardian
+        self._event = event
+        self._run = run
+        self._now = monotonic_ns
+        self._start_ns: int | None = None
+        self._duration_s = 0.0
+        self._operations = 0
+        self._ending = False
+        self._wake = threading.Condition()
+        self._thread = threading.Thread(target=self._loop, name="faults", daemon=True)
+
+    def begin(self, mono_ns: int, duration_s: float) -> None:
+        """The measurement, of this planned duration, has begun at this instant."""
+        with self._wake:
+            if self._start_ns is not None:
+                return
+            self._start_ns, self._duration_s = mono_ns, duration_s
+            for item in self._items:
+                if item.planned.timing.at is not None:
+                    item.due_ns = mono_ns + item.planned.timing.at.ns
+        self._thread.start()
+
+    def counted(self, operations: int) -> None:
+        """So many operations of the measurement have ended so far."""
+        with self._wake:
+            self._operations = operations
+            self._wake.notify()
+
+    def end(self) -> tuple[FaultRecord, ...]:
+        """Undo what lasts, in reverse order; the records of all faults."""
+        with self._wake:
+            self._ending = True
+            self._wake.notify()
+        if self._start_ns is not None:
+            self._thread.join(_END_LIMIT_S)
+        return tuple(map(self._record, self._items))
+
+    # -- the thread
+
+    def _loop(self) -> None:
+        while not self._ending:
+            self._prepare_due()
+            item, due_ns = self._next()
+            if item is None or due_ns is None or due_ns - self._now() > _SPIN_NS:
+                with self._wake:
+                    if not self._ending:
+                        self._wake.wait(self._wait_s(due_ns))
+                self._due_by_operations()
+                continue
+            while self._now() < due_ns:
+                pass
+            if item.lasts:
+                self._undo(item, due_ns)
+            else:
+                self._apply(item, due_ns)
+        for item in reversed(self._items):
+            if item.lasts:
+                self._undo(item, self._now())
+
+    def _next(self) -> tuple[_Item | None, int | None]:
+        """The next fault to be applied or undone, and when."""
+        due = [
+            (instant, number)
+            for number, item in enumerate(self._items)
+            if (
+                instant := item.undo_due_ns
+                if item.lasts
+                else item.due_ns
+                if item.state == "waiting"
+                else None
+            )
+            is not None
+        ]
+        if not due:
+            return None, None
+        instant, number = min(due)
+        return self._items[number], instant
+
+    def _wait_s(self, due_ns: int | None) -> float | None:
+        """How long to sleep: until a fault is due, or is to be prepared."""
+        instants = [] if due_ns is None else [due_ns - _SPIN_NS]
+        instants += [
+            item.due_ns - _AHEAD_NS
+            for item in self._items
+            if not item.prepared and item.state == "waiting" and item.due_ns is not None
+        ]
+        return max(0.0, (min(instants) - self._now()) / 1e9) if instants else None
+
+    def _due_by_operations(self) -> None:
+        for item in self._items:
+            after = item.planned.timing.after
+            if (
+                item.state == "waiting"
+                and after is not None
+                and item.due_ns is None
+                and self._operations >= after
+            ):
+                item.due_ns = self._now()
+
+    def _prepare_due(self) -> None:
+        now = self._now()
+        for item in self._items:
+            is_due = item.due_ns is not None and item.due_ns - _AHEAD_NS <= now
+            if item.state == "waiting" and not item.prepared and is_due:
+                self._prepare(item)
+
+    def _prepare(self, item: _Item) -> None:
+        """Look up how it is undone, and have the guardian write that down."""
+        item.prepared = True
+        try:
+            arguments = item.fault.prepare()
+            if arguments is not None:
+                item.entry = self._guardian.hold(self._entry(item, arguments), self._lease_s(item))
+        except MessageError as error:
+            self._fail(item, "failed", error)
+
+    def _entry(self, item: _Item, arguments: JsonObject) -> Entry:
+        kind = type(item.fault)
+        return Entry(
+            journals.new_id(),
+            kind.name,
+            kind.__module__,
+            kind.__qualname__,
+            item.planned.subject,
+            arguments,
+            ProcessIdentity.of_this_process(),
+            self._run,
+        )
+
+    def _lease_s(self, item: _Item) -> float:
+        lasts_s = item.planned.timing.for_ or self._duration_s
+        return float(lasts_s) + _AHEAD_NS / 1e9 + _LEASE_SLACK_S
+
+    def _apply(self, item: _Item, due_ns: int) -> None:
+        began_ns = self._now()
+        try:
+            item.fault.apply()
+        except MessageError as error:
+            self._fail(item, "failed", error)
+            self._undo_outside(item)
+            return
+        ended_ns = self._now()
+        item.state, item.applied = "applied", (due_ns, began_ns, ended_ns)
+        if item.planned.timing.for_ is not None:
+            item.undo_due_ns = began_ns + item.planned.timing.for_.ns
+        self._tell(item, "fault-applied", item.applied)
+
+    def _undo(self, item: _Item, due_ns: int) -> None:
+        began_ns = self._now()
+        item.state = "undone"
+        try:
+            item.fault.restore()
+        except MessageError as error:
+            self._fail(item, "remains", error)
+        self._undo_outside(item)
+        item.undone = (due_ns, began_ns, self._now())
+        self._tell(item, "fault-undone", item.undone)
+
+    def _undo_outside(self, item: _Item) -> None:
+        """Undo what would outlive the run. What cannot be undone stays in the journal."""
+        if item.entry is None:
+            return
+        outcome = journals.undo(item.entry, self._guardian.journal)
+        if outcome.error is not None:
+            self._fail(item, "remains", outcome.error)
+        else:
+            self._guardian.release(item.entry)
+            item.entry = None
+
+    def _fail(self, item: _Item, state: FaultState, error: MessageError) -> None:
+        item.state, item.error = state, error
+        self._event({
+            "event": "fault-failed", "fault": item.planned.title, "state": state, "reason": str(error),
+        })  # fmt: skip
+
+    def _tell(self, item: _Item, event: str, instants: tuple[int, int, int]) -> None:
+        _, began_ns, ended_ns = instants
+        took_s = (ended_ns - began_ns) / 1e9
+        self._event({"event": event, "mono_ns": began_ns, "fault": item.planned.title, "took_s": took_s})
+
+    def _record(self, item: _Item) -> FaultRecord:
+        record = FaultRecord(
+            item.planned.action,
+            item.planned.subject,
+            item.state,
+            self._instants(item.applied),
+            self._instants(item.undone),
+            entry=item.entry.id if item.entry is not None and item.state == "remains" else None,
+        )
+        if item.error is None:
+            return record
+        message = item.error.message
+        return replace(
+            record, reason=message.code or None, reason_args=message.plain_arguments, text=message.text
+        )
+
+    def _instants(self, instants: tuple[int, int, int] | None) -> Instants | None:
+        if instants is None or self._start_ns is None:
+            return None
+        requested, began, ended = ((instant - self._start_ns) / 1e9 for instant in instants)
+        return Instants(requested, began, ended)

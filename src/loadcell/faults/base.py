@@ -1,0 +1,83 @@
+"""Contract of faults: an action on a subject of the target, applied and undone.
+
+What outlives the run (a stopped process, a rule of the kernel) is described by an `Undo` before it happens:
+the journal and the guardian keep that description, and any later process can execute it. What ends with the
+run (a server that loadcell started) is brought back by `restore` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import Field
+
+from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode, MessageError
+from loadcell.plan.parts import Misfit, Options
+from loadcell.systems.subjects import Subject, SubjectAbilities
+
+NOT_RUNNING = MessageCode("fault.not-running", subject=str)
+NOT_STARTABLE = MessageCode("fault.not-startable", subject=str)
+
+
+class FaultError(MessageError):
+    """A fault could not be applied, or not be undone."""
+
+
+class SubjectOptions(Options, use_attribute_docstrings=True):
+    """Options of a fault on a subject. In a plan, a text alone is the subject."""
+
+    subject: str = Field(min_length=1)
+    """The part of the target that it acts on, such as `postgres` or `storage.brick`."""
+
+
+OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
+
+
+class Fault(ABC, Generic[OptionsT]):
+    """One action of a trial. Methods are called in a thread of the run, in this order: `prepare`, `apply`,
+    and later `restore`, `undo` with the arguments of `prepare`, `is_undone`. All may raise FaultError.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Options: ClassVar[type[SubjectOptions]] = SubjectOptions
+    #: whether it lasts until it is undone; else `for` has no meaning
+    lasts: ClassVar[bool] = True
+    #: whether it may be used against a server that loadcell did not start
+    external: ClassVar[bool] = False
+
+    def __init__(self, options: OptionsT, subject: Subject) -> None:
+        self.options = options
+        self.subject = subject
+
+    @classmethod
+    def misfits(cls, options: OptionsT, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:  # noqa: ARG003
+        """Why it cannot be applied, as far as can be seen before the run; paths are those of options."""
+        return iter(())
+
+    def prepare(self) -> JsonObject | None:
+        """Look up what is about to be changed: arguments of `undo`, None where nothing outlives the run."""
+        return None
+
+    @abstractmethod
+    def apply(self) -> None:
+        """Cause the fault."""
+
+    def restore(self) -> None:
+        """Bring back what ended, in the run that it belongs to."""
+
+    @classmethod
+    def undo(cls, arguments: JsonObject) -> None:
+        """Undo it, also from another process, also twice, also after the subject has ended."""
+
+    @classmethod
+    def is_undone(cls, arguments: JsonObject) -> bool:  # noqa: ARG003
+        """Look whether nothing is left of it."""
+        return True
+
+
+#: A fault that can be undone by any process: its class, by name.
+FaultClass = type[Fault[Any]]

@@ -1,0 +1,33 @@
+"""Base of faults that end processes, which the target starts again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from loadcell.faults import process_tree
+from loadcell.faults.base import NOT_RUNNING, NOT_STARTABLE, Fault, FaultError, SubjectOptions
+from loadcell.model.json import JsonObject
+from loadcell.plan.parts import Misfit
+from loadcell.systems.subjects import SubjectAbilities
+
+
+class EndingFault(Fault[SubjectOptions]):
+    """Ends the processes of a subject that the target can start again.
+
+    Nothing of it outlives the run, with which the target's processes end anyway.
+    """
+
+    @classmethod
+    def misfits(cls, options: SubjectOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:
+        if not subjects[options.subject].startable:
+            yield Misfit("subject", NOT_STARTABLE(subject=options.subject))
+
+    def prepare(self) -> JsonObject | None:
+        self._roots = process_tree.roots(self.subject.processes())
+        if not self._roots:
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
+        return None
+
+    def restore(self) -> None:
+        assert self.subject.start is not None
+        self.subject.start()

@@ -1,0 +1,189 @@
+"""Guardian of a run's faults: a process in its own session that undoes them when the run has ended without.
+
+    python -m loadcell.faults.guardian JOURNAL
+
+It reads one JSON line per order from standard input and answers each with one: `{"hold": {entry}, "for_s":
+SECONDS}` writes the entry to the journal before it answers, so that the fault may be applied; `{"release":
+ID}` forgets it. At the end of the input, which the death of the run brings about, and at the end of a lease,
+it undoes what it holds, the last first. What cannot be undone stays in the journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from loadcell.faults import journal as journals
+from loadcell.faults.base import FaultError
+from loadcell.faults.journal import Entry, Journal
+from loadcell.linux.process import plain_environment
+from loadcell.linux.process_identity import ProcessIdentity
+from loadcell.model.json import JsonObject, MismatchError, convert, document
+from loadcell.model.message import ForeignText, MessageCode
+
+GUARDIAN_SILENT = MessageCode("fault.guardian-silent", error=ForeignText)
+
+#: Time limit of an answer: it writes a file and flushes it.
+_ANSWER_LIMIT_S = 10.0
+#: How long the guardian may take to undo everything at the run's end.
+_END_LIMIT_S = 30.0
+#: Time between two tries to undo a fault whose lease has ended.
+_RETRY_S = 5.0
+
+
+class Guardian:
+    """The run's side: starts the process when the first fault is held; to be used by one thread at a time."""
+
+    def __init__(self, journal: Journal | None = None) -> None:
+        self.journal = journal or Journal()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._held: dict[str, Entry] = {}
+
+    def start(self) -> None:
+        """Start the process, or a new one where it was killed, which holds what that one held.
+
+        Raises FaultError.
+        """
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._process = subprocess.Popen(
+            (sys.executable, "-m", __name__, str(self.journal.directory)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=plain_environment(),
+            start_new_session=True,
+        )
+        self._answer()  # it has imported everything
+        for entry, lease_s in [(entry, _END_LIMIT_S) for entry in self._held.values()]:
+            self._send({"hold": document(entry), "for_s": lease_s})
+
+    def hold(self, entry: Entry, lease_s: float) -> Entry:
+        """Write the entry to the journal and have the guardian undo it in `lease_s` seconds, or when this
+        process ends. Raises FaultError.
+        """
+        self.start()
+        answer = self._send({"hold": document(entry), "for_s": lease_s})
+        held = convert(Entry, answer)
+        self._held[held.id] = held
+        return held
+
+    def release(self, entry: Entry) -> None:
+        """Have the guardian forget a fault that is undone."""
+        self._held.pop(entry.id, None)
+        with contextlib.suppress(FaultError):
+            if self._process is not None and self._process.poll() is None:
+                self._send({"release": entry.id})
+
+    def close(self) -> None:
+        """End the process; it undoes what it still holds."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_LIMIT_S)
+        process.stdout.close()
+
+    def _send(self, order: JsonObject) -> JsonObject:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.flush()
+        except OSError as error:
+            raise FaultError(GUARDIAN_SILENT(error=error.strerror or str(error))) from error
+        return self._answer()
+
+    def _answer(self) -> JsonObject:
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], _ANSWER_LIMIT_S)
+        line = process.stdout.readline() if ready else b""
+        if not line:
+            raise FaultError(GUARDIAN_SILENT(error=f"no answer within {_ANSWER_LIMIT_S:g} s"))
+        answer: JsonObject = json.loads(line)
+        if (error := answer.get("error")) is not None:
+            raise FaultError(GUARDIAN_SILENT(error=error))
+        return answer
+
+
+class _Leases:
+    """What the guardian process holds, each with the instant at which it undoes it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._me = ProcessIdentity.of_this_process()
+        self._entries: dict[str, tuple[Entry, float]] = {}
+
+    def wait_s(self) -> float | None:
+        """Seconds until the next lease ends; None while nothing is held."""
+        ends = [end for _, end in self._entries.values()]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+    def take(self, order: JsonObject) -> JsonObject:
+        """Carry out an order; the answer."""
+        if "release" in order:
+            entry, _ = self._entries.pop(str(order["release"]), (None, 0.0))
+            if entry is not None:
+                self._journal.remove(entry)
+            return {}
+        try:
+            entry = replace(convert(Entry, order["hold"]), guardian=self._me)
+            self._journal.write(entry)
+        except (FaultError, MismatchError, KeyError) as error:
+            return {"error": str(error)}
+        journals.fault_class(entry)  # imported before it is needed
+        self._entries[entry.id] = (entry, time.monotonic() + float(order.get("for_s", 0.0)))
+        return document(entry)
+
+    def undo(self, *, expired: bool) -> None:
+        """Undo the faults whose lease has ended, or all, the last first."""
+        now = time.monotonic()
+        for entry, end in reversed(list(self._entries.values())):
+            if expired and end > now:
+                continue
+            if journals.undo(entry, self._journal).error is None:
+                del self._entries[entry.id]
+            else:
+                self._entries[entry.id] = (entry, now + _RETRY_S)
+
+
+def main(words: list[str]) -> None:
+    """The guardian process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # its end is the end of its input
+    os.chdir("/")
+    leases = _Leases(Journal(Path(words[0])))
+    waiting = b""
+    print("{}", flush=True)
+    while True:
+        ready, _, _ = select.select([0], [], [], leases.wait_s())
+        if not ready:
+            leases.undo(expired=True)
+            continue
+        chunk = os.read(0, 1 << 16)
+        if not chunk:
+            break
+        *lines, waiting = (waiting + chunk).split(b"\n")
+        for line in lines:
+            answer = json.dumps(leases.take(json.loads(line)))
+            with contextlib.suppress(OSError):
+                os.write(1, answer.encode() + b"\n")
+    leases.undo(expired=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

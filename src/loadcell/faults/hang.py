@@ -1,0 +1,36 @@
+"""`hang`: processes of the target stop (SIGSTOP) and go on later (SIGCONT)."""
+
+from __future__ import annotations
+
+import signal
+
+from loadcell.faults import process_tree
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.model.json import JsonObject
+
+
+class Hang(Fault[SubjectOptions]):
+    """Stop all processes of the subject without ending them."""
+
+    name = "hang"
+    summary = "Stop all processes of the subject (SIGSTOP), until it continues them (SIGCONT)"
+
+    def prepare(self) -> JsonObject:
+        self._roots = process_tree.roots(self.subject.processes())
+        if not self._roots:
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
+        return process_tree.document(self._roots)
+
+    def apply(self) -> None:
+        process_tree.signal_tree(self._roots, signal.SIGSTOP)
+
+    @classmethod
+    def undo(cls, arguments: JsonObject) -> None:
+        process_tree.signal_tree(process_tree.recorded(arguments), signal.SIGCONT)
+
+    @classmethod
+    def is_undone(cls, arguments: JsonObject) -> bool:
+        return not process_tree.is_stopped(process_tree.recorded(arguments))
+
+
+PART = Hang

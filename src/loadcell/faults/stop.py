@@ -1,0 +1,19 @@
+"""`stop`: the target shuts its subject down in an orderly way, and starts it again when it is undone."""
+
+from __future__ import annotations
+
+from loadcell.faults.ending import EndingFault
+
+
+class Stop(EndingFault):
+    """Shut the subject down by the target's own command."""
+
+    name = "stop"
+    summary = "Shut the subject down by the target's own command; with `for`, start it again"
+
+    def apply(self) -> None:
+        assert self.subject.stop is not None
+        self.subject.stop()
+
+
+PART = Stop

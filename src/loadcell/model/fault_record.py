@@ -1,0 +1,37 @@
+"""A fault of a trial, as it was requested, applied and undone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from loadcell.model.json import OMITTED, JsonObject, Word
+
+#: `waiting`: its time did not come; `failed`: it could not be applied; `applied`: it ended by itself;
+#: `undone`; `remains`: it could not be undone.
+FaultState = Literal["waiting", "failed", "applied", "undone", "remains"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instants:
+    """When something was requested, begun and finished, in seconds from the start of the measurement."""
+
+    requested_s: float
+    began_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """One fault of a trial; `reason` is the message code of a failure and `text` its English text."""
+
+    action: Word
+    subject: str
+    state: FaultState
+    applied: Instants | None = None
+    undone: Instants | None = None
+    reason: Annotated[Word | None, OMITTED] = None
+    reason_args: Annotated[JsonObject | None, OMITTED] = None
+    text: Annotated[str | None, OMITTED] = None
+    #: identifier of its entry in the journal of faults, while it remains
+    entry: Annotated[str | None, OMITTED] = None
