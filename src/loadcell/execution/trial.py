@@ -220,6 +220,7 @@ class TrialRun:
         """The faults of this trial, which begin with its measurement."""
         if not self._resolved.faults:
             return None
+        self.context.guardian.start()
         return FaultRun(
             self._resolved.faults,
             self.context.parts.faults,

@@ -27,9 +27,10 @@ from loadcell.faults.journal import Entry, Journal
 from loadcell.linux.process import plain_environment
 from loadcell.linux.process_identity import ProcessIdentity
 from loadcell.model.json import JsonObject, MismatchError, convert, document
-from loadcell.model.message import ForeignText, MessageCode
+from loadcell.model.message import ForeignText, MessageCode, Seconds
 
 GUARDIAN_SILENT = MessageCode("fault.guardian-silent", error=ForeignText)
+GUARDIAN_NO_ANSWER = MessageCode("fault.guardian-no-answer", limit_s=Seconds)
 
 #: Time limit of an answer: it writes a file and flushes it.
 _ANSWER_LIMIT_S = 10.0
@@ -52,8 +53,10 @@ class Guardian:
 
         Raises FaultError.
         """
-        if self._process is not None and self._process.poll() is None:
-            return
+        if self._process is not None:
+            if self._process.poll() is None:
+                return
+            self._close_pipes(self._process)
         self._process = subprocess.Popen(
             (sys.executable, "-m", __name__, str(self.journal.directory)),
             stdin=subprocess.PIPE,
@@ -88,12 +91,18 @@ class Guardian:
         if process is None:
             return
         assert process.stdin is not None
-        assert process.stdout is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_LIMIT_S)
-        process.stdout.close()
+        self._close_pipes(process)
+
+    @staticmethod
+    def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
     def _send(self, order: JsonObject) -> JsonObject:
         process = self._process
@@ -113,7 +122,7 @@ class Guardian:
         ready, _, _ = select.select([process.stdout], [], [], _ANSWER_LIMIT_S)
         line = process.stdout.readline() if ready else b""
         if not line:
-            raise FaultError(GUARDIAN_SILENT(error=f"no answer within {_ANSWER_LIMIT_S:g} s"))
+            raise FaultError(GUARDIAN_NO_ANSWER(limit_s=_ANSWER_LIMIT_S))
         answer: JsonObject = json.loads(line)
         if (error := answer.get("error")) is not None:
             raise FaultError(GUARDIAN_SILENT(error=error))

@@ -19,6 +19,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.metrics import declared
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS
+from loadcell.plan.faults import FaultTiming
 from loadcell.plan.labels import ABOUT, LABELS, LONGEST_VALUE, MOST
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
@@ -35,11 +36,12 @@ def plan_schema(parts: Parts) -> JsonObject:
         *parts.targets.values(),
         *parts.workloads.values(),
         *parts.monitors.values(),
+        *parts.faults.values(),
     ]
     models: list[type[BaseModel]] = list(
         dict.fromkeys(
             [
-                *(Head, Load, GroupLoad, Affinity, Limits, SearchOptions),
+                *(Head, Load, GroupLoad, Affinity, Limits, SearchOptions, FaultTiming),
                 *profile_kinds().values(),
                 *(part.Options for part in everything),
             ]
@@ -75,6 +77,7 @@ def plan_schema(parts: Parts) -> JsonObject:
                 "factors that are.",
                 "anyOf": [_factors(parts), {"type": "array", "items": {"type": "string"}}],
             },
+            "faults": _faults(parts.faults, schemas, defs),
             "monitors": _monitors(parts.monitors, schemas),
             "limits": {"description": _first_line(Limits), **schemas[Limits]},
             "expect": _expect(),
@@ -163,6 +166,27 @@ def _groups(parts: Parts, schemas: Mapping[type[BaseModel], JsonObject]) -> Json
             {"type": "object", "minProperties": 1, "additionalProperties": group},
             {"type": "array", "minItems": 1, "items": listed},
         ],
+    }
+
+
+def _faults(
+    installed: Mapping[str, type[Any]], schemas: Mapping[type[BaseModel], JsonObject], defs: JsonObject
+) -> JsonObject:
+    """Entries with one action, whose subject may stand alone, and its timing."""
+    timing = defs.pop(schemas[FaultTiming]["$ref"].rpartition("/")[2])
+    actions = {
+        name: {"description": part.summary, "anyOf": [schemas[part.Options], {"type": "string"}]}
+        for name, part in installed.items()
+    }
+    return {
+        "description": "What is broken while a load runs: an action with its subject, and when.",
+        "type": ["array", "null"],
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {**actions, **timing["properties"]},
+            "oneOf": [{"required": [name]} for name in installed],
+        },
     }
 
 

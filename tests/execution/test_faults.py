@@ -1,0 +1,118 @@
+"""Faults of a plan on real servers, under load: applied at their time, undone, recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import Live, loadcell, until
+
+REDIS = """
+target: {redis: {server: local, settings: {save: ""}}}
+workload: {kv: {keys: 1000}}
+load: {clients: 4, rate: 500/s, max_backlog: 1min, warmup: 0s, duration: 3s, interval: 500ms}
+monitors: [target]
+repeats: 1
+"""
+POSTGRES = """
+target: {postgres: {server: embedded}}
+workload: {sysbench: {script: oltp_point_select, tables: 1, table_size: 200}}
+load: {clients: 2, warmup: 0s, duration: 4s, interval: 500ms}
+monitors: []
+repeats: 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def records(home: Path, plan: str, *, status: int = 0) -> list[dict[str, Any]]:
+    """The records of a plan's trials, by treatment."""
+    (home / "plan.yaml").write_text(plan)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == status, done.stderr + done.stdout
+    assert not list((home / "state").rglob("*.json")), "the journal is empty at the end"
+    return [json.loads(path.read_text()) for path in sorted((home / "run").glob("trials/*/trial.json"))]
+
+
+def test_a_server_hangs_for_its_time_and_goes_on(tmp_path: Path) -> None:
+    [trial] = records(tmp_path, REDIS + "faults: [{hang: redis, at: 1s, for: 500ms}]\n")
+    [fault] = trial["faults"]
+    assert (fault["action"], fault["subject"], fault["state"]) == ("hang", "redis", "undone")
+    assert fault["applied"]["requested_s"] == pytest.approx(1.0)
+    assert fault["undone"]["requested_s"] - fault["applied"]["began_s"] == pytest.approx(0.5)
+    # the open loop sent on: requests of the hang waited for its end
+    assert trial["totals"]["response"]["max_ms"] >= 450
+    assert trial["totals"]["transactions"]["succeeded"] == pytest.approx(1500, abs=2)
+    [lines] = [path.read_text().splitlines() for path in (tmp_path / "run").glob("trials/*/events.jsonl")]
+    events = [json.loads(line) for line in lines]
+    assert [event["event"] for event in events if event["event"].startswith("fault")] == [
+        "fault-applied",
+        "fault-undone",
+    ]
+
+
+def test_each_fault_of_a_factor_is_a_treatment_and_the_server_is_back_after_it(tmp_path: Path) -> None:
+    plan = POSTGRES + (
+        "factors:\n  faults:\n    none: []\n"
+        "    kill: [{kill: postgres, at: 1s, for: 1s}]\n"
+        "    stop: [{stop: postgres, at: 1s}]\n"
+        "    restart: [{restart: postgres, after: 50 operations}]\n"
+    )
+    trials = {trial["levels"]["faults"]: trial for trial in records(tmp_path, plan)}
+    assert {level: trial["status"] for level, trial in trials.items()} == dict.fromkeys(trials, "ok")
+    assert "faults" not in trials["none"]
+    assert {level: trial["faults"][0]["state"] for level, trial in trials.items() if "faults" in trial} == {
+        "kill": "undone",
+        "stop": "undone",
+        "restart": "applied",
+    }
+    for level in ("kill", "stop", "restart"):
+        assert trials[level]["client"]["reconnecting_s"] > 0, level
+        assert trials[level]["target"]["version"], "it answers after the load"
+
+
+def test_a_fault_on_a_server_that_is_down_makes_the_trial_invalid(tmp_path: Path) -> None:
+    faults = "faults: [{kill: redis, at: 500ms, overlap: true}, {hang: redis, at: 1500ms, overlap: true}]\n"
+    [trial] = records(tmp_path, REDIS + faults, status=3)
+    assert [fault["state"] for fault in trial["faults"]] == ["undone", "failed"]
+    assert trial["faults"][1]["reason"] == "fault.not-running"
+    assert trial["status"] == "invalid"
+    assert trial["reason_code"] == "check.fault-not-applied"
+
+
+def test_a_fault_whose_time_does_not_come_makes_the_trial_invalid(tmp_path: Path) -> None:
+    [trial] = records(tmp_path, REDIS + "faults: [{hang: redis, after: 1000000, for: 1s}]\n", status=3)
+    assert trial["faults"][0]["state"] == "waiting"
+    assert trial["reason_code"] == "check.fault-not-applied"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_ends_during_a_fault_leaves_none(tmp_path: Path, number: signal.Signals) -> None:
+    plan = POSTGRES.replace("duration: 4s", "duration: 1min")
+    with Live(tmp_path, plan + "faults: [{hang: postgres, at: 500ms, for: 50s}]\n") as live:
+        live.in_phase("measure")
+        server = live.server()
+        until(lambda: _state(server) == "T", "the fault")
+        os.kill(live.process.pid, number)
+        until(lambda: _state(server) in ("", "Z"), "the server's end")
+        assert live.end() == (130 if number == signal.SIGINT else -number)
+    deadline = time.monotonic() + 20
+    while list((tmp_path / "state").rglob("*.json")):
+        assert time.monotonic() < deadline, "the journal is empty at the end"
+        time.sleep(0.05)
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""

@@ -1,0 +1,121 @@
+"""The journal of faults: on disk before a fault, undone by whoever comes later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faults.sleepers import family, hang, journal_files, until_states
+from loadcell.faults import journal as journals
+from loadcell.faults.base import FaultError
+from loadcell.faults.journal import Entry, Journal
+from loadcell.linux.process_identity import ProcessIdentity
+
+
+def entry_of(pid: int) -> Entry:
+    """The entry of a `hang` of a process whose guardian has ended."""
+    arguments = hang(pid).prepare()
+    assert arguments is not None
+    me = ProcessIdentity.of_this_process()
+    return Entry("1", "hang", "loadcell.faults.hang", "Hang", "sleeper", arguments, replace(me, started=1))
+
+
+def test_a_fault_whose_guardian_has_ended_is_undone_and_forgotten(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with family() as pid:
+        fault = hang(pid)
+        journal.write(entry_of(pid))
+        fault.prepare()
+        fault.apply()
+        until_states(pid, {"T"})
+        [outcome] = journals.replay(journal)
+        assert outcome.error is None
+        until_states(pid, {"S"})
+    assert journal_files(tmp_path) == []
+
+
+def test_a_fault_whose_guardian_lives_is_left_to_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with family() as pid:
+        entry = replace(entry_of(pid), guardian=ProcessIdentity.of_this_process())
+        journal.write(entry)
+        assert journals.replay(journal) == []
+        assert list(journal.entries()) == [entry]
+
+
+def test_a_reused_process_id_is_not_signalled(tmp_path: Path) -> None:
+    with family() as pid:
+        fault = hang(pid)
+        fault.prepare()
+        fault.apply()
+        until_states(pid, {"T"})
+        entry = entry_of(pid)
+        [[number, started]] = entry.arguments["roots"]
+        other = replace(entry, arguments={"roots": [[number, started + 1]]})
+        assert journals.undo(other, Journal(tmp_path)).error is None, "the process of the entry has ended"
+        until_states(pid, {"T"})
+        assert journals.undo(entry, Journal(tmp_path)).error is None
+        until_states(pid, {"S"})
+
+
+def test_undoing_twice_does_nothing_more(tmp_path: Path) -> None:
+    with family() as pid:
+        entry = entry_of(pid)
+        for _ in range(2):
+            assert journals.undo(entry, Journal(tmp_path)).error is None
+        until_states(pid, {"S"})
+
+
+def test_an_action_that_is_not_installed_keeps_its_entry(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with family() as pid:
+        entry = replace(entry_of(pid), module="loadcell_of_someone")
+        journal.write(entry)
+        [outcome] = journals.replay(journal)
+    assert outcome.error is not None
+    assert "loadcell_of_someone" in outcome.error.message.text
+    assert outcome.error.message.advice
+    assert journal_files(tmp_path) == ["1.json"]
+
+
+def test_a_name_that_is_no_fault_is_never_called(tmp_path: Path) -> None:
+    with family() as pid:
+        entry = replace(entry_of(pid), module="os", name="abort")
+        assert journals.undo(entry, Journal(tmp_path)).error is not None
+
+
+def test_a_damaged_entry_is_named_and_the_others_are_undone(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    (tmp_path / "0.json").write_text('{"id": ')
+    with family() as pid:
+        journal.write(entry_of(pid))
+        assert [type(entry) for entry in journal.entries()] == [type(tmp_path), Entry]
+        assert len(journals.replay(journal)) == 1
+
+
+def test_a_journal_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with family() as pid, pytest.raises(FaultError) as raised:
+        Journal(tmp_path / "file" / "journal").write(entry_of(pid))
+    assert "XDG_STATE_HOME" in raised.value.advice
+
+
+def test_a_full_disk_is_an_error_before_the_fault(tmp_path: Path) -> None:
+    journal = Journal(Path("/dev/full/journal"))
+    with family() as pid, pytest.raises(FaultError):
+        journal.write(entry_of(pid))
+
+
+def test_a_signal_reaches_a_process_with_its_descendants() -> None:
+    with family() as pid:
+        fault = hang(pid)
+        arguments = fault.prepare()
+        fault.apply()
+        until_states(pid, {"T"})
+        assert arguments is not None
+        assert not fault.is_undone(arguments)
+        fault.undo(arguments)
+        until_states(pid, {"S"})
+        assert fault.is_undone(arguments)

@@ -1,0 +1,92 @@
+"""`faults`: what they ask for, and every way to get them wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.parts import installed
+from loadcell.plan.load import LoadedPlan, load_plan
+from loadcell.plan.problems import PlanError
+
+PLAN = """
+target: {redis: {server: local}}
+workload: {kv: {keys: 10}}
+load: {clients: 2, duration: 30s}
+"""
+EXTERNAL = PLAN.replace("server: local", "server: external, host: 127.0.0.1")
+STORE = "target: {store: {engine: sqlite}}\nworkload: {kv: {keys: 10}}\nload: {clients: 2, duration: 30s}\n"
+
+
+def read(home: Path, text: str) -> LoadedPlan:
+    (home / "plan.yaml").write_text(text)
+    return load_plan(home / "plan.yaml", installed())
+
+
+def test_a_fault_has_an_action_a_subject_and_a_time(tmp_path: Path) -> None:
+    [fault] = read(tmp_path, PLAN + "faults: [{hang: redis, at: 10s, for: 500ms}]\n").base.faults
+    assert (fault.action, fault.subject, fault.timing.at, fault.timing.for_) == ("hang", "redis", 10.0, 0.5)
+    assert fault.document() == {"hang": {"subject": "redis"}, "at": "10s", "for": "500ms"}
+
+
+@pytest.mark.parametrize("written", ["100000 operations", "100_000 requests", "100000"])
+def test_it_may_be_due_after_operations(tmp_path: Path, written: str) -> None:
+    [fault] = read(tmp_path, PLAN + f"faults: [{{hang: {{subject: redis}}, after: {written}}}]\n").base.faults
+    assert (fault.timing.after, fault.timing.at) == (100_000, None)
+
+
+def test_faults_are_levels_of_a_factor(tmp_path: Path) -> None:
+    text = (
+        PLAN + "factors: {faults: {none: [], hang: [{hang: redis, at: 1s}], kill: [{kill: redis, at: 1s}]}}\n"
+    )
+    plan = read(tmp_path, text)
+    assert [treatment.id for treatment in plan.treatments] == ["faults=none", "faults=hang", "faults=kill"]
+    assert [len(treatment.resolved.faults) for treatment in plan.treatments] == [0, 1, 1]
+
+
+def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
+    text = PLAN + "faults: [{hang: redis, at: 1s, expect: ['latency.max < 20s']}]\n"
+    [fault] = read(tmp_path, text).base.faults
+    assert [expected.metric for expected in fault.expect] == ["latency.max"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "finding", "nearest"),
+    [
+        (PLAN + "faults: hang\n", "faults", 'found "hang"', None),
+        (PLAN + "faults: [hang]\n", "faults.0", 'found "hang"', None),
+        (PLAN + "faults: [{at: 1s}]\n", "faults.0", "is missing", None),
+        (PLAN + "faults: [{hang: redis, kill: redis, at: 1s}]\n", "faults.0", "found a mapping", None),
+        (PLAN + "faults: [{hnag: redis, at: 1s}]\n", "faults.0.hnag", 'no fault "hnag"', "hang"),
+        (PLAN + "faults: [{hang: reddis, at: 1s}]\n", "faults.0.hang", 'no part "reddis"', "redis"),
+        (PLAN + "faults: [{hang: {}, at: 1s}]\n", "faults.0.hang.subject", "missing", None),
+        (PLAN + "faults: [{hang: redis}]\n", "faults.0", "has no time", None),
+        (PLAN + "faults: [{hang: redis, at: 1s, after: 5}]\n", "faults.0.after", "one time", None),
+        (PLAN + "faults: [{hang: redis, at: 30s}]\n", "faults.0.at", "ends after 30s", None),
+        (PLAN + "faults: [{hang: redis, at: 10}]\n", "faults.0.at", "found 10", None),
+        (PLAN + "faults: [{hang: redis, after: many}]\n", "faults.0.after", 'found "many"', None),
+        (PLAN + "faults: [{hang: redis, at: 1s, for: 0s}]\n", "faults.0.for", "found", None),
+        (PLAN + "faults: [{restart: redis, at: 1s, for: 1s}]\n", "faults.0.for", "ends by itself", None),
+        (
+            PLAN + "faults: [{hang: redis, at: 1s, for: 5s}, {kill: redis, at: 2s}]\n",
+            "faults",
+            "begins while hang redis lasts",
+            None,
+        ),
+        (PLAN + "faults: [{hang: redis, at: 1s, expect: [speed < 5]}]\n", "faults.0.expect", "speed", None),
+        (STORE + "faults: [{hang: store, at: 1s}]\n", "faults.0.hang", "no part that faults", None),
+        (EXTERNAL + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),
+    ],
+)
+def test_mistakes_have_a_place_and_a_remedy(
+    tmp_path: Path, text: str, path: str, finding: str, nearest: str | None
+) -> None:
+    with pytest.raises(PlanError) as raised:
+        read(tmp_path, text)
+    [problem] = raised.value.problems
+    assert problem.path == path
+    assert finding in problem.finding
+    assert problem.allowed
+    if nearest is not None:
+        assert problem.nearest == nearest
