@@ -43,7 +43,7 @@ def records(home: Path, plan: str, *, status: int = 0) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((home / "run").glob("trials/*/trial.json"))]
 
 
-def test_a_server_hangs_for_its_time_and_goes_on(tmp_path: Path) -> None:
+def test_a_server_hangs_for_its_time_and_resumes(tmp_path: Path) -> None:
     [trial] = records(tmp_path, REDIS + "faults: [{hang: redis, at: 1s, for: 500ms}]\n")
     [fault] = trial["faults"]
     assert (fault["action"], fault["subject"], fault["state"]) == ("hang", "redis", "undone")

@@ -20,7 +20,7 @@ from loadcell.plan.faults import PlannedFault
 from loadcell.systems.base import Target
 
 #: How long before its time a fault is prepared and written to the journal.
-_AHEAD_NS = 500_000_000
+_PREPARE_BEFORE_NS = 500_000_000
 #: A thread that sleeps wakes up to a millisecond late; for so long it looks at the clock instead.
 _SPIN_NS = 1_500_000
 #: How much later than planned the guardian undoes a fault whose run lives, but does not.
@@ -90,7 +90,7 @@ class FaultRun:
         self._thread.start()
 
     def counted(self, operations: int) -> None:
-        """So many operations of the measurement have ended so far."""
+        """Take the number of operations of the measurement that have ended."""
         with self._wake:
             self._operations = operations
             self._wake.notify()
@@ -146,10 +146,10 @@ class FaultRun:
         return self._items[number], instant
 
     def _wait_s(self, due_ns: int | None) -> float | None:
-        """How long to sleep: until a fault is due, or is to be prepared."""
+        """Seconds to sleep: until a fault is due, or is to be prepared."""
         instants = [] if due_ns is None else [due_ns - _SPIN_NS]
         instants += [
-            item.due_ns - _AHEAD_NS
+            item.due_ns - _PREPARE_BEFORE_NS
             for item in self._items
             if not item.prepared and item.state == "waiting" and item.due_ns is not None
         ]
@@ -169,7 +169,7 @@ class FaultRun:
     def _prepare_due(self) -> None:
         now = self._now()
         for item in self._items:
-            is_due = item.due_ns is not None and item.due_ns - _AHEAD_NS <= now
+            is_due = item.due_ns is not None and item.due_ns - _PREPARE_BEFORE_NS <= now
             if item.state == "waiting" and not item.prepared and is_due:
                 self._prepare(item)
 
@@ -198,7 +198,7 @@ class FaultRun:
 
     def _lease_s(self, item: _Item) -> float:
         lasts_s = item.planned.timing.for_ or self._duration_s
-        return float(lasts_s) + _AHEAD_NS / 1e9 + _LEASE_SLACK_S
+        return float(lasts_s) + _PREPARE_BEFORE_NS / 1e9 + _LEASE_SLACK_S
 
     def _apply(self, item: _Item, due_ns: int) -> None:
         began_ns = self._now()

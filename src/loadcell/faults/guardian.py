@@ -130,7 +130,7 @@ class Guardian:
 
 
 class _Leases:
-    """What the guardian process holds, each with the instant at which it undoes it."""
+    """Entries that the guardian process holds, each with the instant at which it undoes it."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -71,7 +71,7 @@ class FaultTiming(Options, use_attribute_docstrings=True):
     for_: Annotated[Duration, Field(gt=0)] | None = Field(default=None, alias="for")
     """Time after which it is undone. Default: at the end of the measurement."""
     overlap: bool = False
-    """Whether it may be applied while another fault lasts."""
+    """Allows its application while another fault lasts."""
     expect: tuple[str, ...] = ()
     """Expectations of the trials with this fault, besides those of the plan."""
 

@@ -213,7 +213,7 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
         Does nothing while it runs. Raises TargetError.
         """
         if not self.running:
-            self._process.stop(self.stop_steps[-1:])  # what is left of its session
+            self._process.stop(self.stop_steps[-1:])  # the remaining processes of its session
             self._start(lambda: self.port)
 
     def shut_down(self) -> None:

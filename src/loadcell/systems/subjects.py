@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SubjectAbilities:
-    """What is known of a subject before the target is up: whether the target can stop and start it."""
+    """Abilities of a subject, known before the target is up.
+
+    `startable`: the target can stop and start it.
+    """
 
     startable: bool = False
 
