@@ -88,6 +88,14 @@ def test_the_heap_of_the_store_is_recorded_over_time(run: StoredRun) -> None:
     assert max(sizes) == heap.peak_bytes
 
 
+def test_times_are_labelled_instead_of_judged(run: StoredRun) -> None:
+    for trial in run.trials:
+        checks = {check.name: check for check in trial.checks}
+        assert checks["slowed"].detail == {"under": trial.levels["target.store.under"]}
+        assert {checks[name].verdict for name in ("littles-law", "client-limit")} == {"unknown"}
+        assert trial.resources is None or trial.resources.target is None
+
+
 def test_an_unknown_profiler_is_refused(tmp_path: Path) -> None:
     plan = PLAN.format(library="x").replace("under: valgrind", "under: memchek").partition("factors")[0]
     (tmp_path / "plan.yaml").write_text(plan)

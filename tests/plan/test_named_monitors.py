@@ -139,3 +139,10 @@ def test_mistakes_of_prometheus(options: str, text: str) -> None:
 )
 def test_mistakes_of_command(options: str, text: str) -> None:
     assert text in problems(f"monitors: [{{command: {{{options}}}}}]")
+
+
+def test_missing_settings_are_reported_with_an_example() -> None:
+    text = problems("monitors: [prometheus, command]\n")
+    assert "monitors.prometheus.url: is missing" in text
+    assert 'such as `url: "http://127.0.0.1:9090/metrics"`' in text
+    assert 'such as `run: ["./queue-depth", "--json"]`' in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from functools import reduce
@@ -34,6 +35,7 @@ ALLOWED_EITHER = MessageCode("allowed.either", first=Message, other=Message)
 ALLOWED_CHOICE = MessageCode("allowed.choice", choices=list, last=str)
 ALLOWED_NOTHING = MessageCode("allowed.nothing")
 ALLOWED_VALUE = MessageCode("allowed.value")
+ALLOWED_VALUE_SUCH_AS = MessageCode("allowed.value-such-as", example=str)
 ALLOWED_INTEGER = MessageCode("allowed.whole-number")
 ALLOWED_NUMBER = MessageCode("allowed.number")
 ALLOWED_FINITE_NUMBER = MessageCode("allowed.finite-number")
@@ -139,6 +141,14 @@ def _walk(
     return tuple(keys), mark, node
 
 
+def _example(model: type[BaseModel], keys: tuple[str | int, ...], name: str) -> Message:
+    """The value that is missing, with the example that the setting declares."""
+    field = None if keys else model.model_fields.get(name)
+    if field is None or not field.examples:
+        return ALLOWED_VALUE()
+    return ALLOWED_VALUE_SUCH_AS(example=f"{name}: {json.dumps(field.examples[0], ensure_ascii=False)}")
+
+
 def _problem(
     detail: ErrorDetails,
     model: type[BaseModel],
@@ -153,7 +163,7 @@ def _problem(
     value = _shown(path, node)
     if kind == "missing":
         name = str(detail["loc"][-1])
-        return Problem(mark, f"{where}.{name}", MISSING(allowed=ALLOWED_VALUE()))
+        return Problem(mark, f"{where}.{name}", MISSING(allowed=_example(model, keys, name)))
     if kind == "extra_forbidden":
         fields = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")
