@@ -29,7 +29,7 @@ class Window:
     @staticmethod
     def of(record: dict[str, Any]) -> Window | None:
         """The window of a trial.json; None of a trial without one."""
-        window = record.get("window") or {}
+        window = record.get("measure") or {}
         if window.get("started_utc") is None or not window.get("duration_s"):
             return None
         start = datetime.fromisoformat(window["started_utc"])

@@ -40,13 +40,13 @@ def test_samples_that_lie_partly_outside_the_window_are_left_out() -> None:
 def test_the_window_is_that_of_a_trials_record() -> None:
     document = {
         "treatment": "clients=1", "repeat": 1,
-        "window": {
+        "measure": {
             "started_utc": "1970-01-01T00:16:40.400Z", "started_mono_ns": 7_500_000_000, "duration_s": 4.0,
         },
     }  # fmt: skip
     assert Window.of(document) == WINDOW
     assert WINDOW.perf_time == "7.500000,11.500000"
-    assert Window.of({"treatment": "x", "repeat": 1, "window": None}) is None
+    assert Window.of({"treatment": "x", "repeat": 1, "measure": None}) is None
 
 
 def test_real_outputs_are_understood() -> None:
