@@ -187,3 +187,12 @@ def test_phrases_of_pages_plans_and_help_texts(script: ModuleType, rules: Any) -
     assert (1, "prose", "what was due") not in hits(
         script.python_findings("src/loadcell/a.py", source, rules)
     )
+
+
+def test_placeholders_of_messages_are_names(script: ModuleType, rules: Any) -> None:
+    text = '[code]\nen = "{said} of {count}, {said}"\nadvice.en = "look at {place}"\nzh = "{count}：{said}"\n'
+    findings = [
+        hit for hit in script.toml_findings("messages-a.toml", text, rules) if hit.kind == "placeholder"
+    ]
+    assert [(hit.line, hit.text) for hit in findings] == [(2, "said"), (3, "place")]
+    assert not [hit for hit in script.toml_findings("a.toml", text, rules) if hit.kind == "placeholder"]
