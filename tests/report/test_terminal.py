@@ -69,7 +69,7 @@ def test_an_open_loop_shows_offered_load_beside_completed_load(stored: Stored) -
         for line in output.splitlines()
         if "/s" in line and not line.startswith(("·", "✓", "✕", " "))
     ]
-    assert head[:3] == ["rate", "due/s", "tx/s"]
+    assert head[:3] == ["rate", "offered/s", "tx/s"]
     assert [row[:3] for row in rows[:2]] == [["500/s", "500.0", "500.0"], ["1000/s", "1,000", "1,000"]]
     assert rows[3][:2] == ["16000/s", "16,000"]
     assert rows[3][-1] == "0/2"
