@@ -445,7 +445,7 @@ def test_errors_of_commands_are_reported_in_the_language_asked_for(tmp_path: Pat
     call = ["show", "nosuch", "--lang", "zh"]
     assert "没有运行 'nosuch'" in CliRunner().invoke(main, call, env={"HOME": str(tmp_path)}).stderr
     wrong_call = CliRunner().invoke(main, ["run", "--retry-failed", "quickstart", "--lang", "zh"])
-    assert wrong_call.stderr.endswith("Error: --retry-failed 只能与 --resume RUN 一起使用。\n")
+    assert wrong_call.stderr.endswith("错误：--retry-failed 只能与 --resume RUN 一起使用。\n")
     seed = CliRunner().invoke(main, ["check", "quickstart", "--seed", "x", "--lang", "zh"])
     assert "'x' 不是 0 到 9223372036854775807 之间的整数" in seed.stderr
 

@@ -95,7 +95,7 @@ class TestWords:
             (["postgres://db:port/x"], "is no DSN of a database: Port could not be cast"),
             (["embedded", "-d", "30"], 'found "30", a number without a unit; did you mean 30s?'),
             (["embedded", "--rate", "fast"], 'found "fast": give a rate with its unit'),
-            (["embedded", "-c", "1,x"], "'x' is not a valid whole number"),
+            (["embedded", "-c", "1,x"], "'x' is not a whole number from 1 to 100000"),
             (["embedded", "-c", "8", "-n", "7"], "load.requests: is 7, fewer than the 8 clients"),
             (["embedded", "--query", ""], "--query is empty"),
             (

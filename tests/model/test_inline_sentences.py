@@ -23,12 +23,11 @@ _COMMAND = re.compile(r"loadcell [a-z]+\b[^.:;]*")
 _SHOWN = {
     "echo", "secho", "print", "confirm", "prompt", "fail", "say", "note", "noted", "add_note",
     "Advice", "Misfit", "Problem", "Paragraph", "Remark", "Sentences", "Section", "Column", "Cell", "Tile",
-    "Definitions", "Table", "Details", "Link", "Report", "declare", "as_written", "Ended",
+    "Definitions", "Table",
+    "option", "argument", "command", "group", "Details", "Link", "Report", "declare", "as_written", "Ended",
 }  # fmt: skip
-#: Arguments for `--help`, completion and the schema of plans, which are in English.
-_HELP = {"help", "short_help", "metavar", "description"}
-#: Calls for `--help` alone.
-_HELP_CALLS = {"language_option"}
+#: Arguments for usage lines and the schema of plans, which are the same in every language.
+_METAVARS = {"metavar", "description"}
 #: Exceptions for mistakes in Python code, which users do not see.
 _OF_PROGRAMMERS = {
     "AssertionError", "AttributeError", "LookupError", "ModuleNotFoundError", "NotImplementedError",
@@ -36,9 +35,7 @@ _OF_PROGRAMMERS = {
 }  # fmt: skip
 #: Symbol with inline sentences -> reason.
 _ALLOWED: Mapping[str, str] = {
-    "cli/arguments.py:Integer": "click's name of a type",
     "cli/completion.py:_NO_SPACE": "a script for a shell",
-    "cli/import_.py:HELP": "help of the command",
     "execution/executor.py:WorkerExecutor.start_at": "a wrong order of calls",
     "ingest/csv_table.py:_measured": "caught by the reader",
     "linux/launcher.py:pin": "printed by the started process, and shown as the output of a program",
@@ -68,6 +65,7 @@ _ALLOWED: Mapping[str, str] = {
     [
         'click.echo("No runs are here.")',
         'click.echo(f"{count} of them are left", err=True)',
+        'click.option("--yes", help="Do not ask for it.")',
         'raise click.UsageError("give " + "a plan that is there")',
         'raise TargetError(f"{server} did not answer")',
         'raise ValueError("score 1 is no mapping" if index else "")',
@@ -84,14 +82,14 @@ def test_the_scan_finds_sentences(code: str) -> None:
     "code",
     [
         '"""Print what is there."""',
-        'click.option("--yes", help="Do not ask for it.")',
+        'click.option("--yes", metavar="yes or no")',
         "click.echo(language.written(messages.NO_RUNS(results=results)))",
         'raise TypeError("this is for a programmer")',
         'click.echo(f"{name}: {path}")',
         'run = f"loadcell run {path}"',
     ],
 )
-def test_the_scan_leaves_help_and_messages_alone(code: str) -> None:
+def test_the_scan_leaves_metavars_and_messages_alone(code: str) -> None:
     assert list(_sentences(ast.parse(code), everywhere=True)) == []
 
 
@@ -147,18 +145,16 @@ def _shows(node: ast.AST) -> bool:
 
 
 def _ignored(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a node that users do not see, or as help alone."""
+    """Parts of a node that users do not see."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         yield node.value
     elif isinstance(node, ast.JoinedStr):
         yield from (part for part in node.values if isinstance(part, ast.Constant))
-    elif isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["COMMANDS"]:
-        yield from ast.walk(node.value)
-    elif isinstance(node, ast.Call) and _name(node) in _OF_PROGRAMMERS | _HELP_CALLS:
+    elif isinstance(node, ast.Call) and _name(node) in _OF_PROGRAMMERS:
         yield from ast.walk(node)
     elif isinstance(node, ast.Call):
         for keyword in node.keywords:
-            if keyword.arg in _HELP:
+            if keyword.arg in _METAVARS:
                 yield from ast.walk(keyword.value)
 
 

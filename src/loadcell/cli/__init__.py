@@ -18,7 +18,8 @@ from typing import Any
 import click
 from click import shell_completion
 
-from loadcell.cli import language, messages
+from loadcell.cli import click_texts, display, help_texts, language, locales, messages
+from loadcell.cli.command import GENERAL, MAX_WIDTH, Group, option
 from loadcell.cli.streams import echo, show_error
 from loadcell.plan import problems
 
@@ -28,34 +29,35 @@ EXIT_INCOMPLETE = 3
 EXIT_INTERRUPTED = 130
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
-#: every command and what `loadcell --help` says of it. `loadcell.cli.<name>` holds the command of that name
-#: (`import_` that of `import`, which Python keeps for itself).
-COMMANDS = {
-    "run": "Run a plan: every treatment, every repeat; writes a run directory and its report.",
-    "check": "Say what a plan would run, and every mistake in it, without running anything.",
-    "http": "Make load on a service of HTTP without a plan file: requests per second, percentiles, errors.",
-    "redis": "Make load on a Redis without a plan file.",
-    "sql": "Make load on a database without a plan file.",
-    "init": "Write a plan from a database, a HAR or OpenAPI file, or another tool's command line.",
-    "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
-    "compare": "Compare runs, levels of a factor, or two machines: how much faster, how surely, and does it "
-    "matter.",
-    "baseline": "Name runs that others are compared with.",
-    "host": "Show this machine, which of its settings hurt measurements, and (--baseline) what it can do.",
-    "import": "Make a run of the finished output of other tools (sysbench, pgbench, fio, ab, wrk ...).",
-    "list": "List the runs in the results directory.",
-    "clean": "Remove old runs: by age or number, after showing them.",
-    "show": "Show one run: its results in the terminal.",
-    "history": "Show a plan's metrics over all its runs, where they changed, and what changed there.",
-    "query": "Ask runs anything in SQL.",
-    "plans": "List the ready-made plans, show one, or print the plan language's JSON Schema.",
-    "completion": "Print the script that makes a shell complete loadcell's commands, plans and settings.",
-    "version": "Show the versions of loadcell, its engine, Python, the kernel and the libraries.",
-}
+#: Every command, in the order of `loadcell --help`. `loadcell.cli.<name>` holds the command of that name
+#: (`import_` that of `import`, which Python keeps for itself), and `help/<name>.toml` its help page.
+COMMANDS = (
+    "run",
+    "check",
+    "http",
+    "redis",
+    "sql",
+    "init",
+    "report",
+    "compare",
+    "baseline",
+    "host",
+    "import",
+    "list",
+    "clean",
+    "show",
+    "history",
+    "query",
+    "plans",
+    "completion",
+    "version",
+)
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands' names and help without importing them."""
+class LazyGroup(Group):
+    """The root command, which knows its commands' names and help without importing them."""
+
+    is_root = True
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS]
@@ -83,15 +85,15 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         names = [
-            shell_completion.CompletionItem(name, help=text)
-            for name, text in COMMANDS.items()
+            shell_completion.CompletionItem(name, help=self.summary(ctx, name))
+            for name in COMMANDS
             if name.startswith(incomplete)
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+    def summary(self, ctx: click.Context, name: str) -> str:  # noqa: ARG002
+        """One line about a command, without its module and help page."""
+        return help_texts.summaries()[name][locales.current()]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its errors become those of click, in the command's language."""
@@ -124,9 +126,15 @@ class LazyGroup(click.Group):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        words = sys.argv[1:] if args is None else args
         # The language of the command is kept with this context, which outlives that of the command.
         with click.Context(self) as root:
+            locales.choose(root, locales.of_words(words) or locales.of_environment())
+            display.adapt_streams(keep_utf8=locales.is_chosen(words))
+            if locales.current() != locales.DEFAULT:
+                click_texts.install()
             try:
+                _refuse_unknown_language()
                 status = super().main(
                     args, prog_name, complete_var, standalone_mode=False, parent=root, **extra
                 )
@@ -138,6 +146,14 @@ class LazyGroup(click.Group):
         if "duckdb" not in sys.modules:
             gc.freeze()
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse_unknown_language() -> None:
+    """Raise CallError for a value of LOADCELL_LANG that is no language."""
+    value = os.environ.get(locales.VARIABLE, "")
+    if value and value not in locales.LANGUAGES:
+        languages = [*locales.LANGUAGES]
+        raise language.CallError(messages.CALL_UNKNOWN_LANGUAGE(value=value, languages=languages))
 
 
 def _status_of(error: BaseException) -> int:
@@ -159,6 +175,8 @@ def _status_of(error: BaseException) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    if display.is_verbose():
+        echo(language.trace(error), nl=False, err=True)
     echo(language.written(language.unexpected(error)), err=True)
     return EXIT_INCOMPLETE
 
@@ -169,25 +187,12 @@ def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> N
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Show the versions, as `loadcell version` does.",
-)
+@option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, group=GENERAL)
 def main() -> None:
-    """Controlled performance experiments, and what their numbers mean.
-
-    A plan says what is tested, with what work, and what is varied. Start with:
-
-    \b
-        loadcell plans                 the plans that are there
-        loadcell run quickstart        run one: a report in under two minutes
-    """
+    """Controlled performance experiments."""
 
 
 __all__ = ["COMMANDS", "EXIT_INCOMPLETE", "EXIT_INTERRUPTED", "EXIT_MISSED", "EXIT_WRONG", "main"]

@@ -6,6 +6,7 @@ A plan is named by its path or, if it comes with loadcell, by its name: `loadcel
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import parts
-from loadcell.cli import language, messages
+from loadcell.cli import help_texts, language, locales, messages
+from loadcell.cli.command import argument, option
 from loadcell.execution import interrupts
 from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
@@ -79,71 +81,82 @@ class Seed(click.ParamType[int]):
         return number
 
 
-class Integer(click.IntRange):
-    """A whole number within bounds, called so where something else was given."""
+class Integer(click.ParamType[int]):
+    """A whole number within bounds, which its error names."""
 
-    name = "whole number"
+    name = "N"
+
+    def __init__(self, least: int = 1, most: int | None = None) -> None:
+        self._least = least
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = self._least - 1
+        if number < self._least or (self._most is not None and number > self._most):
+            code = messages.CALL_INTEGER if self._most is not None else messages.CALL_INTEGER_LEAST
+            message = code.pick(value=repr(str(value)), least=str(self._least), most=str(self._most))
+            self.fail(language.written(message), param, ctx)
+        return number
 
 
-def run_directory_option(of: str) -> Callable[[F], F]:
-    """`--out` of a command that writes a run, into a directory of `of` by default."""
-    return click.option(
-        "--out",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help=f"The run's directory. Default: results/<{of}>/<time>-<id>.",
-    )
+class Positive(click.ParamType[float]):
+    """A number greater than 0."""
+
+    name = "NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(language.written(messages.CALL_POSITIVE(value=repr(str(value)))), param, ctx)
+        return number
 
 
-def language_option(of: str, *, expose_value: bool = True) -> Callable[[F], F]:
-    """The option --lang: the language of the named output, and of all errors."""
-    return click.option(
-        "--lang",
-        type=click.Choice(["en", "zh"]),
-        default="en",
-        is_eager=True,
-        callback=language.note,
-        expose_value=expose_value,
-        show_default=True,
-        help=f"The language of {of}.",
-    )
+def run_directory_option(command: F) -> F:
+    """The option `--out` of a command that writes a run."""
+    return option("--out", type=click.Path(path_type=Path), metavar="DIR", group="output")(command)
 
 
 def plan_argument(*, required: bool = True) -> Callable[[F], F]:
     """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is
     left out.
     """
-    return click.argument("plan", metavar="PLAN", required=required, shell_complete=_plans)
+    return argument("plan", metavar="PLAN", required=required, shell_complete=_plans)
 
 
 def change_options(command: F) -> F:
     """The options `--set` and `--only` (as `sets` and `only`, tuples of text)."""
-    command = click.option(
+    command = option(
         "--only",
         multiple=True,
         metavar="FACTOR=LEVEL,...",
         shell_complete=_only,
-        help="Run only these levels of a factor. May be given again for another factor.",
+        group="plan",
     )(command)
-    return click.option(
+    return option(
         "--set",
         "sets",
         multiple=True,
         metavar="PATH=VALUE",
         shell_complete=_set,
-        help="Change a setting of the plan, such as load.duration=5s. May be given again.",
+        group="plan",
     )(command)
 
 
 def label_option(command: F) -> F:
     """The option `--label` (as `labels`, a tuple of texts)."""
-    return click.option(
+    return option(
         "--label",
         "labels",
         multiple=True,
         metavar="NAME[=VALUE]",
         shell_complete=label_names,
-        help="A label of the run, such as commit=3f2a9c1, or keep without a value. May be given again.",
+        group="plan",
     )(command)
 
 
@@ -178,7 +191,7 @@ def label_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes runs under `results` by their short ids, newest first, `last`, and directories."""
-    items = [CompletionItem(run_finder.LAST, help="the latest run")] + [
+    items = [CompletionItem(run_finder.LAST, help=help_texts.heading("latest-run")[locales.current()])] + [
         CompletionItem(layout.short_id(path.name), help=f"{path.parent.name}/{path.name}")
         for path in reversed(run_finder.runs_under(run_finder.DEFAULT_RESULTS))
     ]

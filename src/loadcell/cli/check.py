@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from loadcell import parts
-from loadcell.cli import check_report
-from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
+from loadcell.cli import check_report, locales
+from loadcell.cli.arguments import Seed, change_options, load, plan_argument
+from loadcell.cli.command import command, option
 from loadcell.cli.streams import echo_json
 from loadcell.design.estimate import NEEDS_CONSENT, estimate
 from loadcell.design.order import trials
@@ -167,20 +166,13 @@ def _given(options: Options) -> JsonObject:
 _MOST_PROBLEMS = 200
 
 
-@click.command("check")
+@command("check")
 @plan_argument()
 @change_options
-@language_option("the page")
-@click.option("--seed", type=Seed(), metavar="N", help="Show the order that this seed gives.")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-def check(
-    plan: str, sets: tuple[str, ...], only: tuple[str, ...], lang: str, seed: int | None, as_json: bool
-) -> None:
-    """Say what PLAN would run: treatments, order, expected time, data size, remarks.
-
-    PLAN is a file, or the name of a ready-made plan. Every mistake in it is shown at once, with its place;
-    then the exit status is 2.
-    """
+@option("--seed", type=Seed(), metavar="N", group="plan")
+@option("--json", "as_json", is_flag=True, group="output")
+def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+    """Show what a plan would run."""
     try:
         loaded = load(plan, sets, only)
         remarks = plan_remarks.remarks(loaded, parts.installed())
@@ -194,4 +186,4 @@ def check(
     if as_json:
         echo_json(json.render(document))
     else:
-        terminal.render(check_report.build(loaded, document, remarks, texts.Texts(lang)))
+        terminal.render(check_report.build(loaded, document, remarks, texts.Texts(locales.current())))

@@ -11,7 +11,8 @@ import click
 from rich import table, text
 
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import Integer
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.list import size_text
 from loadcell.cli.run_filters import filter_options, plans_with_runs, results_option, selection
 from loadcell.cli.streams import echo, echo_json
@@ -29,19 +30,13 @@ if TYPE_CHECKING:
     from loadcell.model.message import Message
 
 
-@click.command("clean")
-@click.argument("plan", required=False, shell_complete=plans_with_runs)
+@command("clean")
+@argument("plan", required=False, shell_complete=plans_with_runs)
 @results_option
-@click.option(
-    "--keep",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Keep the latest N runs of each plan: of finished ones, or those that meet --status, and --label.",
-)
+@option("--keep", type=Integer(0), metavar="N", group="selection")
 @filter_options
-@click.option("--yes", "-y", is_flag=True, help="Remove them; without it they are only shown.")
-@language_option("the table", expose_value=False)
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--yes", "-y", is_flag=True)
+@option("--json", "as_json", is_flag=True, group="output")
 def clean(
     plan: str | None,
     results: Path,
@@ -52,13 +47,7 @@ def clean(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Remove old runs (of PLAN): shows which and how large they are, and removes them with --yes.
-
-    At least one of --older-than and --keep is needed; with both, a run goes that meets both. --keep counts
-    finished runs, or those that meet --status, and --label; what is newer than the oldest of the N stays,
-    too. Baselines, runs with the label `keep`, runs under way, and runs whose record cannot be read always
-    stay. What cannot be removed is listed with the reason; the exit status is then 1.
-    """
+    """Remove old runs."""
     if keep is None and older_than_s is None:
         raise language.CallError(messages.CLEAN_NO_CONDITION())
     if not results.is_dir():

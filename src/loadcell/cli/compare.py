@@ -10,8 +10,9 @@ from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.analysis.compare.metrics import LeastEffects
-from loadcell.cli import language, messages, output
-from loadcell.cli.arguments import baselines, language_option, runs
+from loadcell.cli import language, locales, messages, output
+from loadcell.cli.arguments import baselines, runs
+from loadcell.cli.command import Command, argument, command, option
 from loadcell.report.comparison import build as run_comparison
 from loadcell.report.comparison import gather as gathering
 from loadcell.report.hosts import comparison as machine_comparison
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
 VERDICTS = ("slower", "faster", "ambiguous", "insufficient")
 
 
-class _CompareCommand(click.Command):
+class _CompareCommand(Command):
     """`--against` takes every run that follows it, up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option before each of its runs, as click wants it."""
         expanded: list[str] = []
         repeating = False
-        for position, argument in enumerate(args):
-            if argument.startswith("-"):
-                repeating = argument == "--against"
+        for position, word in enumerate(args):
+            if word.startswith("-"):
+                repeating = word == "--against"
             elif repeating and args[position - 1] != "--against":
                 expanded.append("--against")
-            expanded.append(argument)
+            expanded.append(word)
         return super().parse_args(ctx, expanded)
 
 
@@ -78,79 +79,24 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     return [(factor.key, [level.label for level in factor.levels]) for factor in factors]
 
 
-@click.command("compare", cls=_CompareCommand)
-@click.argument("named", metavar="RUN...", nargs=-1, shell_complete=runs)
-@click.option(
-    "--baseline",
-    metavar="NAME",
-    shell_complete=baselines,
-    help="Compare the runs with those of this name (`loadcell baseline`): several are one side, all RUNs the "
-    "other.",
+@command("compare", cls=_CompareCommand)
+@argument("named", metavar="RUN...", nargs=-1, shell_complete=runs)
+@option("--baseline", metavar="NAME", shell_complete=baselines, group="runs")
+@option("--against", metavar="RUN...", multiple=True, shell_complete=runs, group="runs")
+@option("--factor", metavar="NAME", shell_complete=_factors, group="runs")
+@option("--levels", shell_complete=_levels, metavar="A,B,...", group="runs")
+@option("--metric", "metrics", multiple=True, metavar="METRIC", shell_complete=_metrics, group="criteria")
+@option("--least-effect", "least_effects", metavar="PERCENT", multiple=True, group="criteria")
+@option("--noise", metavar="RUN", shell_complete=runs, group="runs")
+@option("--workload", "workloads", nargs=2, multiple=True, metavar="RUN RUN", group="runs")
+@option("--anyway", is_flag=True, group="runs")
+@option("--fail-on", multiple=True, type=click.Choice(VERDICTS), group="criteria")
+@option(
+    "--format", "formats", type=click.Choice(["html", "md", output.SUMMARY]), multiple=True, group="output"
 )
-@click.option(
-    "--against",
-    metavar="RUN...",
-    multiple=True,
-    shell_complete=runs,
-    help="Take the runs before it as one side and all runs after it as the other. A verdict needs 3 a side.",
-)
-@click.option(
-    "--factor", metavar="NAME", shell_complete=_factors, help="Compare the levels of this factor of one run."
-)
-@click.option(
-    "--levels", shell_complete=_levels, metavar="A,B,...", help="Only these levels, the first being the base."
-)
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    shell_complete=_metrics,
-    help="What is compared, the most important first: throughput, mean, p50 to p99.99, or a metric "
-    "of the workload (tpmC, iops ...), or a resource (host.cpu, target.cpu, target.memory, disk.await ...). "
-    "May be given again. Default: throughput, p50, p95, p99.",
-)
-@click.option(
-    "--least-effect",
-    "least_effects",
-    metavar="PERCENT",
-    multiple=True,
-    help="The smallest change that matters, of all metrics (1%) or of one (p99=10%). May be given again. "
-    "Default: 2%, of percentiles from p90 on 5%.",
-)
-@click.option(
-    "--noise", metavar="RUN", shell_complete=runs, help="The A/A run that says what noise is. Default: found."
-)
-@click.option(
-    "--workload",
-    "workloads",
-    nargs=2,
-    multiple=True,
-    metavar="RUN RUN",
-    help="Of two machines: what ran on the first, and on the second. Says which baseline it follows. May be "
-    "given again.",
-)
-@click.option("--anyway", is_flag=True, help="Compare runs of different plans too.")
-@click.option(
-    "--fail-on",
-    multiple=True,
-    type=click.Choice(VERDICTS),
-    help="Exit with 1 when any figure comes out so. May be given again.",
-)
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["html", "md", output.SUMMARY]),
-    multiple=True,
-    help="What to write; `md` without --out is printed. `summary` is printed: ten lines of Markdown for a "
-    "pull request, the verdict first.",
-)
-@click.option(
-    "--link", metavar="URL", help="Address of the whole report, for the summary. Default: the path of --out."
-)
-@click.option("--out", type=click.Path(), help="A directory, or the .html or .md file to write.")
-@language_option("the comparison")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--link", metavar="URL", group="output")
+@option("--out", type=click.Path(), group="output")
+@option("--json", "as_json", is_flag=True, group="output")
 def compare(
     named: tuple[str, ...],
     baseline: str | None,
@@ -166,41 +112,12 @@ def compare(
     formats: tuple[str, ...],
     link: str | None,
     out: str | None,
-    lang: str,
     as_json: bool,
 ) -> int:
-    """Compare runs with the first of them, levels of one run's factor, or two machines.
-
-    \b
-    loadcell compare A B                   two runs of one plan
-    loadcell compare A B C                 several: a ranking, by groups without
-                                           significant differences
-    loadcell compare --baseline main last  a run against a named one; with
-                                           several runs of that name, all
-                                           runs against these
-    loadcell compare A B C --against D E F
-                                           several runs a side, whose spread
-                                           counts: what a gate needs
-    loadcell compare A B C --against D E F --format summary --out report.html
-                                           the answer for a pull request
-    loadcell compare RUN --factor fsync    levels of a factor, paired by block:
-                                           the safest way
-    loadcell compare RUN                   the arms of `loadcell run --aa`, or
-                                           the only factor's levels
-    loadcell compare HOST HOST             two machines: runs of `loadcell host
-                                           --baseline`, or files that `loadcell
-                                           host --json` wrote
-    loadcell compare HOST HOST --workload A B
-                                           the same, and which baseline explains
-                                           how runs A and B differ
-
-    RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster,
-    slower, same or ambiguous; it is insufficient with fewer than 6 blocks, one or two runs a side, or trials
-    that were not run in shuffled blocks. The exit status is 3 when one side has no value where the other has
-    one, or no side has any of the first metric, and with --fail-on also when a verdict is insufficient.
-    """
-    command = ("loadcell", *sys.argv[1:])
+    """Compare runs, levels or machines."""
+    command_line = ("loadcell", *sys.argv[1:])
     summarised, (formats, path) = output.of_comparison(formats, out, link)
+    lang = locales.DEFAULT if as_json and path is None else locales.current()
     try:
         machines = _machines(named, baseline)
         of_runs = {
@@ -218,14 +135,14 @@ def compare(
             for option, values in (("--least-effect", least_effects), ("--fail-on", fail_on)):
                 if values:
                     raise language.CallError(messages.CALL_MACHINES_NO_VERDICT(option=option))
-            document = _of_machines(machines, workloads, anyway, lang, command)
+            document = _of_machines(machines, workloads, anyway, lang, command_line)
         else:
             wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
-            document = run_comparison.document(gathering.gather(wanted), lang, command)
+            document = run_comparison.document(gathering.gather(wanted), lang, command_line)
         if summarised and not as_json:
-            output.show_summary(document, formats, path, command, link)
+            output.show_summary(document, formats, path, command_line, link)
         else:
-            output.show(document, formats, path, command, as_json=as_json)
+            output.show(document, formats, path, command_line, as_json=as_json)
     except compared_metrics.CannotCompareError as error:
         raise click.ClickException(error.written(language.written)) from None
     if document.verdicts & set(fail_on):

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from loadcell.cli import main
+from loadcell.cli.command import argument, command
 from loadcell.cli.streams import echo
 
 _INSTALL = {
@@ -18,17 +19,10 @@ _INSTALL = {
 _NO_SPACE = "    if [[ ${COMPREPLY[0]} == *[=/] ]]; then compopt -o nospace; fi\n"
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(list(_INSTALL)))
+@command("completion")
+@argument("shell", type=click.Choice(list(_INSTALL)))
 def completion(shell: str) -> None:
-    """Print the script that makes SHELL complete commands, plans, settings and levels.
-
-    \b
-    bash   loadcell completion bash \\
-               > ~/.local/share/bash-completion/completions/loadcell
-    zsh    loadcell completion zsh > a directory of $fpath, as _loadcell
-    fish   loadcell completion fish > ~/.config/fish/completions/loadcell.fish
-    """
+    """Print the completion script of a shell."""
     shape = get_completion_class(shell)
     assert shape is not None
     echo(f"# {_INSTALL[shell]}")

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from loadcell.analysis import history as run_history
-from loadcell.cli import language, messages, output
-from loadcell.cli.arguments import language_option, plan_argument
+from loadcell.cli import language, locales, messages, output
+from loadcell.cli.arguments import Integer, plan_argument
+from loadcell.cli.command import command, option
 from loadcell.report import history as run_report
 
 #: The names of metrics and methods; loadcell.analysis.history defines them (a test compares the two).
@@ -16,41 +17,16 @@ METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9", "target.cpu", "ta
 METHODS = ("t-test", "permutation", "windows")
 
 
-@click.command("history")
+@command("history")
 @plan_argument()
-@click.option(
-    "--results", type=click.Path(), default="results", show_default=True, help="Where the runs are."
-)
-@click.option(
-    "--metric",
-    type=click.Choice(METRICS),
-    default="throughput",
-    show_default=True,
-    help="Which figure is looked at.",
-)
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the latest N runs.")
-@click.option(
-    "--test",
-    "method",
-    type=click.Choice(METHODS),
-    default="t-test",
-    show_default=True,
-    help="How chance is ruled out: Student's test corrected for looking everywhere, shuffling, or in "
-    "windows as Otava.",
-)
-@click.option(
-    "--level", default="1%", show_default=True, metavar="PERCENT", help="The chance of a false change."
-)
-@click.option(
-    "--least-change",
-    default="2%",
-    show_default=True,
-    metavar="PERCENT",
-    help="The smallest change that matters.",
-)
-@click.option("--out", type=click.Path(), help="Write the page: a directory, or an .html file.")
-@language_option("the page")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--results", type=click.Path(), default="results", show_default=True, group="selection")
+@option("--metric", type=click.Choice(METRICS), default="throughput", show_default=True, group="analysis")
+@option("--last", type=Integer(), metavar="N", group="selection")
+@option("--test", "method", type=click.Choice(METHODS), default="t-test", show_default=True, group="analysis")
+@option("--level", default="1%", show_default=True, metavar="PERCENT", group="analysis")
+@option("--least-change", default="2%", show_default=True, metavar="PERCENT", group="analysis")
+@option("--out", type=click.Path(), group="output")
+@option("--json", "as_json", is_flag=True, group="output")
 def history(
     plan: str,
     results: str,
@@ -60,18 +36,15 @@ def history(
     level: str,
     least_change: str,
     out: str | None,
-    lang: str,
     as_json: bool,
 ) -> None:
-    """Show the metrics of PLAN over all its runs, where they changed, and what changed there.
-
-    PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side;
-    it is reported between which runs it lies, and how their plans, targets, machines and tools differ.
-    """
+    """Show metrics of a plan over its runs."""
 
     options = _options(method, level, least_change)
-    gathered = run_report.gather(plan, Path(results), run_history.METRICS[metric], options, last, lang)
-    document = run_report.document(gathered, lang)
+    gathered = run_report.gather(
+        plan, Path(results), run_history.METRICS[metric], options, last, locales.current()
+    )
+    document = run_report.document(gathered, locales.current())
     formats, path = ((), None) if out is None else (("html",), Path(out))
     output.show(document, formats, path, ("loadcell", "history", plan), as_json=as_json)
 

@@ -18,8 +18,9 @@ import click
 
 from loadcell import parts, report
 from loadcell.analysis import host_remarks
-from loadcell.cli import language, messages
-from loadcell.cli.arguments import beginning, language_option, load, runs
+from loadcell.cli import language, locales, messages
+from loadcell.cli.arguments import beginning, load, runs
+from loadcell.cli.command import command, option
 from loadcell.cli.run import progress, say_abandoned
 from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import anonymise, interrupts, outcome
@@ -60,8 +61,6 @@ class Asked:
     resume: str | None
     sets: tuple[str, ...]
     only: tuple[str, ...]
-    quiet: bool
-    lang: str
     as_json: bool
     anonymous: bool
 
@@ -120,7 +119,7 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
         command=("loadcell", *sys.argv[1:]),
         by=COMMAND,
     )
-    runner = execution.Runner(loaded, parts.installed(), options, progress(asked.quiet))
+    runner = execution.Runner(loaded, parts.installed(), options, progress())
     try:
         ended = runner.run()
     except (KeyboardInterrupt, layout.StoreError):
@@ -206,15 +205,17 @@ def _pages(path: Path, asked: Asked) -> None:
         # A page to be shared names the run as it is called from beside it, not where that is.
         home = path.parent if asked.anonymous else Path.cwd()
         with contextlib.chdir(home):
-            written = page.document(source, asked.lang, command).publish(("html",), path)
-            written += report.write(path, lang=asked.lang, formats=("html",))
+            written = page.document(source, locales.current(), command).publish(("html",), path)
+            written += report.write(path, lang=locales.current(), formats=("html",))
     if asked.as_json:
-        data = page.data(source, asked.lang)
+        data = page.data(source, locales.DEFAULT)
         if asked.anonymous:
             del data["run"]
-        echo_json(report_json.render(data, texts.Texts(asked.lang)))
+        echo_json(report_json.render(data, texts.Texts(locales.DEFAULT)))
     elif stored.trials:
-        terminal.render(page.brief(source, asked.lang, [str(environment.shown(path)) for path in written]))
+        terminal.render(
+            page.brief(source, locales.current(), [str(environment.shown(path)) for path in written])
+        )
 
 
 def _nameless(source: Source) -> Source:
@@ -224,65 +225,21 @@ def _nameless(source: Source) -> Source:
     return replace(source, machine=replace(source.machine, label=label, host=host))
 
 
-@click.command("host")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-@click.option(
-    "--anonymous",
-    is_flag=True,
-    help="Leave names and addresses out, for sharing; of a baseline's run paths and the command line, too. "
-    "What you call it (--out) stays.",
-)
-@click.option(
-    "--serve",
-    is_flag=False,
-    flag_value="127.0.0.1",
-    metavar="[ADDRESS[:PORT]]",
-    help="Answer network probes of other machines at this address (default: 127.0.0.1:7733) until Ctrl-C.",
-)
-@language_option("the page")
-@click.option(
-    "--baseline",
-    is_flag=True,
-    help="Measure what processors, memory, disk and network can do: the plan host-baseline, in about two "
-    "minutes.",
-)
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="With --baseline: a directory on the disk to be measured. Default: where loadcell works, below "
-    "/var/tmp.",
-)
-@click.option(
-    "--peer",
-    metavar="HOST:PORT",
-    help="With --baseline: a `loadcell host --serve` elsewhere. Default: loopback.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR",
-    help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>.",
-)  # fmt: skip
-@click.option(
-    "--resume",
-    metavar="RUN",
-    shell_complete=runs,
-    help="With --baseline: resume one that was interrupted; of one that is complete, write the page again.",
-)
-@click.option(
-    "--set", "sets", multiple=True, metavar="PATH=VALUE",
-    help="With --baseline: change a setting of the plan, such as repeats=1 (shorter: one figure each) or "
-         "repeats=6 (intervals and verdicts). May be given again.",
-)  # fmt: skip
-@click.option(
-    "--only", multiple=True, metavar="probe=NAME,...",
-    help="With --baseline: only these probes. `loadcell check host-baseline` lists them.",
-)  # fmt: skip
-@click.option("--quiet", "-q", is_flag=True, help="With --baseline: no progress.")
+@command("host")
+@option("--json", "as_json", is_flag=True, group="output")
+@option("--anonymous", is_flag=True, group="machine")
+@option("--serve", is_flag=False, flag_value="127.0.0.1", metavar="[ADDRESS[:PORT]]", group="machine")
+@option("--baseline", is_flag=True, group="machine")
+@option("--directory", type=click.Path(path_type=Path), metavar="DIR", group="baseline")
+@option("--peer", metavar="HOST:PORT", group="baseline")
+@option("--out", type=click.Path(path_type=Path), metavar="DIR", group="baseline")
+@option("--resume", metavar="RUN", shell_complete=runs, group="baseline")
+@option("--set", "sets", multiple=True, metavar="PATH=VALUE", group="baseline")
+@option("--only", multiple=True, metavar="probe=NAME,...", group="baseline")
 def host(
     as_json: bool,
     anonymous: bool,
     serve: str | None,
-    lang: str,
     baseline: bool,
     directory: Path | None,
     peer: str | None,
@@ -290,49 +247,34 @@ def host(
     resume: str | None,
     sets: tuple[str, ...],
     only: tuple[str, ...],
-    quiet: bool,
 ) -> int:
-    """Show this machine: processors, memory, disks, network, kernel, and which settings hurt measurements.
-
-    Needs no privilege; what only root may read is named as not available, with the reason. Every question has
-    a time limit, so that a hung mount or a broken firmware table holds nothing up. Each run keeps the same
-    facts in environment.json.
-
-    \b
-    loadcell host                     what this machine is
-    loadcell host --baseline          and what it can do: a page here, and
-                                      host.html in the run's directory
-    loadcell host --baseline --json > a.json
-    loadcell compare a.json b.json    two machines side by side: copy the other
-                                      machine's file here, or its run's directory
-    """
+    """Show or measure this machine."""
     if serve is not None:
         _serve(serve, as_json=as_json)
         return 0
     if baseline:
-        return measure(Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous))
+        return measure(Asked(directory, peer, out, resume, sets, only, as_json, anonymous))
     commands = {
         "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets,
         "--only": only,
-        "--quiet": quiet,
     }  # fmt: skip
     stray = [name for name, value in commands.items() if value]
     if stray:
         raise language.CallError(messages.CALL_BASELINE_OPTION(option=stray[0]))
-    _show(as_json, anonymous, lang)
+    _show(as_json, anonymous)
     return 0
 
 
-def _show(as_json: bool, anonymous: bool, lang: str) -> None:
+def _show(as_json: bool, anonymous: bool) -> None:
 
     host_facts = inventory.collect(anonymous=anonymous)
     remarks = host_remarks.findings(host_facts)
     if as_json:
         document = {"schema": 1, "host": host_facts, "findings": remarks}
-        echo_json(report_json.render(document, texts.Texts(lang)))
+        echo_json(report_json.render(document, texts.Texts(locales.DEFAULT)))
         return
 
-    terminal.render(host_report.brief(host_facts, remarks, lang))
+    terminal.render(host_report.brief(host_facts, remarks, locales.current()))
 
 
 def _serve(address: str, *, as_json: bool) -> None:

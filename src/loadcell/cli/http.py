@@ -15,6 +15,7 @@ from loadcell.cli import language, messages
 from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.arguments import Integer
+from loadcell.cli.command import argument, command, option
 from loadcell.plan import secrets as plan_secrets
 from loadcell.plan.secret_patterns import is_secret_field
 
@@ -32,48 +33,24 @@ _LIKE_A_RANGE = re.compile(r"[^,./]+\.\.[^,./]+")
 _ONCE = ("content-type", "host", "user-agent")
 
 
-@click.command("http")
-@click.argument("url", metavar="URL", shell_complete=words("http://", "https://"))
-@click.option(
-    "--method", "-X", metavar="NAME",
+@command("http")
+@argument("url", metavar="URL", shell_complete=words("http://", "https://"))
+@option(
+    "--method",
+    "-X",
+    metavar="NAME",
     shell_complete=words("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"),
-    help="GET, POST, PUT, DELETE, HEAD ... Default: GET, with --data POST.",
-)  # fmt: skip
-@click.option(
-    "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
-    help="A header field of every request. May be given again; values of one name are sent as a list. "
-         "Secrets as '${env:NAME}'.",
-)  # fmt: skip
-@click.option(
-    "--data",
-    metavar="TEXT",
-    help="What is sent with every request, or @FILE: what is in it, be it text or not.",
+    group="request",
 )
-@click.option(
-    "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
-    help="What replaces ${NAME} in URL, headers and data, drawn again for each request: "
-    "1..100000, or a,b,c, or @FILE: a line of it.",
-)  # fmt: skip
-@click.option(
-    "--keep-alive/--no-keep-alive", default=True, show_default=True,
-    help="Carry one request after the other on a connection, or make one for each.",
-)  # fmt: skip
-@click.option(
-    "--success", metavar="STATUS[,STATUS...]",
-    help="Statuses with which a request has succeeded. Default: 2xx,3xx. Redirections are not followed.",
-)  # fmt: skip
-@click.option(
-    "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
-)
-@click.option(
-    "--streams", type=Integer(min=1), metavar="N",
-    help="With --http2: requests in progress at once on each connection. Default: 1.",
-)  # fmt: skip
-@click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
-@click.option(
-    "--socket", metavar="PATH", type=click.Path(),
-    help="Connect to this Unix socket; the host of URL is then only named in requests.",
-)  # fmt: skip
+@option("--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'", group="request")
+@option("--data", metavar="TEXT", group="request")
+@option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES", group="request")
+@option("--keep-alive/--no-keep-alive", default=True, show_default=True, group="request")
+@option("--success", metavar="STATUS[,STATUS...]", group="request")
+@option("--http2", is_flag=True, group="request")
+@option("--streams", type=Integer(), metavar="N", group="request")
+@option("--insecure", "-k", is_flag=True, group="request")
+@option("--socket", metavar="PATH", type=click.Path(), group="request")
 @line_options("http", "http")
 def http(
     url: str,
@@ -89,23 +66,7 @@ def http(
     socket: str | None,
     options: LineOptions,
 ) -> int:
-    """Make load on the HTTP service at URL, and print what came of it.
-
-    \b
-    loadcell http http://localhost:8080/ -c 250 -n 1000000 --timeout 5s
-    loadcell http 'https://shop.example/item?id=${id}' -p id=1..100000 \\
-        --rate 2000/s -c 100 -d 1min
-    loadcell http http://localhost:8080/cart -X POST --data '{"item": 7}' \\
-        -H 'Content-Type: application/json'
-
-    Requests that take longer than --timeout (default: 5s), and those with a status other than --success, have
-    failed; they count as requests, not as throughput. A login: set LOADCELL_AUTHORIZATION to the value of the
-    field Authorization.
-
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
-    FILE shows the plan, which can say more: several kinds of requests, checks of bodies, distributions, a
-    server that loadcell starts.
-    """
+    """Load-test an HTTP service."""
     base, path, shown, login = _place(url)
     target: JsonObject = {"url": base}
     if insecure:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli import language
+from loadcell.cli import language, locales
 from loadcell.cli import messages as cli_messages
-from loadcell.cli.arguments import label_option, language_option, run_directory_option
+from loadcell.cli.arguments import Positive, label_option, run_directory_option
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.ingest import base, checks, csv_table, dating, read, write_run
 from loadcell.ingest import inputs as input_files
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
     from loadcell.report.context import ReportContext
 
 TOOLS = ("auto", *reader_names(), "csv")
-HELP = f"""Make a run of finished outputs, which reports, comparisons and histories treat like any other.
-
-TOOL is auto (whichever recognises the file), {", ".join(TOOLS[1:-1])}, or csv. Of fio and iperf3 the JSON is
-read, of BenchmarkSQL its result folder or a result.csv, of redis-benchmark the text or --csv, of stress-ng
---metrics-brief, and of pgbench with -l its logs (pgbench-log). A text may hold several executions one after
-the other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that
-were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz), and - is
-standard input.
-
-What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside
-it, a file of samples for each file of executions, and becomes samples of these; alone it becomes a run of
-samples.
-"""
 
 
 #: Bytes of a name, so that the report's files can have it as a part of theirs.
@@ -51,73 +39,42 @@ _LONGEST_NAME = 200
 _MOST_COLUMNS = 20
 
 
-@click.command("import", help=HELP)
-@click.argument("tool", type=click.Choice(TOOLS), metavar="TOOL")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@run_directory_option("name")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The directory of all results, in place of ./results; the run becomes a directory in it.",
-)
-@click.option("--name", metavar="NAME", help="The name that the run is filed under. Default: the tool's.")
-@click.option(
-    "--date",
-    metavar="TIME",
-    help="When the first execution began (2026-06-28, 2026-06-28T10:00+08:00). Default: as the text says, "
-    "else when the file was written.",
-)
-@click.option("--title", help="The report's title. Default: the name.")
-@click.option(
-    "--by-file", is_flag=True, help="Files are levels of a factor; without it, executions alike are repeats."
-)
-@click.option(
-    "--by",
-    "settings",
-    multiple=True,
-    metavar="SETTING",
-    help="A setting that the tool prints is a factor, too (scale, block_size ...).",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="WHAT=COLUMN",
-    help="For csv: throughput=tps, latency.p99=p99, date=when, factor=storage ... Any other name is a "
-    "metric: cpu_mean=COLUMN.",
-)
-@click.option(
+@command("import", tools=", ".join(TOOLS[1:-1]))
+@argument("tool", type=click.Choice(TOOLS), metavar="TOOL")
+@argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@run_directory_option
+@option("--results", type=click.Path(path_type=Path), metavar="DIR", group="output")
+@option("--name", metavar="NAME", group="output")
+@option("--date", metavar="TIME", group="input")
+@option("--title", group="output")
+@option("--by-file", is_flag=True, group="input")
+@option("--by", "settings", multiple=True, metavar="SETTING", group="input")
+@option("--column", "columns", multiple=True, metavar="WHAT=COLUMN", group="input")
+@option(
     "--unit",
     type=click.Choice(["transaction", "request", "operation", "MiB"]),
     default="operation",
     show_default=True,
-    help="For csv: what throughput counts.",
+    group="input",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="For jstat without times (-t): how far apart its lines are. Default: 1.",
-)
-@click.option(
+@option("--interval", type=Positive(), metavar="SECONDS", group="input")
+@option(
     "--copy-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Positive(),
     default=input_files.MOST_COPIED_BYTES // 2**30,
     show_default=True,
     metavar="GIB",
-    help="The most that unpacked files and pipes may take below TMPDIR or /var/tmp.",
+    group="input",
 )
 @label_option
-@language_option("the results")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--json", "as_json", is_flag=True, group="output")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path | None, results: Path | None, name: str | None,
     date: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, copy_limit: float,
-    labels: tuple[str, ...], lang: str, as_json: bool,
+    labels: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """The command `import`."""
+    """Turn outputs of other tools into a run."""
     if name is not None and not _is_one_directory(name):
         raise language.CallError(cli_messages.CALL_IMPORT_NAME(name=repr(name)))
     if out is not None and results is not None:
@@ -150,7 +107,7 @@ def import_(
             command=["loadcell", *sys.argv[1:]], date_s=date_s, note=notes.append,
             labels=plan_labels.of_options(labels),
         )  # fmt: skip
-        context = page.publish(path, lang)
+        context = page.publish(path, locales.current())
     _tell(path, context, sources, notes, as_json=as_json)
 
 

@@ -12,7 +12,8 @@ from loadcell import parts
 from loadcell.cli import language, messages, new_file
 from loadcell.cli.adhoc import dsn as adhoc_dsn
 from loadcell.cli.adhoc import hide
-from loadcell.cli.arguments import files, language_option
+from loadcell.cli.arguments import files
+from loadcell.cli.command import Command, argument, command, option
 from loadcell.cli.streams import echo
 from loadcell.drafting import draft as drafts
 from loadcell.drafting import finish
@@ -24,7 +25,7 @@ from loadcell.store import layout
 _DEFAULT = "plan.yaml"
 
 
-class _Init(click.Command):
+class _Init(Command):
     """Names the remedy where a command line of another tool stands without `--` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -43,8 +44,8 @@ def _sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [*names, *files(incomplete, (".har", ".json", ".yaml", ".yml", ".pg", ".properties"))]
 
 
-@click.command("init", cls=_Init, short_help="Write a plan from a database, a file or a command line.")
-@click.argument(
+@command("init", cls=_Init)
+@argument(
     "source",
     nargs=-1,
     required=True,
@@ -52,38 +53,11 @@ def _sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     metavar="SOURCE...",
     shell_complete=_sources,
 )
-@click.option(
-    "--dsn", metavar="DSN",
-    help="For postgres and mysql: look at the tables of this database, and propose statements for them.",
-)  # fmt: skip
-@click.option(
-    "--host", metavar="NAME",
-    help="For a HAR file: the host whose requests become steps. Default: the one with the most.",
-)  # fmt: skip
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Write the plan to this new file. Default: standard output.",
-)  # fmt: skip
-@language_option("comments and errors", expose_value=False)
+@option("--dsn", metavar="DSN", group="input")
+@option("--host", metavar="NAME", group="input")
+@option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", group="output")
 def init(source: tuple[str, ...], dsn: str | None, host: str | None, out: Path | None) -> None:
-    """Write a commented plan from SOURCE, which `loadcell check` accepts.
-
-    \b
-    loadcell init postgres --dsn postgresql://me@db/shop --out shop.yaml
-    loadcell init mysql | redis | http http://127.0.0.1:8080/
-    loadcell init recording.har --out shop.yaml
-    loadcell init openapi.yaml
-    loadcell init props.pg
-    loadcell init -- curl -X POST http://127.0.0.1:8080/orders -d '{"item": 7}'
-    loadcell init -- pgbench -c 8 -T 60 -S bench
-
-    SOURCE is a system (postgres, mysql, redis, http URL, command, store, duckdb, host), a recording of a
-    browser (HAR), an OpenAPI document, a property file of BenchmarkSQL, or after `--` a command line of curl,
-    pgbench, sysbench, ab, wrk, redis-benchmark or fio.
-
-    --dsn reads the schema in a read-only transaction, and writes nothing. Secrets are never written: the plan
-    refers to environment variables, and standard error names them.
-    """
+    """Write a plan from a source."""
     external: JsonObject = {}
     external_kind = password = None
     if dsn is not None:

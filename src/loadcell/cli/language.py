@@ -1,4 +1,4 @@
-"""Messages and errors of a command in the language that its option --lang names, English without one."""
+"""Messages and errors of a command in its language."""
 
 from __future__ import annotations
 
@@ -12,21 +12,13 @@ from functools import reduce
 import click
 
 from loadcell import __version__
-from loadcell.cli import messages, requirements, streams
+from loadcell.cli import locales, messages, requirements, streams
 from loadcell.model import message
 from loadcell.plan import problems
 from loadcell.report import texts
 
-#: Where the context of a command and that of its group have the language.
-_KEY = "loadcell.language"
 #: Characters that an error shows of a name that is too long.
 _SHOWN_OF_NAME = 60
-
-
-def note(ctx: click.Context, _: click.Parameter, language: str) -> str:
-    """Callback of the option --lang: what goes wrong from now on is reported in this language."""
-    ctx.meta[_KEY] = language
-    return language
 
 
 def written(text: message.Message) -> str:
@@ -36,8 +28,7 @@ def written(text: message.Message) -> str:
 
 def writer() -> problems.Writer:
     """Writer of messages in the language of the running command, for other threads, too."""
-    context = click.get_current_context(silent=True)
-    language = "en" if context is None else context.meta.get(_KEY, "en")
+    language = locales.current()
     return problems.in_english if language == "en" else texts.Texts(language).message
 
 
@@ -103,16 +94,21 @@ def with_remedy(text: message.Message, write: problems.Writer) -> message.Messag
     return code(error=text, remedy=remedy)
 
 
+def trace(error: BaseException) -> str:
+    """The trace of an error."""
+    return "".join(traceback.format_exception(error))
+
+
 def unexpected(error: BaseException) -> message.Message:
     """Save the error with its trace in a temporary file; return the line that names both."""
-    story = "".join(traceback.format_exception(error))
+    story = trace(error)
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="loadcell-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
         ) as file:
             file.write(f"loadcell {__version__}, Python {sys.version}\n\n{story}")
-        trace = messages.TRACE_SAVED(path=file.name)
+        location = messages.TRACE_SAVED(path=file.name)
     except OSError:
-        trace = messages.TRACE_LOST()
+        location = messages.TRACE_LOST()
     text = " ".join(str(error).split())[:200]
-    return messages.LOADCELL_FAULT(kind=type(error).__name__, text=text, trace=trace)
+    return messages.LOADCELL_FAULT(kind=type(error).__name__, text=text, trace=location)

@@ -13,11 +13,13 @@ from rich import table, text
 
 from loadcell.analysis import main_metric
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import language_option
+from loadcell.cli.arguments import Integer
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.run_filters import Age, filter_options, plans_with_runs, results_option, selection
 from loadcell.cli.streams import echo, echo_json
 from loadcell.model import json as model_json
-from loadcell.model import numbers, terminal, trial_record
+from loadcell.model import message, numbers, terminal, trial_record
+from loadcell.report import texts as report_texts
 from loadcell.report.history import plan_name
 from loadcell.report.render import json
 from loadcell.report.sections import provenance
@@ -45,20 +47,13 @@ class _Row:
     main: MainValue | None = None
 
 
-@click.command("list")
-@click.argument("plan", required=False, shell_complete=plans_with_runs)
+@command("list")
+@argument("plan", required=False, shell_complete=plans_with_runs)
 @results_option
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the latest N of these runs.")
-@click.option(
-    "--since",
-    "younger_than_s",
-    type=Age(),
-    metavar="AGE",
-    help="Only runs that began, or were imported, no longer ago than this, such as 7d.",
-)
+@option("--last", type=Integer(), metavar="N", group="selection")
+@option("--since", "younger_than_s", type=Age(), metavar="AGE", group="selection")
 @filter_options
-@language_option("the table", expose_value=False)
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--json", "as_json", is_flag=True, group="output")
 def list_(
     plan: str | None,
     results: Path,
@@ -69,15 +64,7 @@ def list_(
     older_than_s: float | None,
     as_json: bool,
 ) -> None:
-    """List the runs under ./results, oldest first; those of PLAN with their main metric.
-
-    PLAN is a plan's file or its name; a directory is taken for --results. The main metric is the highest
-    throughput of the treatments, in an open loop the lowest P99; the change is that of all treatments to the
-    run before in the list, without a test of significance (`loadcell history` and `loadcell compare` test).
-
-    The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the
-    latest.
-    """
+    """List the runs, or those of a plan with their main metric."""
     if plan is not None and Path(plan).is_dir():
         results, plan = Path(plan), None
     if not results.is_dir():
@@ -206,7 +193,7 @@ def _cells(row: _Row) -> dict[str, text.Text | str]:
         messages.LIST_ID.code: text.Text(run.id),
         messages.LIST_PLAN.code: text.Text(stored.run.plan_name if stored else "?"),
         messages.LIST_STARTED.code: text.Text(started),
-        messages.LIST_STATE.code: text.Text(run.state, style=_STYLES.get(run.state, "yellow")),
+        messages.LIST_STATE.code: text.Text(_state(run.state), style=_STYLES.get(run.state, "yellow")),
         messages.LIST_OK.code: str(ok) if stored else "",
         messages.LIST_OTHER.code: str(len(trials) - ok) if stored else "",
         messages.LIST_OF.code: str(len(stored.planned)) if stored else "",
@@ -214,6 +201,13 @@ def _cells(row: _Row) -> dict[str, text.Text | str]:
         messages.LIST_LABELS.code: text.Text("\n".join(provenance.names(stored.run)) if stored else ""),
         messages.LIST_CHANGE.code: _change(row.main),
     }
+
+
+def _state(state: str) -> str:
+    """A state in the language of the command; --status takes the English word."""
+    return (
+        language.written(message.Message(report_texts.STATE(state))) if state in report_texts.STATE else state
+    )
 
 
 def _change(main: MainValue | None) -> text.Text:

@@ -8,8 +8,9 @@ import click
 from rich import padding, text
 
 from loadcell import parts
-from loadcell.cli import language, messages
-from loadcell.cli.arguments import language_option, ready_plans
+from loadcell.cli import language, locales, messages
+from loadcell.cli.arguments import ready_plans
+from loadcell.cli.command import argument, group, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.model import terminal
@@ -32,15 +33,14 @@ MEANING = MessageCode("plans.metric-meaning", "info")
 _KINDS = Labels("metric-kind", get_args(Kind))
 
 
-@click.group("plans", invoke_without_command=True)
-@language_option("the list")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@group("plans", invoke_without_command=True)
+@option("--json", "as_json", is_flag=True, group="output")
 @click.pass_context
-def plans(ctx: click.Context, lang: str, as_json: bool) -> None:
-    """List the ready-made plans; `loadcell run NAME` runs one."""
+def plans(ctx: click.Context, as_json: bool) -> None:
+    """List the built-in plans."""
     if ctx.invoked_subcommand is not None:
         return
-    listed = _listed(lang)
+    listed = _listed(locales.DEFAULT if as_json else locales.current())
     if as_json:
         echo_json(json.render(listed))
         return
@@ -90,9 +90,9 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 @plans.command("show")
-@click.argument("name", shell_complete=_complete)
+@argument("name", shell_complete=_complete)
 def show(name: str) -> None:
-    """Print the text of a ready-made plan, to be copied and changed."""
+    """Print a built-in plan."""
     ready = ready_plans()
     if name not in ready:
         near = plan_problems.nearest(name, ready)
@@ -101,22 +101,17 @@ def show(name: str) -> None:
     echo(ready[name].read_text(encoding="utf-8"), nl=False)
 
 
-@plans.command("metrics", short_help="List the metrics that expectations may bound.")
-@language_option("the list")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-def metrics(lang: str, as_json: bool) -> None:
-    """List the metrics of expectations, with the units of their values and their meaning.
-
-    Workloads and monitors may add metrics that the plan names; client groups have most of them by
-    `GROUP.METRIC`.
-    """
+@plans.command("metrics")
+@option("--json", "as_json", is_flag=True, group="output")
+def metrics(as_json: bool) -> None:
+    """List the metrics that expectations may bound."""
     listed = declared().values()
     if as_json:
         keys = ("key", "kind", "better", "per_group")
         rows = [{key: getattr(item, key) for key in keys} | {"meaning": item.meaning.text} for item in listed]
         echo_json(json.render(rows))
         return
-    texts = Texts(lang)
+    texts = Texts(locales.current())
     columns = [
         *(Column(texts.message(head())) for head in (METRIC, UNIT)),
         Column(texts.message(MEANING()), sentences=True),
@@ -125,15 +120,10 @@ def metrics(lang: str, as_json: bool) -> None:
         [Cell(item.key), Cell(texts(_KINDS(item.kind))), Cell(texts.message(item.meaning))] for item in listed
     ]
     table = Table("table-metrics", "", columns, cells)
-    report_terminal.render(Report(lang, "", "", "", (), [Section("metrics", "", [table])]))
+    report_terminal.render(Report(texts.language, "", "", "", (), [Section("metrics", "", [table])]))
 
 
-@plans.command("schema", short_help="Print the plan language's JSON Schema, for editors.")
+@plans.command("schema")
 def schema() -> None:
-    """Print the JSON Schema of plans with everything installed, for editors to complete and check with.
-
-    \b
-    In VS Code (YAML extension), or any editor with yaml-language-server, a plan's first line can name it:
-        # yaml-language-server: $schema=loadcell-plan.schema.json
-    """
+    """Print the JSON Schema of plans."""
     echo_json(json.render(plan_schema.plan_schema(parts.installed())))

@@ -13,6 +13,7 @@ import click
 from rich import table, text
 
 from loadcell.cli import arguments
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.messages import RUN_NONE_IN
 from loadcell.cli.streams import echo_data, echo_json
 from loadcell.model import terminal
@@ -29,33 +30,15 @@ if TYPE_CHECKING:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-@click.command("query")
-@click.argument("sql")
-@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=arguments.runs)
-@click.option("--json", "form", flag_value="json", help="Print a JSON object a row, in a list.")
-@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
-@click.option(
-    "--quote-formulas",
-    is_flag=True,
-    help="With --csv: an apostrophe before texts that a spreadsheet would run as formulas.",
-)
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default="results",
-    help="Where runs are looked for. Default: ./results.",
-)
+@command("query")
+@argument("sql")
+@argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=arguments.runs)
+@option("--json", "form", flag_value="json", group="output")
+@option("--csv", "form", flag_value="csv", group="output")
+@option("--quote-formulas", is_flag=True, group="output")
+@option("--results", type=click.Path(path_type=Path), default="results", group="selection")
 def query(sql: str, runs: tuple[str, ...], form: str | None, quote_formulas: bool, results: Path) -> None:
-    """Answer SQL from the files of RUNs (default: all under ./results).
-
-    The views are `trials`, `intervals`, `samples` (of all monitors) and `events`; DuckDB's SQL, read only.
-    RUN is a directory (of a run, or of many), the beginning of a run's name or short id, or `last`.
-
-    \b
-    loadcell query "SELECT treatment, median(throughput_per_s)
-                    FROM trials GROUP BY ALL"
-    loadcell query "DESCRIBE samples" last
-    """
+    """Query runs with SQL."""
     answer = sql_query.query(_paths(runs, results), sql)
     if form == "json":
         echo_json(_as_json(answer))

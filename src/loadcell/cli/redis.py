@@ -14,6 +14,7 @@ from loadcell.cli import language, messages
 from loadcell.cli.adhoc import Hidden, Several, hide, line_options, several, typed, words
 from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.arguments import Integer
+from loadcell.cli.command import argument, command, option
 from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
@@ -28,39 +29,27 @@ VARIABLE = "REDISCLI_AUTH"
 TESTS = ("get", "set", "mget", "mset")
 
 
-@click.command("redis")
-@click.argument(
+@command("redis")
+@argument(
     "server", metavar="HOST:PORT", shell_complete=words(LOCAL, "localhost:6379", "redis://", "rediss://")
 )
-@click.option(
-    "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
-)
-@click.option("--keys", type=Integer(min=1), metavar="N", help="How many keys there are. Default: 100000.")
-@click.option(
-    "--distribution", metavar="NAME", shell_complete=words(*DISTRIBUTIONS),
-    help="Which keys are asked for: uniform (default), zipfian, latest, hotspot, gaussian, sequential ...",
-)  # fmt: skip
-@click.option("--value-size", metavar="SIZE", help="Length of a value, such as 1kB. Default: 100B.")
-@click.option("--ttl", metavar="TIME", help="How long what is written lives, such as 60s. Default: for ever.")
-@click.option(
-    "--verify", is_flag=True,
-    help="Write values with checksums, and hold each that is read against what was written: what is lost, "
-         "stale or corrupt fails.",
-)  # fmt: skip
-@click.option(
-    "--pipeline", "-P", type=Integer(min=1), metavar="N",
-    help="Commands that a connection sends before it waits for their answers. Default: 1.",
-)  # fmt: skip
-@click.option(
-    "--command", "commands", multiple=True, metavar="TEXT",
-    help="Do this command instead, such as 'LPUSH l:${key} ${value}'. May be given again: equal shares.",
-)  # fmt: skip
-@click.option(
-    "--tests", "-t", type=Several(click.Choice(TESTS), "tests"), default=(), metavar="NAMES",
+@option("--reads", metavar="SHARE", group="workload")
+@option("--keys", type=Integer(), metavar="N", group="workload")
+@option("--distribution", metavar="NAME", shell_complete=words(*DISTRIBUTIONS), group="workload")
+@option("--value-size", metavar="SIZE", group="workload")
+@option("--ttl", metavar="TIME", group="workload")
+@option("--verify", is_flag=True, group="workload")
+@option("--pipeline", "-P", type=Integer(), metavar="N", group="workload")
+@option("--command", "commands", multiple=True, metavar="TEXT", group="workload")
+@option(
+    "--tests",
+    "-t",
+    type=Several(click.Choice(TESTS), "tests"),
+    default=(),
+    metavar="NAMES",
     shell_complete=several(*TESTS),
-    help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each "
-         "--command is one more.",
-)  # fmt: skip
+    group="workload",
+)
 @line_options("redis", "kv")
 def redis(
     server: str,
@@ -75,25 +64,7 @@ def redis(
     tests: tuple[str, ...],
     options: LineOptions,
 ) -> int:
-    """Make load on the Redis at HOST:PORT (or Valkey, KeyDB, Dragonfly), and print what came of it.
-
-    \b
-    loadcell redis localhost:6379 -c 50 -n 1000000
-    loadcell redis localhost:6379 -c 1,10,100 --reads 50% --value-size 1kB -d 10s
-    loadcell redis local -P 16 --command 'INCR counter'
-    loadcell redis local -t get,set,mget -c 50 -n 100000
-
-    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), the /PATH of a Unix socket,
-    or `local`: a redis-server of this machine that loadcell starts, for this run only. Password: set
-    REDISCLI_AUTH.
-
-    All keys are written before the load, under loadcell's names, and removed afterwards. What
-    --command writes under other names stays where it is.
-
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
-    FILE shows the plan, which can say more: all verbs and their shares, values and lifetimes of many lengths,
-    settings of a server.
-    """
+    """Load-test a Redis."""
     target, shown, secrets = _target(server, os.environ)
     settings = {
         "reads": reads, "keys": keys, "distribution": distribution, "value_size": value_size, "ttl": ttl,

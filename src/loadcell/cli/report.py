@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.analysis import capacity
-from loadcell.cli import language, messages, output
-from loadcell.cli.arguments import language_option, runs
+from loadcell.cli import language, locales, messages, output
+from loadcell.cli.arguments import runs
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.report import FORMATS, write
 from loadcell.report import context as report_context
@@ -26,45 +27,22 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 6
 
 
-@click.command("report")
-@click.argument("run", metavar="RUN", default="last", shell_complete=runs)
-@language_option("the report")
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["html", "md"]),
-    multiple=True,
-    help="Only this format (can be given twice); both without it.",
-)
-@click.option(
-    "--headroom",
-    metavar="PERCENT",
-    help="State the capacity of the run within its bounds, with this share of it kept free (30%).",
-)
-@click.option(
-    "--instances",
-    metavar="N",
-    help="State the capacity of N instances together, each like the one that was measured.",
-)
-@click.option("--out", type=click.Path(), help="A directory, or with one format the file to write.")
-@click.option("--json", "as_json", is_flag=True, help="Print the analysed results as plain JSON instead.")
+@command("report")
+@argument("run", metavar="RUN", default="last", shell_complete=runs)
+@option("--format", "formats", type=click.Choice(["html", "md"]), multiple=True, group="output")
+@option("--headroom", metavar="PERCENT", group="capacity")
+@option("--instances", metavar="N", group="capacity")
+@option("--out", type=click.Path(), group="output")
+@option("--json", "as_json", is_flag=True, group="output")
 def report(
     run: str,
-    lang: str,
     formats: tuple[str, ...],
     headroom: str | None,
     instances: str | None,
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Write the report of RUN: a page that needs no network, and Markdown with pictures.
-
-    RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the
-    run's directory.
-
-    With --headroom or --instances the report begins with the capacity: the highest throughput within the
-    bounds of the plan's search or expectations, with its interval. It is printed, too.
-    """
+    """Write the report of a run."""
 
     formats_written, location = output.of_report(formats, out)
     provision = _provision(headroom, instances)
@@ -74,9 +52,9 @@ def report(
         return
 
     if provision is not None:
-        context = report_context.ReportContext.of(stored_runs.read_run(path), lang, provision)
+        context = report_context.ReportContext.of(stored_runs.read_run(path), locales.current(), provision)
         terminal.render(capacity_section.page(context))
-    for written in write(path, lang, formats_written or FORMATS, location, provision):
+    for written in write(path, locales.current(), formats_written or FORMATS, location, provision):
         echo(written)
 
 

@@ -13,18 +13,18 @@ import click
 from loadcell import parts, report
 from loadcell.analysis import expectations
 from loadcell.analysis.trials import from_record
-from loadcell.cli import again, language, messages
+from loadcell.cli import again, display, language, locales, messages
 from loadcell.cli.arguments import (
     Seed,
     beginning,
     change_options,
     label_option,
-    language_option,
     load,
     plan_argument,
     run_directory_option,
     runs,
 )
+from loadcell.cli.command import command, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.design import order as trial_order
@@ -46,44 +46,19 @@ if TYPE_CHECKING:
     from loadcell.plan.load import LoadedPlan
 
 
-@click.command("run")
+@command("run")
 @plan_argument(required=False)
 @change_options
 @label_option
-@click.option("--seed", type=Seed(), metavar="N", help="Fix the random order. Default: drawn, and recorded.")
-@run_directory_option("plan")
-@click.option(
-    "--resume",
-    type=str,
-    metavar="RUN",
-    shell_complete=runs,
-    help="Resume a run: only its remaining trials are run. PLAN may be left out.",
-)
-@click.option(
-    "--retry-failed", is_flag=True, help="With --resume: do failed, timed-out and invalid trials again too."
-)
-@click.option(
-    "--aa",
-    is_flag=True,
-    help="Run every treatment as two identical arms: what they differ by is noise. See `loadcell compare`.",
-)
-@click.option(
-    "--profile",
-    type=click.Choice(["cpu", "off-cpu"]),
-    help="Afterwards, one more trial of the best treatment, not scored, in which the target's CPU "
-    "time, or its waiting time, is profiled. With --resume: of a run that is there.",
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
-@language_option("results and report")
-@click.option(
-    "--report/--no-report",
-    "write_report",
-    default=True,
-    show_default=True,
-    help="Write report.html and report.md, or not.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@option("--seed", type=Seed(), metavar="N", group="plan")
+@run_directory_option
+@option("--resume", type=str, metavar="RUN", shell_complete=runs, group="execution")
+@option("--retry-failed", is_flag=True, group="execution")
+@option("--aa", is_flag=True, group="execution")
+@option("--profile", type=click.Choice(["cpu", "off-cpu"]), group="execution")
+@option("--yes", "-y", is_flag=True, group="execution")
+@option("--report/--no-report", "write_report", default=True, show_default=True, group="output")
+@option("--json", "as_json", is_flag=True, group="output")
 def run(
     plan: str | None,
     sets: tuple[str, ...],
@@ -96,18 +71,10 @@ def run(
     aa: bool,
     profile: str | None,
     yes: bool,
-    quiet: bool,
-    lang: str,
     write_report: bool,
     as_json: bool,
 ) -> int:
-    """Run PLAN: every treatment, every repeat; then print the results and write the report.
-
-    PLAN is a file, the name of a ready-made plan, or the directory of a run, which is then run again with the
-    same plan, files and order. Ctrl-C once ends in order (the present trial is
-    abandoned, what was started is removed); a second time ends at once. Finished trials are safe
-    whatever happens.
-    """
+    """Run a plan, or resume a run."""
     if aa and resume is not None:
         raise language.CallError(messages.CALL_AA_RESUME())
     with beginning():
@@ -135,7 +102,7 @@ def run(
         command=("loadcell", *sys.argv[1:]),
         repeats_run=None if repeated is None else repeated.record,
     )
-    runner = execution.Runner(loaded, parts.installed(), options, progress(quiet))
+    runner = execution.Runner(loaded, parts.installed(), options, progress())
     try:
         ended = runner.run()
     except resumption.PlanChangedError as error:
@@ -144,7 +111,7 @@ def run(
     except (layout.StoreError, TargetError) as error:
         language.show(error)
         return 3 if runner.begun else 2
-    return _results(ended, lang, write_report, as_json)
+    return _results(ended, write_report, as_json)
 
 
 def _plan(
@@ -200,27 +167,28 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     click.confirm(language.written(message), abort=True, err=True)
 
 
-def progress(quiet: bool) -> run_progress.Progress:
-    """The progress display on standard error."""
-    if quiet:
+def progress() -> run_progress.Progress:
+    """The progress display on standard error: live on a terminal, else a line per trial."""
+    verbose = display.is_verbose()
+    if display.is_quiet():
         return run_progress.Progress(write=language.writer())
     if sys.stderr.isatty():
-        return progress_live.LiveProgress(write=language.writer())
-    return run_progress.LineProgress(write=language.writer())
+        return progress_live.LiveProgress(write=language.writer(), verbose=verbose)
+    return run_progress.LineProgress(write=language.writer(), verbose=verbose)
 
 
-def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
+def _results(ended: Ended, write_report: bool, as_json: bool) -> int:
     """Results on standard output, reports into the run's directory."""
     stored = stored_runs.read_run(ended.path)
     say_abandoned(ended)
     reports: list[Path] = []
     if stored.trials and write_report:
-        reports, ended = written_report(ended, lang)
+        reports, ended = written_report(ended)
     if as_json:
         echo_json(as_document(ended, stored.trials, reports))
         return ended.exit_status
     if stored.trials:
-        terminal.render(brief.of_run(stored, lang))
+        terminal.render(brief.of_run(stored, locales.current()))
 
     remaining = stored.remaining
     if remaining:
@@ -234,10 +202,10 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     return ended.exit_status
 
 
-def written_report(ended: Ended, lang: str) -> tuple[list[Path], Ended]:
+def written_report(ended: Ended) -> tuple[list[Path], Ended]:
     """Write the report of a run; one that cannot be written costs no results, but the run is not complete."""
     try:
-        return report.write(ended.path, lang=lang), ended
+        return report.write(ended.path, lang=locales.current()), ended
     except layout.StoreError as error:
         language.show(error)
         return [], replace(ended, exit_status=ended.exit_status or outcome.EXIT_INCOMPLETE)

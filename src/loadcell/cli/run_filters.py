@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell.cli import language, messages
 from loadcell.cli.arguments import label_names
+from loadcell.cli.command import option
 from loadcell.plan import problems, units
 from loadcell.store import find as run_finder
 from loadcell.store.selection import STATES, Selection, records_under
@@ -33,31 +34,31 @@ class Age(click.ParamType[float]):
 
 def filter_options(command: F) -> F:
     """The options `--label`, `--status` and `--older-than` (as `labels`, `states`, `older_than_s`)."""
-    for option in (
-        click.option(
+    for decorate in (
+        option(
             "--older-than",
             "older_than_s",
             type=Age(),
             metavar="AGE",
-            help="Only runs that began, or were imported, longer ago than this, such as 30d.",
+            group="selection",
         ),
-        click.option(
+        option(
             "--status",
             "states",
             multiple=True,
             type=click.Choice(STATES),
-            help="Only runs in this state. May be given again for another state.",
+            group="selection",
         ),
-        click.option(
+        option(
             "--label",
             "labels",
             multiple=True,
             metavar="NAME[=VALUE]",
             shell_complete=label_names,
-            help="Only runs with this label. May be given again for a further label.",
+            group="selection",
         ),
     ):
-        command = option(command)
+        command = decorate(command)
     return command
 
 
@@ -87,11 +88,11 @@ def plans_with_runs(
 
 def results_option(command: F) -> F:
     """The option `--results`."""
-    return click.option(
+    return option(
         "--results",
         type=click.Path(path_type=Path),
         default=run_finder.DEFAULT_RESULTS,
         show_default=True,
         metavar="DIR",
-        help="Where the runs are.",
+        group="selection",
     )(command)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
 from loadcell.analysis import error_codes, trials
-from loadcell.cli import language, messages
-from loadcell.cli.arguments import language_option, runs
+from loadcell.cli import language, locales, messages
+from loadcell.cli.arguments import runs
+from loadcell.cli.command import argument, command, option
 from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
 from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import progress as run_progress
@@ -30,24 +29,20 @@ if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
 
-@click.command("show")
-@click.argument("run", shell_complete=runs)
-@click.argument("trial", required=False)
-@language_option("a run's results")
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
-    """Show the results of RUN, or one TRIAL of it (its number, or a unique part of its name).
-
-    RUN is a directory, the beginning of a run's name or short id, or `last`.
-    """
+@command("show")
+@argument("run", shell_complete=runs)
+@argument("trial", required=False)
+@option("--json", "as_json", is_flag=True, group="output")
+def show(run: str, trial: str | None, as_json: bool) -> None:
+    """Show a run or a trial."""
     stored = stored_runs.read_run(run_finder.find_run(run))
     record = None if trial is None else _find(stored, trial)
     if as_json:
         echo_json(json.render(model_json.document(record) if record else _document(stored)))
     elif record is not None:
-        terminal.render(_trial(stored, record, texts.Texts(lang)))
+        terminal.render(_trial(stored, record, texts.Texts(locales.current())))
     else:
-        terminal.render(brief.of_run(stored, lang))
+        terminal.render(brief.of_run(stored, locales.current()))
         for damage in stored.damage:
             echo(language.written(messages.RUN_DAMAGED(damage=damage.reason)), err=True)
 
@@ -107,7 +102,9 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord, texts: Texts) -> 
         ]  # fmt: skip
         table = blocks.Table(title, "", columns, [[blocks.Cell(cell) for cell in row] for row in rows])
         sections.append(blocks.Section(title, title, [table] if rows else []))
-    return blocks.Report(texts.language, f"{trial.name}  {trial.status}", "", stored.id, (), sections)
+    return blocks.Report(
+        texts.language, f"{trial.name}  {texts(f'status.{trial.status}')}", "", stored.id, (), sections
+    )
 
 
 def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message, list[tuple[str, ...]]]]:

@@ -17,6 +17,7 @@ from loadcell.cli import language, messages
 from loadcell.cli.adhoc import Hidden, hide, line_options, typed, words
 from loadcell.cli.adhoc import dsn as adhoc_dsn
 from loadcell.cli.adhoc import plan as adhoc_plan
+from loadcell.cli.command import argument, command, option
 from loadcell.plan import problems as plan_problems
 from loadcell.workloads.sql import parameters as sql_parameters
 from loadcell.workloads.sql import text as sql_text
@@ -58,27 +59,12 @@ def _variants_of(*targets: str) -> list[str]:
     ]
 
 
-@click.command("sql")
-@click.argument("dsn", metavar="DSN", shell_complete=words(EMBEDDED, "postgresql://", "mysql://"))
-@click.option(
-    "--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads,
-    help="What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL), tpcc, or ycsb:a to ycsb:f. Default: "
-         f"{DEFAULT}.",
-)  # fmt: skip
-@click.option(
-    "--query",
-    metavar="SQL",
-    help="Do this instead, again and again; no data are loaded. `:name` in it is a parameter.",
-)
-@click.option(
-    "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
-    help="Values of `:name` in --query: 1..1000, zipfian(1..1000,1.1), a list such as new,paid, @FILE, or a "
-         "query. May be given again.",
-)  # fmt: skip
-@click.option(
-    "--script", type=click.Path(path_type=Path), metavar="FILE",
-    help="Run a pgbench script instead, on the data that are there (PostgreSQL).",
-)  # fmt: skip
+@command("sql")
+@argument("dsn", metavar="DSN", shell_complete=words(EMBEDDED, "postgresql://", "mysql://"))
+@option("--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads, group="workload")
+@option("--query", metavar="SQL", group="workload")
+@option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES", group="workload")
+@option("--script", type=click.Path(path_type=Path), metavar="FILE", group="workload")
 @line_options()
 def sql(
     dsn: str,
@@ -88,27 +74,7 @@ def sql(
     script: Path | None,
     options: LineOptions,
 ) -> int:
-    """Make load on the database at DSN, and print what came of it.
-
-    \b
-    loadcell sql postgresql://me@db:5432/shop -c 16 -d 30s \\
-        --query "SELECT count(*) FROM orders WHERE id < :id" -p id=1..1000
-    loadcell sql mysql://me@db:3306 -w sysbench:oltp_read_write \\
-        -c 1,4,16,64 -n 100000
-    loadcell sql embedded -w pgbench:tpcb-like --set workload.pgbench.scale=10
-
-    DSN is postgresql://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT, libpq's `host=... dbname=...`, or
-    `embedded`: the PostgreSQL that comes with loadcell, for this run only. Passwords: set PGPASSWORD or
-    MYSQL_PWD, or use ~/.pgpass.
-
-    Workloads load their tables into databases of their own, named loadcell_..., and drop them afterwards
-    (PostgreSQL: into a schema, where the user may not create databases). --query and --script use what is
-    there, and change what they say.
-
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan
-    FILE shows the plan, which can say more: several workloads at once, servers that loadcell starts and sets
-    up, any setting as a factor.
-    """
+    """Load-test a database."""
     target, shown, secrets = _target(dsn, os.environ)
     work, described = _work(next(iter(target)), workload, query, script, options.sets, parameters)
     env = hide(secrets)

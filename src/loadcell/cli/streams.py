@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from loadcell.cli import click_texts
 from loadcell.model.printable import json_printable, printable
 
 
@@ -26,5 +27,7 @@ def echo_data(text: str) -> None:
 
 def show_error(error: click.ClickException) -> None:
     """Print an error of click."""
+    if isinstance(error, click.MissingParameter):
+        error = click.UsageError(click_texts.ended(error.format_message()), error.ctx)
     vars(error)["message"] = printable(error.message)
     error.show()

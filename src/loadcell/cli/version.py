@@ -12,7 +12,7 @@ import click
 
 from loadcell import __version__
 from loadcell.cli import language, messages, requirements
-from loadcell.cli.arguments import language_option
+from loadcell.cli.command import command, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.model.json import document
 from loadcell.report.render import json
@@ -83,14 +83,10 @@ def show(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.command("version")
-@language_option("the names", expose_value=False)
-@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@command("version")
+@option("--json", "as_json", is_flag=True, group="output")
 def version_(as_json: bool) -> None:
-    """Show the versions of loadcell, its engine, Python, the kernel and the libraries in use.
-
-    A bug report should contain this output. A library that is missing or damaged is named as missing.
-    """
+    """Show versions."""
     present = versions()
     if as_json:
         echo_json(json.render(document(present)))

@@ -33,15 +33,36 @@ PROGRESS_PROFILED = MessageCode("progress.profiled", "info", count=Count, event=
 PROGRESS_PROFILED_RATE = MessageCode("progress.profiled.rate", "info", rate=str, samples=Message)
 PROGRESS_CPU = MessageCode("progress.cpu", "info")
 PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
-PROGRESS_WITHOUT_RESULT = MessageCode("progress.without-result", "info", reason=Message, status=str)
+PROGRESS_WITHOUT_RESULT = MessageCode("progress.without-result", "info", reason=Message, status=Message)
 PROGRESS_OFFERED = MessageCode("progress.offered", "info", offered=str, throughput=str)
 PROGRESS_ERRORS = MessageCode("progress.errors", "info", errors=str)
 PROGRESS_MISSED = MessageCode("progress.missed", "info", conditions=list)
 PROGRESS_UNJUDGED = MessageCode("progress.unjudged", "info", condition=str, count=Count, needed=Count)
 PROGRESS_INVALID = MessageCode("progress.invalid", "info", reason=Message)
+PROGRESS_STARTING = MessageCode("progress.phase.up", "info")
+PROGRESS_PREPARING = MessageCode("progress.phase.prepare", "info")
+PROGRESS_WARMING_UP = MessageCode("progress.phase.warmup", "info")
+PROGRESS_MEASURING = MessageCode("progress.phase.measure", "info")
+PROGRESS_COLLECTING = MessageCode("progress.phase.collect", "info")
+PROGRESS_VERIFYING = MessageCode("progress.phase.verify", "info")
+PROGRESS_PUTTING_AWAY = MessageCode("progress.phase.cleanup", "info")
+PROGRESS_PHASE = MessageCode("progress.phase-ended", "info", phase=str, duration=str)
+
+#: Phase of a trial -> its name.
+_PHASES = {
+    "up": PROGRESS_STARTING,
+    "prepare": PROGRESS_PREPARING,
+    "warmup": PROGRESS_WARMING_UP,
+    "measure": PROGRESS_MEASURING,
+    "collect": PROGRESS_COLLECTING,
+    "verify": PROGRESS_VERIFYING,
+    "cleanup": PROGRESS_PUTTING_AWAY,
+}
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
 _FIRST_GUESS_S = 2.0
+#: A shorter phase is shown with tenths of a second.
+_SHORT_S = 9.95
 
 
 @dataclass(frozen=True)
@@ -113,7 +134,8 @@ def bracket(sought: Sought, write: Writer = in_english) -> str:
     best = ""
     if sought.best is not None and sought.value is not None:
         best = f"  {write(PROGRESS_BEST(level=sought.best, rate=rate(sought.value)))}"
-    return f"{sought.stage} {sought.factor}{among} {sought.ends[0]} {''.join(line)} {sought.ends[1]}{best}"
+    stage = write(Message(f"stage.{sought.stage}"))
+    return f"{stage} {sought.factor}{among} {sought.ends[0]} {''.join(line)} {sought.ends[1]}{best}"
 
 
 @dataclass
@@ -200,12 +222,17 @@ class Forecast:
 class Progress:
     """Says nothing (`--quiet`), except what must be said; others fill in what they show.
 
-    `write` writes messages in the reader's language.
+    `write` writes messages in the reader's language. `verbose`: each phase of a trial gets a line when it has
+    ended.
     """
 
-    def __init__(self, stream: TextIO | None = None, write: Writer = in_english) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, write: Writer = in_english, *, verbose: bool = False
+    ) -> None:
         self.stream = stream or sys.stderr
         self.write = write
+        self._verbose = verbose
+        self._present_phase: tuple[str, float] | None = None
         self._noted: set[str] = set()
 
     def fetching(self, message: Message) -> None:
@@ -219,9 +246,20 @@ class Progress:
 
     def trial_began(self, name: str) -> None:
         """A trial begins."""
+        if self._verbose:
+            self.say(name)
 
     def phase(self, name: str) -> None:
         """It comes to its next phase."""
+        self._phase_ended()
+        self._present_phase = (name, time.monotonic())
+
+    def _phase_ended(self) -> None:
+        if self._verbose and self._present_phase is not None:
+            name, began = self._present_phase
+            took = duration(time.monotonic() - began, tenths=True)
+            self.say(f"  {self.write(PROGRESS_PHASE(phase=phase_name(name, self.write), duration=took))}")
+        self._present_phase = None
 
     def preparing(self, done_rows: int, total_rows: int) -> None:
         """Data are being loaded."""
@@ -234,8 +272,9 @@ class Progress:
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""
 
-    def trial_ended(self, record: TrialRecord) -> None:
+    def trial_ended(self, record: TrialRecord) -> None:  # noqa: ARG002
         """A trial has ended; its trial.json."""
+        self._phase_ended()
 
     def unscored_began(self, name: str) -> None:
         """A trial begins that counts in no figure."""
@@ -273,8 +312,10 @@ class Progress:
 class LineProgress(Progress):
     """A line a trial: for logs, and wherever the output is no terminal."""
 
-    def __init__(self, stream: TextIO | None = None, write: Writer = in_english) -> None:
-        super().__init__(stream, write)
+    def __init__(
+        self, stream: TextIO | None = None, write: Writer = in_english, *, verbose: bool = False
+    ) -> None:
+        super().__init__(stream, write, verbose=verbose)
         self._forecast: Forecast | None = None
 
     def fetching(self, message: Message) -> None:
@@ -295,11 +336,13 @@ class LineProgress(Progress):
             self._forecast.course = course
         self.say(f"  {bracket(sought, self.write)}")
 
-    def trial_began(self, name: str) -> None:  # noqa: ARG002
+    def trial_began(self, name: str) -> None:
+        super().trial_began(name)
         if self._forecast is not None:
             self._forecast.trial_began()
 
     def trial_ended(self, record: TrialRecord) -> None:
+        super().trial_ended(record)
         forecast = self._forecast
         if forecast is None:
             return
@@ -348,7 +391,8 @@ def outcome(record: TrialRecord, write: Writer = in_english) -> str:
     name, totals = record.name.partition("-")[2], record.totals
     reason = reason_of(record) or PROGRESS_NO_REASON()
     if record.status not in ("ok", "invalid") or totals is None:
-        return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=record.status, reason=reason))}"
+        status = Message(f"status.{record.status}")
+        return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=status, reason=reason))}"
     throughput = totals.throughput_per_s or 0.0
     p99_ms = totals.response.percentile_ms("99") if totals.response else None
     count = (totals.response.count if totals.response else None) or math.inf
@@ -390,8 +434,16 @@ def milliseconds(value: float) -> str:
     return f"{value:.3f} ms" if value < 1 else f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms"
 
 
-def duration(seconds: float) -> str:
-    """`45 s`, `12 min 30 s`, `3 h 05 min`."""
+def phase_name(name: str, write: Writer = in_english) -> str:
+    """A phase of a trial in the reader's language."""
+    code = _PHASES.get(name)
+    return name if code is None else write(code())
+
+
+def duration(seconds: float, *, tenths: bool = False) -> str:
+    """`45 s`, `12 min 30 s`, `3 h 05 min`; with `tenths`, below ten seconds `4.2 s`."""
+    if tenths and seconds < _SHORT_S:
+        return f"{seconds:.1f} s"
     rounded = round(seconds)
     if rounded < 60:
         return f"{rounded} s"

@@ -22,6 +22,7 @@ from loadcell.execution.progress import (
     duration,
     milliseconds,
     outcome,
+    phase_name,
     rate,
     unscored,
 )
@@ -32,13 +33,6 @@ from loadcell.plan.problems import Writer, in_english
 
 PROGRESS_REUSED_LIVE = MessageCode("progress.reused.live", "info", trials=str)
 PROGRESS_NOTE = MessageCode("progress.note", "info")
-PROGRESS_STARTING = MessageCode("progress.phase.up", "info")
-PROGRESS_PREPARING = MessageCode("progress.phase.prepare", "info")
-PROGRESS_WARMING_UP = MessageCode("progress.phase.warmup", "info")
-PROGRESS_MEASURING = MessageCode("progress.phase.measure", "info")
-PROGRESS_COLLECTING = MessageCode("progress.phase.collect", "info")
-PROGRESS_VERIFYING = MessageCode("progress.phase.verify", "info")
-PROGRESS_PUTTING_AWAY = MessageCode("progress.phase.cleanup", "info")
 PROGRESS_ROWS = MessageCode("progress.rows", "info", rows=Count, share=str)
 PROGRESS_INDEXING = MessageCode("progress.indexing", "info", rows=Count)
 PROGRESS_MADE = MessageCode("progress.made", "info", share=str)
@@ -47,22 +41,15 @@ PROGRESS_BACKLOG = MessageCode("progress.backlog", "info", count=Count)
 _REFRESH_PER_S = 4
 _STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
 _MARKS = {"ok": "✓", "invalid": "!", "failed": "✗", "timed-out": "✗", "aborted": "-"}
-_PHASES = {
-    "up": PROGRESS_STARTING,
-    "prepare": PROGRESS_PREPARING,
-    "warmup": PROGRESS_WARMING_UP,
-    "measure": PROGRESS_MEASURING,
-    "collect": PROGRESS_COLLECTING,
-    "verify": PROGRESS_VERIFYING,
-    "cleanup": PROGRESS_PUTTING_AWAY,
-}
 
 
 class LiveProgress(Progress):
     """An overall bar with the time left; the present trial with its phase, rate, p99 and errors."""
 
-    def __init__(self, console: Console | None = None, write: Writer = in_english) -> None:
-        super().__init__(write=write)
+    def __init__(
+        self, console: Console | None = None, write: Writer = in_english, *, verbose: bool = False
+    ) -> None:
+        super().__init__(write=write, verbose=verbose)
         self._console = console or Terminal(stderr=True, highlight=False)
         self._forecast: Forecast | None = None
         self._trial = ""
@@ -94,13 +81,14 @@ class LiveProgress(Progress):
         self._sought = sought
 
     def trial_began(self, name: str) -> None:
+        super().trial_began(name)
         if self._forecast is not None:
             self._forecast.trial_began()
         self._trial, self._figures, self._made = name.partition("-")[2], "", ""
 
     def phase(self, name: str) -> None:
-        code = _PHASES.get(name)
-        self._phase = name if code is None else self.write(code())
+        super().phase(name)
+        self._phase = phase_name(name, self.write)
         self._phase_began, self._figures = time.monotonic(), ""
         if name == "measure" and self._forecast is not None:
             self._forecast.measuring()
@@ -125,6 +113,7 @@ class LiveProgress(Progress):
         self._figures = f"{self._made}{rate(rate_per_s)}  {p99}{failed}{waiting}"
 
     def trial_ended(self, record: TrialRecord) -> None:
+        super().trial_ended(record)
         if self._forecast is not None:
             self._forecast.trial_ended()
         status = record.status

@@ -20,7 +20,8 @@ from click.shell_completion import CompletionItem
 
 from loadcell import parts
 from loadcell.cli import language, messages
-from loadcell.cli.arguments import Integer, Seed, label_option, language_option
+from loadcell.cli.arguments import Integer, Seed, label_option
+from loadcell.cli.command import option
 from loadcell.cli.streams import echo
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems, units
@@ -136,8 +137,6 @@ class LineOptions:
     seed: int | None
     out: Path | None
     save_plan: Path | None
-    quiet: bool
-    lang: str
     write_report: bool
     as_json: bool
 
@@ -175,77 +174,45 @@ class Several(click.ParamType[tuple[Any, ...]]):
         return tuple(dict.fromkeys(parts))
 
 
-_COUNT = Integer(min=1)
+_COUNT = Integer()
 
 
 def _options(complete_settings: Complete) -> tuple[Decorate, ...]:
     return (
-        click.option(
+        option(
             "--clients", "-c", type=Several(Integer(1, 100_000), "numbers"), default=CLIENTS,
-            show_default=True, metavar="N[,N...]",
-            help="Connections at work at once. Several numbers are measured one after the other.",
+            show_default=True, metavar="N[,N...]", group="load",
         ),
-        click.option(
-            "--requests", "-n", type=_COUNT, metavar="N",
-            help="End after N requests in all, failed ones included. -d is then the limit (default: 1h).",
-        ),
-        click.option(
-            "--requests-per-client", type=_COUNT, metavar="N",
-            help="The same for each client by itself: end when it has made N."
-        ),
-        click.option(
-            "--duration", "-d", type=Quantity("duration"), metavar="TIME",
-            help=f"How long to measure, such as 30s or 5min. Default: {DURATION}.",
-        ),
-        click.option(
+        option("--requests", "-n", type=_COUNT, metavar="N", group="load"),
+        option("--requests-per-client", type=_COUNT, metavar="N", group="load"),
+        option("--duration", "-d", type=Quantity("duration"), metavar="TIME", group="load"),
+        option(
             "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
-            help="Open loop: requests fall due at this rate, such as 2000/s, answered or not; -c connections "
-                 "carry them.",
+            group="load",
         ),
-        click.option(
+        option(
             "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
-            help="Load before the measurement, which is not counted. 0s: none.",
+            group="load",
         ),
-        click.option(
-            "--timeout", type=Quantity("duration"), metavar="TIME",
-            help="A request that takes longer has failed, and its connection is made again. Default: 5s for "
-                 "http, none for the others.",
+        option("--timeout", type=Quantity("duration"), metavar="TIME", group="load"),
+        option("--threads", type=Integer(1, 1024), metavar="N", group="load"),
+        option(
+            "--repeats", type=Integer(1, 1000), default=1, show_default=True, metavar="N", group="load"
         ),
-        click.option(
-            "--threads", type=Integer(1, 1024), metavar="N",
-            help="Threads that make the load. Default: fits the machine.",
-        ),
-        click.option(
-            "--repeats", type=Integer(1, 1000), default=1, show_default=True, metavar="N",
-            help="Measure N times. Six or more give intervals.",
-        ),
-        click.option(
+        option(
             "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete_settings,
-            help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
+            group="plan",
         ),
-    label_option,
-        click.option(
-            "--seed", type=Seed(), metavar="N",
-            help="Fix what is drawn at random. Default: drawn, and recorded."
+        label_option,
+        option("--seed", type=Seed(), metavar="N", group="plan"),
+        option(
+            "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", group="plan"
         ),
-        click.option(
-            "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-            help="Write the plan file that this command line stands for, and run nothing. "
-                 "-: to standard output.",
+        option("--out", type=click.Path(path_type=Path), metavar="DIR", group="output"),
+        option(
+            "--report/--no-report", "write_report", default=True, show_default=True, group="output"
         ),
-        click.option(
-            "--out", type=click.Path(path_type=Path), metavar="DIR",
-            help="The run's directory. Default: results/<command>/<time>-<id>.",
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
-        language_option("results and report"),
-        click.option(
-            "--report/--no-report", "write_report", default=True, show_default=True,
-            help="Write report.html and report.md, or not.",
-        ),
-        click.option(
-            "--json", "as_json", is_flag=True, help="Print plain JSON instead, as `loadcell run` does."
-        ),
+        option("--json", "as_json", is_flag=True, group="output"),
     )  # fmt: skip
 
 
@@ -263,8 +230,8 @@ def line_options(target: str | None = None, workload: str | None = None) -> Deco
             return command(options=options, **values)
 
         decorated: Callable[..., int] = called
-        for option in reversed(_options(settings(target, workload))):
-            decorated = option(decorated)
+        for decorate_option in reversed(_options(settings(target, workload))):
+            decorated = decorate_option(decorated)
         return decorated
 
     return decorate

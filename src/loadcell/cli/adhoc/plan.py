@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from loadcell import __version__, parts
-from loadcell.cli import language, messages, new_file
+from loadcell.cli import language, locales, messages, new_file
 from loadcell.cli import run as run_command
 from loadcell.cli.adhoc import DURATION, LineOptions
 from loadcell.cli.arguments import beginning
@@ -175,7 +175,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
         plan,
         parts.installed(),
         how,
-        run_command.progress(options.quiet),
+        run_command.progress(),
         secrets=plan_secrets.Secrets(secrets),
     )
     try:
@@ -209,11 +209,11 @@ def _results(ended: Ended, options: LineOptions) -> int:
         if ended.state != "interrupted" or finished.status is trial_record.Status.OK
     ]
     if options.write_report and any(trial.totals for trial in drawn):
-        reports, ended = run_command.written_report(ended, options.lang)
+        reports, ended = run_command.written_report(ended)
     if options.as_json:
         echo_json(run_command.as_document(ended, stored.trials, reports))
     elif stored.trials:
-        terminal.render(adhoc_summary.of_run(stored, options.lang))
+        terminal.render(adhoc_summary.of_run(stored, locales.current()))
     if ended.exit_status == 130:
         message = RUN_RESUMABLE(resume=layout.resume_command(ended.path, stored.run.resumed_by))
         echo(language.written(message), err=True)
