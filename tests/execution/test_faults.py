@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -78,6 +79,36 @@ def test_each_fault_of_a_factor_is_a_treatment_and_the_server_is_back_after_it(t
     for level in ("kill", "stop", "restart"):
         assert trials[level]["client"]["reconnecting_s"] > 0, level
         assert trials[level]["target"]["version"], "it answers after the load"
+
+
+@pytest.mark.parametrize("system", ["redis", "mysql"])
+def test_a_server_serves_the_same_load_after_it_was_killed(tmp_path: Path, system: str) -> None:
+    if system == "redis":
+        plan = REDIS.replace("duration: 3s", "duration: 6s")
+    else:
+        plan = POSTGRES.replace("postgres: {server: embedded}", "mysql: {server: local}").replace("4s", "15s")
+    [trial] = records(tmp_path, plan + f"faults: [{{kill: {system}, at: 1s, for: 300ms}}]\n")
+    back_s = trial["faults"][0]["undone"]["ended_s"]
+    [table] = (tmp_path / "run").glob("trials/*/intervals.csv")
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    after = [row for row in rows if row["operation"] == "transaction" and float(row["t_s"]) > back_s + 1]
+    assert after, back_s
+    assert sum(int(row["succeeded"]) for row in after) > 100
+
+
+def test_expectations_of_a_fault_are_judged(tmp_path: Path) -> None:
+    faults = "faults: [{hang: redis, at: 500ms, for: 200ms, expect: [latency.p99 < 1us]}]\n"
+    [trial] = records(tmp_path, REDIS + faults, status=1)
+    assert [(result["expression"], result["verdict"]) for result in trial["expect"]] == [
+        ("latency.p99 < 1us", "missed")
+    ]
+
+
+def test_a_fault_acts_on_the_processes_of_its_time(tmp_path: Path) -> None:
+    faults = "faults: [{restart: redis, at: 1s}, {hang: redis, at: 1400ms, for: 600ms}]\n"
+    [trial] = records(tmp_path, REDIS + faults)
+    assert trial["faults"][1]["state"] == "undone"
+    assert trial["totals"]["response"]["max_ms"] > 500
 
 
 def test_a_fault_on_a_server_that_is_down_makes_the_trial_invalid(tmp_path: Path) -> None:

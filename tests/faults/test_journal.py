@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from faults.sleepers import family, hang, journal_files, until_states
 from loadcell.faults import journal as journals
 from loadcell.faults.base import FaultError
 from loadcell.faults.journal import Entry, Journal
+from loadcell.linux import procfs
 from loadcell.linux.process_identity import ProcessIdentity
 
 
@@ -119,3 +122,29 @@ def test_a_signal_reaches_a_process_with_its_descendants() -> None:
         fault.undo(arguments)
         until_states(pid, {"S"})
         assert fault.is_undone(arguments)
+
+
+def test_a_stopped_child_continues_although_its_parent_has_ended(tmp_path: Path) -> None:
+    with family() as pid:
+        fault = hang(pid)
+        fault.prepare()
+        arguments = fault.apply()
+        [child] = [member for member in procfs.tree(procfs.ROOT, [pid]) if member != pid]
+        os.kill(pid, signal.SIGKILL)
+        until_states(child, {"T"})
+        assert not fault.is_undone(arguments)
+        fault.undo(arguments)
+        until_states(child, {"S"})
+        os.kill(child, signal.SIGKILL)
+
+
+def test_without_a_home_only_a_run_with_faults_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home(path: Path) -> Path:
+        raise RuntimeError(path)
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "expanduser", no_home)
+    journal = Journal()
+    assert journals.replay(journal) == []
+    with family() as pid, pytest.raises(FaultError):
+        journal.write(entry_of(pid))

@@ -74,6 +74,18 @@ def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
             "begins while hang redis lasts",
             None,
         ),
+        (
+            PLAN + "faults: [{hang: redis, at: 1s, for: 5s}, {hang: redis, at: 2s, overlap: true}]\n",
+            "faults",
+            "the same fault lasts",
+            None,
+        ),
+        (
+            PLAN.replace("duration: 30s", "requests: 1000") + "faults: [{hang: redis, at: 1s}]\n",
+            "faults.0",
+            "may never end",
+            None,
+        ),
         (PLAN + "faults: [{hang: redis, at: 1s, expect: [speed < 5]}]\n", "faults.0.expect", "speed", None),
         (STORE + "faults: [{hang: store, at: 1s}]\n", "faults.0.hang", "no part that faults", None),
         (EXTERNAL + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),

@@ -95,6 +95,7 @@ for _name in (
     "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
     "client-waiting", "client-paused", "sampling-gap", "affinity", "direct-io", "ports", "tool-output",
     "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
+    "faults", "fault-not-applied", "fault-late", "fault-remains",
 ):  # fmt: skip
     MessageCode(f"check-name.{_name}")
     MessageCode(f"advice.{_name}")

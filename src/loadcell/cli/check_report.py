@@ -156,6 +156,8 @@ class _Page:
             yield write(OPEN_LOOP()), write(_offered(document["open_loop"], self.plan.base.load))
         for key, placements in document["placements"].items():
             yield f"affinity.{key}", self._placements(key, placements)
+        for fault in self.plan.base.faults:
+            yield "faults", self._options(fault.document())
         none = write(NONE())
         monitors = [(target["target"], ", ".join(target["monitors"]) or none) for target in targets]
         if len(dict(monitors)) > 1 and len({names for _, names in monitors}) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadcell.model.fault_record import FaultRecord
+from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
 from loadcell.model.trial_record import Check
 
@@ -20,12 +21,23 @@ def of_faults(faults: Sequence[FaultRecord]) -> list[Check]:
     if not faults:
         return []
     detail = {"faults": [f"{fault.action} {fault.subject}: {fault.state}" for fault in faults]}
-    missing = [fault for fault in faults if fault.state in ("waiting", "failed")]
-    remaining = [fault for fault in faults if fault.state == "remains"]
-    late = [
-        f.applied for f in faults if f.applied and f.applied.began_s - f.applied.requested_s > LATE_LIMIT_S
-    ]
+    return [*_remarks(faults, detail), *_failures(faults, detail)]
+
+
+def _remarks(faults: Sequence[FaultRecord], detail: JsonObject) -> list[Check]:
+    """Remarks: there were faults, or they were late."""
+    applied = [fault.applied for fault in faults if fault.applied is not None]
+    late = any(instants.began_s - instants.requested_s > LATE_LIMIT_S for instants in applied)
     return [
-        Check("fault-not-applied", "broken" if missing else "noticed" if late else "ok", detail),
-        Check("fault-remains", "broken" if remaining else "ok", detail),
+        Check("faults", "noticed" if applied else "ok", detail),
+        Check("fault-late", "noticed" if late else "ok", detail),
+    ]
+
+
+def _failures(faults: Sequence[FaultRecord], detail: JsonObject) -> list[Check]:
+    """Each was applied, and nothing of it remains."""
+    states = {fault.state for fault in faults}
+    return [
+        Check("fault-not-applied", "broken" if states & {"waiting", "failed"} else "ok", detail),
+        Check("fault-remains", "broken" if "remains" in states else "ok", detail),
     ]

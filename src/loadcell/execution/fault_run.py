@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcell.faults import journal as journals
-from loadcell.faults.base import Fault
+from loadcell.faults.base import Fault, FaultError
 from loadcell.faults.guardian import Guardian
 from loadcell.faults.journal import Entry
 from loadcell.linux.process_identity import ProcessIdentity
 from loadcell.model.fault_record import FaultRecord, FaultState, Instants
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageError
+from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds
 from loadcell.plan.faults import PlannedFault
 from loadcell.systems.base import Target
+
+BROKE = MessageCode("fault.broke", action=str, subject=str, error=ForeignText)
+NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
 
 #: How long before its time a fault is prepared and written to the journal.
 _PREPARE_BEFORE_NS = 500_000_000
@@ -48,6 +52,14 @@ class _Item:
     def lasts(self) -> bool:
         """True if it is applied, and is to be undone."""
         return self.state == "applied" and self.fault.lasts
+
+
+def _reason(item: _Item, error: Exception) -> MessageError:
+    """An error of a fault with a message."""
+    if isinstance(error, MessageError):
+        return error
+    why = f"{type(error).__name__}: {error}"
+    return FaultError(BROKE(action=item.planned.action, subject=item.planned.subject, error=why))
 
 
 class FaultRun:
@@ -102,11 +114,24 @@ class FaultRun:
             self._wake.notify()
         if self._start_ns is not None:
             self._thread.join(_END_LIMIT_S)
+        if self._thread.is_alive():
+            for item in self._items:
+                if item.lasts:
+                    self._fail(item, "remains", FaultError(NOT_UNDONE_IN_TIME(limit_s=_END_LIMIT_S)))
         return tuple(map(self._record, self._items))
 
     # -- the thread
 
     def _loop(self) -> None:
+        try:
+            self._apply_due()
+        finally:
+            for item in reversed(self._items):
+                if item.lasts:
+                    self._undo(item, self._now())
+
+    def _apply_due(self) -> None:
+        """Apply and undo faults at their times until the end of the load."""
         while not self._ending:
             self._prepare_due()
             item, due_ns = self._next()
@@ -122,9 +147,6 @@ class FaultRun:
                 self._undo(item, due_ns)
             else:
                 self._apply(item, due_ns)
-        for item in reversed(self._items):
-            if item.lasts:
-                self._undo(item, self._now())
 
     def _next(self) -> tuple[_Item | None, int | None]:
         """The next fault to be applied or undone, and when."""
@@ -174,14 +196,18 @@ class FaultRun:
                 self._prepare(item)
 
     def _prepare(self, item: _Item) -> None:
-        """Look up how it is undone, and have the guardian write that down."""
+        """Have the way to undo it written down in time. What fails now may succeed when it is due."""
         item.prepared = True
-        try:
-            arguments = item.fault.prepare()
-            if arguments is not None:
-                item.entry = self._guardian.hold(self._entry(item, arguments), self._lease_s(item))
-        except MessageError as error:
-            self._fail(item, "failed", error)
+        with contextlib.suppress(Exception):
+            self._hold(item, item.fault.prepare())
+
+    def _hold(self, item: _Item, arguments: JsonObject | None) -> None:
+        """Have the guardian write down how a fault is undone, unless it has that already."""
+        held = item.entry
+        if arguments is None or (held is not None and held.arguments == arguments):
+            return
+        entry = self._entry(item, arguments) if held is None else replace(held, arguments=arguments)
+        item.entry = self._guardian.hold(entry, self._lease_s(item))
 
     def _entry(self, item: _Item, arguments: JsonObject) -> Entry:
         kind = type(item.fault)
@@ -201,14 +227,16 @@ class FaultRun:
         return float(lasts_s) + _PREPARE_BEFORE_NS / 1e9 + _LEASE_SLACK_S
 
     def _apply(self, item: _Item, due_ns: int) -> None:
-        began_ns = self._now()
         try:
-            item.fault.apply()
-        except MessageError as error:
-            self._fail(item, "failed", error)
+            self._hold(item, item.fault.prepare())
+            began_ns = self._now()
+            arguments = item.fault.apply()
+            ended_ns = self._now()
+            self._hold(item, arguments)
+        except Exception as error:  # the other faults are still to be undone
+            self._fail(item, "failed", _reason(item, error))
             self._undo_outside(item)
             return
-        ended_ns = self._now()
         item.state, item.applied = "applied", (due_ns, began_ns, ended_ns)
         if item.planned.timing.for_ is not None:
             item.undo_due_ns = began_ns + item.planned.timing.for_.ns
@@ -216,14 +244,16 @@ class FaultRun:
 
     def _undo(self, item: _Item, due_ns: int) -> None:
         began_ns = self._now()
-        item.state = "undone"
+        restored: FaultState = "undone"
         try:
             item.fault.restore()
-        except MessageError as error:
-            self._fail(item, "remains", error)
+        except Exception as error:  # the other faults are still to be undone
+            restored = "remains"
+            self._fail(item, restored, _reason(item, error))
         self._undo_outside(item)
-        item.undone = (due_ns, began_ns, self._now())
-        self._tell(item, "fault-undone", item.undone)
+        if restored == "undone" and item.state == "applied":
+            item.state, item.undone = "undone", (due_ns, began_ns, self._now())
+            self._tell(item, "fault-undone", item.undone)
 
     def _undo_outside(self, item: _Item) -> None:
         """Undo what would outlive the run. What cannot be undone stays in the journal."""

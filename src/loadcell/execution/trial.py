@@ -35,6 +35,7 @@ from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import Check, Status, TrialRecord
 from loadcell.plan import secrets
+from loadcell.plan.expect import Expectation
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.launcher import END_WITHIN_S
@@ -346,6 +347,11 @@ class TrialRun:
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
 
+    @property
+    def _expectations(self) -> tuple[Expectation, ...]:
+        """Those of the plan, and those of the faults of this trial."""
+        return (*self._resolved.expect, *(text for fault in self._resolved.faults for text in fault.expect))
+
     def _threads(self, target: Target[Any]) -> int:
         local = bool(target.processes()) and not self._pinning.apart
         return load_threads(self._resolved, self._cores, local=local)
@@ -404,5 +410,5 @@ class TrialRun:
             phases=tuple(self._phases.records),
             affinity=self._pinning.document(),
             checks=tuple(self._applying_checks()),
-            expect=tuple(expected.judge(figures).result(expected.text) for expected in self._resolved.expect),
+            expect=tuple(expected.judge(figures).result(expected.text) for expected in self._expectations),
         )

@@ -37,8 +37,8 @@ OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
 
 
 class Fault(ABC, Generic[OptionsT]):
-    """One action of a trial. Methods are called in a thread of the run, in this order: `prepare`, `apply`,
-    and later `restore`, `undo` with the arguments of `prepare`, `is_undone`. All may raise FaultError.
+    """One action of a trial. Methods are called in a thread of the run, in this order: `prepare` (once or
+    twice), `apply`, and later `restore`, `undo` with its arguments, `is_undone`. All may raise FaultError.
     """
 
     name: ClassVar[str]
@@ -59,12 +59,15 @@ class Fault(ABC, Generic[OptionsT]):
         return iter(())
 
     def prepare(self) -> JsonObject | None:
-        """Look up what is about to be changed: arguments of `undo`, None where nothing outlives the run."""
+        """Look up what is about to be changed: arguments of `undo`, None where nothing outlives the run.
+
+        Called half a second before the fault, and again at its time: the subject may have changed.
+        """
         return None
 
     @abstractmethod
-    def apply(self) -> None:
-        """Cause the fault."""
+    def apply(self) -> JsonObject | None:
+        """Cause the fault. Return the arguments of `undo` where more is known of it than before."""
 
     def restore(self) -> None:
         """Bring back what ended, in the run that it belongs to."""

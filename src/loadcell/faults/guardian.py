@@ -46,7 +46,8 @@ class Guardian:
     def __init__(self, journal: Journal | None = None) -> None:
         self.journal = journal or Journal()
         self._process: subprocess.Popen[bytes] | None = None
-        self._held: dict[str, Entry] = {}
+        #: entries, each with the instant at which its lease ends
+        self._held: dict[str, tuple[Entry, float]] = {}
 
     def start(self) -> None:
         """Start the process, or a new one where it was killed, which holds what that one held.
@@ -58,15 +59,15 @@ class Guardian:
                 return
             self._close_pipes(self._process)
         self._process = subprocess.Popen(
-            (sys.executable, "-m", __name__, str(self.journal.directory)),
+            (sys.executable, "-P", "-m", __name__, str(self.journal.directory)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=plain_environment(),
             start_new_session=True,
         )
         self._answer()  # it has imported everything
-        for entry, lease_s in [(entry, _END_LIMIT_S) for entry in self._held.values()]:
-            self._send({"hold": document(entry), "for_s": lease_s})
+        for entry, end in self._held.values():
+            self._send({"hold": document(entry), "for_s": max(0.0, end - time.monotonic())})
 
     def hold(self, entry: Entry, lease_s: float) -> Entry:
         """Write the entry to the journal and have the guardian undo it in `lease_s` seconds, or when this
@@ -75,7 +76,7 @@ class Guardian:
         self.start()
         answer = self._send({"hold": document(entry), "for_s": lease_s})
         held = convert(Entry, answer)
-        self._held[held.id] = held
+        self._held[held.id] = held, time.monotonic() + lease_s
         return held
 
     def release(self, entry: Entry) -> None:
@@ -122,6 +123,8 @@ class Guardian:
         ready, _, _ = select.select([process.stdout], [], [], _ANSWER_LIMIT_S)
         line = process.stdout.readline() if ready else b""
         if not line:
+            process.kill()  # a late answer would be taken for that of the next order
+            process.wait()
             raise FaultError(GUARDIAN_NO_ANSWER(limit_s=_ANSWER_LIMIT_S))
         answer: JsonObject = json.loads(line)
         if (error := answer.get("error")) is not None:
@@ -151,10 +154,11 @@ class _Leases:
             return {}
         try:
             entry = replace(convert(Entry, order["hold"]), guardian=self._me)
+            if journals.fault_class(entry) is None:  # imported before it is needed
+                return {"error": f"{entry.module}.{entry.name}"}
             self._journal.write(entry)
         except (FaultError, MismatchError, KeyError) as error:
             return {"error": str(error)}
-        journals.fault_class(entry)  # imported before it is needed
         self._entries[entry.id] = (entry, time.monotonic() + float(order.get("for_s", 0.0)))
         return document(entry)
 

@@ -21,8 +21,12 @@ class Hang(Fault[SubjectOptions]):
             raise FaultError(NOT_RUNNING(subject=self.subject.name))
         return process_tree.document(self._roots)
 
-    def apply(self) -> None:
-        process_tree.signal_tree(self._roots, signal.SIGSTOP)
+    def apply(self) -> JsonObject:
+        stopped = process_tree.signal_tree(self._roots, signal.SIGSTOP)
+        if not stopped:
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
+        # all of them: one whose parent ends meanwhile is no descendant any more
+        return process_tree.document(stopped)
 
     @classmethod
     def undo(cls, arguments: JsonObject) -> None:

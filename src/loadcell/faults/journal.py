@@ -29,14 +29,19 @@ UNDO_FAILED = MessageCode("fault.undo-failed", action=str, subject=str, error=Fo
 ENTRY_DAMAGED = MessageCode("fault.entry-damaged", path=str)
 
 _SUFFIX = ".json"
+#: In place of the directory of a user without a home: nothing can be made below it, which is an error of
+#: runs with faults alone.
+_NO_HOME = Path("/dev/null")
 
 
 def home() -> Path:
     """The journal's directory."""
     base = os.environ.get("XDG_STATE_HOME", "")
-    return (
-        (Path(base) if base.startswith("/") else Path("~/.local/state").expanduser()) / "loadcell" / "faults"
-    )
+    try:
+        state = Path(base) if base.startswith("/") else Path("~/.local/state").expanduser()
+    except RuntimeError:
+        state = _NO_HOME
+    return state / "loadcell" / "faults"
 
 
 @dataclass(frozen=True)
@@ -144,13 +149,15 @@ def fault_class(entry: Entry) -> FaultClass | None:
 
 def undo(entry: Entry, journal: Journal) -> Outcome:
     """Undo an entry's fault, look whether it is undone, and remove the entry if so. Never raises."""
-    fault = fault_class(entry)
-    if fault is None:
-        message = UNKNOWN_ACTION(action=entry.action, module=entry.module, path=journal.directory)
-        return Outcome(entry, FaultError(message))
     try:
+        fault = fault_class(entry)
+        if fault is None:
+            message = UNKNOWN_ACTION(action=entry.action, module=entry.module, path=journal.directory)
+            return Outcome(entry, FaultError(message))
         fault.undo(entry.arguments)
         undone = fault.is_undone(entry.arguments)
+        if undone:
+            journal.remove(entry)
     except FaultError as error:
         return Outcome(entry, error)
     except Exception as error:  # whatever it was, the other faults are still to be undone
@@ -159,7 +166,6 @@ def undo(entry: Entry, journal: Journal) -> Outcome:
         return Outcome(entry, FaultError(message))
     if not undone:
         return Outcome(entry, FaultError(NOT_UNDONE(action=entry.action, subject=entry.subject)))
-    journal.remove(entry)
     return Outcome(entry)
 
 

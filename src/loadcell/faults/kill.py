@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 from loadcell.faults import process_tree
+from loadcell.faults.base import NOT_RUNNING, FaultError
 from loadcell.faults.ending import EndingFault
 
 
@@ -12,10 +13,11 @@ class Kill(EndingFault):
     """Kill all processes of the subject."""
 
     name = "kill"
-    summary = "Kill all processes of the subject (SIGKILL); with `for`, start it again"
+    summary = "Kill all processes of the subject (SIGKILL); start it again after `for`, else at the end"
 
     def apply(self) -> None:
-        process_tree.signal_tree(self._roots, signal.SIGKILL)
+        if not process_tree.signal_tree(self._roots, signal.SIGKILL):
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
 
 
 PART = Kill

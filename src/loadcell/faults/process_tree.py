@@ -67,17 +67,17 @@ def send(process: ProcessRoot, number: signal.Signals) -> bool:
     return True
 
 
-def signal_tree(processes: Sequence[ProcessRoot], number: signal.Signals) -> int:
-    """Send a signal to each process and its descendants, parents first; the number of processes reached."""
-    reached: set[ProcessRoot] = set()
+def signal_tree(processes: Sequence[ProcessRoot], number: signal.Signals) -> tuple[ProcessRoot, ...]:
+    """Send a signal to each process and its descendants, parents first; the processes that got it."""
+    seen: set[ProcessRoot] = set()
+    reached: list[ProcessRoot] = []
     for _ in range(_MOST_LOOKS):
-        unseen = [process for process in tree(processes) if process not in reached]
+        unseen = [process for process in tree(processes) if process not in seen]
         if not unseen:
             break
-        for process in unseen:
-            send(process, number)
-        reached.update(unseen)
-    return len(reached)
+        seen.update(unseen)
+        reached += [process for process in unseen if send(process, number)]
+    return tuple(reached)
 
 
 def tree(processes: Sequence[ProcessRoot]) -> tuple[ProcessRoot, ...]:

@@ -9,7 +9,7 @@ class Stop(EndingFault):
     """Shut the subject down by the target's own command."""
 
     name = "stop"
-    summary = "Shut the subject down by the target's own command; with `for`, start it again"
+    summary = "Shut the subject down by the target's own command; start it again after `for`, else at the end"
 
     def apply(self) -> None:
         assert self.subject.stop is not None

@@ -2,7 +2,7 @@
 
     faults:
       - {hang: storage.brick, at: 30s, for: 10s}
-      - {kill: {subject: postgres}, after: 100000 operations, expect: [recovery < 30s]}
+      - {kill: {subject: postgres}, after: 100000 operations, expect: [latency.max < 30s]}
 
 One key of an entry is the action, with the subject or the action's options; the others say when. Times count
 from the start of the measurement.
@@ -37,6 +37,8 @@ WHEN_MISSING = MessageCode("plan.fault-when-missing", action=str)
 WHEN_TWICE = MessageCode("plan.fault-when-twice")
 AT_TOO_LATE = MessageCode("plan.fault-too-late", at=str, duration=str)
 FOR_WITHOUT_MEANING = MessageCode("plan.fault-for", action=str)
+FOR_MISSING = MessageCode("plan.fault-for-missing", action=str)
+TWICE_AT_ONCE = MessageCode("plan.fault-twice-at-once", action=str)
 OVERLAPS = MessageCode("plan.fault-overlaps", action=str, other=str)
 EXTERNAL_TARGET = MessageCode("plan.fault-external", action=str, target=str)
 EXTERNAL_NOT_ALLOWED = MessageCode("plan.fault-external-not-allowed", action=str, target=str)
@@ -190,6 +192,8 @@ def _misplaced(
         yield Problem(item.mark_of("after"), f"{path}.after", WHEN_TWICE())
     if timing.for_ is not None and not action.lasts:
         yield Problem(item.mark_of("for"), f"{path}.for", FOR_WITHOUT_MEANING(action=fault.action))
+    if load is not None and load.count is not None and action.lasts and timing.for_ is None:
+        yield Problem(item.mark, path, FOR_MISSING(action=fault.action))
     if load is not None and timing.at is not None and timing.at >= load.duration:
         message = AT_TOO_LATE(at=timing.at.text, duration=load.duration.text)
         yield Problem(item.mark_of("at"), f"{path}.at", message)
@@ -224,7 +228,9 @@ def _overlaps(faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts) -> Iter
     lasting: list[PlannedFault] = []
     for at, node, fault in timed:
         lasting = [other for other in lasting if other.ends_s is None or other.ends_s > at]
-        if lasting and not fault.timing.overlap:
+        if any(other.title == fault.title for other in lasting):
+            yield Problem(node.mark, "faults", TWICE_AT_ONCE(action=fault.title))
+        elif lasting and not fault.timing.overlap:
             yield Problem(node.mark, "faults", OVERLAPS(action=fault.title, other=lasting[0].title))
         if parts.faults[fault.action].lasts:
             lasting.append(fault)

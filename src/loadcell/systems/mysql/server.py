@@ -287,7 +287,9 @@ _DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded|Errcode:
 
 
 class Server(ManagedServer[Address, DataDirectory]):
-    """The server on one directory, with new passwords at each start."""
+    """The server on one directory, with one password per user for all its starts: a load may last through
+    several.
+    """
 
     device_full = _DEVICE_FULL
     #: An orderly shutdown writes all changed pages.
@@ -305,7 +307,8 @@ class Server(ManagedServer[Address, DataDirectory]):
         return Address("127.0.0.1", self.port, user, socket=socket, password=password, sslmode="disable")
 
     def _configure(self, socket: Path) -> list[str | Path]:
-        self._passwords = {user: Secret(secrets.token_urlsafe(24)) for user in (ADMIN, USER)}
+        if not self._passwords:
+            self._passwords = {user: Secret(secrets.token_urlsafe(24)) for user in (ADMIN, USER)}
         self.directory.configure(self.port, socket, self.settings, self._passwords)
         return [self.directory.binaries.server, f"--defaults-file={self.directory.config}"]
 

@@ -185,7 +185,7 @@ _DEVICE_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 class Server(ManagedServer[Address, DataDirectory]):
-    """The server on one directory, with a new password at each start."""
+    """The server on one directory, with one password for all its starts: a load may last through several."""
 
     device_full = _DEVICE_FULL
     #: An orderly shutdown writes the data, where the settings ask for that.
@@ -202,9 +202,9 @@ class Server(ManagedServer[Address, DataDirectory]):
         return Address("127.0.0.1", self.port, socket=socket, password=self._password, resp=resp)
 
     def _configure(self, socket: Path) -> list[str | Path]:
-        password = secrets.token_urlsafe(24)
-        self._password = Secret(password)
-        self.directory.configure(self.port, socket, password, self.settings)
+        if self._password is None:
+            self._password = Secret(secrets.token_urlsafe(24))
+        self.directory.configure(self.port, socket, self._password.get_secret_value(), self.settings)
         return [self.directory.binary.server, self.directory.config]
 
     def _startup_error(self, output: list[str]) -> TargetError:
