@@ -103,7 +103,7 @@ class TestPostgres:
             query = drafted(tmp_path, "postgres", "--dsn", shop)["workload"]["sql"]["parameters"]["big_id"][
                 "query"
             ]
-            assert query == "SELECT id FROM big TABLESAMPLE SYSTEM (20) LIMIT 10000"
+            assert query == "SELECT id FROM big TABLESAMPLE SYSTEM (20) ORDER BY random() LIMIT 10000"
             keys = [key for (key,) in connection.execute(query)]
         assert 5_000 < len(keys) <= 10_000
         assert max(keys) > 400_000

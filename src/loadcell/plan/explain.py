@@ -94,8 +94,11 @@ def problems_of(
 ) -> list[Problem]:
     """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as
     `model`.
+
+    Where one member of a union accepts the type and finds a mistake below, that of the others does not count.
     """
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
+    mistyped: set[tuple[str | int, ...]] = set()
     for detail in _causes(error.errors(include_url=False)):
         keys, position, model_node = _walk(
             node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden"
@@ -103,8 +106,15 @@ def problems_of(
         if detail["type"].endswith("_type"):
             position = model_node.mark
         problem = _problem(detail, model, keys, (*path, *map(str, keys)), position, model_node)
-        by_place.setdefault((*keys, problem.path), []).append(problem)
-    return [_merged(problems) for problems in by_place.values()]
+        location = (*keys, problem.path)
+        by_place.setdefault(location, []).append(problem)
+        if detail["type"].endswith("_type"):
+            mistyped.add(location)
+    below = {problem.path for problems in by_place.values() for problem in problems}
+    wrong_member = {
+        location for location in mistyped if any(path.startswith(f"{location[-1]}.") for path in below)
+    }
+    return [_merged(problems) for location, problems in by_place.items() if location not in wrong_member]
 
 
 def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:

@@ -134,8 +134,8 @@ def _keys(name: str, column: str, rows: int | None) -> str:
     """A query that gives keys of random pages of a large table."""
     sample = ""
     if rows is not None and rows > 2 * MOST_KEYS:
-        # a fifth more than wanted, as samples of pages vary
-        sample = f" TABLESAMPLE SYSTEM ({max(0.001, 120 * MOST_KEYS / rows):.3g})"
+        # a fifth more than wanted, as samples of pages vary; mixed, lest the limit cut off the table's end
+        sample = f" TABLESAMPLE SYSTEM ({max(0.001, 120 * MOST_KEYS / rows):.3g}) ORDER BY random()"
     return f"SELECT {column} FROM {name}{sample} LIMIT {MOST_KEYS}"
 
 
