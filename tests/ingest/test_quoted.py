@@ -88,5 +88,5 @@ def test_json_of_fio_that_is_not_read_says_why(tmp_path: Path, text: str, messag
 def test_a_form_for_people_says_so_also_to_who_names_the_tool(tmp_path: Path) -> None:
     file = tmp_path / "fio.txt"
     file.write_text("j: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.28\n")
-    with pytest.raises(ImportProblemError, match="for people"):
+    with pytest.raises(ImportProblemError, match="is the human-readable output of fio"):
         read.read([file], "fio")

@@ -67,7 +67,7 @@ def test_a_file_of_an_earlier_version_is_read(results: Path) -> None:
 def test_a_run_that_is_gone(results: Path) -> None:
     find.keep_baseline("main", [results / "plan" / "one"], results)
     shutil.rmtree(results / "plan" / "one")
-    with pytest.raises(StoreError, match="baseline 'main' is gone") as error:
+    with pytest.raises(StoreError, match="the run of baseline 'main' no longer exists") as error:
         find.find_baseline("main", results)
     assert "loadcell baseline set main RUN" in error.value.advice
 
@@ -79,7 +79,7 @@ def test_a_name_that_is_not_there(results: Path) -> None:
     find.keep_baseline("old", [results / "plan" / "one"], results)
     with pytest.raises(StoreError) as error:
         find.find_baseline("main", results)
-    assert "There are: old." in error.value.advice
+    assert "Baselines: old." in error.value.advice
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a b", "../x", "x" * 65, "名"])

@@ -205,7 +205,7 @@ class TestDamage:
         stored = read_run(run)
         assert rows_of(stored.intervals(), 1).numbers("succeeded").tolist() == [10, 11]
         assert [damage.file for damage in stored.damage] == [f"trials/{NAMES[0]}/intervals.csv"]
-        assert f"is cut: {len(total) - 9} of {len(total)} bytes" in str(stored.damage[0])
+        assert f"is truncated ({len(total) - 9} of {len(total)} bytes)" in str(stored.damage[0])
 
     def test_a_csv_cut_at_a_line_is_noticed_too(self, run: Path) -> None:
         file = run / "trials" / NAMES[0] / "host.csv"
@@ -218,7 +218,7 @@ class TestDamage:
         (run / "trials" / NAMES[0] / "host.csv").unlink()
         stored = read_run(run)
         assert len(stored.samples("host")) == 1
-        assert "shown without it" in str(stored.damage[0])
+        assert "shown without the file" in str(stored.damage[0])
 
     @pytest.mark.parametrize(
         "rubbish", [b"", b"\xff\xfe\x00", b"t_s,mono_ns\n1,2,3,4\n", b"\n\n\n", b"\x00\n1\n"]
@@ -371,7 +371,7 @@ class TestPlaces:
             ("last", 2),
         ):
             assert find_run(typed, tmp_path) == tmp_path / names[meant]
-        with pytest.raises(StoreError, match="fits 2 runs"):
+        with pytest.raises(StoreError, match="matches 2 runs"):
             find_run("ab", tmp_path)
         with pytest.raises(StoreError, match="there is no run 'zz'"):
             find_run("zz", tmp_path)

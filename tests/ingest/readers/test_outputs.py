@@ -379,5 +379,5 @@ def test_numbers_as_people_and_locales_write_them() -> None:
         1234.5, 1234567, 1234.5, 1234.5, 1234.5,
     ]  # fmt: skip
     for text in ("n/a", "1,2,3", "1 2", "--5"):
-        with pytest.raises(ValueError, match="is no number"):
+        with pytest.raises(ValueError, match="is not a number"):
             number(text)
