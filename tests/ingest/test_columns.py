@@ -62,6 +62,6 @@ def test_a_column_that_cannot_be_kept_is_refused(tmp_path: Path, column: str, me
 
 def test_a_cell_of_a_metric_that_is_no_number_costs_the_metric_and_not_the_trial(tmp_path: Path) -> None:
     result = call(tmp_path, "cpu=CPU %", text=TABLE.replace("41.5", "n/a"))
-    assert "1 cell was no usable value and is missing: 'CPU %: n/a'" in result.output
+    assert "1 cell has no usable value and is treated as missing ('CPU %: n/a')" in result.output
     trials = read_run(tmp_path / "run").trials
     assert [dict(trial.totals.figures) for trial in trials] == [{"cpu": 20.5}, {"cpu": 21.5}, {}, {}]

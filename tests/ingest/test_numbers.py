@@ -107,7 +107,7 @@ def test_a_count_in_a_table_is_whole(tmp_path: Path) -> None:
     file.write_text('tps,done\n10,"1,5"\n11,3\n1e308,3\n')
     result = call(tmp_path / "out", "csv", file, "--column", "throughput=tps", "--column", "succeeded=done")
     assert result.exit_code == 0, result.output
-    assert "1 cell was no usable value and is missing: 'done: 1,5'" in result.output
+    assert "1 cell has no usable value and is treated as missing ('done: 1,5')" in result.output
     assert "1 line was not understood" in result.output
 
 

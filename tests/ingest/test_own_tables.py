@@ -54,7 +54,7 @@ def test_json_names_unused_columns_and_counts_missing_cells(tmp_path: Path) -> N
 
 def test_a_cell_that_is_no_number_costs_its_value_and_not_the_row(tmp_path: Path) -> None:
     result = call(tmp_path, *COLUMNS)
-    assert "1 cell was no usable value and is missing: 'p99: n/a'" in result.output
+    assert "1 cell has no usable value and is treated as missing ('p99: n/a')" in result.output
     assert "1 line was not understood" in result.output
     trials = only_run(tmp_path).trials
     assert [trial.totals.throughput_per_s for trial in trials if trial.totals] == [100, 180]
@@ -95,7 +95,7 @@ def test_a_column_without_any_usable_value_is_refused(tmp_path: Path, column: st
 
 def test_values_below_zero_are_missing(tmp_path: Path) -> None:
     result = call(tmp_path, "throughput=tps", "failed=bad", "cpu=cpu", text="tps,bad,cpu\n10,-1,-3\n11,2,4\n")
-    assert "1 cell was no usable value" in result.output
+    assert "1 cell has no usable value and is treated as missing" in result.output
     (first, second) = only_run(tmp_path).trials
     assert first.totals is not None
     assert second.totals is not None
