@@ -44,7 +44,7 @@ def call(*arguments: str) -> Result:
 def test_two_runs(home: Path) -> None:
     result = call("compare", "aaaa", "bbbb")
     assert result.exit_code == 0, result.output
-    assert "bbbb against aaaa" in result.output
+    assert "bbbb vs. aaaa" in result.output
 
 
 def test_levels_of_the_only_factor_need_no_name(home: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_baseline_is_set_listed_used_and_removed(home: Path, tmp_path: Path) -
     assert call("baseline", "list").output == "main: results/plan/20260309T080000Z-aaaa\n"
     result = call("compare", "--baseline", "main", "bbbb")
     assert result.exit_code == 0, result.output
-    assert "bbbb against main" in result.output
+    assert "bbbb vs. main" in result.output
     assert call("baseline", "remove", "main").exit_code == 0
     assert "No baselines" in call("baseline", "list").output
 
@@ -234,7 +234,7 @@ def test_a_baseline_that_is_gone(home: Path) -> None:
     shutil.rmtree(gone)
     result = call("compare", "--baseline", "old", "bbbb")
     assert result.exit_code == 2
-    assert "baseline 'old' is gone" in result.output
+    assert "the run of baseline 'old' no longer exists" in result.output
     assert "loadcell baseline set old RUN" in result.output
     assert "(gone)" in call("baseline", "list").output
     assert json.loads(call("baseline", "list", "--json").output)[0]["there"] is False

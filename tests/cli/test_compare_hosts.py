@@ -46,7 +46,7 @@ def call(*arguments: str) -> Result:
 def test_two_baselines_are_two_machines(home: Path) -> None:
     result = call("aaaa", "bbbb")
     assert result.exit_code == 0, result.output
-    assert "bench-01 (bbbb) against bench-01 (aaaa)" in result.output
+    assert "bench-01 (bbbb) vs. bench-01 (aaaa)" in result.output
     assert "Hypothesis" not in result.output
 
 
@@ -61,7 +61,7 @@ def test_what_ran_on_both_says_what_it_follows(home: Path) -> None:
 def test_files_of_json_are_machines_and_one_can_stand_beside_a_run(home: Path) -> None:
     result = call("kunpeng.json", "m2.json")
     assert result.exit_code == 3, result.output  # one baseline is of the first only
-    assert "m2 against kunpeng" in result.output
+    assert "m2 vs. kunpeng" in result.output
     assert "×6.81" in result.output
     mixed = call("kunpeng.json", "aaaa", "--json")
     assert [machine["label"] for machine in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]

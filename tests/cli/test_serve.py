@@ -65,5 +65,5 @@ def test_a_place_that_is_taken_is_one_line() -> None:
         taken.listen()
         result = CliRunner().invoke(host, ["--serve", f"127.0.0.1:{taken.getsockname()[1]}"])
     assert result.exit_code == 1
-    assert "Address already in use: the port is in use" in result.output
+    assert "Address already in use; the port is in use" in result.output
     assert len(result.output.splitlines()) == 1
