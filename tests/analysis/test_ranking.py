@@ -211,14 +211,12 @@ def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_tru
         "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals.unseen",
         "found.spread",
         "found.well",
-        "found.lowest",
     ]  # fmt: skip
 
 
 def test_one_repeat_is_reported_to_be_descriptive_once() -> None:
     assert summary_of(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
         "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well",
-        "found.lowest",
     ]  # fmt: skip
 
 

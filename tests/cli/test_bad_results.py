@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat per treatment is too few",),
         unsaid=("Set `repeats` to 2 or more",),  # which descriptive only says, too
-        two="Descriptive only: 1 value per side", levels="Descriptive only: 1 block does",
+        two="Descriptive only: 1 run per side", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),

@@ -419,7 +419,7 @@ def test_levels_without_a_directory_are_mistakes_where_they_stand(tmp_path: Path
     result = check(tmp_path, f"{text}factors:\n  target.host.directory: [disk, gone]\n")
     assert result.exit_code == 2
     assert "plan.yaml:5:33: target.host.directory: there is no directory" in result.stderr
-    assert "One mistake" in result.stderr
+    assert "1 error" in result.stderr
 
 
 def test_mistakes_are_reported_in_the_language_asked_for(tmp_path: Path) -> None:

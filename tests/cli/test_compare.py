@@ -103,7 +103,7 @@ def test_several_runs_are_shown_with_their_own_directories(six: list[str], tmp_p
     assert result.exit_code == 0, result.output
     text = (tmp_path / "page.md").read_text()
     assert all(Path(run).name in text for run in six)
-    assert "The run is the unit (3 a side" in text
+    assert "The run is the unit (3 per side" in text
 
 
 @pytest.mark.parametrize("runs", [1, 2])

@@ -138,7 +138,7 @@ def test_mistakes_are_one_message(results: Path, arguments: list[str], message: 
 
 def test_no_results_directory_and_an_empty_one(tmp_path: Path) -> None:
     assert "there is no directory" in called(tmp_path / "gone", PLAN).output
-    assert "makes one" in called(tmp_path, PLAN).output
+    assert "creates one" in called(tmp_path, PLAN).output
 
 
 def test_of_many_plans_some_are_listed_and_the_list_is_marked_as_cut(tmp_path: Path) -> None:

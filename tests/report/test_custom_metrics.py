@@ -43,7 +43,7 @@ def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> N
     assert values.metric_name("sync_mean_ms", english) == "Flush, mean (ms)"
     assert values.metric_name("a.job-read.mib_per_s", english) == "a.job-read: MiB/s"
     assert values.metric_name("nightly-write.sync_p99.9_ms", english) == "nightly-write: Flush, p99.9 (ms)"
-    assert values.metric_name("sync_p99.9_ms", chinese) == "落盘，p99.9（毫秒）"
+    assert values.metric_name("sync_p99.9_ms", chinese) == "刷盘，p99.9（毫秒）"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_many_have_a_table_of_their_own(tmp_path: Path) -> None:
     tables_by_id = tables(tmp_path, "en", "fio", "fio.json")
     assert not any("Flush" in column.title for column in tables_by_id["table-results"].columns)
     table = tables_by_id["table-own-figures"]
-    name = [column.title for column in table.columns].index("Figure")
+    name = [column.title for column in table.columns].index("Metric")
     assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in table.rows}
 
 

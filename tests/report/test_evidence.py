@@ -39,11 +39,11 @@ from loadcell.store.read import read_run
             "late_ms: 45.6 ms, response_ms: 11.4 ms",
             "late_ms：45.6 ms、response_ms：11.4 ms",
         ),
-        ({"get": {"server": 5, "client": 4}}, "get: server 5, client 4", "get：服务器 5、客户端 4"),
+        ({"get": {"server": 5, "client": 4}}, "get: server 5, load generator 4", "get：服务器 5、压测端 4"),
         ({"limit": None}, "–", "–"),
         (
             {"wrong": [{"operation": "get", "figures": {"p99_ms": 12.3}}], "settle_s": 2.0},
-            "wrong: operation get, figures p99_ms 12.3 ms, settle_s: 2",
+            "mismatches: operation get, figures p99_ms 12.3 ms, settle_s: 2",
             "不符：操作 get、figures p99_ms 12.3 ms、settle_s：2",
         ),
     ],

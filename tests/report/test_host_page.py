@@ -125,5 +125,5 @@ def test_findings_are_wrapped_between_chinese_characters(
     host = {"mitigations": {"spectre_v1": "Mitigation: a", "spectre_v2": "Mitigation: b"}}
     terminal.render(brief(host, host_remarks.findings(host), "zh"))
     lines = capsys.readouterr().out.splitlines()
-    (first,) = [line for line in lines if line.startswith("· 内核正在缓解")]
+    (first,) = [line for line in lines if line.startswith("· 内核启用了针对处理器")]
     assert cell_len(first) > 70

@@ -104,7 +104,7 @@ def test_what_a_tool_says_nothing_of_is_no_damage_and_its_failures_have_words(tm
 def test_it_is_written_in_chinese(run: StoredRun) -> None:
     text = markdown.render(build(run, "zh"))
     assert "从 1 个文件中读取了 sysbench 的 2 次执行" in text
-    assert "有 2 行未能读懂" in text
+    assert "有 2 行无法解析" in text
     for english in ("None", "as-written", "full"):
         assert english not in text
 

@@ -241,4 +241,4 @@ def test_torn_files_are_named(runs: Callable[[str], Path], tmp_path: Path) -> No
     intervals.write_bytes(intervals.read_bytes()[:-40])
     text = Page(html.render(build(read_run(torn)))).text
     assert f"trials/{intervals.parent.name}/intervals.csv" in text
-    assert "is cut" in text
+    assert "is truncated" in text

@@ -168,7 +168,7 @@ def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path]
 def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
     text = sentences(run)
     assert "400 samples of cpu-clock, 99 per second of CPU time" in text
-    assert "to within 2.9 percentage points" in text  # 1.96 * sqrt(0.1 * 0.9 / 400)
+    assert "an error of at most 2.9 percentage points" in text  # 1.96 * sqrt(0.1 * 0.9 / 400)
     assert "30% of the samples are in code without symbols" in text
     assert "During sampling, throughput was" in text
     assert "trials/profile-" in text

@@ -130,7 +130,7 @@ def test_values_of_the_engine_make_the_sentence_exact() -> None:
     }
     overloaded = trial(reason=words["finding"], advice=words["advice"], reason_code="overloaded")
     assert reason_and_advice(replace(overloaded, reason_args=words))[0] == (
-        "到期的请求多于被测系统所能承受，积压不断增长（“12000 requests were due ...”）"
+        "请求速率超过被测系统的承受能力，积压不断增长（“12000 requests were due ...”）"
     )
     assert reason_and_advice(replace(overloaded, reason_args={**words, **figures}))[0] == (
         "有 12,000 个请求未能按计划发出，最早的已逾期 3.2 s，且积压仍在增长："
@@ -143,7 +143,7 @@ def test_values_of_the_engine_make_the_sentence_exact() -> None:
 
 
 def test_an_end_without_values_is_in_the_readers_language_alone() -> None:
-    stopped = trial(reason="it was stopped before its time", advice="run it again", reason_code="stopped")
+    stopped = trial(reason="the load was stopped before its end", advice="run it again", reason_code="stopped")
     assert reason_and_advice(stopped) == ("负载在到时之前被停止", "请重新运行该试验")
     assert reason_and_advice(stopped, "en") == (stopped.reason, stopped.advice)
     unsettled = replace(stopped, reason_code="unsettled", reason_args={"limit_s": 5.0})
@@ -178,12 +178,12 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     lost = trial(reason=words["finding"], advice=words["advice"], reason_code="lost")
     figures = {"group": "a", "where": "127.0.0.1:80", "said": "Connection refused"}
     assert reason_and_advice(replace(lost, reason_args={**words, **figures}))[0] == (
-        "客户端组 a：127.0.0.1:80 失联：“Connection refused”"
+        "客户端组 a：无法再访问 127.0.0.1:80：“Connection refused”"
     )
     silent = {**words, **figures, "said": {"code": "nothing-said"}}
     assert (
         reason_and_advice(replace(lost, reason_args=silent))[0]
-        == "客户端组 a：127.0.0.1:80 失联：“没有任何输出”"
+        == "客户端组 a：无法再访问 127.0.0.1:80：“没有任何输出”"
     )
     assert reason_and_advice(replace(lost, reason_args={**words, "group": "a"}), "en")[0] == words["finding"]
     assert reason_and_advice(replace(lost, reason_args={**words, **figures, "group": ["a"]}))[0].startswith(
@@ -220,10 +220,10 @@ def test_files_that_are_not_whole_are_said_in_the_readers_language() -> None:
         DAMAGED_CUT_OFF(size="81", whole="90"),
         LEFT_LINES(count=7),
     )
-    assert str(damage) == "trials/001/host.csv: is cut: 81 of 90 bytes; its first 7 lines are used"
+    assert str(damage) == "trials/001/host.csv: is truncated (81 of 90 bytes); its first 7 lines are used"
     assert (
         Texts("zh").message(damage.reason)
-        == "trials/001/host.csv：已被截断：90 字节中只有 81 字节；使用其前 7 行"
+        == "trials/001/host.csv：已被截断（90 字节中只有 81 字节）；使用其前 7 行"
     )
 
 

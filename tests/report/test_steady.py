@@ -33,7 +33,7 @@ def test_checkpoints_every_five_minutes_are_said_with_what_came_with_them(stored
     output = text(stored("an hour"))
     assert "Throughput dipped every 5 min" in output
     assert "checkpoints (at 11 of 11 dips), disk writes of the host" in output
-    assert "Steady state: 2 of 2 trials" in output
+    assert "2 of 2 assessable trials reached a steady state" in output
 
 
 def test_and_in_chinese(stored: Stored) -> None:

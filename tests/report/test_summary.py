@@ -338,4 +338,4 @@ def test_a_rate_that_was_not_kept_up_with_has_no_response_time_to_put_beside_its
     )
     assert context.best is not None
     assert context.best.label == f"rate = {rates[-1]}"
-    assert sum("Response time" in tile.name for tile in summary.tiles(context)) == tiles
+    assert sum("response time" in tile.name for tile in summary.tiles(context)) == tiles

@@ -102,7 +102,7 @@ def test_labels_are_declared_by_the_systems_alone() -> None:
     [
         ("version", "Version", "版本"),
         ("data.type", "Data: file system", "数据：文件系统"),
-        ("data.image.mount", "Data: image: at", "数据：镜像文件：挂载点"),
+        ("data.image.mount", "Data: image: mount point", "数据：镜像文件：挂载点"),
         ("memory.used_memory", "Memory: used_memory", "内存：used_memory"),
         ("of_a_part.metrics_table", "of_a_part: metrics_table", "of_a_part：metrics_table"),
     ],

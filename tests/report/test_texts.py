@@ -180,6 +180,7 @@ def test_chinese_is_chinese() -> None:
         "series.p50", "series.p95", "series.p99", "terminal.p50", "terminal.p95", "terminal.p99",
         "compare.refused", "compare.refused.differences", "compare.changed", "compare.levels-measure",
         "progress.course", "progress.unscored.failed", "progress.without-result",
+        "import.unread-line", "progress.phase-ended",
         "load.other", "tool.failed", "damaged", "ycsb.file-remarks", "hosts.bad-scores",
         "benchmarksql.file-remarks",
         "error.with-remedy", "error.with-remedy.continued", "metric-meaning.of-group", "check-page.placement",

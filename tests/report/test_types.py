@@ -47,7 +47,7 @@ def page(home: Path, lang: str, rolled_back: int = 7) -> str:
 
 def test_a_table_has_a_row_for_each_type_and_each_outcome_that_came(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
-    [row] = [line for line in text.splitlines() if "`new_order`" in line and line.startswith("| 1 ")]
+    [row] = [line for line in text.splitlines() if "`new_order`" in line and "| 9,000 |" in line and "150.0" in line]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[2:4] == ["`new_order`", "9,000"]
     assert cells[5:] == ["150.0", "5.00", "4.00", "8.00", "9.00", "12.5", "99.0"]
@@ -106,7 +106,7 @@ def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> N
     text = render(build(read_run(path), "en")).replace("\\", "")
     assert "Types of operation" in text
     for name in ("`get`", "`set`", "`missed`"):
-        assert any(line.startswith("| 1 ") and name in line for line in text.splitlines()), name
+        assert any(line.startswith("|") and name in line for line in text.splitlines()), name
     assert "missed: the key to read" in text
     assert "| mean (ms) | sd (ms) | p50 (ms) |" in text
     assert "| 5.00 | 2.50 | 4.00 | 8.00 |" in text
