@@ -380,7 +380,7 @@ DISK = "workload: {probe: {disk: {access: randread}}}\n"
     ("target", "workload", "path", "finding", "remedy"),
     [
         ("host: {directory: nowhere}", DISK, "host.directory", "there is no directory {home}/nowhere",
-         "name an existing one"),
+          "name an existing directory in `target.host.directory`"),
         ("store: {data: plan.yaml/in}", KV, "store.data", "{home}/plan.yaml is not a directory",
          "name a directory in"),
         ("store: {data: {image: /nowhere, size: 64MiB, fs: ext4}}", KV, "store.data.image",
@@ -432,8 +432,8 @@ def test_mistakes_are_reported_in_the_language_asked_for(tmp_path: Path) -> None
         f"{plan}:4:10: repeats: found 0\n    expected: at least 1\n2 errors. Nothing was run.\n"
     )
     assert in_chinese.stderr == (
-        f"{plan}:3:17: load.clients: 实际为 0\n    允许：不小于 1\n"
-        f"{plan}:4:10: repeats: 实际为 0\n    允许：不小于 1\n共 2 处错误；没有运行任何试验。\n"
+        f"{plan}:3:17: load.clients: 实际为 0\n    应为：不小于 1\n"
+        f"{plan}:4:10: repeats: 实际为 0\n    应为：不小于 1\n共 2 处错误；没有运行任何试验。\n"
     )
     problems = json.loads(check(tmp_path, text, "--json").stdout)["problems"]
     assert [problem["code"] for problem in problems] == ["plan.found", "plan.found"]

@@ -166,8 +166,8 @@ def test_exit_status_is_that_of_the_gate(
 @pytest.mark.parametrize(
     ("throughput", "response", "heading", "verdicts"),
     [
-        (1.0, 3.0, "Slower: p95 +200% (throughput: same)", "slower (p95); same (throughput)"),
-        (1.1, 3.0, "Slower: p95 +200% (throughput: faster)", "slower (p95); faster (throughput)"),
+        (1.0, 3.0, "Slower: p95 +200% (throughput same)", "slower (p95); same (throughput)"),
+        (1.1, 3.0, "Slower: p95 +200% (throughput faster)", "slower (p95); faster (throughput)"),
         (0.9, 0.5, "Slower: throughput -10.0%", "slower (throughput); faster (p95)"),
         (0.9, 3.0, "Slower: throughput -10.0%", None),
         (1.0, 0.5, "Same: throughput", "same (throughput); faster (p95)"),

@@ -143,7 +143,9 @@ def test_values_of_the_engine_make_the_sentence_exact() -> None:
 
 
 def test_an_end_without_values_is_in_the_readers_language_alone() -> None:
-    stopped = trial(reason="the load was stopped before its end", advice="run it again", reason_code="stopped")
+    stopped = trial(
+        reason="the load was stopped before its end", advice="run it again", reason_code="stopped"
+    )
     assert reason_and_advice(stopped) == ("负载在到时之前被停止", "请重新运行该试验")
     assert reason_and_advice(stopped, "en") == (stopped.reason, stopped.advice)
     unsettled = replace(stopped, reason_code="unsettled", reason_args={"limit_s": 5.0})
@@ -187,7 +189,7 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     )
     assert reason_and_advice(replace(lost, reason_args={**words, "group": "a"}), "en")[0] == words["finding"]
     assert reason_and_advice(replace(lost, reason_args={**words, **figures, "group": ["a"]}))[0].startswith(
-        "127.0.0.1"
+        "无法再访问 127.0.0.1"
     )
 
 
