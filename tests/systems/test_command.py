@@ -165,7 +165,7 @@ def test_children_of_one_that_was_killed_end_too(make: Make) -> None:
         ({"command": "no-such-program-at-all"}, "no program 'no-such-program-at-all'"),
         ({"command": "./missing"}, "no program './missing'"),
         ({"command": [sys.executable, "-c", "print('no port left'); raise SystemExit(3)"]}, "status 3"),
-        ({"command": [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]}, "ended by SIGKILL"),
+        ({"command": [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]}, "was killed by SIGKILL"),
         ({"command": "sleep 60", "ready": {"within": "200ms"}}, "was not ready within 0.20 s"),
         ({"command": "sleep 60", "ready": {"log": "never", "within": "200ms"}}, "no line of its output"),
         ({"directory": "nowhere"}, "there is no directory"),
@@ -228,7 +228,7 @@ def test_somebody_else_s_server_is_not_loaded_by_mistake(make: Make) -> None:
         target = make(command="sleep 60", url=f"http://127.0.0.1:{stranger.port}")
         with pytest.raises(TargetError) as caught:
             target.up()
-    assert "listens at" in caught.value.finding
+    assert "was in use before the command started" in caught.value.finding
     assert "{port}" in caught.value.advice
 
 

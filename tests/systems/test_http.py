@@ -42,7 +42,7 @@ def test_the_endpoint_names_where_and_whom_to_trust(tmp_path: Path) -> None:
         ({}, "Field required"),
         ({"url": "shop.example"}, "not the url of a service"),
         ({"url": "ftp://shop.example"}, "not the url of a service"),
-        ({"url": "http://shop.example:99999"}, "no url"),
+        ({"url": "http://shop.example:99999"}, "not a url"),
         ({"url": f"http://{'ü' * 70}.example"}, "is not a host name"),
         ({"url": "http://shop.example/path?x=1"}, "workload.http.path"),
         ({"url": "http://me:secret@shop.example"}, "Authorization"),

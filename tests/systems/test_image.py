@@ -219,7 +219,7 @@ class TestTrouble:
         monkeypatch.setattr(os, "posix_fallocate", full)
         trouble = trouble_of(an_image(directory, size="2GiB"))
         assert f"no space for an image of 2GiB in {directory}" in trouble.finding
-        assert "GiB are free" in trouble.finding
+        assert "GiB free" in trouble.finding
 
     def test_one_too_small_for_its_file_system(self, directory: Path) -> None:
         trouble = trouble_of(an_image(directory, size="4KiB"))

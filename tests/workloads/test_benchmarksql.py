@@ -108,7 +108,7 @@ def test_terminals_can_be_a_factor(props: Path) -> None:
     assert [treatment.resolved.load.clients for treatment in loaded.treatments] == [10, 50]
     results = remark_texts(loaded)
     assert results["load.clients"] == "the plan has 10 terminals, the file 50"
-    assert "runMins is 5" in results["load.duration"]
+    assert "runMins of 5" in results["load.duration"]
 
 
 def test_files_can_be_a_factor(props: Path) -> None:

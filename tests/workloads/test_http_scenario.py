@@ -194,7 +194,7 @@ def test_mistakes_in_steps(tmp_path: Path) -> None:
     assert "name of another metric" in mistake(tmp_path, steps={"connect": {"path": "/"}})
     assert "one after the other" in mistake(tmp_path, steps={"a": {"path": "/"}}, version=2, streams=2)
     assert "capital letters" in step_mistake(tmp_path, method="post")
-    assert "no path" in step_mistake(tmp_path, path="items")
+    assert "not a path" in step_mistake(tmp_path, path="items")
 
 
 def test_mistakes_with_variables(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_parameters_have_many_sources(tmp_path: Path, written: str, section: dic
         ("statements: [SELECT f(1, 2)]", "the parentheses of `SELECT f(1` are not balanced"),
         ("statements: ['SELECT 1)']", "the parentheses of `SELECT 1)` are not balanced"),
         ("statements: ['BEGIN; SELECT 1']", "starts a transaction and does not end it"),
-        ("statements: [{name: a, sql: SELECT 1}, {name: a, sql: SELECT 2}]", "the name a is taken"),
+        ("statements: [{name: a, sql: SELECT 1}, {name: a, sql: SELECT 2}]", "the name a is already used"),
         ("statements: [{weight: 1}]", "needs either `sql` or `transaction`"),
         ("statements: [{sql: SELECT 1, weight: 0}]", "all weights are 0"),
         ("statements: [SELECT 1]\ndata: {files: [shcema.sql]}", "shcema.sql: No such file or directory"),

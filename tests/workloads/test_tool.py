@@ -165,7 +165,7 @@ def test_what_goes_together() -> None:
             4,
             "not a regular expression",
         ),
-        ("{command: x, figures: {tps: {json: 'a..b'}}}", "workload.tool.figures.tps", 4, "is no path"),
+        ("{command: x, figures: {tps: {json: 'a..b'}}}", "workload.tool.figures.tps", 4, "is not a path"),
         (
             "{command: x, figures: {tps: {}}}",
             "workload.tool.figures.tps",

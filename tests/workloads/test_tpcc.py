@@ -80,8 +80,8 @@ def test_the_report_gets_what_the_metrics_are_not(options: dict[str, Any], expec
 @pytest.mark.parametrize(
     ("options", "path", "part"),
     [
-        ({"payment_weight": 44}, "", "sum to 101"),
-        ({"new_order_weight": 0}, "", "sum to 55"),
+        ({"payment_weight": 44}, "", "add up to 101"),
+        ({"new_order_weight": 0}, "", "add up to 55"),
         ({"payment_weight": -1}, "payment_weight", "greater than or equal to 0"),
         ({"warehouses": 0}, "warehouses", "greater than or equal to 1"),
         ({"warehouses": 50_001}, "warehouses", "less than or equal to 50000"),

@@ -137,7 +137,7 @@ def test_what_the_file_names_wrongly_is_remarked_on(tmp_path: Path) -> None:
         ("fieldlengthdistribution=histogram\n", "histogram"),
         ("readproportion=0\nupdateproportion=0\n", "all proportions are 0"),
         ("threadcount=0\n", "`threadcount` is 0"),
-        ("a\0b", "no text"),
+        ("a\0b", "not text"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, text: str, part: str) -> None:

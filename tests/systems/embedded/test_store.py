@@ -153,7 +153,7 @@ def test_a_full_device_is_one_clear_error(bench: LoadBench[Store], tmp_path: Pat
         with pytest.raises(LoadError) as caught:
             bench.prepare(store, keys=2000, value_size="20kB")
         assert caught.value.message.code == "load.no-space"
-        assert "make room" in caught.value.advice
+        assert "free space" in caught.value.advice
         assert "target.store.data" in caught.value.advice
         assert bench.prepare(store).how == "loaded", "what is smaller fits"
     finally:
@@ -178,7 +178,7 @@ def test_a_library_that_is_not_there_is_named_with_its_package(bench: LoadBench[
         ({"cache": "1kB"}, "greater than or equal to"),
         ({"library": "/x.so"}, "redb is part of loadcell"),
         ({"keep_data": True}, "needs `data`"),
-        ({"keep_data": True, "data": {"image": "/x", "size": "2GiB"}}, "an image goes away"),
+        ({"keep_data": True, "data": {"image": "/x", "size": "2GiB"}}, "an image is deleted with the run"),
     ],
 )
 def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], advice: str) -> None:

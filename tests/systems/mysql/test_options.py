@@ -41,7 +41,7 @@ def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], message: str)
     ("settings", "clients", "path", "message"),
     [
         ({}, 200, "max_connections", "200 clients need as many"),
-        ({"max_connections": 10}, 11, "max_connections", "gives 10"),
+        ({"max_connections": 10}, 11, "max_connections", "allows 10"),
         ({"innodb_flush_log_at_trx_commit": 2}, 1, "innodb_flush_log_at_trx_commit", "last second's commits"),
         ({"innodb_doublewrite": False}, 1, "innodb_doublewrite", "can damage the database"),
         ({"innodb_buffer_pool_size": "900T"}, 1, "innodb_buffer_pool_size", "this machine has"),

@@ -128,7 +128,7 @@ def test_data_that_are_kept_are_there_for_the_next_run(bench: Bench[Mysql]) -> N
     ("options", "finding", "advice"),
     [
         ({"settings": {"inodb_io_capacity": 5}}, "refused `inodb_io_capacity: 5`", "innodb_io_capacity"),
-        ({"binaries": "/nowhere"}, "/nowhere does not hold", "target.mysql.binary"),
+        ({"binaries": "/nowhere"}, "/nowhere does not contain", "target.mysql.binary"),
         ({"data": "/proc/version"}, "is not a directory", "target.mysql.data"),
     ],
 )
@@ -145,6 +145,6 @@ def test_a_directory_of_somebody_else_is_left_alone(bench: Bench[Mysql]) -> None
     directory = bench.work.parent / "theirs"
     directory.mkdir()
     (directory / "ibdata1").touch()
-    with pytest.raises(TargetError, match="did not make"):
+    with pytest.raises(TargetError, match="did not create"):
         bench.up(data=str(directory))
     assert (directory / "ibdata1").exists()

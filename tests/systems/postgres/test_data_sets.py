@@ -109,7 +109,7 @@ class TestOnManagedServer:
                 connection.execute("SELECT pg_sleep(60)")
             raise AssertionError("the server outlived its end")
 
-        with pytest.raises(TargetError, match="the server went away") as caught:
+        with pytest.raises(TargetError, match="the server closed the connection") as caught:
             target.prepare(DATA, killed, will_change=True)
         assert caught.value.during == "prepare"
         target.up()

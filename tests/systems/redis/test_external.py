@@ -72,7 +72,11 @@ def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench[Redis], ser
         target.prepare(DATA, load, will_change=False)
     assert "key_prefix" in raised.value.advice
     assert target.prepare(OTHER, loader("other:"), will_change=False).how == "loaded"
-    for prefixes, message in (((), "declares no prefix"), (("",), "not make"), (("other:", ""), "not make")):
+    for prefixes, message in (
+        ((), "declares no prefix"),
+        (("",), "not create"),
+        (("other:", ""), "not create"),
+    ):
         with pytest.raises(TargetError, match=message):
             target.prepare(DataSpec({"kv": {"some": "data"}}, prefixes), load, will_change=False)
     target.destroy()

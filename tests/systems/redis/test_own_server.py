@@ -125,7 +125,7 @@ def test_a_directory_is_taken_and_given_back(bench: Bench[Redis]) -> None:
         ),
         ({"settings": {"maxmemory": "much"}}, "maxmemory: much", "target.redis.settings.maxmemory"),
         ({"bin": "/bin/true"}, "does not report its version", "target.redis.bin"),
-        ({"bin": "/no/such/redis"}, "is no program", "target.redis.bin"),
+        ({"bin": "/no/such/redis"}, "is not a program", "target.redis.bin"),
     ],
 )
 def test_a_server_that_does_not_come_up_says_why(

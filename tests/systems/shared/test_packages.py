@@ -257,7 +257,7 @@ def test_an_interrupted_run_leaves_neither_maven_nor_remains(repository: Reposit
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "fetching io.zonky.test.postgres:" in errors
+    assert "downloading io.zonky.test.postgres:" in errors
     assert "Traceback" not in errors
     assert cached() == []
     assert not mavens()

@@ -179,7 +179,7 @@ def test_metrics_may_be_in_a_file_that_the_tool_leaves(tmp_path: Path) -> None:
         ),
         (
             {"command": "echo 1", "figures": {"throughput": {"pattern": "tps (.)"}}},
-            "the figure throughput was not found",
+            "the metric throughput was not found",
             "figures.throughput",
         ),
         ({"command": "true", "before": "false"}, "false ended with status 1", "output.log"),
@@ -224,7 +224,7 @@ def test_a_password_that_could_only_stand_on_a_command_line_is_refused(tmp_path:
         "database": "0",
     }
     failure = error(order(tmp_path, target=redis, **{"redis-benchmark": ""}))
-    assert "command line only" in failure["finding"]
+    assert "only on its command line" in failure["finding"]
     assert "s3cret" not in json.dumps(failure)
 
 
