@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat per treatment is too few",),
         unsaid=("Set `repeats` to 2 or more",),  # which descriptive only says, too
-        two="Descriptive only: 1 run per side", levels="Descriptive only: 1 block does",
+        two="Descriptive only: a side with 1 value does", levels="Descriptive only: 1 block does",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),
@@ -100,7 +100,7 @@ CASES: dict[str, Case] = {
     ),
     "NaN at a level": Case(
         shape(3), throughput(math.inf, at="8"),
-        run=("3 trials succeeded without a usable throughput",),
+        run=("trials succeeded without a usable throughput",),
     ),
     "latencies that are NaN": Case(
         shape(3), no_latency, run=("clients = 64 had the highest median throughput: 4,259 transactions/s.",),

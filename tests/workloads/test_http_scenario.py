@@ -141,8 +141,8 @@ def test_data_are_read_as_csv(tmp_path: Path) -> None:
     [
         ("", "no data rows"),
         ("a,b\n", "no data rows"),
-        ("a,b\n1\n", "line 2: cells: 1; columns: 2"),
-        ("a,b\n1,2\n1,2,3\n", "line 3: cells: 3; columns: 2"),
+        ("a,b\n1\n", "line 2: 1 cells instead of 2"),
+        ("a,b\n1,2\n1,2,3\n", "line 3: 3 cells instead of 2"),
         ("a,a\n1,2\n", "column `a`"),
         ("a,\n1,2\n", "column `#2`"),
         ('a,b\n1,"2\n', "is not CSV"),

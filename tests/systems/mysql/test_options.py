@@ -68,7 +68,7 @@ def test_an_ordinary_plan_is_not_remarked_upon() -> None:
             "port",
             "try again",
         ),
-        ("[ERROR] InnoDB: Error number 28 means 'No space left on device'", "no room", "make room"),
+        ("[ERROR] InnoDB: Error number 28 means 'No space left on device'", "no space left", "free space"),
         (
             "[ERROR] InnoDB: Cannot allocate memory for the buffer pool",
             "`innodb_buffer_pool_size: 1T`",
