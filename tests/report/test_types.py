@@ -47,12 +47,10 @@ def page(home: Path, lang: str, rolled_back: int = 7) -> str:
 
 def test_a_table_has_a_row_for_each_type_and_each_outcome_that_came(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
-    row = next(
-        line for line in text.splitlines() if "`new_order`" in line and "150.0" in line and "23%" not in line
-    )
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[2:4] == ["`new_order`", "9,000"]
-    assert cells[5:] == ["150.0", "5.00", "4.00", "8.00", "9.00", "12.5", "99.0"]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    cells, *_ = [cells for cells in rows if "`new_order`" in cells and "150.0" in cells and "99.0" in cells]
+    assert cells[cells.index("`new_order`") + 1] == "9,000"
+    assert cells[-7:] == ["150.0", "5.00", "4.00", "8.00", "9.00", "12.5", "99.0"]
     assert "`new_order_rolled_back`" in text
     assert "rolled back by design" in text
     assert "delivery" not in text, "nothing was skipped"
