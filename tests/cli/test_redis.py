@@ -16,6 +16,7 @@ from loadcell.cli.redis import redis
 from loadcell.model.json import document
 from loadcell.store.read import read_run
 from redis_server import RedisServer
+from report.test_page import Page
 
 #: SET commands that take the lock of a run on an external server.
 LOCKED = 1
@@ -285,7 +286,7 @@ def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:
         assert {check["name"]: check["verdict"] for check in document(trial)["checks"]}[
             "server-counters"
         ] == "ok"
-    text = (path / "report.md").read_text(encoding="utf-8")
+    text = Page((path / "report.html").read_text(encoding="utf-8")).text
     assert "Valkey" in text
     assert "兼容" in text
     assert "pw-0f-loader" not in text + shown.stdout + shown.stderr

@@ -14,6 +14,7 @@ from linux.test_checkout import git
 from loadcell.model.run_record import RepeatedRun, RunRecord
 from loadcell.store import copies
 from loadcell.store.read import StoredRun, read_run
+from report.test_page import Page
 from servers import PostgresServer
 
 PLAN = """
@@ -263,8 +264,10 @@ def test_the_report_names_the_command_that_does_it_again(first: StoredRun, home:
     shown = called(home, "show", str(first.path)).stdout
     assert "branch=main ci=7" in shown
     assert "firmware: 2.4.1" in shown
-    for text in ("As stated in the plan", "firmware", "2.4.1", "small.properties", "branch"):
+    for text in ("As stated in the plan", "firmware", "2.4.1", "branch"):
         assert text in page, text
+    assert called(home, "report", str(first.path), "--format", "html").returncode == 0
+    assert "small.properties" in Page((first.path / "report.html").read_text()).text
 
 
 def test_data_files_are_loaded_from_their_copies(tmp_path: Path, postgres_server: PostgresServer) -> None:

@@ -145,7 +145,7 @@ def test_a_run_into_a_pipe_has_lines_and_no_bar(tmp_path: Path) -> None:
     plan = """
 target: {store: {engine: lmdb, sync: false}}
 workload: {kv: {reads: 100%, keys: 1000}}
-load: {duration: 1s, warmup: 0s}
+load: {clients: 1, duration: 1s, warmup: 0s}
 """
     (tmp_path / "plan.yaml").write_text(plan)
     for options, has_progress in (((), True), (("--quiet",), False)):
@@ -155,4 +155,4 @@ load: {duration: 1s, warmup: 0s}
         )  # fmt: skip
         assert ESCAPE not in done.stdout + done.stderr
         assert "\r" not in done.stderr
-        assert ("[1/1]" in done.stderr) == has_progress, done.stderr
+        assert ("[1/3]" in done.stderr) == has_progress, done.stderr

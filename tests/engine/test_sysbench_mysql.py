@@ -170,5 +170,5 @@ def test_locks_that_wait_too_long_are_retried_like_deadlocks(mariadb_server: Mar
 def test_what_only_postgresql_has_is_refused(mariadb_server: MariadbServer) -> None:
     problem = failure(lambda: run(mariadb_server.endpoint("mysql"), {"protocol": "extended"}))
     assert problem["code"] == "spec"
-    assert "PostgreSQL's own" in problem["finding"]
+    assert "only for PostgreSQL" in problem["finding"]
     assert "prepared" in problem["advice"]

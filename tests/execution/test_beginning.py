@@ -164,7 +164,7 @@ def test_a_report_that_cannot_be_written_costs_no_results(
 ) -> None:
     ended = World().run(tmp_path)
     monkeypatch.setattr(publish, "write", full)
-    reports, ended = run_command.written_report(ended, "en")
+    reports, ended = run_command.written_report(ended)
     assert (reports, ended.exit_status) == ([], 3)
     assert "No space left" in capsys.readouterr().err
 

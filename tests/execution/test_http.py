@@ -182,10 +182,10 @@ monitors: []
         done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     [trial] = trials(tmp_path)
     assert (done.returncode, trial["status"]) == (3, "failed"), done.stderr
-    assert trial["reason"].endswith("with reset: Connection reset by peer")
+    assert trial["reason"].endswith("with reset, Connection reset by peer")
     assert {error["code"] for error in trial["errors"]} == {"reset"}
     assert trial["totals"]["throughput_per_s"] == 0
-    assert "broken off" in trial["errors"][0]["meaning"]
+    assert "reset the connection" in trial["errors"][0]["meaning"]
 
 
 def test_a_ready_plan_can_be_run(tmp_path: Path) -> None:

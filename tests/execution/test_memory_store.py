@@ -32,7 +32,7 @@ int sqlite3_open_v2(const char *name, void **db, int flags, const char *vfs) {
 PLAN = """
 target: {{store: {{engine: sqlite, sync: false, library: {library}, under: valgrind}}}}
 workload: {{kv: {{keys: 200, reads: 50%}}}}
-load: {{clients: 2, warmup: 0s, duration: 200ms, interval: 100ms}}
+load: {{clients: 2, warmup: 0s, requests: 20}}
 factors: {{target.store.under: [valgrind, massif]}}
 repeats: 1
 monitors: []

@@ -161,4 +161,4 @@ def test_a_server_that_died_under_it_is_the_better_reason(tmp_path: Path) -> Non
     world.results["load 2"] = die
     trial = world.stored(world.run(tmp_path, OPEN)).trials[0]
     assert (trial.reason_code, trial.died_during) == ("lost", "load")
-    assert trial.reason.startswith("the target died")
+    assert trial.reason.startswith("the target exited during the load")

@@ -207,7 +207,7 @@ def test_a_measurement_that_breaks_its_own_laws_is_invalid(world: World, tmp_pat
     ended = world.run(tmp_path)
     trial = world.stored(ended).trials[0]
     assert trial.status == "invalid"
-    assert "client was the limit" in trial.reason
+    assert "load generator was the bottleneck" in trial.reason
     assert "threads" in trial.advice
     assert trial.totals.throughput_per_s == 200, "the figures stay, for whoever wants to look"
     assert trial.expect[0].verdict == "unknown"

@@ -118,7 +118,7 @@ class TestLines:
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  missed: errors == 0"),
             (ended(schedule=Schedule(offered_per_s=1240.0)), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
             (ended(schedule=Schedule(offered_per_s=2000.0)),
-             "a=1-r1  1,234/s of 2,000/s due  p99 4.21 ms  errors 0"),
+             "a=1-r1  1,234/s of 2,000/s offered  p99 4.21 ms  errors 0"),
         ],
     )  # fmt: skip
     def test_a_trial_in_a_line(self, record: TrialRecord, line: str) -> None:
@@ -157,7 +157,7 @@ class TestLines:
         assert stream.getvalue().splitlines() == [
             "A title [x]: 2 trials (1 reused), about 24 s",
             "writing results/p/r",
-            "[2/3] a=1-r1  1,234/s  p99 4.21 ms  errors 0  10 s left",
+            "[2/3] a=1-r1  1,234/s  p99 4.21 ms  errors 0  10 s remaining",
             "[3/3] a=1-r1  1,234/s  p99 4.21 ms  errors 0",
         ]
 
@@ -205,7 +205,7 @@ class TestOnATerminal:
         progress.run_ended()
         assert now == "clients=160,shared_buffers=512MB-r1  measuring 0 s  12,346/s  p99 42.1 ms  erro…"
         assert bar.startswith("0/4 ")
-        assert bar.endswith(" 48 s left")
+        assert bar.endswith(" 48 s remaining")
         assert len(bar) == 80
 
     def test_requests_that_are_made_of_those_that_are_asked_for(self) -> None:
@@ -213,13 +213,15 @@ class TestOnATerminal:
         progress.run_began(replace(course(trials=1, load_s=0.0), counted=True))
         progress.trial_began("001-a=1-r1")
         progress.phase("measure")
-        assert "left" not in self.drawn(progress, console)[1]  # nothing is known before the first are made
+        assert (
+            "remaining" not in self.drawn(progress, console)[1]
+        )  # nothing is known before the first are made
         progress.made(250, 1_000)
         progress.interval(12345.6, 42.06, 3, 0)
         *_, now, bar = self.drawn(progress, console)
         progress.run_ended()
-        assert "25% made  12,346/s" in now
-        assert bar.endswith(" left")
+        assert "25% complete  12,346/s" in now
+        assert bar.endswith(" remaining")
 
     def test_rows_while_data_are_loaded(self) -> None:
         progress, console = self.screen()

@@ -113,7 +113,7 @@ def test_time_limits_and_titles_may_change(world: World, tmp_path: Path) -> None
 
 def test_another_seed_is_another_plan(world: World, tmp_path: Path) -> None:
     before = interrupted(world, tmp_path)
-    with pytest.raises(PlanChangedError, match="not the one"):
+    with pytest.raises(PlanChangedError, match="the plan has changed"):
         world.run(tmp_path, THREE, resume=before.path, seed=1)
 
 

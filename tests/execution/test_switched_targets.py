@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from execution.live import loadcell
+from report.test_page import Page
 
 PLAN = """
 title: Two systems
@@ -19,6 +20,7 @@ factors:
 repeats: 1
 expect: [errors == 0]
 """
+METHOD = {"en": " Method ", "zh": " 测量方法 "}
 
 
 def test_postgresql_and_mariadb_are_levels_from_plan_to_report(tmp_path: Path) -> None:
@@ -41,16 +43,18 @@ def test_postgresql_and_mariadb_are_levels_from_plan_to_report(tmp_path: Path) -
         "maria": ["mysql"],
     }
     for language, heading in {"en": "System under test ({})", "zh": "被测系统（{}）"}.items():
-        made = loadcell(tmp_path, "report", "run", "--lang", language, "--format", "md", "--out", "page.md")
+        made = loadcell(
+            tmp_path, "report", "run", "--lang", language, "--format", "html", "--out", "page.html"
+        )
         assert made.returncode == 0, made.stderr
-        text = (tmp_path / "page.md").read_text(encoding="utf-8").replace("\\", "")
+        text = Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
         for level, record in records.items():
-            _, title, after = text.partition(heading.format(f"system = {level}"))
-            assert title
-            part = after.partition(heading.partition("{}")[0])[0].partition('<a id="method">')[0]
+            # The first place names the system in a line; the second has all facts.
+            _, _, part, *_ = text.split(heading.format(f"system = {level}"))
+            part = part.partition(heading.partition("{}")[0])[0].partition(METHOD[language])[0]
             assert record["target"]["version"] in part
-            assert ("`innodb_buffer_pool_size` | `33554432`" in part) == (level == "maria")
-            assert ("`work_mem` | `5MB`" in part) == (level == "pg")
+            assert ("innodb_buffer_pool_size 33554432" in part) == (level == "maria")
+            assert ("work_mem 5MB" in part) == (level == "pg")
             assert ("MariaDB" in part) == (level == "maria")
         assert "target.postgres.settings.work_mem 5MB" in text
         assert "settings.innodb_log_file_size 16M" in text

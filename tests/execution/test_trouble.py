@@ -246,7 +246,7 @@ def test_time_left_and_values_are_said_without_a_terminal(
     assert head.startswith("plan: 2 trials, about ")
     assert writing == "writing run"
     assert first.startswith("[1/2] baseline-r1  ")
-    assert first.endswith(" left")
+    assert first.endswith(" remaining")
     assert second.startswith("[2/2] baseline-r2  ")
     assert "p99" in second
     assert "errors 0" in second

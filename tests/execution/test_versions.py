@@ -115,7 +115,7 @@ def test_versions_are_names_in_results_and_report(run: Made) -> None:
     report = (run.path / "report.md").read_text()
     for version, full in VERSIONS.items():
         assert f"version = {version}" in report
-        assert f"- Version: {full}" in report
+        assert f"PostgreSQL {full} (embedded)" in report
     assert "Beyond it throughput did not grow" not in report
 
 

@@ -119,8 +119,8 @@ def test_records_are_read_by_kind(tmp_path: Path) -> None:
     ("text", "why"),
     [
         (None, "left no report"),
-        ("", "not whole"),
-        ("<valgrindoutput><error>", "not whole"),
+        ("", "is incomplete"),
+        ("<valgrindoutput><error>", "is incomplete"),
         ('<!DOCTYPE x [<!ENTITY a "aaaa">]><valgrindoutput>&a;</valgrindoutput>', "document type"),
     ],
 )

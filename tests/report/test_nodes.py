@@ -99,10 +99,9 @@ def test_the_report_of_a_run_has_the_picture_and_the_disks(
     path = write_run(tmp_path / "run", Shape(repeats=1))
     report = build(read_run(path), "en")
     [environment] = [section for section in report.sections if section.id == "environment"]
-    assert any(isinstance(block, Chart) and block.id == "chart-nodes" for block in environment.blocks)
-    [more] = [block for block in environment.blocks if isinstance(block, Details)][:1]
-    [table] = more.blocks
-    assert isinstance(table, Table)
+    [more] = [block for block in environment.blocks if isinstance(block, Details)]
+    assert any(isinstance(block, Chart) and block.id == "chart-nodes" for block in more.blocks)
+    [table] = [block for block in more.blocks if isinstance(block, Table) and block.id == "table-host-1"]
     rows = {row[0].text: row[1].text for row in table.rows}
     assert "physical sector 4 KiB" in rows["Disks nvme0n1"]
     assert "nvme0n1p2" in rows["Disks nvme0n1"]

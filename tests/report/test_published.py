@@ -69,7 +69,7 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     assert "5 loads are too few to test its three parameters (6 needed)" in summary
     assert "Descriptive only: 1 repeat per treatment" in summary
     assert "from 64 to 256 clients, throughput changes by ×0.971 and mean response time by ×4.12" in page
-    assert "5 个负载太少" in page_of(run, "zh")[0]
+    assert "只有 5 个负载点，不足以检验三参数模型（至少需要 6 个）" in page_of(run, "zh")[0]
 
 
 def test_the_interaction_of_a_stream_is_described_from_single_repeats(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_ends_are_said(tmp_path: Path, change: tuple[str, str], sentence: str) -
 def test_a_search_without_results_is_reported_and_drawn_without_values(tmp_path: Path) -> None:
     trouble = {"load 1": [LoadError("no", advice=""), LoadError("no", advice="")]}
     stored = searched(tmp_path, trouble=trouble)
-    assert any("of its trials succeeded" in sentence for sentence in search_sentences(stored))
+    assert any("none of its trials succeeded" in sentence for sentence in search_sentences(stored))
     assert "Course of the search" in markdown(build(stored))
 
 

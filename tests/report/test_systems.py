@@ -11,6 +11,7 @@ import pytest
 import fake_runs
 from loadcell.report import write
 from report import comparisons
+from report.test_page import Page
 
 FACTS: dict[str, dict[str, Any]] = {
     "postgres": {"server": "embedded", "version": "18.4", "settings": [{"name": "wal", "value": "1"}]},
@@ -25,7 +26,7 @@ SETS = {
     "postgres": {"target": {"postgres": {"settings": {"shared_buffers": "64MB"}}}},
     "mysql": {"target": {"mysql": {"settings": {"innodb_buffer_pool_size": "32M"}}}},
 }
-SCRIPT = "SELECT abalance FROM pgbench_accounts WHERE aid = 1;\n"
+SCRIPT = "SELECT abalance FROM pgbench_accounts WHERE aid = 1;"
 
 
 def switched(tmp_path: Path) -> Path:
@@ -64,34 +65,34 @@ def switched(tmp_path: Path) -> Path:
 
 EXPECTED = {
     "en": (
-        ("System under test (system = postgres)", "Target: postgres", "Version: 18.4"),
-        ("System under test (system = mysql)", "Target: mysql", "Product: MariaDB", "Version: 10.11.19"),
-        ("Target (system = mysql): mysql: settings.innodb_buffer_pool_size 32M",),
-        ("Factor system: postgres (target.postgres.settings.shared_buffers 64MB); mysql (target.mysql.",),
-        ("Factor clients: 4, 8",),
+        ("System under test (system = postgres)", "Target postgres", "Version 18.4"),
+        ("System under test (system = mysql)", "Target mysql", "Product MariaDB", "Version 10.11.19"),
+        ("Target (system = mysql) mysql: settings.innodb_buffer_pool_size 32M",),
+        ("Factor system postgres (target.postgres.settings.shared_buffers 64MB); mysql (target.mysql.",),
+        ("Factor clients 4, 8",),
         ("Script mine.sql", SCRIPT),
         ("The table lists only treatments with this server monitoring.",),
     ),
     "zh": (
-        ("被测系统（system = postgres）", "目标：postgres", "版本：18.4"),
-        ("被测系统（system = mysql）", "目标：mysql", "版本：10.11.19"),
-        ("目标（system = mysql）：mysql: settings.innodb_buffer_pool_size 32M",),
-        ("因素 system：postgres（target.postgres.settings.shared_buffers 64MB）；mysql（target.mysql.",),
-        ("脚本 mine.sql 原文", SCRIPT),
+        ("被测系统（system = postgres）", "被测系统 postgres", "版本 18.4"),
+        ("被测系统（system = mysql）", "被测系统 mysql", "版本 10.11.19"),
+        ("被测系统（system = mysql） mysql: settings.innodb_buffer_pool_size 32M",),
+        ("因素 system postgres（target.postgres.settings.shared_buffers 64MB）；mysql（target.mysql.",),
+        ("脚本 mine.sql", SCRIPT),
     ),
 }
 
 
 @pytest.mark.parametrize("language", EXPECTED)
 def test_each_system_is_described_by_itself(tmp_path: Path, language: str) -> None:
-    [page] = write(switched(tmp_path), language, ["md"], tmp_path / "report.md")
-    text = page.read_text(encoding="utf-8").replace("\\", "")
+    [page] = write(switched(tmp_path), language, ["html"], tmp_path / "report.html")
+    text = Page(page.read_text(encoding="utf-8")).text
     for sentences in EXPECTED[language]:
         position = 0
         for sentence in sentences:
             position = text.find(sentence, position)
             assert position >= 0, sentence
     assert "18.4, 10.11" not in text
-    postgres, mysql = text.index("`wal`"), text.index("`binlog`")
-    assert text.index(EXPECTED[language][1][0]) < mysql
-    assert text.index(EXPECTED[language][0][0]) < postgres < text.index(EXPECTED[language][1][0])
+    postgres, mysql = text.index("wal 1"), text.index("binlog 2")
+    first, second = (text.rindex(EXPECTED[language][number][0]) for number in range(2))
+    assert first < postgres < second < mysql

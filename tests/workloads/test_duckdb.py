@@ -61,4 +61,4 @@ def test_what_has_no_effect_is_remarked_on() -> None:
     )
     texts = {entry.path: entry.text for entry in remarks(plan, installed())}
     assert "has no effect" in texts["load.threads"]
-    assert "only reads" in texts["workload.duckdb.updates"]
+    assert "read-only" in texts["workload.duckdb.updates"]

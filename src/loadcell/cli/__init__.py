@@ -12,7 +12,7 @@ import importlib
 import keyword
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -52,6 +52,19 @@ COMMANDS = (
     "completion",
     "version",
 )
+
+
+class _ReaderGoneError(Exception):
+    """Write to a closed pipe. click ends a BrokenPipeError with exit status 1."""
+
+
+@contextlib.contextmanager
+def _closed_pipe() -> Iterator[None]:
+    """Turn a BrokenPipeError into one that click passes on."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGoneError from error
 
 
 class LazyGroup(Group):
@@ -95,11 +108,17 @@ class LazyGroup(Group):
         """One line about a command, without its module and help page."""
         return help_texts.summaries()[name][locales.current()]
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """A parsed call; `--help` prints here."""
+        with _closed_pipe():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its errors become those of click, in the command's language."""
         try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            with _closed_pipe():
+                return super().invoke(ctx)
+        except (_ReaderGoneError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
             shown = language.shown(error)
@@ -158,6 +177,11 @@ def _refuse_unknown_language() -> None:
 
 def _status_of(error: BaseException) -> int:
     """The exit status an exception means, after saying on standard error what a person needs to know."""
+    if isinstance(error, (BrokenPipeError, _ReaderGoneError)):
+        # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else EXIT_WRONG if error.code else 0
     if isinstance(error, click.exceptions.Exit):
@@ -170,11 +194,6 @@ def _status_of(error: BaseException) -> int:
         message = messages.INTERRUPTED_NOTE(note=note) if note else messages.INTERRUPTED()
         echo(language.written(message), err=True)
         return EXIT_INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     if display.is_verbose():
         echo(language.trace(error), nl=False, err=True)
     echo(language.written(language.unexpected(error)), err=True)

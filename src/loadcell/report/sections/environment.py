@@ -29,8 +29,8 @@ from loadcell.store.layout import quoted, resume_command
 
 #: More settings than this are folded away.
 MOST_OPEN = 12
-#: More systems under test than this are folded away.
-MOST_SYSTEMS = 4
+#: More systems under test than this are counted and folded away.
+MOST_SYSTEMS = 8
 #: Maximum number of listed values of one fact; further ones are counted.
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
@@ -77,11 +77,15 @@ def section(context: ReportContext) -> Section | None:
         for system in context.systems[:MOST_SYSTEMS]
         if (line := _brief(system, texts))
     ]
+    if len(context.systems) > MOST_SYSTEMS:
+        remaining = texts("table.more", count=len(context.systems) - MOST_SYSTEMS)
+        systems.append((texts("env.target"), remaining))
     for number, host in enumerate(hosts, 1):
         shared = [*systems] if number == len(hosts) else []
         open_blocks.append(
             Definitions([*_main_facts(host, texts), *shared], _title(host, _measured(context), texts))
         )
+        folded += _host(host, number, texts)
     if systems and not hosts:
         open_blocks.append(Definitions(systems))
     folded += charts.drawn_in("environment", context)
