@@ -93,6 +93,6 @@ def test_each_system_is_described_by_itself(tmp_path: Path, language: str) -> No
             position = text.find(sentence, position)
             assert position >= 0, sentence
     assert "18.4, 10.11" not in text
-    postgres, mysql = text.index("wal 1"), text.index("binlog 2")
+    postgres, mysql = text.rindex("wal 1"), text.rindex("binlog 2")
     first, second = (text.rindex(EXPECTED[language][number][0]) for number in range(2))
     assert first < postgres < second < mysql
