@@ -94,5 +94,5 @@ def test_each_system_is_described_by_itself(tmp_path: Path, language: str) -> No
             assert position >= 0, sentence
     assert "18.4, 10.11" not in text
     postgres, mysql = text.rindex("wal 1"), text.rindex("binlog 2")
-    first, second = (text.rindex(EXPECTED[language][number][0]) for number in range(2))
+    first, second = (text.index(EXPECTED[language][number][1]) for number in range(2))
     assert first < postgres < second < mysql
