@@ -203,9 +203,9 @@ class TestServerCounters:
 
     def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: Any) -> str:
         after = {"xact_commit": 100 + commits, "tup_inserted": rows, "tup_updated": 0, "tup_deleted": 0}
-        workers = lifetime.pop("workers", 0)
+        allowed = {name: lifetime.pop(name, 0) for name in ("workers", "of_connecting")}
         counts = Lifetime(**{"transactions": 10_000, **lifetime})
-        return verdict(server_counters(self.BEFORE, after, counts, alone=alone, workers=workers))
+        return verdict(server_counters(self.BEFORE, after, counts, alone=alone, **allowed))
 
     def test_agree(self) -> None:
         assert self.check(10_000) == "ok"
@@ -243,6 +243,13 @@ class TestServerCounters:
         assert self.check(50_000, queries=10_000, workers=2) == "ok"
         assert self.check(60_000, queries=10_000, workers=2) == "broken"
         assert self.check(9_999, queries=10_000, workers=2) == "broken"
+
+    def test_connections_of_many_clients_commit_too(self) -> None:
+        """320 commits of 160 connections, in a load of 3,401 transactions."""
+        counts = {"transactions": 3401, "operations": {"begin": 3402}}
+        assert self.check(3401 + 320, **counts) == "broken"
+        assert self.check(3401 + 320, of_connecting=320, **counts) == "ok"
+        assert self.check(3401 + 320 + 320, of_connecting=320, **counts) == "broken"
 
     def test_a_server_that_was_restarted_says_nothing(self) -> None:
         assert self.check(-50) == "unknown"

@@ -134,6 +134,26 @@ def test_transactions_of_parallel_workers_are_not_taken_for_those_of_somebody_el
     assert commits["server"] > 1.5 * commits["client"], "each worker commits, too"
 
 
+MANY_CLIENTS = """
+target: {postgres: {server: embedded, settings: {max_connections: 130}}}
+workload: {sysbench: {script: oltp_read_only, tables: 1, table_size: 100}}
+load: {clients: 120, warmup: 0s, duration: 500ms, interval: 100ms}
+repeats: 1
+monitors: []
+"""
+
+
+def test_transactions_of_connecting_are_not_taken_for_those_of_somebody_else(home: Path) -> None:
+    (home / "plan.yaml").write_text(MANY_CLIENTS)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    [trial] = trials(home / "run")
+    assert (done.returncode, trial["status"]) == (0, "ok"), done.stderr
+    [counted] = [check for check in trial["checks"] if check["name"] == "server-counters"]
+    commits = counted["detail"]["commits"]
+    assert trial["client"]["connects"] == 120
+    assert 240 <= commits["server"] - commits["client"] < 300, "it begins, and it prepares its statements"
+
+
 def test_the_same_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
     target = f'{{mysql: {{server: external, url: "{mariadb_server.url()}", password: "${{env:SECRET}}"}}}}'
     (home / "plan.yaml").write_text(plan_of(target))

@@ -350,15 +350,16 @@ def server_counters(
     alone: bool,
     groups: Sequence[Lifetime] = (),
     workers: int = 0,
+    of_connecting: int = 0,
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
     Commits are at least the client's transactions, save those that rolled themselves back, and changed rows
     at least those it was told of. Where loadcell is the server's only user, commits are also not more than
-    its transactions (without BEGIN: its statements, as each commits by itself) with 2% and 200 for the
-    server's background work, connecting, and these very questions. A server whose counters fell was
-    restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several: each
-    has another kind of transactions. `workers` is how many parallel workers a statement may have; each
+    its transactions (without BEGIN: its statements, as each commits by itself) and those `of_connecting`,
+    with 2% and 200 for the server's background work and these very questions. A server whose counters fell
+    was restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several:
+    each has another kind of transactions. `workers` is how many parallel workers a statement may have; each
     commits transactions, too.
     """
     if (
@@ -377,7 +378,8 @@ def server_counters(
     commits = grown("statements" if alone_commits else "xact_commit")
     changed = grown("tup_inserted", "tup_updated", "tup_deleted")
     committed = lifetime.transactions - lifetime.rolled_back
-    most = sum(map(_most_commits, groups or [lifetime])) + _COMMITS_OF_WORKER * workers * lifetime.queries
+    most = sum(map(_most_commits, groups or [lifetime])) + of_connecting
+    most += _COMMITS_OF_WORKER * workers * lifetime.queries
     detail = {
         "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": lifetime.rows_changed},

@@ -42,7 +42,14 @@ from loadcell.profilers.launcher import END_WITHIN_S
 from loadcell.profilers.sampler import Sampler
 from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
-from loadcell.systems.base import WORKERS_PER_QUERY, DataSet, DataSpec, Endpoint, Target
+from loadcell.systems.base import (
+    COMMITS_PER_CONNECTION,
+    WORKERS_PER_QUERY,
+    DataSet,
+    DataSpec,
+    Endpoint,
+    Target,
+)
 from loadcell.workloads.composite import CompositeWorkload
 
 #: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their
@@ -263,7 +270,11 @@ class TrialRun:
             return server_calls(before, after, calls, lifetime.failed, alone=alone)
         lifetimes = [group.lifetime for group in result.client_groups if group.lifetime is not None]
         workers = after.get(WORKERS_PER_QUERY, 0) if self._workload.has_user_statements else 0
-        return server_counters(before, after, lifetime, alone=alone, groups=lifetimes, workers=workers)
+        connects = (result.client.connects if result.client else None) or 0
+        return server_counters(
+            before, after, lifetime, alone=alone, groups=lifetimes, workers=workers,
+            of_connecting=connects * after.get(COMMITS_PER_CONNECTION, 0),
+        )  # fmt: skip
 
     def _verify(self, target: Target[Any], result: LoadResult) -> None:
         self._checks += self._pinning.checks()

@@ -226,6 +226,8 @@ class DatabaseUrl:
 
 #: Name among a system's counters of the most parallel workers that one statement may have.
 WORKERS_PER_QUERY = "workers_per_query"
+#: Name among a system's counters of the most commits of a connection before its first statement.
+COMMITS_PER_CONNECTION = "commits_per_connection"
 
 
 class Target(TargetPart[Opts], ABC):

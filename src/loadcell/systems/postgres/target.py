@@ -21,6 +21,7 @@ from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import (
+    COMMITS_PER_CONNECTION,
     WORKERS_PER_QUERY,
     DatabaseUrl,
     DataSet,
@@ -341,6 +342,8 @@ def _postmaster_of(connection: Connection[Any]) -> list[int]:
     return [stat.parent]
 
 
+#: A session commits a transaction when it begins, and one when it has prepared its statements.
+_COMMITS_OF_CONNECTION = 2
 #: A session reports its last counts when it ends; this long may the load's take to do so.
 _LEAVE_LIMIT_S = 2.0
 _PAUSE_S = 0.02
@@ -382,6 +385,7 @@ def read_counters(connection: Connection[Any], database: str, role: str) -> dict
     names = [column.name for column in cursor.description or ()]
     row = cursor.fetchone() or ()
     counters = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
+    counters[COMMITS_PER_CONNECTION] = _COMMITS_OF_CONNECTION
     counters[WORKERS_PER_QUERY] = _number(connection, _WORKERS)
     counters["wal_bytes"] = _number(connection, _WAL)
     new = connection.info.server_version >= 170000
