@@ -106,6 +106,49 @@ def test_a_total_is_divided_among_the_recorded_stacks() -> None:
     assert bare.folded.startswith(f"waits-28716;{NO_STACK} ")
 
 
+def switches(*events: str) -> list[str]:
+    """Output of perf: `10 OUT 2` for the switch of thread 2 at 10 ms, `10 nap 2` for a stack of it."""
+    lines = []
+    for event in events:
+        time_ms, kind, *tid = event.split()
+        head = f"waits 1/{tid[0] if tid else 0} 1.{int(time_ms):03d}000000:"
+        if kind in ("OUT", "IN"):
+            lines.append(f"{head} PERF_RECORD_SWITCH {kind}\n")
+        elif kind == "LOST":
+            lines.append(f"{head} PERF_RECORD_LOST lost 7\n")
+        else:
+            lines += [f"{head} context-switches:\n", f"\tffff {kind} (/bin/waits)\n", "\n"]
+    return lines
+
+
+def folded(*events: str, is_cut: bool = False) -> list[str]:
+    """Folded stacks of such an output, in a window from 0 to 100 ms."""
+    return fold(switches(*events), 10**9, 1_100_000_000, is_cut=is_cut).folded.splitlines()
+
+
+def test_a_wait_without_an_end_lasts_to_the_end_of_the_window() -> None:
+    events = ("10 nap 1", "10 OUT 1", "20 work 2", "20 OUT 2", "30 IN 2")
+    assert folded(*events) == ["waits-1;nap 90000", "waits-1;work 10000"]
+
+
+def test_a_wait_without_an_end_lasts_to_the_last_event_of_a_recording_that_is_cut() -> None:
+    events = ("10 nap 1", "10 OUT 1", "20 work 2", "20 OUT 2", "30 IN 2")
+    assert folded(*events, is_cut=True) == ["waits-1;nap 20000", "waits-1;work 10000"]
+
+
+def test_waits_across_lost_events_are_left_out_with_their_stacks() -> None:
+    """The stack of the lost wait is not that of the next one, whose own was not recorded."""
+    assert folded("10 nap 1", "10 OUT 1", "20 LOST", "30 IN 1") == []
+    assert folded("10 nap 1", "10 OUT 1", "20 LOST", "40 OUT 1", "50 IN 1") == [f"waits-1;{NO_STACK} 10000"]
+    assert folded("10 nap 1", "20 LOST", "40 OUT 1", "50 IN 1") == [f"waits-1;{NO_STACK} 10000"]
+    assert folded("10 nap 1", "10 OUT 1", "20 LOST") == [], "nor does it last to the end"
+
+
+def test_a_missing_switch_in_does_not_give_the_next_wait_its_stack() -> None:
+    assert folded("10 nap 1", "10 OUT 1", "40 OUT 1", "50 IN 1") == [f"waits-1;{NO_STACK} 10000"]
+    assert folded("10 nap 1", "10 OUT 1", "40 work 1", "40 OUT 1", "50 IN 1") == ["waits-1;work 10000"]
+
+
 @pytest.mark.parametrize("cut", [0, 1, 57, 200, 339])
 def test_a_cut_output_is_read_as_far_as_it_goes(cut: int) -> None:
     profile = fold([*RECORDED[:cut], "waits 1/", "\0\n"], FIRST_NS, LAST_NS)
@@ -154,14 +197,14 @@ def sampler_of_output(folder: Path, status: int) -> OffCpuSampler:
 def test_a_recording_is_folded_while_perf_prints_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its text is several times as long as the recording, which may have 2 GiB: no file holds it."""
 
-    def watched(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
+    def watched(lines: Iterable[str], from_ns: int, to_ns: int, *, is_cut: bool) -> OffCpu:
         def touched() -> Iterator[str]:
             for line in lines:
                 (tmp_path / "seen").touch()
                 assert not list(tmp_path.glob("perf-script*"))
                 yield line
 
-        return fold(touched(), from_ns, to_ns)
+        return fold(touched(), from_ns, to_ns, is_cut=is_cut)
 
     monkeypatch.setattr(off_cpu, "fold", watched)
     sampler, writer = sampler_of_output(tmp_path, status=0), RunWriter(tmp_path / "run")

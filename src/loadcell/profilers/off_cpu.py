@@ -3,7 +3,8 @@
 perf records each switch of the target's threads (PERF_RECORD_SWITCH) and, of the event `context-switches`,
 the call stack with which a thread leaves the CPU. Neither needs the tracepoint sched:sched_switch, which only
 root can open. Off-CPU time is that from a switch out to the next switch in (Gregg, Systems Performance, 2nd
-ed., 5.4.2). A thread that was off the CPU at an end of the measurement is counted inside it only.
+ed., 5.4.2). A thread that was off the CPU at an end of the measurement is counted inside it only; one that
+never came back waited to its end. A thread that exits has no last switch out.
 
 Where only every n-th stack is recorded, a thread's waits are timed all the same, and its total is divided in
 the proportion of the recorded waits.
@@ -28,8 +29,6 @@ OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
 
 #: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
 MOST_DATA = "2G"
-#: A recording that ends these seconds before the measurement was cut at `MOST_DATA`, or all threads slept.
-MOST_QUIET_S = 1.0
 #: Innermost frame of a thread that could have run: it waited for a CPU.
 PREEMPTED = "waiting for a CPU_[k]"
 #: Frame of waits without a recorded stack.
@@ -46,14 +45,21 @@ _FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<symbol>.*) \((?P<file>\S.*)\)$")
 
 @dataclass
 class _Thread:
-    """State of a thread; `stack` is that of its present wait, where it was recorded."""
+    """State of a thread; `stack` is that of its present wait, where it was recorded, and `leaving` that of a
+    sample whose switch out is yet to come.
+    """
 
     name: str = ""
     stack: tuple[str, ...] | None = None
+    leaving: tuple[str, ...] | None = None
     out_ns: int | None = None
     preempted: bool = False
     waited_ns: int = 0
     by_stack: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def forget(self) -> None:
+        """Drop the present wait: its end, or its beginning, is not known."""
+        self.out_ns = self.stack = self.leaving = None
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,11 @@ class OffCpu:
     lost: int
 
 
-def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
-    """Read the output of `perf script --ns --show-switch-events` within a window of monotonic time."""
+def fold(lines: Iterable[str], from_ns: int, to_ns: int, *, is_cut: bool = False) -> OffCpu:
+    """Read the output of `perf script --ns --show-switch-events` within a window of monotonic time.
+
+    Waits without an end last to the end of the window; of a recording that `is_cut`, to its last event.
+    """
     threads: dict[int, _Thread] = defaultdict(_Thread)
     counts: Counter[str] = Counter()
     sampled: _Thread | None = None
@@ -89,7 +98,7 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
             if thread.stack is not None:
                 counts["recorded"] += 1
                 thread.by_stack[(*thread.stack, PREEMPTED) if thread.preempted else thread.stack] += waited_ns
-        thread.out_ns = None
+        thread.out_ns = thread.stack = None
 
     for line in lines:
         if sampled is not None and (frame := _FRAME.match(line)) is not None:
@@ -99,7 +108,7 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
         if head is None:
             continue
         if sampled is not None:
-            sampled.stack, sampled, frames = tuple(reversed(frames)), None, []
+            sampled.leaving, sampled, frames = tuple(reversed(frames)), None, []
         thread = threads[int(head["tid"])]
         thread.name = f"{head['comm'].replace(';', ':')}-{head['pid']}"
         now_ns = int(head["s"]) * 10**9 + int(head["ns"])
@@ -108,20 +117,18 @@ def fold(lines: Iterable[str], from_ns: int, to_ns: int) -> OffCpu:
         if event.startswith("PERF_RECORD_LOST"):
             counts["lost"] += 1
             for other in threads.values():  # what it did since is unknown
-                other.out_ns = None
+                other.forget()
         elif event.startswith("PERF_RECORD_SWITCH"):
             _, way, *how = event.split()
-            if way == "OUT" and thread.out_ns is not None:
-                thread.out_ns = None  # the switch between both is missing
-            end_wait(thread, now_ns)
-            if way == "OUT":
+            if way == "OUT":  # of one that is off the CPU, the switch between both is missing
                 thread.out_ns, thread.preempted = now_ns, "preempt" in how
+                thread.stack, thread.leaving = thread.leaving, None
             else:
-                thread.stack = None
+                end_wait(thread, now_ns)
         elif "context-switches" in event:
             sampled, frames = thread, []
     for thread in threads.values():
-        end_wait(thread, ended_ns)
+        end_wait(thread, ended_ns if is_cut else to_ns)
     return OffCpu(_folded(threads.values()), counts["waits"], counts["recorded"], ended_ns, counts["lost"])
 
 
@@ -165,9 +172,9 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
             perf.output_of(options) as output,
             io.TextIOWrapper(output, "utf-8", "replace") as lines,
         ):
-            off_cpu = fold(lines, *self._window)
+            off_cpu = fold(lines, *self._window, is_cut=perf.ended_early)
         short_s = (self._window[1] - off_cpu.ended_ns) / 1e9
-        if off_cpu.waits and short_s > MOST_QUIET_S:
+        if off_cpu.waits and perf.ended_early and short_s > 0:
             log(f"profile: the recording ended {short_s:.1f} s before the measurement ({MOST_DATA} at most)")
         if off_cpu.lost:
             log(f"profile: events were lost {off_cpu.lost:,} times; waits across them are left out")

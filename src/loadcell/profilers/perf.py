@@ -126,6 +126,8 @@ class Perf:
     _lines: list[str] = field(default_factory=list)
     _orders: int = -1
     _answers: int = -1
+    #: perf ended before it was told to: at the size limit, by an error, or because all processes had exited
+    ended_early: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         environment = {**process.plain_environment(), "LC_ALL": "C"}
@@ -168,6 +170,8 @@ class Perf:
 
     def end(self) -> None:
         """Let go of the processes, whatever happened before; what was recorded stays."""
+        if self._orders >= 0:  # told for the first time
+            self.ended_early = not self._process.running
         self._process.stop(_STOP_STEPS)
         for descriptor in (self._orders, self._answers):
             if descriptor >= 0:
