@@ -1,7 +1,8 @@
 """The command line: a table of commands, each in a separate module that is imported only when it is called.
 
 Exit status: 0 all well; 1 an expectation was missed or could not be judged, or a comparison came out as
---fail-on says; 2 the plan or the call is wrong; 3 some trials did not complete; 130 interrupted.
+--fail-on says; 2 the plan or the call is wrong; 3 some trials did not complete; 4 a fault could not
+be undone; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ COMMANDS = (
     "report",
     "compare",
     "baseline",
+    "faults",
     "host",
     "import",
     "list",

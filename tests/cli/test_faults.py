@@ -1,0 +1,89 @@
+"""`loadcell faults`: the journal of faults of killed runs, and their undoing, on real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faults.sleepers import family, hang, journal_files, states
+from lines import called
+from loadcell.faults import journal as journals
+from loadcell.faults.journal import Entry, Journal
+from loadcell.linux.process_identity import ProcessIdentity
+
+
+@pytest.fixture
+def stopped() -> Iterator[int]:
+    """A process that a fault stopped."""
+    with family() as pid:
+        os.kill(pid, signal.SIGSTOP)
+        yield pid
+
+
+def written(home: Path, pid: int, *, guarded: bool = False, module: str = "loadcell.faults.hang") -> Entry:
+    """An entry on that process, of a run whose guardian lives or has ended."""
+    guardian = ProcessIdentity.of_this_process()
+    if not guarded:
+        guardian = replace(guardian, started=guardian.started - 1)
+    arguments = hang(pid).prepare()
+    entry = Entry(journals.new_id(), "hang", module, "Hang", "postgres", arguments, guardian)
+    Journal(home / "loadcell" / "faults").write(entry)
+    return entry
+
+
+def test_an_empty_journal_is_no_error(tmp_path: Path) -> None:
+    for words in ("list", "undo"):
+        done = called(tmp_path, "faults", words, XDG_STATE_HOME=str(tmp_path))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "nothing is left to undo" in done.stdout
+
+
+def test_an_abandoned_fault_is_listed_and_undone(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped)
+    shown = called(tmp_path, "faults", "list", XDG_STATE_HOME=str(tmp_path))
+    assert f"{entry.id}  hang postgres" in shown.stdout
+    assert "abandoned" in shown.stdout
+    [document] = json.loads(called(tmp_path, "faults", "list", "--json", XDG_STATE_HOME=str(tmp_path)).stdout)
+    assert (document["id"], document["action"], document["state"]) == (entry.id, "hang", "abandoned")
+    done = called(tmp_path, "faults", "undo", XDG_STATE_HOME=str(tmp_path), LOADCELL_LANG="zh")
+    assert (done.returncode, done.stdout) == (0, "已撤销：hang postgres\n"), done.stderr
+    assert states(stopped) == {"S"}
+    assert journal_files(tmp_path / "loadcell" / "faults") == []
+
+
+def test_the_fault_of_an_active_run_is_left_to_its_guardian(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped, guarded=True)
+    done = called(tmp_path, "faults", "undo", XDG_STATE_HOME=str(tmp_path))
+    assert "1 fault of active runs" in done.stdout
+    assert "T" in states(stopped)
+    done = called(tmp_path, "faults", "undo", entry.id, "--json", XDG_STATE_HOME=str(tmp_path))
+    assert json.loads(done.stdout) == [
+        {"id": entry.id, "action": "hang", "subject": "postgres", "undone": True}
+    ]
+    assert states(stopped) == {"S"}
+
+
+def test_a_fault_that_cannot_be_undone_remains_with_status_4(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped, module="loadcell_faults_of_a_plugin")
+    (tmp_path / "loadcell" / "faults" / "torn.json").write_text('{"id": ')
+    done = called(tmp_path, "faults", "undo", XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 4
+    message = " ".join(done.stderr.split())
+    assert "loadcell_faults_of_a_plugin" in message
+    assert "torn.json is no entry of the journal of faults" in message
+    assert f"{entry.id}.json" in journal_files(tmp_path / "loadcell" / "faults")
+    listed = called(tmp_path, "faults", "list", XDG_STATE_HOME=str(tmp_path)).stdout
+    assert "unreadable" in listed
+
+
+def test_an_unknown_id_is_refused(tmp_path: Path) -> None:
+    done = called(tmp_path, "faults", "undo", "nosuch", XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert "no fault nosuch in" in done.stderr
+    assert "loadcell faults list" in done.stderr
