@@ -80,12 +80,12 @@ CASES: dict[str, Case] = {
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),
-        run=("Saturation: no estimate. Only 1 of 1 loads", "Throughput was 651.2"),
+        run=("1 load with usable throughput (1 planned) is too few", "Throughput was 651.2"),
         unsaid=("highest median",), levels="there is only one run, and it varies no factor",
     ),
     "two levels": Case(
         shape(factors={"load.clients": [4, 16]}),
-        run=("Only 2 of 2 loads have a usable throughput",),
+        run=("2 loads with usable throughput (2 planned) are too few",),
     ),
     "all trials failed": Case(
         shape(2, fates={n: Fate("failed", "the server is gone") for n in range(1, 15)}),

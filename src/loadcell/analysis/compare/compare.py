@@ -11,6 +11,7 @@ import numpy as np
 from loadcell.analysis.compare import figures
 from loadcell.analysis.compare.figures import Figures, Ranked
 from loadcell.analysis.compare.metrics import (
+    DIFFERENT,
     USUAL,
     USUAL_LEAST_EFFECTS,
     LeastEffects,
@@ -71,11 +72,13 @@ class Row:
 
     @property
     def contrary_medians(self) -> float | None:
-        """The change of the medians, as a fraction, where the effect does not agree with it: it has the other
-        sign, or lies outside of the effect's interval.
+        """The change of the medians, as a fraction, where the verdict claims a difference that does not agree
+        with it: it has the other sign, or lies outside of the effect's interval.
+
+        Without a difference known, medians are expected to lie on either side of it.
         """
         before, after = self.medians
-        if not before or after is None or self.effect is None:
+        if not before or after is None or self.effect is None or self.verdict.word not in DIFFERENT:
             return None
         ratio, effect = after / before, self.effect
         if effect.low is not None and effect.high is not None and not effect.low <= ratio <= effect.high:

@@ -10,7 +10,7 @@ from statistics import median
 
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference, disturbance_findings
-from loadcell.analysis.compare.metrics import Lack, Metric, Reason, Word
+from loadcell.analysis.compare.metrics import DIFFERENT, Lack, Metric, Reason, Word
 from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides, name
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.finding import Finding, FindingCode, Subject
@@ -61,8 +61,6 @@ VALUES_RUNS = MessageCode("compare.values.runs", n=Count)
 _SIZES: dict[str, type] = {"first": str, "first_count": Count, "other": str, "other_count": Count}
 VALUES_UNEQUAL = MessageCode("compare.values.unequal", **_SIZES)
 VALUES_RUNS_UNEQUAL = MessageCode("compare.values.unequal.runs", **_SIZES)
-#: Words of rows whose sides differ.
-DIFFERENT: frozenset[Word] = frozenset({"faster", "slower", "higher", "lower"})
 _VERDICT: dict[str, type] = {"first": str, "metric": Message, "other": str}
 _EFFECT: dict[str, type] = {**_VERDICT, "change": Change, "high_change": Change, "low_change": Change}
 
@@ -168,10 +166,10 @@ PARTLY_DESCRIPTIVE = FindingCode(
     "compare.partly-descriptive", Subject.TRUST, "caution", count=Count, needed=Count, of=Count
 )
 _CONTRARY: dict[str, type] = {"count": Count, "places": list}
-#: Rows whose two medians do not agree with the change, by the unit of values.
+#: Rows whose two medians do not agree with the change, by the unit of values. Of single trials there is no
+#: verdict that claims a change.
 CONTRARY = {
     "block": FindingCode("compare.contrary.paired", Subject.FIGURES, "caution", **_CONTRARY),
-    "trial": FindingCode("compare.contrary.unpaired", Subject.FIGURES, "caution", **_CONTRARY),
     "run": FindingCode("compare.contrary.runs", Subject.FIGURES, "caution", **_CONTRARY),
 }
 PLACE_CONTRARY = MessageCode("compare.place.contrary", location=Message, medians_change=Change)
@@ -329,7 +327,7 @@ def others(comparison: Comparison) -> Iterator[Finding]:
 
 
 def contradictions(comparison: Comparison) -> Iterator[Finding]:
-    """Rows whose two medians suggest another change than the one that is estimated and judged."""
+    """Rows whose two medians suggest another change than the one that their verdict claims."""
     places = [
         (row, PLACE_CONTRARY(location=_place(comparison.sides, row), medians_change=change))
         for row in comparison.rows

@@ -170,6 +170,8 @@ def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
 #: `no-value`: a side has no value to compare, which is no verdict. `higher` and `lower` are of metrics
 #: without a better direction.
 Word = Literal["same", "faster", "slower", "higher", "lower", "ambiguous", "insufficient", "no-value"]
+#: Words of verdicts that claim a difference.
+DIFFERENT: frozenset[Word] = frozenset({"faster", "slower", "higher", "lower"})
 #: What the design lacks for a verdict: treatments ran one after the other, not in shuffled blocks; one run on
 #: a side; two runs on a side.
 Lack = Literal["order", "one-run", "few-runs"]

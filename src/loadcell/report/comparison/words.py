@@ -9,7 +9,7 @@ from typing import get_args
 
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
-from loadcell.analysis.compare.metrics import Metric, Reason, Word
+from loadcell.analysis.compare.metrics import DIFFERENT, Metric, Reason, Word
 from loadcell.analysis.compare.sides import Sides, name
 from loadcell.analysis.hosts.compare import Row as ScoreRow
 from loadcell.analysis.hosts.compare import Times
@@ -120,7 +120,7 @@ class Words:
                 return 0
             if row.context == OVERALL:
                 return 1
-            if row.verdict.word in findings.DIFFERENT:
+            if row.verdict.word in DIFFERENT:
                 return 2
             return 3 if row.metric == self.comparison.metrics[0] else 4
 
