@@ -3,7 +3,7 @@
 On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction
 is the remainder when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*,
 1991, ch. 16-23).
-`docs/explanation/factor-effects.md` has the arithmetic.
+`docs/reference/methods/effects.md` has the arithmetic.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ identified*.
 (Gunther, *Guerrilla Capacity Planning*, 2007): lambda is what one client alone gets done, sigma the share of
 the work that waits its turn, kappa what pairs of clients cost each other. Its peak is at N* = sqrt((1 -
 sigma) / kappa).
-`docs/explanation/saturation.md` derives the fit.
+`docs/reference/methods/saturation.md` derives the fit.
 """
 
 from __future__ import annotations
