@@ -147,3 +147,21 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def test_statements_of_a_fault_act_on_the_server_of_the_load(tmp_path: Path) -> None:
+    faults = (
+        "faults:\n  - {long-transaction: postgres, at: 500ms, for: 3s}\n"
+        "  - {full-scan: {subject: postgres, table: sbtest1}, at: 1s, for: 2s, overlap: true}\n"
+        "  - {checkpoint: postgres, at: 1500ms, overlap: true}\n"
+        "  - {terminate-backends: postgres, at: 2s, overlap: true}\n"
+    )
+    [trial] = records(tmp_path, POSTGRES + faults)
+    assert trial["status"] == "ok", trial["reason"]
+    states = {fault["action"]: fault["state"] for fault in trial["faults"]}
+    assert states == {
+        "long-transaction": "undone", "full-scan": "undone",
+        "checkpoint": "applied", "terminate-backends": "applied",
+    }  # fmt: skip
+    assert {error["code"] for error in trial["errors"]} <= {"57P01", "connection-lost"}
+    assert trial["errors"], "requests in flight are lost with their connections"

@@ -23,7 +23,6 @@ from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, close, 
 ALLOWED_EXPECTATION = MessageCode("allowed.expectation")
 ALLOWED_THRESHOLD = MessageCode("allowed.threshold", metric=str, value=Message)
 ALLOWED_COUNT = MessageCode("allowed.count")
-ALLOWED_BANDWIDTH = MessageCode("allowed.bandwidth")
 ALLOWED_METRICS = MessageCode("allowed.metrics", command=str)
 ALLOWED_METRICS_CLOSE = MessageCode("allowed.metrics-close", names=list, command=str)
 INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
@@ -97,7 +96,7 @@ _ALLOWED: Mapping[Kind, Message] = {
     "share": units.Fraction.allowed,
     "time": units.Duration.allowed,
     "size": units.Size.allowed,
-    "bandwidth": ALLOWED_BANDWIDTH(),
+    "bandwidth": units.Bandwidth.allowed,
 }
 #: Values of metrics of errors with a single error.
 _OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}

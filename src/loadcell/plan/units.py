@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALLOWED_DURATION = MessageCode("allowed.duration")
 ALLOWED_SIZE = MessageCode("allowed.size")
 ALLOWED_RATE = MessageCode("allowed.rate")
+ALLOWED_BANDWIDTH = MessageCode("allowed.bandwidth")
 ALLOWED_SHARE = MessageCode("allowed.share")
 INVALID_WITHOUT_UNIT = MessageCode("plan.found-without-unit", value=str, allowed=Message)
 INVALID_UNKNOWN_UNIT = MessageCode(
@@ -207,6 +208,19 @@ class Rate(_Quantity, float):
     @property
     def text(self) -> str:
         return f"{float(self):.15g}/s"
+
+
+class Bandwidth(_Quantity, float):
+    """Bytes per second: a float, written `5MB/s`."""
+
+    units = BYTES_PER_SECOND
+    allowed = ALLOWED_BANDWIDTH()
+    pattern = r"^\s*\d+(\.\d*)?\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)/s\s*$"
+    example = "5MB/s"
+
+    @property
+    def text(self) -> str:
+        return _plainest(Decimal(float(self)), BYTES_PER_SECOND, ("GB/s", "MB/s", "kB/s", "B/s"))
 
 
 class Fraction(_Quantity, float):

@@ -34,7 +34,7 @@ from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, V
 from loadcell.systems.shared.account import SocketDirectory, environment, free_port
 from loadcell.systems.shared.data_directory import data_misfits
 from loadcell.systems.shared.data_sets import DataSets, Prepared
-from loadcell.systems.shared.disk_image import DataLocation
+from loadcell.systems.shared.disk_image import DataLocation, Image
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
 from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.run_locks import RunLock
@@ -457,7 +457,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
     @classmethod
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
-        return {cls.name: SubjectAbilities(startable=not options.external)}
+        dedicated_device = not options.external and isinstance(options.data, Image)
+        return {cls.name: SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)}
 
     def subject(self, name: str) -> Subject:
         if name != self.name:
@@ -469,7 +470,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
         if server is None:
             return Subject(name, processes)
-        return Subject(name, processes, stop=server.shut_down, start=server.start_again)
+        data = server.directory.data
+        return Subject(name, processes, stop=server.shut_down, start=server.start_again, data=data)
 
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: Executes one statement; gives its rows. Raises TargetError.
+RunStatement = Callable[[str], list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
 class SubjectAbilities:
     """Abilities of a subject, known before the target is up.
 
-    `startable`: the target can stop and start it.
+    `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
+    `dedicated_device`: its data lie on a file system that loadcell made.
     """
 
     startable: bool = False
+    statements: bool = False
+    dedicated_device: bool = False
 
 
 @dataclass(frozen=True)
@@ -21,10 +30,13 @@ class Subject:
     """A subject of a target that is up, by the name that plans use (`postgres`, `storage.brick`).
 
     `processes` gives the present roots of its process trees; `stop` and `start` are the target's own
-    commands, which raise TargetError; None where it has none.
+    commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
+    the rights of the administration where loadcell started the server; `data` is its data directory.
     """
 
     name: str
     processes: Callable[[], tuple[int, ...]]
     stop: Callable[[], None] | None = None
     start: Callable[[], None] | None = None
+    session: Callable[[], AbstractContextManager[RunStatement]] | None = None
+    data: Path | None = None

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,7 @@ from loadcell.systems.shared.server_errors import (
     DOING_RESET_STATISTICS,
     SERVER_PRODUCT_TOO_OLD,
 )
+from loadcell.systems.subjects import RunStatement, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -75,6 +76,8 @@ DOING_MAKE_THE_ROLE = MessageCode("doing.make-the-role")
 _QUIET = (
     "-c log_statement=none -c log_min_duration_statement=-1 -c statement_timeout=0 -c synchronous_commit=on"
 )
+#: Session options of faults: without a time limit of statements.
+_FAULT = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
 #: Others name a database, a process or a subscription: `postgres: parallel worker for PID 4711`.
 _WORKER = re.compile(r"^postgres: (?:.*: )?((?:autovacuum|parallel|logical replication(?: \w+)*) worker)\b")
 #: Title of a server process: `postgres: user database 127.0.0.1(5432) idle in transaction`.
@@ -271,6 +274,22 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             database=prepared.database if prepared else None,
             options=prepared.options if prepared else None,
         )
+
+    @classmethod
+    def subject_abilities(cls, options: PostgresOptions) -> Mapping[str, SubjectAbilities]:
+        abilities = super().subject_abilities(options)
+        return {name: replace(able, statements=True) for name, able in abilities.items()}
+
+    def subject(self, name: str) -> Subject:
+        return replace(super().subject(name), session=self._fault_session)
+
+    @contextmanager
+    def _fault_session(self) -> Iterator[RunStatement]:
+        """Statements of a fault on the load's database: of the administration where loadcell started it."""
+        database = self._prepared.database if self._prepared else None
+        doing, during = DOING_EXECUTE_STATEMENTS(), "load"
+        with self._admin().session(doing, during=during, database=database, options=_FAULT) as connection:
+            yield lambda statement: statements.execute(connection, statement, doing, during)
 
     @contextmanager
     def sql_session(self, during: str) -> Iterator[Execute]:

@@ -1,0 +1,67 @@
+"""Base of faults that limit the processes of the subject by a control group of loadcell."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from loadcell.faults import process_tree
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.linux import limited_groups
+from loadcell.model.json import JsonObject
+from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan.parts import Misfit
+from loadcell.systems.subjects import SubjectAbilities
+
+NO_CONTROLLER = MessageCode("fault.no-controller", controller=str)
+GROUP_REFUSED = MessageCode("fault.group-refused", path=str, error=ForeignText)
+
+OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
+
+
+class ControlGroupFault(Fault[OptionsT]):
+    """Moves the process trees of the subject into a new group with limits, and back."""
+
+    #: name of the controller in v1 and in v2
+    controller: ClassVar[tuple[str, str]]
+
+    @classmethod
+    def misfits(cls, options: OptionsT, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:  # noqa: ARG003
+        if limited_groups.hierarchy(*cls.controller) is None:
+            yield Misfit("subject", NO_CONTROLLER(controller=cls.controller[1]))
+
+    @abstractmethod
+    def limits(self, unified: bool) -> Mapping[str, str]:
+        """Contents of the group's files, by name, for v2 or v1. Raises FaultError."""
+
+    def prepare(self) -> JsonObject:
+        self._roots = process_tree.roots(self.subject.processes())
+        hierarchy = limited_groups.hierarchy(*self.controller)
+        if not self._roots:
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
+        if hierarchy is None:
+            raise FaultError(NO_CONTROLLER(controller=self.controller[1]))
+        self._limits = self.limits(hierarchy.unified)
+        pid = self._roots[0].pid
+        self._group = limited_groups.new_group(hierarchy, pid)
+        return {"group": str(self._group), "back": str(limited_groups.present_group(hierarchy, pid))}
+
+    def apply(self) -> None:
+        try:
+            limited_groups.make(self._group, self._limits)
+            moved: set[int] = set()
+            while new := {process.pid for process in process_tree.tree(self._roots)} - moved:
+                limited_groups.move(self._group, new)
+                moved |= new
+        except OSError as error:
+            raise FaultError(GROUP_REFUSED(path=self._group, error=error.strerror or str(error))) from error
+
+    @classmethod
+    def undo(cls, arguments: JsonObject) -> None:
+        limited_groups.remove(Path(arguments["group"]), Path(arguments["back"]))
+
+    @classmethod
+    def is_undone(cls, arguments: JsonObject) -> bool:
+        return not Path(arguments["group"]).exists()

@@ -1,0 +1,56 @@
+"""`cpu-hogs`: processes that compute without a pause, on the CPUs that the subject may use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from pydantic import Field
+
+from loadcell.faults import process_tree
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.linux import process
+
+_LOOP = "while True: pass"
+
+
+class CpuHogsOptions(SubjectOptions, use_attribute_docstrings=True):
+    """Options of CPU hogs."""
+
+    count: int = Field(ge=1, le=1024)
+    """Number of processes, each of which can use one core."""
+
+
+class CpuHogs(Fault[CpuHogsOptions]):
+    """Start processes that compute. The kernel kills them when the run ends (PR_SET_PDEATHSIG)."""
+
+    name = "cpu-hogs"
+    summary = "Compute without a pause in `count` processes, on the CPUs that the subject may use"
+    Options = CpuHogsOptions
+
+    def apply(self) -> None:
+        roots = process_tree.roots(self.subject.processes())
+        if not roots:
+            raise FaultError(NOT_RUNNING(subject=self.subject.name))
+        cpus = os.sched_getaffinity(roots[0].pid)
+        self._hogs = [
+            subprocess.Popen(
+                (sys.executable, "-I", "-S", "-c", _LOOP),
+                stdin=subprocess.DEVNULL,
+                env=process.plain_environment(),
+                preexec_fn=process.die_with_parent,
+            )
+            for _ in range(self.options.count)
+        ]
+        for hog in self._hogs:
+            os.sched_setaffinity(hog.pid, cpus)
+
+    def restore(self) -> None:
+        for hog in self._hogs:
+            hog.kill()
+        for hog in self._hogs:
+            hog.wait()
+
+
+PART = CpuHogs

@@ -1,0 +1,79 @@
+"""`disk-full`: the file system of the subject's data has no room but a reserve."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+
+from pydantic import Field
+
+from loadcell.faults.base import Fault, FaultError, SubjectOptions
+from loadcell.model.message import ForeignText, MessageCode
+from loadcell.plan.parts import Misfit
+from loadcell.plan.units import Size
+from loadcell.systems.subjects import SubjectAbilities
+
+NOT_DEDICATED_DEVICE = MessageCode("fault.not-dedicated-device", subject=str)
+NO_FILL = MessageCode("fault.no-fill", path=str, error=ForeignText)
+
+#: Smallest step of filling: what a file system may refuse in larger pieces.
+_STEP_BYTES = 1 << 16
+
+
+class DiskFullOptions(SubjectOptions, use_attribute_docstrings=True):
+    """Options of a full disk."""
+
+    reserve: Size = Field(default=Size(0))
+    """Room that stays free."""
+
+
+class DiskFull(Fault[DiskFullOptions]):
+    """Fill the file system by a file without a name: its room is free again when the run ends."""
+
+    name = "disk-full"
+    summary = "Fill the file system of the subject's data; only one that loadcell made (`data: {image: ...}`)"
+    Options = DiskFullOptions
+
+    @classmethod
+    def misfits(cls, options: DiskFullOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:
+        if not subjects[options.subject].dedicated_device:
+            yield Misfit("subject", NOT_DEDICATED_DEVICE(subject=options.subject))
+
+    def apply(self) -> None:
+        path = self.subject.data
+        assert path is not None
+        descriptor = os.open(path, os.O_TMPFILE | os.O_RDWR)
+        try:
+            _fill(descriptor, int(self.options.reserve))
+        except OSError as error:
+            os.close(descriptor)
+            raise FaultError(NO_FILL(path=path, error=error.strerror or str(error))) from error
+        self._descriptor = descriptor
+
+    def restore(self) -> None:
+        os.close(self._descriptor)
+
+
+def _fill(descriptor: int, reserve: int) -> None:
+    """Allocate what is free but the reserve, in steps that get smaller."""
+    offset = 0
+    about = os.fstatvfs(descriptor)
+    step = about.f_bfree * about.f_frsize
+    while step >= _STEP_BYTES:
+        about = os.fstatvfs(descriptor)
+        room = about.f_bfree * about.f_frsize - reserve
+        length = min(step, room)
+        if length < _STEP_BYTES:
+            return
+        try:
+            os.posix_fallocate(descriptor, offset, length)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            step //= 2
+        else:
+            offset += length
+
+
+PART = DiskFull

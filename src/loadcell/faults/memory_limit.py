@@ -1,0 +1,34 @@
+"""`memory-limit`: the subject and the page cache of its files get no more memory than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loadcell.faults.base import SubjectOptions
+from loadcell.faults.control_group import ControlGroupFault
+from loadcell.plan.units import Size
+
+
+class MemoryLimitOptions(SubjectOptions, use_attribute_docstrings=True):
+    """Options of a memory limit."""
+
+    size: Size
+    """Memory that the processes may allocate from then on, page cache included."""
+
+
+class MemoryLimit(ControlGroupFault[MemoryLimitOptions]):
+    """Limit memory that is allocated after the fault: what was allocated before counts for the old group.
+
+    A process that cannot be given memory is killed by the kernel.
+    """
+
+    name = "memory-limit"
+    summary = "Limit the memory that the subject allocates from then on (cgroup)"
+    Options = MemoryLimitOptions
+    controller = ("memory", "memory")
+
+    def limits(self, unified: bool) -> Mapping[str, str]:
+        return {"memory.max" if unified else "memory.limit_in_bytes": str(int(self.options.size))}
+
+
+PART = MemoryLimit
