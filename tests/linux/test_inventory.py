@@ -141,7 +141,7 @@ def test_a_containers_root_is_reported_though_it_is_an_overlay(tmp_path: Path) -
 
 def test_memory_modules_are_read_from_the_firmwares_table(tmp_path: Path) -> None:
     trees.dmi(tmp_path, (16384, 3200, 2933), (0, 0, 0), (65536, 2933, 2933))
-    first, second = system.dimms(tmp_path)
+    first, second = inventory.collect(tmp_path)["dimms"]
     assert (first["locator"], first["size_bytes"], first["kind"]) == ("DIMM0", 16 * 2**30, "DDR4")
     assert (first["speed_mts"], first["configured_mts"], first["part"]) == (3200, 2933, "M393A4K40")
     assert (second["locator"], second["size_bytes"]) == ("DIMM2", 64 * 2**30)

@@ -173,19 +173,69 @@ EIGHT_BYTES = 8 * 2933e6
 
 
 @pytest.mark.parametrize(
-    ("banks", "channels"),
+    ("banks", "locators", "channels"),
     [
-        ((), 4),
-        (("P0 CHANNEL A", "P0 CHANNEL A", "P1 CHANNEL A", "P1 CHANNEL A"), 2),
-        (("Node0_Channel0_Dimm0", "Node0_Channel0_Dimm1", "Node0_Channel1_Dimm0", "Node1_Channel1_Dimm0"), 3),
-        (("Channel A", "Channel B", "BANK 2", "BANK 3"), 4),
+        (("P0 CHANNEL A", "P0 CHANNEL A", "P1 CHANNEL A", "P1 CHANNEL A"), (), 2),
+        (
+            ("Node0_Channel0_Dimm0", "Node0_Channel0_Dimm1", "Node0_Channel1_Dimm0", "Node1_Channel1_Dimm0"),
+            (),
+            3,
+        ),
+        ((), ("ChannelA-DIMM0", "ChannelA-DIMM1", "ChannelB-DIMM0", "ChannelB-DIMM1"), 2),
+        ((), ("SOCKET 0 CHANNEL 1 DIMM 0", "SOCKET 0 CHANNEL 1 DIMM 1", "CPU1_CH11_D0", "CPU1_CH1_D0"), 3),
+        (
+            ("CHANNEL A", "CHANNEL B", "CHANNEL A", "CHANNEL B"),
+            ("CPU0_D1", "CPU0_D1", "CPU1_D1", "CPU1_D1"),
+            4,
+        ),
+        (("A1_Node0_Channel0", "A2_Node0_Channel0", "B1_Node0_Channel1", "B2_Node0_Channel1"), (), 2),
     ],
 )
-def test_peak_is_that_of_the_slowest_module_times_channels(
-    tmp_path: Path, banks: tuple[str, ...], channels: int
+def test_peak_is_that_of_the_slowest_module_times_named_channels(
+    tmp_path: Path, banks: tuple[str, ...], locators: tuple[str, ...], channels: int
 ) -> None:
-    trees.dmi(tmp_path, MODULE, (16384, 3200, 3200), MODULE, MODULE, banks=banks)
+    trees.dmi(tmp_path, MODULE, (16384, 3200, 3200), MODULE, MODULE, banks=banks, locators=locators)
     assert peak_bytes_per_s(tmp_path) == channels * EIGHT_BYTES
+
+
+@pytest.mark.parametrize(
+    "locators",
+    [
+        (),
+        ("Channel A", "Channel B", "BANK 2", "BANK 3"),
+        ("DIMM_A1", "DIMM_A2", "DIMM_B1", "DIMM_B2"),
+        ("Chassis 1", "Chassis 2", "Chassis 3", "Chassis 4"),
+    ],
+)
+def test_without_named_channels_the_peak_is_unknown(tmp_path: Path, locators: tuple[str, ...]) -> None:
+    """Two modules may be in one channel."""
+    trees.dmi(tmp_path, MODULE, MODULE, MODULE, MODULE, locators=locators)
+    assert peak_bytes_per_s(tmp_path) is None
+
+
+def test_a_single_module_has_a_channel_to_itself(tmp_path: Path) -> None:
+    trees.dmi(tmp_path, MODULE)
+    assert peak_bytes_per_s(tmp_path) == EIGHT_BYTES
+
+
+@pytest.mark.parametrize(
+    ("kind", "widths", "width_bytes"),
+    [
+        (DDR5 := 0x22, (80, 64), 8),
+        (DDR5, (0, 0), 8),
+        (LPDDR5 := 0x23, (16, 16), 2),
+        (LPDDR5, (32, 0xFFFF), 4),
+        (LPDDR5, (0xFFFF, 0xFFFF), None),
+        (HBM2 := 0x21, (0, 0), None),
+        (HBM2, (1024, 1024), 128),
+    ],
+)
+def test_packages_of_other_memory_have_the_width_that_the_firmware_states(
+    tmp_path: Path, kind: int, widths: tuple[int, int], width_bytes: int | None
+) -> None:
+    banks = ("Channel A", "Channel B")
+    trees.dmi(tmp_path, MODULE, MODULE, banks=banks, kind=kind, widths=widths)
+    assert peak_bytes_per_s(tmp_path) == (None if width_bytes is None else 2 * width_bytes * 2933e6)
 
 
 def test_without_the_speed_of_a_module_there_is_no_peak(tmp_path: Path) -> None:

@@ -89,10 +89,17 @@ def kunpeng(root: Path) -> None:
     write(root, "proc/meminfo", f"MemTotal:       {256 * 2**20} kB\nSwapTotal: 0 kB\nSwapFree: 0 kB")
 
 
-def dmi(root: Path, *modules: tuple[int, int, int], banks: Sequence[str] = ()) -> None:
+def dmi(
+    root: Path,
+    *modules: tuple[int, int, int],
+    banks: Sequence[str] = (),
+    locators: Sequence[str] = (),
+    kind: int = 0x1A,
+    widths: tuple[int, int] = (72, 64),
+) -> None:
     """A DMI table with memory modules: size in MiB, rated and configured MT/s; size 0 is an empty slot.
 
-    `banks` are their bank locators.
+    `banks` and `locators` are their bank and device locators, `widths` the bits of each, in all and of data.
     """
     table = bytes([0, 4, 0, 0]) + b"\0\0"
     for number, (mib, rated, configured) in enumerate(modules):
@@ -100,13 +107,15 @@ def dmi(root: Path, *modules: tuple[int, int, int], banks: Sequence[str] = ()) -
         body[0], body[1] = 17, len(body)
         extended = mib >= 0x7FFF
         struct.pack_into("<H", body, 0x0C, 0x7FFF if extended else mib)
-        body[0x10], body[0x12], body[0x17], body[0x1A] = 1, 0x1A, 2, 3
+        struct.pack_into("<2H", body, 0x08, *widths)
+        body[0x10], body[0x12], body[0x17], body[0x1A] = 1, kind, 2, 3
         struct.pack_into("<H", body, 0x15, rated)
         struct.pack_into("<I", body, 0x1C, mib if extended else 0)
         struct.pack_into("<H", body, 0x20, configured)
         body[0x11] = 4 if banks else 0
+        locator = locators[number] if locators else f"DIMM{number}"
         bank = f"{banks[number]}\0" if banks else ""
-        table += bytes(body) + f"DIMM{number}\0Samsung\0M393A4K40\0{bank}\0".encode()
+        table += bytes(body) + f"{locator}\0Samsung\0M393A4K40\0{bank}\0".encode()
     table += bytes([127, 4, 0, 0]) + b"\0\0"
     path = root / "sys/firmware/dmi/tables/DMI"
     path.parent.mkdir(parents=True)

@@ -14,12 +14,13 @@ import re
 import socket
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from loadcell.linux import cpu, disks, system
+from loadcell.linux import cpu, disks, memory_modules, system
 from loadcell.linux.procfs import line, read_number, text
 from loadcell.linux.time_limits import LIMIT_S, NO_FILE, NO_NAMES, NO_SPEED, ONLY_ROOT, UnavailableError, ask
 from loadcell.model.json import JsonObject
@@ -109,6 +110,13 @@ def speeds(root: Path) -> None:
         raise UnavailableError(NO_SPEED(names=silent))
 
 
+def _memory_modules(root: Path) -> list[JsonObject]:
+    return [
+        {name: value for name, value in asdict(module).items() if name != "width_bits"}
+        for module in memory_modules.modules(root)
+    ]
+
+
 def pci_list(root: Path) -> str:
     """The distribution's list of PCI names; empty without one."""
     return next((content for path in _PCI_IDS if (content := text(root / path))), "")
@@ -180,7 +188,7 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
         "caches": lambda: cpu.caches(root),
         "simd": lambda: cpu.simd(root),
         "memory_bytes": lambda: system.total_bytes(root),
-        "dimms": lambda: system.dimms(root),
+        "dimms": lambda: _memory_modules(root),
         "swap_bytes": lambda: system.swap_bytes(root),
         "swap_used_bytes": lambda: system.swap_used_bytes(root),
         "numa_nodes": lambda: cpu.numa_nodes(root),

@@ -11,19 +11,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from loadcell.linux import memory_controllers, system
+from loadcell.linux import memory_controllers, memory_modules
+from loadcell.linux.memory_modules import MemoryModule
 from loadcell.linux.procfs import ROOT, read_number
 from loadcell.linux.time_limits import UnavailableError
-from loadcell.model.json import JsonObject
 
 _RESCTRL: Final = "sys/fs/resctrl"
 _NOT_GROUPS: Final = ("info", "mon_data", "mon_groups")
-#: A module moves 64 bits at each transfer, in one channel of DDR4 or in two halves of DDR5 (JEDEC JESD79).
-_TRANSFER_BYTES: Final = 8
-#: `P0 CHANNEL A`, `Node1_Channel0_Dimm0`, `ChannelA-DIMM0`.
-_CHANNEL: Final = re.compile(r".*channel[ _-]?([a-z]|\d+)(?![a-z])", re.IGNORECASE)
+#: Kinds whose modules move 64 bits at each transfer, in one channel up to DDR4 and in two halves of DDR5
+#: (JEDEC JESD79). The packages of others (LPDDR, HBM) differ in width.
+_MODULES_OF_64_BITS: Final = ("DDR", "DDR2", "DDR3", "DDR4", "DDR5")
+_MODULE_BITS: Final = 64
+#: `P0 CHANNEL A`, `Node1_Channel0_Dimm0`, `ChannelA-DIMM0`, `CPU0_CH1_D0`. Letters and numbers without the
+#: word mean a channel with one vendor and a processor or a slot with the next (`DIMM_A1`).
+_CHANNEL: Final = re.compile(r"(?<![a-z])ch(?:an(?:nel)?)?[ _-]?([a-z]|\d+)(?![a-z\d])")
+#: Processors, nodes and controllers, each with its channels. One locator may name it, and the other the channel.
+_OWNERS: Final = re.compile(r"(?<![a-z])(?:p|cpu|proc|processor|socket|node|i?mc|controller)[ _-]?\d+")
 _WRAP: Final = 1 << 64
 
+#: Owners of a channel (processor, node, controller) and its name, as locators have them.
+Channel = tuple[frozenset[str], str]
+_ONLY: Final[Channel] = (frozenset(), "")
 #: Bytes so far by counter; None of one that cannot be read.
 Traffic = Mapping[str, int | None]
 
@@ -78,23 +86,37 @@ def bytes_between(before: Traffic, now: Traffic) -> int | None:
 
 
 def peak_bytes_per_s(root: Path = ROOT) -> float | None:
-    """Theoretical bandwidth of all memory modules: transfers per second of the slowest, times 8 bytes, times
-    channels. None where the firmware does not tell.
+    """Theoretical bandwidth of all memory modules: transfers per second of the slowest, times the widths of
+    all channels with modules. None where the firmware does not tell speeds, widths or channels.
     """
     try:
-        modules = system.dimms(root)
+        modules = memory_modules.modules(root)
     except (UnavailableError, OSError):
         return None
-    speeds = [module["configured_mts"] or module["speed_mts"] for module in modules]
-    if not all(speeds):
+    speeds = [module.configured_mts or module.speed_mts or 0 for module in modules]
+    width_bits = _width_bits(modules)
+    if width_bits is None or not all(speeds):
         return None
-    return float(min(speeds)) * 1e6 * _TRANSFER_BYTES * _channels(modules)
+    return min(speeds) * 1e6 * width_bits / 8
 
 
-def _channels(modules: Sequence[JsonObject]) -> int:
-    """Channels with modules by their locators; a channel for each module where any does not name its own."""
-    channels = [
-        next((match[0] for text in texts if text and (match := _CHANNEL.match(text))), None)
-        for texts in ((module["bank"], module["locator"]) for module in modules)
-    ]
-    return len(modules) if None in channels else len(set(channels))
+def _width_bits(modules: Sequence[MemoryModule]) -> int | None:
+    """Sum of the widths of channels: modules of one channel take turns. None unless every module has a width
+    and names its channel; a single module has one to itself.
+    """
+    widths: dict[Channel, int] = {}
+    for module in modules:
+        channel = _channel(module) if len(modules) > 1 else _ONLY
+        width_bits = _MODULE_BITS if module.kind in _MODULES_OF_64_BITS else module.width_bits
+        if channel is None or width_bits is None:
+            return None
+        widths[channel] = max(width_bits, widths.get(channel, 0))
+    return sum(widths.values())
+
+
+def _channel(module: MemoryModule) -> Channel | None:
+    """A module's channel by its locators; None where they do not name it."""
+    locators = [text.lower() for text in (module.bank, module.locator) if text]
+    channel = next((match[1] for text in locators if (match := _CHANNEL.search(text))), None)
+    owners = frozenset(owner for text in locators for owner in _OWNERS.findall(text))
+    return None if channel is None else (owners, channel)
