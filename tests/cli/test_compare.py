@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -226,6 +227,23 @@ def test_a_baseline_is_set_listed_used_and_removed(home: Path, tmp_path: Path) -
     assert "bbbb vs. main" in result.output
     assert call("baseline", "remove", "main").exit_code == 0
     assert "No baselines" in call("baseline", "list").output
+
+
+def test_a_baseline_without_all_results_is_cautioned_against(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan, fate = tmp_path / "results" / "plan", fake_runs.Fate("failed", "the server went away")
+    factors = {"load.clients": [4]}
+    partly = fake_runs.Shape(factors=factors, repeats=2, fates={1: fate})
+    comparisons.write(plan / "20260309T080000Z-some", partly)
+    comparisons.write(plan / "20260309T080001Z-none", replace(partly, fates={1: fate, 2: fate}))
+    some = call("baseline", "set", "main", "some")
+    assert "only 1 of 2 trials of results/plan/20260309T080000Z-some succeeded" in some.stderr
+    assert "`loadcell run --resume results/plan/20260309T080000Z-some --retry-failed`" in some.stderr
+    none = call("baseline", "set", "main", "none")
+    assert "none of the 2 trials of results/plan/20260309T080001Z-none succeeded" in none.stderr
+    assert (some.exit_code, none.exit_code) == (0, 0)
 
 
 def test_a_baseline_that_is_gone(home: Path) -> None:

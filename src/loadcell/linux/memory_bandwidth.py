@@ -25,7 +25,7 @@ _MODULE_BITS: Final = 64
 #: `P0 CHANNEL A`, `Node1_Channel0_Dimm0`, `ChannelA-DIMM0`, `CPU0_CH1_D0`. Letters and numbers without the
 #: word mean a channel with one vendor and a processor or a slot with the next (`DIMM_A1`).
 _CHANNEL: Final = re.compile(r"(?<![a-z])ch(?:an(?:nel)?)?[ _-]?([a-z]|\d+)(?![a-z\d])")
-#: Processors, nodes and controllers, each with its channels. One locator may name it, and the other the channel.
+#: Processors, nodes and controllers, each with its channels. The other locator may be the one that names it.
 _OWNERS: Final = re.compile(r"(?<![a-z])(?:p|cpu|proc|processor|socket|node|i?mc|controller)[ _-]?\d+")
 _WRAP: Final = 1 << 64
 
