@@ -54,6 +54,26 @@ def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "path", "finding", "nearest"),
     [
+        (
+            PLAN + "faults: [{checkpoint: redis, at: 1s}]\n",
+            "faults.0.checkpoint.subject",
+            "does not execute the statements",
+            None,
+        ),
+        (
+            PLAN + "faults: [{disk-full: redis, at: 1s}]\n",
+            "faults.0.disk-full.subject",
+            "a file system that others use",
+            None,
+        ),
+        (PLAN + "faults: [{cpu-quota: redis, at: 1s}]\n", "faults.0.cpu-quota.cores", "is missing", None),
+        (
+            PLAN + "faults: [{slow-disk: {subject: redis, bandwidth: 5MB}, at: 1s}]\n",
+            "faults.0.slow-disk.bandwidth",
+            'found "5MB"',
+            None,
+        ),
+        (PLAN + "faults: [{command: redis, at: 1s}]\n", "faults.0.command.run", "is missing", None),
         (PLAN + "faults: hang\n", "faults", 'found "hang"', None),
         (PLAN + "faults: [hang]\n", "faults.0", 'found "hang"', None),
         (PLAN + "faults: [{at: 1s}]\n", "faults.0", "is missing", None),

@@ -1,0 +1,101 @@
+"""`command`: a program of the user causes the fault, another one undoes it, a third one checks that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from loadcell.faults.base import Fault, FaultError, SubjectOptions
+from loadcell.linux.process import plain_environment
+from loadcell.model.json import JsonObject
+from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.plan.units import Duration
+
+COMMAND_FAILED = MessageCode("fault.command-failed", command=str, status=int, output=ForeignText)
+COMMAND_TIMED_OUT = MessageCode("fault.command-timed-out", command=str, limit_s=Seconds)
+
+#: Variable of the commands' environment with the process ids of the subject.
+PIDS = "LOADCELL_SUBJECT_PIDS"
+#: Characters of a command's output in an error.
+_MOST_OUTPUT = 500
+
+
+class CommandOptions(SubjectOptions, use_attribute_docstrings=True):
+    """Options of a fault by commands, which a shell executes in the directory of the call."""
+
+    run: str = Field(min_length=1)
+    """Causes the fault. It has the process ids of the subject in LOADCELL_SUBJECT_PIDS."""
+    undo: str | None = Field(default=None, min_length=1)
+    """Undoes the fault; it may be executed twice. Without it, the fault ends by itself."""
+    probe: str | None = Field(default=None, min_length=1)
+    """Succeeds if nothing is left of the fault. Default: the exit status of `undo`."""
+    limit: Annotated[Duration, Field(gt=0)] = Duration(30.0)
+    """Time limit of each command."""
+
+
+class Command(Fault[CommandOptions]):
+    """Execute the user's commands; how to undo them is in the journal before the first is executed."""
+
+    name = "command"
+    summary = "Execute `run`, later `undo`, and `probe` to see whether it is undone"
+    Options = CommandOptions
+    external = True
+
+    def prepare(self) -> JsonObject | None:
+        options = self.options
+        if options.undo is None:
+            return None
+        return {
+            "undo": options.undo,
+            "probe": options.probe,
+            "limit_s": float(options.limit),
+            "directory": str(Path.cwd()),
+        }
+
+    def apply(self) -> None:
+        pids = " ".join(map(str, self.subject.processes()))
+        _execute(self.options.run, float(self.options.limit), str(Path.cwd()), {PIDS: pids})
+
+    @classmethod
+    def undo(cls, arguments: JsonObject) -> None:
+        _execute(arguments["undo"], arguments["limit_s"], arguments["directory"], {})
+
+    @classmethod
+    def is_undone(cls, arguments: JsonObject) -> bool:
+        if arguments["probe"] is None:
+            return True
+        try:
+            _execute(arguments["probe"], arguments["limit_s"], arguments["directory"], {})
+        except FaultError:
+            return False
+        return True
+
+
+def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
+    """Execute a command line. Raises FaultError if it fails, or does not end in time."""
+    process = subprocess.Popen(
+        ("/bin/sh", "-c", command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=directory,
+        env={**plain_environment(), **variables},
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise FaultError(COMMAND_TIMED_OUT(command=command, limit_s=limit_s)) from None
+    if process.returncode != 0:
+        last = output.decode(errors="replace").strip()[-_MOST_OUTPUT:]
+        raise FaultError(COMMAND_FAILED(command=command, status=process.returncode, output=last or "-"))
+
+
+PART = Command

@@ -1,0 +1,71 @@
+"""Faults by commands of the user: executed, undone, checked, under a time limit."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from loadcell.faults import journal as journals
+from loadcell.faults.base import FaultError
+from loadcell.faults.command import Command, CommandOptions
+from loadcell.faults.journal import Entry, Journal
+from loadcell.linux.process_identity import ProcessIdentity
+from loadcell.systems.subjects import Subject
+
+
+def command(**options: object) -> Command:
+    """A fault of these commands on this process."""
+    read = CommandOptions.model_validate({"subject": "server", **options})
+    return Command(read, Subject("server", lambda: (os.getpid(),)))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_it_knows_the_processes_and_is_undone_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = command(run="echo $LOADCELL_SUBJECT_PIDS > broken", undo="rm -f broken", probe="test ! -e broken")
+    arguments = fault.prepare()
+    fault.apply()
+    assert (tmp_path / "broken").read_text().split() == [str(os.getpid())]
+    assert arguments is not None
+    assert not Command.is_undone(arguments)
+    monkeypatch.chdir("/")
+    for _ in range(2):
+        Command.undo(arguments)
+        assert Command.is_undone(arguments)
+
+
+def test_without_undo_nothing_is_written_down() -> None:
+    assert command(run="true").prepare() is None
+
+
+def test_what_fails_is_quoted() -> None:
+    with pytest.raises(FaultError, match=r"`echo no room; exit 3` ended with status 3: no room"):
+        command(run="echo no room; exit 3").apply()
+
+
+def test_a_command_that_does_not_end_is_killed_with_its_children() -> None:
+    began = time.monotonic()
+    with pytest.raises(FaultError, match="did not end within"):
+        command(run="sleep 60 & wait", limit="200ms").apply()
+    assert time.monotonic() - began < 10
+
+
+def test_a_probe_that_fails_keeps_the_entry(tmp_path: Path) -> None:
+    arguments = command(run="true", undo="true", probe="false").prepare()
+    assert arguments is not None
+    me = ProcessIdentity.of_this_process()
+    entry = Entry(journals.new_id(), "command", "loadcell.faults.command", "Command", "server", arguments, me)
+    journal = Journal(tmp_path / "journal")
+    journal.write(entry)
+    outcome = journals.undo(entry, journal)
+    assert outcome.error is not None
+    assert "is still in effect" in str(outcome.error)
+    assert list(journal.entries()) == [entry]
