@@ -14,9 +14,9 @@ import pytest
 from analysis.compare.simulated_runs import drifting, levels_of, run_of, runs_of
 from loadcell.analysis.compare import sides
 from loadcell.analysis.compare.compare import OVERALL, compare
-from loadcell.analysis.compare.findings import FEWEST_TO_SEE, trust_of_pairs
 from loadcell.analysis.compare.metrics import judge, named
 from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.trust import FEWEST_TO_SEE, trust_of_pairs
 from loadcell.design.order import balanced
 from loadcell.stats import two_samples
 from loadcell.stats.multiple_testing import benjamini_hochberg

@@ -10,10 +10,11 @@ from typing import Any
 
 from loadcell import __version__
 from loadcell.analysis.compare import differences as run_differences
-from loadcell.analysis.compare import findings
+from loadcell.analysis.compare import findings, locations
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.compare.differences import disturbed as disturbed_by_side
-from loadcell.analysis.compare.findings import DIFFERS, MOST_NAMED
+from loadcell.analysis.compare.findings import DIFFERS
+from loadcell.analysis.compare.locations import MOST_NAMED
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Message
 from loadcell.model.trial_record import Status
@@ -166,7 +167,7 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
         tone = TONES[row.verdict.word]
         badges.append((words.verdict(row), tone))
         if row.effect is not None:
-            values = findings.values(gathered.comparison.sides, row)
+            values = locations.values(gathered.comparison.sides, row)
             badges.append((words.texts.message(values), ""))
     hosts = dict.fromkeys(name for run in gathered.runs for name in run.hostnames)
     return [*badges, *((host, "") for host in hosts)]
@@ -361,8 +362,11 @@ def _whys(words: Words, rows: Sequence[Row]) -> Iterator[str]:
         if row.verdict.word in {"ambiguous", "insufficient", "no-value"}:
             location = " · ".join(filter(None, (words.context(row.context), words.short(row.metric))))
             groups.setdefault((words.verdict(row), words.reason(row)), []).append(location)
-    for (verdict, reason), locations in groups.items():
-        shown, hidden = words.texts("mark.list").join(locations[:MOST_NAMED]), len(locations) - MOST_NAMED
+    for (verdict, reason), row_locations in groups.items():
+        shown, hidden = (
+            words.texts("mark.list").join(row_locations[:MOST_NAMED]),
+            len(row_locations) - MOST_NAMED,
+        )
         code = "compare.terminal.why" if hidden <= 0 else "compare.terminal.why.many"
         yield words.texts(code, verdict=verdict, reason=reason, rows=shown, count=hidden)
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import get_args
 
-from loadcell.analysis.compare import findings
+from loadcell.analysis.compare import exclusions, findings, locations, trust
 from loadcell.analysis.compare.compare import Comparison, Row
 from loadcell.analysis.compare.differences import disturbance_findings
-from loadcell.analysis.compare.findings import DIFFERS, VALUES
+from loadcell.analysis.compare.findings import DIFFERS
+from loadcell.analysis.compare.locations import VALUES
 from loadcell.analysis.compare.metrics import Word
 from loadcell.model import numbers
 from loadcell.model.message import Labels
@@ -118,11 +119,11 @@ def _statements(gathered: Gathered, words: Words) -> Iterator[Statement]:
         yield from _largest(words)
     yield from _differing(gathered, words)
     doubts = (
-        *findings.losses(comparison),
+        *exclusions.losses(comparison),
         *disturbance_findings(comparison.sides),
         *findings.noise(comparison, gathered.noise_from),
         *findings.doubts(comparison),
-        *(findings.trust(comparison) if not comparison.undecided else ()),
+        *(trust.trust(comparison) if not comparison.undecided else ()),
     )
     yield from (Sentences([item]) for item in doubts if item.severity in {"caution", "problem"})
     yield from (Sentences([finding]) for finding in heads[MOST_SIDES:])
@@ -201,5 +202,5 @@ def _basis(words: Words) -> str:
         rows = [row for row in comparison.headline if row.effect is not None]
         fewest = min(rows, key=lambda row: row.effect.n if row.effect else 0, default=None)
         unit = VALUES[comparison.sides.unit]
-        values = texts.message(unit(n=0) if fewest is None else findings.values(comparison.sides, fewest))
+        values = texts.message(unit(n=0) if fewest is None else locations.values(comparison.sides, fewest))
     return texts("compare.summary.basis", values=values, least_share=comparison.least_effect)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from loadcell.analysis.compare import findings
+from loadcell.analysis.compare import locations
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import DIFFERENT, Metric, Reason, Word
 from loadcell.analysis.compare.sides import Sides, name
@@ -49,12 +49,12 @@ class Words:
 
     def context(self, context: str) -> str:
         """A context; empty where there is only one."""
-        called = findings.context_name(self.sides, context)
+        called = locations.context_name(self.sides, context)
         return self.texts.message(called) if isinstance(called, Message) else called
 
     def metric(self, metric: Metric) -> str:
         """Name of a metric, as in a sentence."""
-        return self.texts.message(findings.metric_name(metric))
+        return self.texts.message(locations.metric_name(metric))
 
     def short(self, metric: Metric) -> str:
         """Short name of a metric; of a resource its key, which fits into a column of a terminal."""
