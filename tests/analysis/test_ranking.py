@@ -208,7 +208,7 @@ def repeated(count: int, spread: float = 0.01) -> dict[str, list[float]]:
 
 def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_trust_it() -> None:
     assert summary_of(analysis_of(repeated(6))) == [
-        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals.unseen",
+        "found.saturation.identified.apart.waiting", "found.recommend.trade", "found.intervals.unseen",
         "found.spread",
         "found.well",
     ]  # fmt: skip

@@ -8,8 +8,10 @@ import re
 import pytest
 
 from lines import CliRunner
+from loadcell import parts
 from loadcell.cli import main
 from loadcell.cli.arguments import ready_plans
+from loadcell.plan.load import load_plan
 
 
 def test_ready_made_plans_are_listed_with_their_size() -> None:
@@ -24,14 +26,21 @@ def test_ready_made_plans_are_listed_with_their_size() -> None:
     assert all(row["problem"] is None for row in rows.values())
 
 
-def test_every_plan_has_a_title_and_a_question_in_both_languages() -> None:
-    rows = json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)
-    assert all(row[key].isascii() for row in rows for key in ("title", "question"))
-    for path in ready_plans().values():
-        text = path.read_text(encoding="utf-8")
-        for key in ("title", "question"):
-            section = text[text.index(f"{key}:") :]
-            assert re.search(r"zh: .*[\u3400-\u9fff]", section[:600]), (path.name, key)
+@pytest.mark.parametrize(("lang", "script"), [("en", r"[\x00-\x7f]+"), ("zh", r".*[\u3400-\u9fff].*")])
+def test_every_plan_is_listed_with_its_title_and_question_in_both_languages(lang: str, script: str) -> None:
+    printed = CliRunner().invoke(main, ["plans", "--lang", lang]).stdout
+    entries = dict(entry.split("\n", 1) for entry in re.split(r"\n(?=\S)", printed) if "\n" in entry)
+    for name, path in ready_plans().items():
+        plan = load_plan(path, parts.installed())
+        title, question = without_blanks(plan.title_in(lang)), without_blanks(plan.question_in(lang))
+        assert re.fullmatch(script, title), (name, title)
+        assert re.fullmatch(script, question), (name, question)
+        assert without_blanks(entries[name]).startswith(title + question), name
+
+
+def without_blanks(text: str) -> str:
+    """Lines of a terminal break at blanks, and between Chinese characters."""
+    return "".join(text.split())
 
 
 def test_every_plan_stands_in_the_list_of_plans() -> None:

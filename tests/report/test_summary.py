@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
     "sweep": (
         written(Shape(factors={"load.clients": CLIENTS}, repeats=6, monitors=False, intervals=False)),
         [
-            "found.saturation.identified.waiting",
+            "found.saturation.identified.apart.waiting",
             "found.recommend.trade",
             "found.run-fell",
             "found.intervals.dependent",
@@ -162,11 +162,11 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
         [
             "found.search.maximum",
             "found.search.plateau",
+            "found.limit.none.many",
             "found.descriptive.varied",
             "found.spread",
             "found.steady.too-short",
             "found.well",
-            "found.search.recovered",
         ],
     ),
     "groups": (

@@ -2,8 +2,8 @@
 
 A finding's code declares its rank: its concern (`finding.Concern`), and its place among the findings of that
 concern; of qualms, which have no order of their own, the worse one stands first. No subject crowds out the
-others (`Subject.most`, `MOST_OF_A_CONCERN`), and how far to trust the answer always has a place. What has
-none is not lost: a report lists every finding further down.
+others (`Subject.most`, `MOST_OF_A_CONCERN`), and how far to trust the answer always has a place, as has the
+limiting resource. What has none is not lost: a report lists every finding further down.
 """
 
 from __future__ import annotations
@@ -179,19 +179,27 @@ def summary(
     ):
         rooms[Subject.EFFECTS] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
+    limit = next((item for item in candidates if _is_limit(item)), None)
     chosen: list[Finding] = []
     for candidate in candidates:
-        reserved = 1 if doubted and candidate.concern < Concern.TRUST else 0
-        subject = candidate.finding.subject
+        subject, concern = candidate.finding.subject, candidate.concern
+        for_limit = int(limit is not None and subject is not Subject.LIMIT and not subjects[Subject.LIMIT])
+        reserved = int(doubted and concern < Concern.TRUST) + (for_limit if concern <= Concern.ANSWER else 0)
+        most_answers = MOST_OF_A_CONCERN.get(concern, most) - (for_limit if concern is Concern.ANSWER else 0)
         if (
             len(chosen) + reserved < most
             and subjects[subject] < rooms.get(subject, most)
-            and concerns[candidate.concern] < MOST_OF_A_CONCERN.get(candidate.concern, most)
+            and concerns[concern] < most_answers
         ):
             chosen.append(candidate.finding)
             subjects[subject] += 1
-            concerns[candidate.concern] += 1
+            concerns[concern] += 1
     return tuple(chosen)
+
+
+def _is_limit(candidate: Ranked) -> bool:
+    """True of the answer to what limits the system."""
+    return candidate.concern is Concern.ANSWER and candidate.finding.subject is Subject.LIMIT
 
 
 def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ranked]:

@@ -82,6 +82,16 @@ class Saturation:
         return self.peak.at == last or self.peak.last == last
 
     @property
+    def highest(self) -> int:
+        """The level of highest throughput as results show it: by medians, if that is one of those that do not
+        differ significantly from the peak.
+        """
+        medians = [treatment.throughput.median or 0.0 for treatment in self.sweep.treatments]
+        at = self.peak.at if medians[self.peak.at] == max(medians) else medians.index(max(medians))
+        first, last = self.peak.first, self.peak.last
+        return at if first is not None and last is not None and first <= at <= last else self.peak.at
+
+    @property
     def between(self) -> tuple[float | None, float | None]:
         """The loads that the peak lies between: neighbours of the levels that might be the highest.
 
@@ -217,6 +227,7 @@ LINE_ALONE = MessageCode("saturation.alone")
 
 _WHAT: dict[str, dict[str, type]] = {
     "identified": {"high": str, "low": str, "peak": str, "throughput_per_s": Rate},
+    "identified.apart": {"best": str, "high": str, "low": str, "peak": str, "throughput_per_s": Rate},
     "measured": {"best": str, "high": str, "low": str},
     "once": {"best": str, "high": str, "low": str},
     "below": {"best": str, "high": str},
@@ -229,7 +240,7 @@ _WHAT: dict[str, dict[str, type]] = {
     "flat": {"high": str, "low": str},
 }
 #: Statements that may add from which load on clients only wait.
-_WITH_WAITING = ("identified", "measured", "once", "below", "level")
+_WITH_WAITING = ("identified", "identified.apart", "measured", "once", "below", "level")
 
 
 def _statement(name: str, arguments: dict[str, type], severity: Severity = "info") -> FindingCode:
@@ -318,9 +329,9 @@ def _round(load: float) -> str:
     return f"{load:.0f}" if load >= 10 else f"{load:.1f}"
 
 
-def _with_reach(line: Saturation, mark: Mark) -> str:
-    """A mark, and in brackets where it might be."""
-    at, ends = _number(line.load(mark)), line.reach(mark)
+def _with_reach(line: Saturation, mark: Mark, level: int | None = None) -> str:
+    """A mark (or another level within its range), and in brackets where it might be."""
+    at, ends = _number(line.sweep.loads[mark.at if level is None else level]), line.reach(mark)
     return at if ends is None or ends[0] == ends[1] else f"{at} ({ends[0]:g}–{ends[1]:g})"
 
 
@@ -349,23 +360,25 @@ def _only_wait(line: Saturation) -> bool:
 def _what(line: Saturation) -> tuple[str, dict[str, Argument]]:
     law, loads = line.law, line.sweep.loads
     first, last = _number(loads[0]), _number(loads[-1])
+    top = line.highest
+    best = _number(loads[top])
     if law.identified and law.peak_load is not None and law.peak_throughput is not None:
         low, high = law.peak_load.low, law.peak_load.high
         assert low is not None
         assert high is not None
-        return "identified", {
+        apart = not low <= loads[top] <= high
+        return "identified.apart" if apart else "identified", {
             "peak": _round(law.peak_load.value), "low": _round(low), "high": _round(high),
-            "throughput_per_s": law.peak_throughput.value,
+            "throughput_per_s": law.peak_throughput.value, **({"best": best} if apart else {}),
         }  # fmt: skip
     if line.flat:
         return "flat", {"low": first, "high": last}
-    best = _number(line.load(line.peak))
     low_end, high_end = line.between
     if low_end is None and high_end is None:  # any load might be the highest
         if _only_wait(line):
             return "level", {"low": first, "last": last}
         return "untold", {"low": first, "last": last}
-    if line.peak.at == len(loads) - 1:
+    if top == len(loads) - 1:
         reached = line.reach(line.peak)
         if reached is not None and reached[0] < loads[-1]:
             return "edge.alike", {"last": last, "low": _number(reached[0])}
@@ -376,7 +389,7 @@ def _what(line: Saturation) -> tuple[str, dict[str, Argument]]:
     if high_end is None:
         start = line.reach(line.peak)
         return "level", {"low": _number(start[0]) if start else best, "last": last}
-    highest: dict[str, Argument] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
+    highest: dict[str, Argument] = {"best": _with_reach(line, line.peak, top), "high": _number(high_end)}
     if low_end is None:
         return "below", highest
     key = "measured" if line.peak.first is not None else "once"

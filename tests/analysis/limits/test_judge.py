@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fake_runs import Shape, write_run
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.finding import Subject
 from loadcell.analysis.limits.candidate import Evidence, is_most
 from loadcell.analysis.limits.candidates import all_candidates
+from loadcell.analysis.limits.findings import findings
 from loadcell.analysis.limits.judge import judged, supported
+from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.model.json import document
 from loadcell.model.resources import (
     AcceptQueueUse,
@@ -31,7 +35,9 @@ from loadcell.model.resources import (
     ThreadUse,
 )
 from loadcell.report.build import build
+from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
+from loadcell.report.sections import summary
 from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
 
@@ -298,8 +304,11 @@ def test_explained_candidates_exist() -> None:
     assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
 
 
-def analysed(path: Path, *used: Resources, status: str = "ok") -> tuple[Path, Analysis]:
-    run = write_run(path, Shape(monitors=False, intervals=False, repeats=len(used)))
+def analysed(
+    path: Path, *used: Resources, status: str = "ok", factors: dict[str, list[Any]] | None = None
+) -> tuple[Path, Analysis]:
+    factors = {"load.clients": [4, 16]} if factors is None else factors
+    run = write_run(path, Shape(factors=factors, monitors=False, intervals=False, repeats=len(used)))
     for file in run.glob("trials/*/trial.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
         record["resources"] = document(used[record["repeat"] % len(used)])
@@ -343,6 +352,68 @@ def test_pages_and_json_name_the_limit(tmp_path: Path, lang: str, text: str) -> 
     report = build(read_run(run), lang)
     assert text in html.render(report)
     assert text in markdown.render(report)
+
+
+CLIENTS = {"load.clients": [1, 2, 4, 8, 16, 32]}
+STORAGE = {"storage": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("used", "factors", "sentence"),
+    [
+        (
+            IDLE,
+            CLIENTS,
+            (
+                "at 16 clients (the knee), 32 clients (the highest load) is unknown; at 32 clients, ",
+                "瓶颈均未知",
+            ),
+        ),
+        (IDLE, STORAGE, ("The bottleneck at storage = a, b, c is unknown; at storage = c, ", "瓶颈均未知")),
+        (IDLE, {}, ("The bottleneck is unknown: nearest to its limit", "瓶颈未知")),
+        (CPU, {}, ("The bottleneck was the CPU of the target", "瓶颈是被测系统的 CPU")),
+        (
+            CPU,
+            CLIENTS,
+            (
+                "at 16 clients (the knee), 32 clients (the highest load) was the CPU",
+                "在 16 个客户端（拐点）、32 个客户端（最高负载），瓶颈都是",
+            ),
+        ),
+        (CPU, STORAGE, ("The bottleneck at storage = a, b, c was the CPU", "在 storage = a、b、c，瓶颈都是")),
+    ],
+)
+def test_a_summary_has_one_sentence_on_the_limit(
+    tmp_path: Path, used: Resources, factors: dict[str, list[Any]], sentence: tuple[str, str]
+) -> None:
+    run, _ = analysed(tmp_path / "run", used, used, factors=factors)
+    for lang, text in zip(("en", "zh"), sentence, strict=True):
+        context = ReportContext.of(read_run(run), lang)
+        limits = [finding for finding in summary.findings(context) if finding.subject is Subject.LIMIT]
+        assert len(limits) == 1
+        assert text in Texts(lang).message(limits[0].message)
+
+
+def test_a_small_load_is_named_in_the_summary(tmp_path: Path) -> None:
+    computing = replace(IDLE, target=ProcessUse(1, 1, 0.6), client=ProcessUse(1, 1, 0.3))
+    run, analysis = analysed(tmp_path / "run", computing, computing, factors={"load.clients": [1]})
+    assert {limit.document()["limit"] for limit in analysis.limits} == {"load"}
+    sentences = [
+        Texts("en").message(item.message) for item in summary.findings(ReportContext.of(read_run(run), "en"))
+    ]
+    assert any(text.startswith("The bottleneck was the load itself: ") for text in sentences)
+
+
+def test_one_limit_at_knee_and_highest_load_is_one_sentence(tmp_path: Path) -> None:
+    _, analysis = analysed(tmp_path / "run", CPU, CPU, factors=CLIENTS)
+    (line,) = analysis.saturation
+    assert isinstance(line, Saturation)
+    bent = replace(line, knee=Mark(2))
+    (finding,) = findings(analysis.limits, [bent], analysis.treatments)
+    assert finding.evidence == ("clients=4", "clients=32")
+    text = Texts("en").message(finding.message)
+    assert "at 4 clients (the knee), 32 clients (the highest load) was the CPU of the target; " in text
+    assert "at 32 clients: " in text
 
 
 SENTENCES = (

@@ -1,32 +1,50 @@
-"""Findings on the limiting resource: at the highest load and at the knee of every line of rising load."""
+"""Findings on the limiting resource: at the highest load and at the knee of every line of rising load.
+
+Each resource is named once, with all the places where it is the limit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.limits.judge import Judged, Limit
 from loadcell.analysis.saturation import Saturation
-from loadcell.analysis.sweep import Sweep
+from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Count, Message, MessageCode, Share
+from loadcell.model.message import Count, Message, MessageCode, Share, as_written
 
 #: Level of another candidate from which on it speaks against the named one.
 NEAR = 0.7
 #: Treatments that a sentence names.
 MOST_NAMED = 3
 
-LIMIT = FindingCode(
-    "found.limit", Subject.LIMIT, "info", (Concern.ANSWER, 300), against=Message, evidence=Message,
-    limit=Message, remedy=Message, treatment=str,
-)  # fmt: skip
-LIMIT_OF_MANY = FindingCode(
-    "found.limit.many", Subject.LIMIT, "info", (Concern.ANSWER, 300), against=Message, count=Count,
-    evidence=Message, limit=Message, remedy=Message, treatment=str,
-)  # fmt: skip
-UNKNOWN = FindingCode(
-    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, treatment=str
+_RANK = (Concern.ANSWER, 300)
+_NAMED: dict[str, type] = {"against": Message, "evidence": Message, "limit": Message, "remedy": Message}
+LIMIT = FindingCode("found.limit", Subject.LIMIT, "info", _RANK, places=list, **_NAMED)
+LIMIT_ALONE = FindingCode("found.limit.alone", Subject.LIMIT, "info", _RANK, **_NAMED)
+LIMIT_OF_SEVERAL = FindingCode(
+    "found.limit.several", Subject.LIMIT, "info", _RANK, places=list, place=Message, **_NAMED
 )
+LIMIT_OF_MANY = FindingCode(
+    "found.limit.many", Subject.LIMIT, "info", _RANK, count=Count, place=Message, **_NAMED
+)
+#: Nothing is known of any treatment of interest: that is the answer.
+NONE_ALONE = FindingCode("found.limit.none.alone", Subject.LIMIT, "info", _RANK, nearest=Message)
+NONE = FindingCode("found.limit.none", Subject.LIMIT, "info", _RANK, places=list, nearest=Message)
+NONE_OF_SEVERAL = FindingCode(
+    "found.limit.none.several", Subject.LIMIT, "info", _RANK, places=list, place=Message, nearest=Message
+)
+NONE_OF_MANY = FindingCode(
+    "found.limit.none.many", Subject.LIMIT, "info", _RANK, count=Count, place=Message, nearest=Message
+)
+UNKNOWN = FindingCode(
+    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, place=Message
+)
+#: Where it is the limit: a treatment, of a line of load alone its clients, and its part in its line.
+PLACE_CLIENTS = MessageCode("limit.place.clients", "info", clients=str)
+PLACE_AT_KNEE = MessageCode("limit.place.knee", "info", place=Message)
+PLACE_HIGHEST = MessageCode("limit.place.highest", "info", place=Message)
 #: Objections to a limit: another one near its own, trials without the sign, or neither.
 CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share)
 ALONE = MessageCode("limit.against.alone", "info")
@@ -43,18 +61,25 @@ SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 def findings(
     limits: Sequence[Limit], lines: Sequence[Saturation | Sweep], treatments: Sequence[Treatment]
 ) -> Iterator[Finding]:
-    """A finding for each treatment of interest; without lines of load, for each limit of any treatment."""
-    chosen = _of_interest(lines)
-    if chosen or len(treatments) == 1:
-        chosen = chosen or {treatments[0].id}
-        yield from (_finding([limit]) for limit in limits if limit.treatment.id in chosen)
-        return
+    """A finding for each resource that limits treatments of interest: of lines of load the highest load and
+    the knee, else every treatment. Where none is named, that it is unknown.
+    """
+    parts = _parts(lines)
+    chosen = [limit for limit in limits if limit.treatment.id in parts] if parts else list(limits)
     by_name: dict[str, list[Limit]] = {}
-    for limit in limits:
+    for limit in chosen:
         if limit.named is not None:
             by_name.setdefault(limit.named.candidate.name, []).append(limit)
-    yield from map(_finding, by_name.values())
-    yield from (_finding([limit]) for limit in limits if limit.contradicting)
+    for group in by_name.values():
+        yield _named(group, parts, alone=len(treatments) == 1)
+    unknown = [limit for limit in chosen if limit.named is None]
+    if unknown and not by_name:
+        yield _none(unknown, parts, alone=len(treatments) == 1)
+        return
+    for limit in unknown:
+        if parts or limit.contradicting:
+            place = _place(limit, parts)
+            yield UNKNOWN.finding((limit.treatment.id,), None, place=place, nearest=against(limit))
 
 
 def objection(limit: Limit) -> Message:
@@ -89,31 +114,73 @@ def _of(code: MessageCode, judged: Judged) -> Message:
     return code(limit=judged.candidate.label(), evidence=judged.sign.evidence)
 
 
-def _of_interest(lines: Sequence[Saturation | Sweep]) -> set[str]:
-    chosen = set()
+def _parts(lines: Sequence[Saturation | Sweep]) -> dict[str, MessageCode | None]:
+    """The treatments of interest by id, each with its part in its line; the only load of a line has none."""
+    parts: dict[str, MessageCode | None] = {}
     for line in lines:
         sweep = line.sweep if isinstance(line, Saturation) else line
-        chosen |= {treatment.id for treatment in sweep.treatments[-1:]}
         if isinstance(line, Saturation) and line.knee is not None:
-            chosen.add(sweep.treatments[line.knee.at].id)
-    return chosen
+            parts[sweep.treatments[line.knee.at].id] = PLACE_AT_KNEE
+        for treatment in sweep.treatments[-1:]:
+            parts[treatment.id] = PLACE_HIGHEST if len(sweep.treatments) > 1 else None
+    return parts
 
 
-def _finding(limits: Sequence[Limit]) -> Finding:
-    """The limit of treatments that share one, with the evidence of the first."""
-    limit, evidence = limits[0], tuple(limit.treatment.id for limit in limits)
-    if limit.named is None:
-        return UNKNOWN.finding(evidence, None, treatment=limit.treatment.brief, nearest=against(limit))
-    candidate = limit.named.candidate
-    judged = {
-        "limit": candidate.label(),
-        "remedy": candidate.advice(),
-        "evidence": limit.named.sign.evidence,
-        "against": against(limit),
-    }
+def _place(limit: Limit, parts: Mapping[str, MessageCode | None]) -> Message:
+    treatment = limit.treatment
+    clients = treatment.levels.get(LOAD)
+    only_load = clients is not None and len(treatment.levels) == 1
+    place = PLACE_CLIENTS(clients=clients) if only_load else as_written(treatment.label)
+    part = parts.get(treatment.id)
+    return place if part is None else part(place=place)
+
+
+def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool) -> Finding:
+    """The limit of treatments that share one, with the evidence of the last: of a line its highest load."""
+    shown = limits[-1]
+    assert shown.named is not None
+    candidate = shown.named.candidate
+    code = _code(limits, alone, LIMIT_ALONE, LIMIT, LIMIT_OF_SEVERAL, LIMIT_OF_MANY)
+    return code.finding(
+        tuple(limit.treatment.id for limit in limits),
+        None,
+        **_where(limits, parts),
+        limit=candidate.label(),
+        remedy=candidate.advice(),
+        evidence=shown.named.sign.evidence,
+        against=against(shown),
+    )
+
+
+def _none(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool) -> Finding:
+    """The limit of no treatment of interest is known; contradictions first."""
+    ordered = sorted(limits, key=lambda limit: bool(limit.contradicting))
+    code = _code(limits, alone, NONE_ALONE, NONE, NONE_OF_SEVERAL, NONE_OF_MANY)
+    ids = tuple(limit.treatment.id for limit in limits)
+    return code.finding(ids, None, **_where(ordered, parts), nearest=against(ordered[-1]))
+
+
+def _code(
+    limits: Sequence[Limit],
+    alone: bool,
+    only: FindingCode,
+    one: FindingCode,
+    several: FindingCode,
+    many: FindingCode,
+) -> FindingCode:
+    """The code for this number of treatments; `alone` if the run has no other."""
+    if alone:
+        return only
     if len(limits) > MOST_NAMED:
-        return LIMIT_OF_MANY.finding(
-            evidence, None, count=len(limits), treatment=limit.treatment.brief, **judged
-        )
-    names = "; ".join(limit.treatment.brief for limit in limits)
-    return LIMIT.finding(evidence, None, treatment=names, **judged)
+        return many
+    return one if len(limits) == 1 else several
+
+
+def _where(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None]) -> dict[str, object]:
+    places = [_place(limit, parts) for limit in limits]
+    if not any(parts.get(limit.treatment.id) for limit in limits):  # `rate = 50/s, 100/s`
+        places[1:] = [
+            as_written(limit.treatment.brief) if len(limit.treatment.levels) == 1 else place
+            for limit, place in zip(limits[1:], places[1:], strict=True)
+        ]
+    return {"places": tuple(places), "place": _place(limits[-1], {}), "count": len(limits)}
