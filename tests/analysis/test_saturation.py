@@ -100,7 +100,7 @@ def test_the_summary_says_it_in_one_sentence() -> None:
         Texts("en").message(item.message) for item in analysis.findings if item.subject is Subject.SATURATION
     ]
     assert re.fullmatch(
-        r"Saturation: by the Universal Scalability Law, throughput peaks near \d+ clients "
+        r"Saturation: throughput peaks near \d+ clients "
         r"\(95% CI \d+ to \d+\) at about [\d,]+ transactions/s; "
         r"of the loads tested, 64 clients had the highest median\. "
         r"Beyond 64( \(32–64\))? clients, each further one adds waiting, not work\.",

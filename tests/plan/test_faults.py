@@ -9,6 +9,7 @@ import pytest
 from loadcell.parts import installed
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError
+from loadcell.plan.remarks import remarks
 
 PLAN = """
 target: {redis: {server: local}}
@@ -122,3 +123,27 @@ def test_mistakes_have_a_place_and_a_remedy(
     assert problem.allowed
     if nearest is not None:
         assert problem.nearest == nearest
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("hang: redis, at: 29.5s", "hang redis ends 0.50 s before the end of the measurement of 30s"),
+        ("kill: redis, at: 25s, for: 4500ms", "kill redis ends 0.50 s before the end"),
+        ("kill: redis, at: 25s, for: 10s", "kill redis ends with or after the measurement of 30s"),
+        ("restart: redis, at: 29.8s", "restart redis ends 0.20 s before the end"),
+        ("hang: redis, at: 25s", None),
+        ("kill: redis, at: 25s, for: 4s", None),
+        ("restart: redis, at: 29s", None),
+        ("restart: redis, after: 100 operations", None),
+    ],
+)
+def test_a_fault_that_leaves_no_time_for_the_recovery_is_remarked_on(
+    tmp_path: Path, fault: str, text: str | None
+) -> None:
+    plan = read(tmp_path, PLAN + f"faults: [{{{fault}}}]\n")
+    texts = [remark.text for remark in remarks(plan, installed()) if remark.path == "faults.0"]
+    assert len(texts) == (text is not None)
+    if text is not None:
+        assert text in texts[0]
+        assert "an earlier `at`" in texts[0]

@@ -97,7 +97,7 @@ def test_what_is_measured_depends_on_the_cache_and_on_what_is_behind_it(
 
 
 def test_a_store_in_memory_measures_nothing_that_it_cannot_hold() -> None:
-    assert position(6, Cache("nothing")) == "cached"
+    assert position(6, Cache("nothing")) == "in-memory"
     assert position(7, Cache("nothing")) == "too-large"
     assert position(2, Cache("nothing", "maxmemory", GIB)) == "too-large"
 
@@ -233,3 +233,11 @@ def test_clients_stand_beside_the_cpu_threads_of_target_and_load_generator(tmp_p
     external = plan_of(tmp_path, "{postgres: {server: external, dsn: postgresql://u@db/d}}", "{sysbench: {}}")
     [clients] = concurrency(external.treatments, machine())
     assert (clients.target_cpus, clients.client_cpus, clients.shared) == (None, 4, False)
+
+
+def test_a_redis_of_this_machine_executes_commands_on_one_thread(tmp_path: Path) -> None:
+    [local] = concurrency(plan_of(tmp_path, "{redis: {}}", "{kv: {}}").treatments, machine())
+    assert local.single_threaded
+    other = plan_of(tmp_path, "{redis: {server: external, host: cache}}", "{kv: {}}")
+    [external] = concurrency(other.treatments, machine())
+    assert not external.single_threaded

@@ -90,6 +90,22 @@ def _class_of(code: str) -> str:
     return code[:2] if len(code) == 5 else ""
 
 
+#: Codes and classes of errors of a server that is stopped, starts, or does not answer: effects of a fault.
+_INTERRUPTED = frozenset(
+    {"connection", "refused", "reset", "timeout", "length", "08", "57", "LOADING", "http-502", "http-503",
+     "http-504", "08S01"}
+)  # fmt: skip
+BY_FAULT = MessageCode("errors.by-fault", faults=list)
+
+
+def by_fault(record: TrialRecord, code: str) -> Message | None:
+    """The explanation of errors of an interrupted server in a trial with faults; None of other errors."""
+    faults = [fault for fault in record.faults or () if fault.applied is not None]
+    if not faults or not {code, _class_of(code)} & _INTERRUPTED:
+        return None
+    return BY_FAULT(faults=list(dict.fromkeys(f"`{fault.action} {fault.subject}`" for fault in faults)))
+
+
 def why(record: TrialRecord) -> Message | None:
     """The reason that a record gives; None where it gives none."""
     reason = record.reason
@@ -106,6 +122,8 @@ def why(record: TrialRecord) -> Message | None:
 def remedy(record: TrialRecord) -> Message | None:
     """Remedy of a record; None if it has none."""
     code, args = _coded(record)
+    if code.startswith("load.") and (explained := by_fault(record, code.removeprefix("load."))) is not None:
+        return explained
     advice = record.advice
     return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
 

@@ -51,7 +51,11 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         meanings: dict[str, Message] = {}
         operations: dict[str, Counter[str]] = {}
         remedies = {
-            error.code: error.remedy for trial in all_trials for error in trial.errors if error.remedy
+            error.code: error.remedy
+            for error in sorted(
+                (error for trial in all_trials for error in trial.errors), key=lambda error: error.count
+            )
+            if error.remedy
         }
         for trial in all_trials:
             for error in trial.errors:

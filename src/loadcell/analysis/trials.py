@@ -401,7 +401,7 @@ def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
                 "; ".join((errors[0].message or "", *errors[0].examples)),
                 transactions or sum(error.count for error in errors),
                 transactions,
-                _remedy(errors[0]),
+                error_codes.by_fault(record, code) or _remedy(errors[0]),
                 Counter({error.operation: error.count for error in errors if error.operation != TRANSACTION}),
             )
         )

@@ -21,6 +21,7 @@ IN_CACHE = MessageCode("check-sizing.in-cache", "info", setting=str, cache_bytes
 IN_MEMORY = MessageCode("check-sizing.in-memory", "info", memory_bytes=Bytes)
 WITH_OTHERS = MessageCode("check-sizing.with-others", "info", data_bytes=Bytes, total_bytes=Bytes)
 FITS_TO = MessageCode("check-sizing.fits-to", "info", setting=str, scale=Count, cache=Message)
+IN_MEMORY_TO = MessageCode("check-sizing.in-memory-to", "info", setting=str, scale=Count, cache=Message)
 FITS_NONE = MessageCode("check-sizing.fits-none", "info", setting=str, cache=Message)
 STORAGE_SCALES = MessageCode(
     "check-sizing.storage-scales",
@@ -46,9 +47,10 @@ CLIENTS_ELSEWHERE = MessageCode(
     "check-sizing.clients-elsewhere", "info", noun=str, clients=str, client_cpus=Count
 )
 FEW_CLIENTS = MessageCode("check-sizing.few-clients", "caution", cpus=Count)
+SINGLE_THREADED = MessageCode("check-sizing.single-threaded", "info")
 RANGE = MessageCode("check-sizing.range", "info", first=str, last=str)
 _POSITIONS = Labels(
-    "sizing-position", ("cached", "page-cache", "between", "storage", "oversized", "too-large")
+    "sizing-position", ("in-memory", "cached", "page-cache", "between", "storage", "oversized", "too-large")
 )
 
 #: More rows are cut in the middle.
@@ -122,7 +124,8 @@ def _scales(sizing: Sizing) -> Iterator[Message]:
     """Which scale fits the cache, and which measures storage."""
     setting, cache = sizing.path, _cache(sizing)
     if sizing.fits_to:
-        yield FITS_TO(setting=setting, scale=_round(sizing.fits_to), cache=cache)
+        code = IN_MEMORY_TO if sizing.storage is None else FITS_TO
+        yield code(setting=setting, scale=_round(sizing.fits_to), cache=cache)
     else:
         yield FITS_NONE(setting=setting, cache=cache)
     if sizing.storage:
@@ -167,7 +170,9 @@ def _clients(item: Concurrency, texts: Texts) -> Iterator[Message]:
     yield code.pick(
         noun=noun, clients=clients, cpus=item.target_cpus, client_cpus=item.client_cpus, ratio=ratio
     )
-    if item.closed and item.most < item.target_cpus:
+    if item.single_threaded:
+        yield SINGLE_THREADED()
+    elif item.closed and item.most < item.target_cpus:
         yield FEW_CLIENTS(cpus=item.target_cpus)
 
 

@@ -104,6 +104,8 @@ class TargetPart(Part[Opts]):
     offers: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the system lives in the process that makes the load: that is then what monitors watch.
     in_worker: ClassVar[bool] = False
+    #: Whether a server that loadcell starts executes its work on one thread.
+    single_threaded: ClassVar[bool] = False
     #: what tells the sizes of an external system's data and cache
     size_questions: ClassVar[Questions | None] = None
 

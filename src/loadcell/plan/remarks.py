@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.model.message import Count, Message, MessageCode
+from loadcell.model.message import Count, Message, MessageCode, Seconds
 from loadcell.plan import affinity_check, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.load import LoadedPlan
@@ -18,7 +18,13 @@ LOAD_MANY_INTERVALS = MessageCode(
 )
 EXPECT_CONFLICTS = MessageCode("expect.conflicts", "caution", codes=list, expectation=str)
 AFFINITY_SAME_PLACE = MessageCode("affinity.same-place", "caution", placements=list, where=Message)
+FAULT_LATE = MessageCode("fault.late", "caution", fault=str, remaining=Message, duration=str)
+FAULT_REMAINING = MessageCode("fault.remaining", "info", remaining_s=Seconds)
+FAULT_REMAINING_NOTHING = MessageCode("fault.remaining.nothing", "info")
 
+#: Less than this between the end of a fault and that of the measurement is too short to see the recovery: one
+#: interval by default.
+_RECOVERY_S = 1.0
 #: of more treatments, this many from the first to the last are asked about
 _ASKED_AT_MOST = 1_000
 #: two hours of seconds; and what an interval takes in intervals.csv and latency.hlog (measured: two client
@@ -89,7 +95,7 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
     target = parts.target(settings.target_name)
-    advice: list[Advice] = list(_length(settings.load))
+    advice: list[Advice] = [*_length(settings.load), *_late_faults(settings, parts)]
     advice += target.advice(settings.target, settings.load.model_copy(update={"clients": settings.clients}))
     advice += affinity_check.remarks(settings, parts)
     for group in settings.client_groups:
@@ -111,6 +117,26 @@ def _length(load: Load) -> Iterator[Advice]:
                 megabytes=round(rows * _INTERVAL_BYTES / 1000000.0),
             ),
         )
+
+
+def _late_faults(settings: Resolved, parts: Parts) -> Iterator[Advice]:
+    """Remarks on faults that leave no time to see the recovery, or, if they last to the end on purpose, the
+    effect.
+    """
+    if settings.load.count is not None:
+        return
+    duration_s = float(settings.load.duration)
+    for number, fault in enumerate(settings.faults):
+        at_s, lasts = fault.timing.at, parts.faults[fault.action].lasts
+        if at_s is None:
+            continue
+        remaining_s = duration_s - (fault.ends_s if lasts and fault.ends_s is not None else float(at_s))
+        if remaining_s < _RECOVERY_S:
+            remaining = (
+                FAULT_REMAINING(remaining_s=remaining_s) if remaining_s > 0 else FAULT_REMAINING_NOTHING()
+            )
+            message = FAULT_LATE(fault=fault.title, remaining=remaining, duration=settings.load.duration.text)
+            yield Advice(f"faults.{number}", message, fault.title)
 
 
 def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:

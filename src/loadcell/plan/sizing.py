@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from loadcell.model.json import JsonObject
 from loadcell.plan.data_size import Cache, DataSize, Questions
@@ -20,10 +20,10 @@ from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.treatment import Treatment
 
-#: What holds most of the data, which decides what a trial measures: the server's cache, the kernel's page
-#: cache, partly cache and partly storage, storage, storage with more data than needed; or more than the store
-#: can hold.
-Position = Literal["cached", "page-cache", "between", "storage", "oversized", "too-large"]
+#: What holds most of the data, which decides what a trial measures: the memory of a target without storage,
+#: the server's cache, the kernel's page cache, partly cache and partly storage, storage, storage with more
+#: data than needed; or more than the store can hold.
+Position = Literal["in-memory", "cached", "page-cache", "between", "storage", "oversized", "too-large"]
 #: Data up to this share of a cache fit: the rest is for other use of the memory, and for the error of the
 #: estimate (at most 15% on servers).
 FITS_SHARE = 0.8
@@ -70,7 +70,7 @@ class Sizing:
         """Where most reads of these data are answered."""
         total = self.total_bytes
         if self.cache.behind == "nothing":
-            return "cached" if total <= self.cache_bytes * FITS_SHARE else "too-large"
+            return "in-memory" if total <= self.cache_bytes * FITS_SHARE else "too-large"
         if total <= self.cache_bytes * FITS_SHARE:
             return "cached"
         if total <= self._missed_bytes * FITS_SHARE:
@@ -139,6 +139,7 @@ class Concurrency:
 
     `noun` is what the workload calls a client. `target_cpus` is None where the target runs elsewhere;
     `shared`: target and client have CPU threads in common. `closed`: each client waits for its answer.
+    `single_threaded`: the target executes its work on one thread.
     """
 
     noun: str
@@ -148,6 +149,7 @@ class Concurrency:
     client_cpus: int
     shared: bool
     closed: bool
+    single_threaded: bool = False
 
     def document(self) -> JsonObject:
         """Plain JSON values."""
@@ -158,6 +160,7 @@ class Concurrency:
             "target_cpu_threads": self.target_cpus,
             "client_cpu_threads": self.client_cpus,
             "shared": self.shared,
+            "single_threaded": self.single_threaded,
         }
 
 
@@ -230,12 +233,16 @@ def _sizes(settings: Resolved, parts: Parts) -> list[tuple[Group, DataSize]]:
     return list(sizes.values())
 
 
+#: Kind of client, CPU threads of target and client, closed loop, target of one thread.
+_Clients: TypeAlias = tuple[str, tuple[int, ...] | None, tuple[int, ...], bool, bool]
+
+
 def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurrency]:
     """Clients beside CPU threads, one value for each kind of client and place of target and client."""
     if parts.topology is None:
         return []
     every = parts.topology().usable
-    counts: dict[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool], list[int]] = {}
+    counts: dict[_Clients, list[int]] = {}
     for treatment in asked(treatments):
         settings = treatment.resolved
         target = parts.target(settings.target_name)
@@ -246,7 +253,7 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
             if key != "memory"
         }
         here = target.started(settings.target) or target.in_worker
-        of_treatment: Counter[tuple[str, tuple[int, ...] | None, tuple[int, ...], bool]] = Counter()
+        of_treatment: Counter[_Clients] = Counter()
         for group in settings.client_groups:
             noun = parts.workload(group.workload_name).client_noun
             if group.load.clients:
@@ -255,6 +262,7 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
                     cpus.get("target", every) if here else None,
                     cpus.get("client", every),
                     group.load.rate is None,
+                    here and target.single_threaded,
                 )
                 of_treatment[key] += group.load.clients
         for key, clients in of_treatment.items():
@@ -268,6 +276,7 @@ def concurrency(treatments: Sequence[Treatment], parts: Parts) -> list[Concurren
             len(client_cpus),
             bool(set(target_cpus or ()) & set(client_cpus)),
             closed,
+            single_threaded,
         )
-        for (noun, target_cpus, client_cpus, closed), clients in counts.items()
+        for (noun, target_cpus, client_cpus, closed, single_threaded), clients in counts.items()
     ]

@@ -1,6 +1,6 @@
 """Findings on the limiting resource: at the highest load and at the knee of every line of rising load.
 
-Each resource is named once, with all the places where it is the limit.
+Each resource is named once, with all the positions where it is the limit.
 """
 
 from __future__ import annotations
@@ -21,30 +21,36 @@ MOST_NAMED = 3
 
 _RANK = (Concern.ANSWER, 300)
 _NAMED: dict[str, type] = {"against": Message, "evidence": Message, "limit": Message, "remedy": Message}
-LIMIT = FindingCode("found.limit", Subject.LIMIT, "info", _RANK, places=list, **_NAMED)
+LIMIT = FindingCode("found.limit", Subject.LIMIT, "info", _RANK, positions=list, **_NAMED)
 LIMIT_ALONE = FindingCode("found.limit.alone", Subject.LIMIT, "info", _RANK, **_NAMED)
 LIMIT_OF_SEVERAL = FindingCode(
-    "found.limit.several", Subject.LIMIT, "info", _RANK, places=list, place=Message, **_NAMED
+    "found.limit.several", Subject.LIMIT, "info", _RANK, positions=list, position=Message, **_NAMED
 )
 LIMIT_OF_MANY = FindingCode(
-    "found.limit.many", Subject.LIMIT, "info", _RANK, count=Count, place=Message, **_NAMED
+    "found.limit.many", Subject.LIMIT, "info", _RANK, count=Count, position=Message, **_NAMED
 )
 #: Nothing is known of any treatment of interest: that is the answer.
 NONE_ALONE = FindingCode("found.limit.none.alone", Subject.LIMIT, "info", _RANK, nearest=Message)
-NONE = FindingCode("found.limit.none", Subject.LIMIT, "info", _RANK, places=list, nearest=Message)
+NONE = FindingCode("found.limit.none", Subject.LIMIT, "info", _RANK, positions=list, nearest=Message)
 NONE_OF_SEVERAL = FindingCode(
-    "found.limit.none.several", Subject.LIMIT, "info", _RANK, places=list, place=Message, nearest=Message
+    "found.limit.none.several",
+    Subject.LIMIT,
+    "info",
+    _RANK,
+    positions=list,
+    position=Message,
+    nearest=Message,
 )
 NONE_OF_MANY = FindingCode(
-    "found.limit.none.many", Subject.LIMIT, "info", _RANK, count=Count, place=Message, nearest=Message
+    "found.limit.none.many", Subject.LIMIT, "info", _RANK, count=Count, position=Message, nearest=Message
 )
 UNKNOWN = FindingCode(
-    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, place=Message
+    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, position=Message
 )
 #: Where it is the limit: a treatment, of a line of load alone its clients, and its part in its line.
-PLACE_CLIENTS = MessageCode("limit.place.clients", "info", clients=str)
-PLACE_AT_KNEE = MessageCode("limit.place.knee", "info", place=Message)
-PLACE_HIGHEST = MessageCode("limit.place.highest", "info", place=Message)
+POSITION_CLIENTS = MessageCode("limit.position.clients", "info", clients=str)
+POSITION_AT_KNEE = MessageCode("limit.position.knee", "info", position=Message)
+POSITION_HIGHEST = MessageCode("limit.position.highest", "info", position=Message)
 #: Objections to a limit: another one near its own, trials without the sign, or neither.
 CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share)
 ALONE = MessageCode("limit.against.alone", "info")
@@ -78,8 +84,8 @@ def findings(
         return
     for limit in unknown:
         if parts or limit.contradicting:
-            place = _place(limit, parts)
-            yield UNKNOWN.finding((limit.treatment.id,), None, place=place, nearest=against(limit))
+            position = _position(limit, parts)
+            yield UNKNOWN.finding((limit.treatment.id,), None, position=position, nearest=against(limit))
 
 
 def objection(limit: Limit) -> Message:
@@ -120,19 +126,19 @@ def _parts(lines: Sequence[Saturation | Sweep]) -> dict[str, MessageCode | None]
     for line in lines:
         sweep = line.sweep if isinstance(line, Saturation) else line
         if isinstance(line, Saturation) and line.knee is not None:
-            parts[sweep.treatments[line.knee.at].id] = PLACE_AT_KNEE
+            parts[sweep.treatments[line.knee.at].id] = POSITION_AT_KNEE
         for treatment in sweep.treatments[-1:]:
-            parts[treatment.id] = PLACE_HIGHEST if len(sweep.treatments) > 1 else None
+            parts[treatment.id] = POSITION_HIGHEST if len(sweep.treatments) > 1 else None
     return parts
 
 
-def _place(limit: Limit, parts: Mapping[str, MessageCode | None]) -> Message:
+def _position(limit: Limit, parts: Mapping[str, MessageCode | None]) -> Message:
     treatment = limit.treatment
     clients = treatment.levels.get(LOAD)
     only_load = clients is not None and len(treatment.levels) == 1
-    place = PLACE_CLIENTS(clients=clients) if only_load else as_written(treatment.label)
+    position = POSITION_CLIENTS(clients=clients) if only_load else as_written(treatment.label)
     part = parts.get(treatment.id)
-    return place if part is None else part(place=place)
+    return position if part is None else part(position=position)
 
 
 def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool) -> Finding:
@@ -164,7 +170,7 @@ def _code(
     limits: Sequence[Limit],
     alone: bool,
     only: FindingCode,
-    one: FindingCode,
+    single: FindingCode,
     several: FindingCode,
     many: FindingCode,
 ) -> FindingCode:
@@ -173,14 +179,14 @@ def _code(
         return only
     if len(limits) > MOST_NAMED:
         return many
-    return one if len(limits) == 1 else several
+    return single if len(limits) == 1 else several
 
 
 def _where(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None]) -> dict[str, object]:
-    places = [_place(limit, parts) for limit in limits]
+    positions = [_position(limit, parts) for limit in limits]
     if not any(parts.get(limit.treatment.id) for limit in limits):  # `rate = 50/s, 100/s`
-        places[1:] = [
-            as_written(limit.treatment.brief) if len(limit.treatment.levels) == 1 else place
-            for limit, place in zip(limits[1:], places[1:], strict=True)
+        positions[1:] = [
+            as_written(limit.treatment.brief) if len(limit.treatment.levels) == 1 else position
+            for limit, position in zip(limits[1:], positions[1:], strict=True)
         ]
-    return {"places": tuple(places), "place": _place(limits[-1], {}), "count": len(limits)}
+    return {"positions": tuple(positions), "position": _position(limits[-1], {}), "count": len(limits)}

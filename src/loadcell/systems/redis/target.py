@@ -81,6 +81,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     Options = RedisOptions
     offers = frozenset({RESP, REDIS_INFO})
     answered_codes = ANSWERED
+    single_threaded = True  # commands; `io-threads` read and write only
     size_questions = Questions("INFO memory", "CONFIG GET maxmemory")
     remarks = staticmethod(remarks)
 
