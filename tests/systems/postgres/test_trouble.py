@@ -204,7 +204,7 @@ class TestPorts:
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             ports = iter([taken.getsockname()[1], taken.getsockname()[1], free_port()])
-            monkeypatch.setattr("loadcell.systems.server.free_port", lambda: next(ports))
+            monkeypatch.setattr("loadcell.systems.managed_server.free_port", lambda: next(ports))
             target = shared.up(server="local")
             assert target.endpoint().port != taken.getsockname()[1]
 
@@ -212,7 +212,7 @@ class TestPorts:
         self, shared: Bench[Postgres], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            monkeypatch.setattr("loadcell.systems.server.free_port", lambda: taken.getsockname()[1])
+            monkeypatch.setattr("loadcell.systems.managed_server.free_port", lambda: taken.getsockname()[1])
             assert "took all ports" in trouble_of(shared.target(server="local")).finding
 
 

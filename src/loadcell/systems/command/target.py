@@ -51,7 +51,7 @@ from loadcell.systems.command.options import (
 )
 from loadcell.systems.command.started import FileFacts, files_of
 from loadcell.systems.http.target import Address
-from loadcell.systems.server import start_process
+from loadcell.systems.managed_server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
 from loadcell.systems.shared.launch import Launch

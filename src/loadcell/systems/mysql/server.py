@@ -17,9 +17,9 @@ from signal import SIGKILL, SIGTERM
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.plan.problems import nearest
 from loadcell.systems.base import Secret, TargetError
+from loadcell.systems.managed_server import ManagedServer
 from loadcell.systems.mysql.connection import Address, rows
 from loadcell.systems.mysql.options import OLDEST, PERMANENT, MysqlOptions, line
-from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import packages
 from loadcell.systems.shared.account import Account, output_of

@@ -12,7 +12,7 @@ from loadcell.model.extensions import Capability
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, Secret, ServerEndpoint, TargetError
 from loadcell.systems.postgres import driver
-from loadcell.systems.server import ServerAddress
+from loadcell.systems.server_address import ServerAddress
 from loadcell.systems.shared import account
 from loadcell.systems.shared.owned_directory import no_room
 from loadcell.systems.shared.server_errors import (

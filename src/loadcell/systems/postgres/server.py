@@ -13,11 +13,11 @@ from signal import SIGINT, SIGKILL, SIGQUIT
 from loadcell.linux import procfs
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import Secret, TargetError
+from loadcell.systems.managed_server import ManagedServer
 from loadcell.systems.postgres import shared_memory
 from loadcell.systems.postgres.binaries import Binaries
 from loadcell.systems.postgres.connection import Address
 from loadcell.systems.postgres.options import line
-from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import account as accounts
 from loadcell.systems.shared.account import Account

@@ -14,7 +14,7 @@ from loadcell.model.extensions import Capability
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import CONNECT_LIMIT_S, ServerEndpoint, TargetError
 from loadcell.systems.redis import client
-from loadcell.systems.server import ServerAddress
+from loadcell.systems.server_address import ServerAddress
 from loadcell.systems.shared import account
 from loadcell.systems.shared.server_errors import (
     ANSWER_ERRORS,

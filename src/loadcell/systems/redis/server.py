@@ -19,9 +19,9 @@ from signal import SIGKILL, SIGTERM
 
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.systems.base import Secret, TargetError
+from loadcell.systems.managed_server import ManagedServer
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.options import RECORDED, RESERVED, line
-from loadcell.systems.server import ManagedServer
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.account import Account, output_of
 from loadcell.systems.shared.owned_directory import OwnedDirectory
