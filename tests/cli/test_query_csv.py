@@ -21,6 +21,13 @@ def test_texts_that_are_formulas_are_quoted_when_asked() -> None:
     assert quoted.stdout == "a,b,c,d\n'=1+1,'@x,-5,plain\n"
 
 
+def test_the_mark_below_a_wrong_query_has_a_line_of_its_own() -> None:
+    result = CliRunner().invoke(main, ["query", "SELECT * FRM trials", str(RUN)])
+    assert result.exit_code == 2
+    [mark] = [line for line in result.stderr.splitlines() if "^" in line]
+    assert set(mark.strip()) == {"^"}
+
+
 def test_an_error_after_unpacking_names_the_file_of_the_user(tmp_path: Path) -> None:
     packed = tmp_path / "output.txt.gz"
     packed.write_bytes(gzip.compress(b"nothing that any tool prints\n"))

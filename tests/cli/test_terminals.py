@@ -127,6 +127,26 @@ def test_forty_columns(home: Path, words: tuple[str, ...], language: str) -> Non
     assert lines == []
 
 
+def test_a_table_that_does_not_fit_has_a_line_for_each_value(home: Path) -> None:
+    shown = on_a_terminal(home, "show", "last", COLUMNS="40", LANG="C.UTF-8", NO_COLOR="1")
+    assert "…" not in re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert re.search(r"^clients 16\r\n  tx/s +2,135\s*$", re.sub(r"\x1b\[[\d;]*m", "", shown), re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", ["show last", "compare 4f2a 5f2a", "list"])
+def test_output_into_a_pipe_is_complete(home: Path, words: str) -> None:
+    """Its width is that of no terminal: not that of standard error's, either."""
+    write_run(home / "results" / "plan" / "20260310T080000Z-5f2a")
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "loadcell", *words.split()], cwd=home, capture_output=True, text=True,
+        env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "…" not in done.stdout
+    assert max(columns(line.rstrip()) for line in done.stdout.splitlines()) <= 100
+
+
 @pytest.mark.parametrize(
     "words",
     [

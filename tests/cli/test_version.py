@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -61,6 +62,18 @@ def test_a_missing_engine_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert "The engine of loadcell cannot be loaded" in result.stderr
     assert "pip install --force-reinstall loadcell" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_an_engine_whose_file_is_gone_is_named_too(tmp_path: Path) -> None:
+    """`from loadcell import _engine` then names the package alone."""
+    copy = tmp_path / "src" / "loadcell"
+    shutil.copytree(Path(loadcell.__file__).parent, copy, ignore=shutil.ignore_patterns("_engine*", "*.pyc"))
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "loadcell", "run", "quickstart", "--out", str(tmp_path / "run")],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(copy.parent)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "The engine of loadcell cannot be loaded" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,21 @@ def test_misspelt_settings_of_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [path for path in Path(tempfile.gettempdir()).glob("loadcell-*/s") if path.is_socket()] == []
 
 
+def test_misspelt_settings_of_redis_with_a_long_path_of_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The socket of the server that is asked lies in /tmp, where the usual path is too long for one."""
+    long = tmp_path / ("l" * 110)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    settings._asked.cache_clear()
+    assert unknown(Redis, RedisOptions.model_validate({"settings": {"maxmemry": "3mb"}})) == {
+        "maxmemry": "maxmemory"
+    }
+    assert list(long.iterdir()) == []
+
+
 def test_a_damaged_cache_of_names_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     settings._asked.cache_clear()

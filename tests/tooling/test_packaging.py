@@ -62,6 +62,13 @@ def test_a_wheel_contains_the_plans_and_schemas() -> None:
     assert all(path.is_file() for path in schemas)
 
 
+def test_the_container_has_the_tested_versions() -> None:
+    steps = (ROOT / "container" / "Dockerfile").read_text(encoding="utf-8")
+    assert re.search(r"^COPY constraints\.txt dist/\*\.whl (\S+)/$", steps, re.MULTILINE)
+    assert "--constraint /tmp/wheels/constraints.txt" in steps
+    assert "!constraints.txt" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+
 def test_the_container_file_has_no_finding() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
     result = subprocess.run(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import itertools
 import keyword
 import os
 import sys
@@ -29,6 +30,8 @@ EXIT_WRONG = 2
 EXIT_INCOMPLETE = 3
 EXIT_INTERRUPTED = 130
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
+#: Options whose answer a wrong setting must not keep from the user.
+_ANSWERED_IN_ANY_CASE = frozenset({"-h", "--help", "--version"})
 
 #: Every command, in the order of `loadcell --help`. `loadcell.cli.<name>` holds the command of that name
 #: (`import_` that of `import`, which Python keeps for itself), and `help/<name>.toml` its help page.
@@ -155,7 +158,7 @@ class LazyGroup(Group):
             if locales.current() != locales.DEFAULT:
                 click_texts.install()
             try:
-                _refuse_unknown_language()
+                _check_language_variable(words)
                 status = super().main(
                     args, prog_name, complete_var, standalone_mode=False, parent=root, **extra
                 )
@@ -169,12 +172,20 @@ class LazyGroup(Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _refuse_unknown_language() -> None:
-    """Raise CallError for a value of LOADCELL_LANG that is no language."""
+def _check_language_variable(words: Sequence[str]) -> None:
+    """Raise CallError for a value of LOADCELL_LANG that is no language; warn of it where help or the version
+    is asked for. With `--lang` the variable has no meaning.
+    """
     value = os.environ.get(locales.VARIABLE, "")
-    if value and value not in locales.LANGUAGES:
-        languages = [*locales.LANGUAGES]
+    if not value or value in locales.LANGUAGES or locales.of_words(words) is not None:
+        return
+    languages = [*locales.LANGUAGES]
+    if words and not _ANSWERED_IN_ANY_CASE.intersection(
+        itertools.takewhile(lambda word: word != "--", words)
+    ):
         raise language.CallError(messages.CALL_UNKNOWN_LANGUAGE(value=value, languages=languages))
+    warning = messages.UNKNOWN_LANGUAGE_IGNORED(value=value, languages=languages)
+    echo(language.written(warning), err=True)
 
 
 def _status_of(error: BaseException) -> int:

@@ -41,6 +41,8 @@ EXPECT = MessageCode("check-page.expect", "info")
 TREATMENTS = MessageCode("check-page.treatments", "info", count=Count)
 MORE_FACTORS = MessageCode("check-page.more-factors", "info", count=Count)
 VALID = MessageCode("check-page.valid", "good", run=str)
+VALID_BUT_SETTINGS = MessageCode("check-page.valid-but-settings", "good", run=str)
+VALID_BUT_CONNECTION = MessageCode("check-page.valid-but-connection", "good", run=str)
 OPEN_LOOP = MessageCode("check-page.open-loop", "info")
 NONE = MessageCode("check-page.none", "info")
 AS_BY_DEFAULT = MessageCode("check-page.as-by-default", "info")
@@ -116,7 +118,7 @@ class _Page:
         else:
             sections = [self._factors(factors), self._treatments(), self._order()]
         expect = [(bound["expression"], write(meaning(bound["metric"]))) for bound in document["expect"]]
-        valid = VALID(run=f"loadcell run {quoted(document['plan'])}")
+        valid = self._validity()(run=f"loadcell run {quoted(document['plan'])}")
         return Report(
             self.texts.language, self.plan.title_in(self.texts.language),
             self.plan.question_in(self.texts.language).strip(), document["name"],
@@ -131,6 +133,15 @@ class _Page:
                 Section("end", "", [Remark("good", write(valid))]),
             ],
         )  # fmt: skip
+
+    def _validity(self) -> MessageCode:
+        """The message that the plan is valid, with what only a run checks."""
+        targets = [treatment.resolved.target for treatment in self.plan.treatments]
+        if any(target.external for target in targets):
+            return VALID_BUT_CONNECTION
+        return (
+            VALID_BUT_SETTINGS if any("settings" in target.model_fields_set for target in targets) else VALID
+        )
 
     def _settings(self) -> Iterator[tuple[str, str]]:
         """The settings that the plan gives, one section a row; of the load, all."""

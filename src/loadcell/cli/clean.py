@@ -175,7 +175,7 @@ def _show(removals: list[Removal], remains: list[_Remain], *, removed: bool) -> 
             text.Text(tried(remain.failure)),
         )
     if rows.row_count:
-        terminal.Terminal().print(rows)
+        terminal.Terminal().print_table(rows)
     sizes = [removal.size_bytes for removal in removals if _goes(removal)]
     sizes += [remain.size_bytes for remain in remains if remain.failure is None]
     failures = _failures(removals, remains)

@@ -8,6 +8,7 @@ import tempfile
 import traceback
 from collections.abc import Iterable
 from functools import reduce
+from importlib.util import find_spec
 
 import click
 
@@ -17,6 +18,7 @@ from loadcell.model import message
 from loadcell.plan import problems
 from loadcell.report import texts
 
+_PACKAGE, _ENGINE = "loadcell", "loadcell._engine"
 #: Characters that an error shows of a name that is too long.
 _SHOWN_OF_NAME = 60
 
@@ -68,27 +70,35 @@ def shown(error: Exception) -> Exception:
 def _missing_part(error: ImportError) -> message.Message | None:
     """The part of the installation that is missing or damaged, as far as an error of an import names one."""
     module = error.name or ""
-    if module == "loadcell._engine" or "_engine" in str(error):
+    # `from loadcell import _engine` names the package where the engine's file is missing.
+    if module == _ENGINE or (module == _PACKAGE and find_spec(_ENGINE) is None):
         return messages.INSTALL_ENGINE(said=error)
     package = requirements.package_of(module)
     return None if package is None else messages.INSTALL_LIBRARY(package=package, said=error)
 
 
-def show(error: message.MessageError) -> None:
-    """Print an error as click does, for a command that decides on its exit status itself."""
-    streams.show_error(_of_message(error.message))
+def show(error: message.MessageError, *, of_call: bool = False) -> None:
+    """Print an error as click does, for a command that decides on its exit status itself; `of_call`: the
+    command has no plan file.
+    """
+    remedy = error.message.call_remedy if of_call else None
+    streams.show_error(_of_message(error.message, remedy))
 
 
-def _of_message(error: message.Message) -> click.ClickException:
-    """A message as an error, with its remedy."""
-    return click.ClickException(written(with_remedy(error, writer())))
+def _of_message(error: message.Message, remedy: message.Message | None = None) -> click.ClickException:
+    """A message as an error, with its remedy or another one."""
+    return click.ClickException(written(with_remedy(error, writer(), remedy)))
 
 
-def with_remedy(text: message.Message, write: problems.Writer) -> message.Message:
-    """A message and its remedy: another sentence if it begins as one."""
-    remedy = text.remedy
+def with_remedy(
+    text: message.Message, write: problems.Writer, remedy: message.Message | None = None
+) -> message.Message:
+    """A message and its remedy, or another one: another sentence if it begins as one."""
+    remedy = remedy or text.remedy
     if remedy is None:
         return text
+    if "\n" in write(text):  # the error quotes lines, such as the position in a query
+        return messages.ERROR_WITH_REMEDY_BELOW(error=text, remedy=remedy)
     continued = write(remedy)[:1].islower()
     code = messages.ERROR_WITH_REMEDY_CONTINUED if continued else messages.ERROR_WITH_REMEDY
     return code(error=text, remedy=remedy)

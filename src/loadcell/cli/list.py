@@ -242,7 +242,7 @@ def _show(rows: Sequence[_Row]) -> None:
     for row, line in zip(rows, cells, strict=True):
         tags = [text.Text("\n".join(provenance.labels(row.stored.run)) if row.stored else "")] * len(labels)
         rows_table.add_row(*(line[heading.code] for heading in (*texts, *figures)), *tags)
-    terminal.Terminal().print(rows_table)
+    terminal.Terminal().print_table(rows_table)
 
 
 def _show_plan(rows: Sequence[_Row]) -> None:
@@ -272,7 +272,7 @@ def _show_plan(rows: Sequence[_Row]) -> None:
             cells[messages.LIST_CHANGE.code],
             cells[messages.LIST_LABELS.code],
         )
-    terminal.Terminal().print(rows_table)
+    terminal.Terminal().print_table(rows_table)
 
 
 def size_text(size: float) -> str:

@@ -12,6 +12,9 @@ TRIAL_NOT_FINISHED = MessageCode("trial.not-finished", resume=str, trial=str)
 
 # Errors of commands.
 ERROR_WITH_REMEDY = MessageCode("error.with-remedy", error=Message, remedy=Message)
+ERROR_WITH_REMEDY_BELOW = MessageCode("error.with-remedy.below", error=Message, remedy=Message)
+UNKNOWN_LANGUAGE_IGNORED = MessageCode("cli.unknown-language-ignored", "info", value=str, languages=list)
+DEFAULT_PORT = MessageCode("cli.default-port", "info", server=str)
 ERROR_WITH_REMEDY_CONTINUED = MessageCode("error.with-remedy.continued", error=Message, remedy=Message)
 CALL_BOTH = MessageCode("call.both", first=str, other=str)
 CALL_NO_COMMAND = MessageCode("call.no-command", name=str, commands=list)
@@ -150,7 +153,7 @@ FAULTS_ABANDONED = MessageCode("faults.abandoned", "info")
 FAULTS_GUARDED = MessageCode("faults.guarded", "info")
 NO_RUNS = MessageCode("cli.no-runs", "info", results=str)
 NO_READY_PLANS = MessageCode("cli.no-ready-plans", "info")
-PLAN_SIZE = MessageCode("cli.plan-size", "info", treatments=str, trials=str)
+PLAN_SIZE = MessageCode("cli.plan-size", "info", treatments=Count, trials=Count)
 PLANS_NEXT = MessageCode("cli.plans-next", "info")
 
 # Titles of plans that a command line stands for.

@@ -46,7 +46,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         return
 
     def below(line: str, style: str = "") -> padding.Padding:
-        return padding.Padding(text.Text(line, style=style), (0, 0, 0, 2))
+        return padding.Padding(text.Text(line, style=style), (0, 0, 0, 2), expand=False)
 
     out = terminal.Terminal(highlight=False)
     if not listed:
@@ -114,7 +114,7 @@ def metrics(as_json: bool) -> None:
     texts = Texts(locales.current())
     columns = [
         *(Column(texts.message(head())) for head in (METRIC, UNIT)),
-        Column(texts.message(MEANING()), sentences=True),
+        Column(texts.message(MEANING()), sentences=True, many=True),
     ]
     cells = [
         [Cell(item.key), Cell(texts(_KINDS(item.kind))), Cell(texts.message(item.meaning))] for item in listed

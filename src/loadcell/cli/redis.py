@@ -15,6 +15,8 @@ from loadcell.cli.adhoc import Hidden, Several, hide, line_options, several, typ
 from loadcell.cli.adhoc import plan as adhoc_plan
 from loadcell.cli.arguments import Integer
 from loadcell.cli.command import argument, command, option
+from loadcell.cli.streams import echo
+from loadcell.systems.redis.connection import PORT
 from loadcell.workloads import DISTRIBUTIONS, kv
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def redis(
 ) -> int:
     """Load-test a Redis."""
     target, shown, secrets = _target(server, os.environ)
+    if "host" in target and "port" not in target:
+        echo(language.written(messages.DEFAULT_PORT(server=f"{target['host']}:{PORT}")), err=True)
     settings = {
         "reads": reads, "keys": keys, "distribution": distribution, "value_size": value_size, "ttl": ttl,
         "verify": verify or None, "pipeline": pipeline,

@@ -180,7 +180,8 @@ def progress() -> run_progress.Progress:
 def _results(ended: Ended, write_report: bool, as_json: bool) -> int:
     """Results on standard output, reports into the run's directory."""
     stored = stored_runs.read_run(ended.path)
-    say_abandoned(ended)
+    if as_json or any(trial.totals for trial in stored.trials):  # else the results are that reason
+        say_abandoned(ended)
     reports: list[Path] = []
     if stored.trials and write_report:
         reports, ended = written_report(ended)

@@ -261,7 +261,7 @@ class WorkerExecutor:
     """
 
     def __init__(
-        self, command: tuple[str, ...] = (sys.executable, "-m", "loadcell.execution.worker")
+        self, command: tuple[str, ...] = (sys.executable, "-P", "-m", "loadcell.execution.worker")
     ) -> None:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,4 @@
-"""Applies and undoes the faults of one trial at their times, in a thread beside the load."""
+"""Applies and undoes the faults of one trial at their times, in a separate thread."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
 
 #: How long before its time a fault is prepared and written to the journal.
 _PREPARE_BEFORE_NS = 500_000_000
-#: A thread that sleeps wakes up to a millisecond late; for so long it looks at the clock instead.
+#: A sleeping thread wakes up to a millisecond late; for the last part of the wait it polls the clock.
 _SPIN_NS = 1_500_000
-#: How much later than planned the guardian undoes a fault whose run lives, but does not.
+#: Delay after which the guardian undoes a fault of a run that is alive but has not undone it.
 _LEASE_SLACK_S = 60.0
 #: How long undoing may take at the end of the load.
 _END_LIMIT_S = 120.0
@@ -52,6 +52,13 @@ class _Item:
     def lasts(self) -> bool:
         """True if it is applied, and is to be undone."""
         return self.state == "applied" and self.fault.lasts
+
+    @property
+    def next_ns(self) -> int | None:
+        """When it is applied or undone next; None: never, or not known yet."""
+        if self.lasts:
+            return self.undo_due_ns
+        return self.due_ns if self.state == "waiting" else None
 
 
 def _reason(item: _Item, error: Exception) -> MessageError:
@@ -108,7 +115,7 @@ class FaultRun:
             self._wake.notify()
 
     def end(self) -> tuple[FaultRecord, ...]:
-        """Undo what lasts, in reverse order; the records of all faults."""
+        """Undo all active faults in reverse order; return the records of all faults."""
         with self._wake:
             self._ending = True
             self._wake.notify()
@@ -150,22 +157,11 @@ class FaultRun:
 
     def _next(self) -> tuple[_Item | None, int | None]:
         """The next fault to be applied or undone, and when."""
-        due = [
-            (instant, number)
-            for number, item in enumerate(self._items)
-            if (
-                instant := item.undo_due_ns
-                if item.lasts
-                else item.due_ns
-                if item.state == "waiting"
-                else None
-            )
-            is not None
-        ]
+        due = [(item.next_ns, item) for item in self._items if item.next_ns is not None]
         if not due:
             return None, None
-        instant, number = min(due)
-        return self._items[number], instant
+        instant, item = min(due, key=lambda entry: entry[0])
+        return item, instant
 
     def _wait_s(self, due_ns: int | None) -> float | None:
         """Seconds to sleep: until a fault is due, or is to be prepared."""
@@ -196,13 +192,13 @@ class FaultRun:
                 self._prepare(item)
 
     def _prepare(self, item: _Item) -> None:
-        """Have the way to undo it written down in time. What fails now may succeed when it is due."""
+        """Record in advance how to undo it. A failure is ignored: it may succeed when the fault is due."""
         item.prepared = True
         with contextlib.suppress(Exception):
             self._hold(item, item.fault.prepare())
 
     def _hold(self, item: _Item, arguments: JsonObject | None) -> None:
-        """Have the guardian write down how a fault is undone, unless it has that already."""
+        """Have the guardian record how to undo a fault, unless it is recorded already."""
         held = item.entry
         if arguments is None or (held is not None and held.arguments == arguments):
             return
@@ -256,7 +252,7 @@ class FaultRun:
             self._tell(item, "fault-undone", item.undone)
 
     def _undo_outside(self, item: _Item) -> None:
-        """Undo what would outlive the run. What cannot be undone stays in the journal."""
+        """Undo effects that outlive the run. Those that cannot be undone stay in the journal."""
         if item.entry is None:
             return
         outcome = journals.undo(item.entry, self._guardian.journal)

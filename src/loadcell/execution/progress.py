@@ -33,6 +33,7 @@ PROGRESS_PROFILED = MessageCode("progress.profiled", "info", count=Count, event=
 PROGRESS_PROFILED_RATE = MessageCode("progress.profiled.rate", "info", rate=str, samples=Message)
 PROGRESS_CPU = MessageCode("progress.cpu", "info")
 PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
+PROGRESS_SAME_REASON = MessageCode("progress.same-reason", "info")
 PROGRESS_WITHOUT_RESULT = MessageCode("progress.without-result", "info", reason=Message, status=Message)
 PROGRESS_OFFERED = MessageCode("progress.offered", "info", offered=str, throughput=str)
 PROGRESS_ERRORS = MessageCode("progress.errors", "info", errors=str)
@@ -234,6 +235,7 @@ class Progress:
         self._verbose = verbose
         self._present_phase: tuple[str, float] | None = None
         self._noted: set[str] = set()
+        self._before: TrialRecord | None = None
 
     def fetching(self, message: Message) -> None:
         """A package of a server is fetched, before the run begins."""
@@ -275,6 +277,12 @@ class Progress:
     def trial_ended(self, record: TrialRecord) -> None:  # noqa: ARG002
         """A trial has ended; its trial.json."""
         self._phase_ended()
+
+    def outcome(self, record: TrialRecord) -> str:
+        """The line of a trial that has ended."""
+        line = outcome(record, self.write, self._before)
+        self._before = record
+        return line
 
     def unscored_began(self, name: str) -> None:
         """A trial begins that counts in no figure."""
@@ -349,7 +357,7 @@ class LineProgress(Progress):
         forecast.trial_ended()
         course = forecast.course
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
-        line = f"{count} {outcome(record, self.write)}"
+        line = f"{count} {self.outcome(record)}"
         if forecast.done < len(course.trials) and not course.counted:
             line += f"  {self.write(PROGRESS_LEFT(duration=duration(forecast.left_s())))}"
         self.say(line)
@@ -386,10 +394,14 @@ def reason_of(record: TrialRecord) -> Message | None:
 _SUSTAINED = 0.99
 
 
-def outcome(record: TrialRecord, write: Writer = in_english) -> str:
-    """A finished trial in one line: its metrics, or why it has none."""
+def outcome(record: TrialRecord, write: Writer = in_english, before: TrialRecord | None = None) -> str:
+    """A finished trial in one line: its metrics, or why it has none; not again where that is the reason of
+    the trial `before`.
+    """
     name, totals = record.name.partition("-")[2], record.totals
     reason = reason_of(record) or PROGRESS_NO_REASON()
+    if before is not None and record.reason is not None and record.reason == before.reason:
+        reason = PROGRESS_SAME_REASON()
     if record.status not in ("ok", "invalid") or totals is None:
         status = Message(f"status.{record.status}")
         return f"{name}  {write(PROGRESS_WITHOUT_RESULT(status=status, reason=reason))}"

@@ -21,7 +21,6 @@ from loadcell.execution.progress import (
     bracket,
     duration,
     milliseconds,
-    outcome,
     phase_name,
     rate,
     unscored,
@@ -119,7 +118,7 @@ class LiveProgress(Progress):
         status = record.status
         missed = any(result.verdict == "missed" for result in record.expect)
         style = "yellow" if status == "ok" and missed else _STYLES.get(status, "red")
-        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(record, self.write))}")
+        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(self.outcome(record))}")
         self._trial = self._phase = self._figures = ""
 
     def unscored_began(self, name: str) -> None:

@@ -11,11 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import Field
-
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode, MessageError
-from loadcell.plan.parts import Misfit, Options
+from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
 NOT_RUNNING = MessageCode("fault.not-running", subject=str)
@@ -24,13 +22,6 @@ NOT_STARTABLE = MessageCode("fault.not-startable", subject=str)
 
 class FaultError(MessageError):
     """A fault could not be applied, or not be undone."""
-
-
-class SubjectOptions(Options, use_attribute_docstrings=True):
-    """Options of a fault on a subject. In a plan, a text alone is the subject."""
-
-    subject: str = Field(min_length=1)
-    """The part of the target that it acts on, such as `postgres` or `storage.brick`."""
 
 
 OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
@@ -44,7 +35,7 @@ class Fault(ABC, Generic[OptionsT]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[SubjectOptions]] = SubjectOptions
-    #: whether it lasts until it is undone; else `for` has no meaning
+    #: whether its effect stays until it is undone; without one, `for` has no meaning
     lasts: ClassVar[bool] = True
     #: whether it may be used against a server that loadcell did not start
     external: ClassVar[bool] = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 
 from loadcell.faults import process_tree
-from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
 from loadcell.model.json import JsonObject
+from loadcell.plan.parts import SubjectOptions
 
 
 class Hang(Fault[SubjectOptions]):

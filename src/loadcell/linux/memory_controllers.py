@@ -12,7 +12,7 @@ import os
 import platform
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -74,8 +74,8 @@ class _Event:
 class ControllerCounters:
     """Open counters of all controllers; close them."""
 
-    def __init__(self, opened: Mapping[str, tuple[int, float]]) -> None:
-        self._opened = dict(opened)
+    def __init__(self) -> None:
+        self._opened: dict[str, tuple[int, float]] = {}
 
     def read(self) -> dict[str, int | None]:
         """Bytes since the opening, by counter; None of one that never had a place."""
@@ -93,8 +93,7 @@ class ControllerCounters:
 
 def open_counters(root: Path) -> ControllerCounters | None:
     """Counters of all memory controllers; None without any, or without the right to open one of them."""
-    opened: dict[str, tuple[int, float]] = {}
-    counters = ControllerCounters(opened)
+    counters = ControllerCounters()
     for event in _events(root):
         descriptor = _open(event)
         if descriptor is None:  # a part of the traffic would look like all of it

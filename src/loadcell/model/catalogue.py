@@ -1,11 +1,11 @@
 """The one catalogue of texts: every `messages.toml` and `messages-*.toml` of loadcell and of installed
 plug-ins.
 
-An entry is a code with a text for each language; beneath it may stand `advice` (the remedy) and `exact` (a
-more precise text, used when the message has all arguments that it names). A placeholder is `{name}`;
-`{name|one|many}` is the first form where the number is 1, else the second. `{unit}`, `{units}`, `{Units}`,
-`{unit_short}` and `{time_unit}` are what throughput counts and the unit of response times, `{count:units}` by
-a number.
+An entry is a code with a text for each language; beneath it may stand `advice` (the remedy), `advice.call`
+(the remedy for a load without a plan file) and `exact` (a more precise text, used when the message has all
+arguments that it names). A placeholder is `{name}`; `{name|one|many}` is the first form where the number is
+1, else the second. `{unit}`, `{units}`, `{Units}`, `{unit_short}` and `{time_unit}` are what throughput
+counts and the unit of response times, `{count:units}` by a number.
 
 The catalogue as read is kept in the user's cache directory, which holds what loadcell can make again.
 """
@@ -51,7 +51,7 @@ PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]
 #: Placeholders that are no arguments -> the suffix of their code.
 UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Suffixes of a code under which it may have more texts.
-VARIANTS = ("", ".advice", ".exact", ".advice.exact")
+VARIANTS = ("", ".advice", ".exact", ".advice.exact", ".advice.call")
 
 
 @cache

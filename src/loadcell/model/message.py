@@ -190,6 +190,12 @@ class Message:
         return why.remedy if isinstance(why, Message) else None
 
     @property
+    def call_remedy(self) -> Message | None:
+        """The remedy for a load without a plan file; None where it is that of a plan."""
+        code = f"{self.code}.advice.call"
+        return Message(code, self.arguments) if code in catalogue.texts() else None
+
+    @property
     def plain_arguments(self) -> JsonObject:
         """The arguments as JSON values."""
         return {name: _plain(value) for name, value in self.arguments.items()}

@@ -264,7 +264,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
         case "share":
             return float(units.parse(value, units.PERCENT, allowed))
         case "time":
-            return float(units.parse(value, units.SECONDS, allowed) * Decimal(1000))
+            return float(units.parse(value, units.SECONDS, allowed, "ms") * Decimal(1000))
         case "size":
             return float(units.parse(value, units.BYTES, allowed))
         case "bandwidth":

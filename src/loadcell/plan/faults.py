@@ -22,7 +22,7 @@ from loadcell.model.message import MessageCode
 from loadcell.plan.expect import Expectation
 from loadcell.plan.model import Load
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
-from loadcell.plan.parts import Options, Parts
+from loadcell.plan.parts import Options, Parts, SubjectOptions
 from loadcell.plan.problems import INVALID, MISSING, Problem, SettingError, listed, nearest, shown
 from loadcell.plan.reading import read_model
 from loadcell.plan.units import Duration
@@ -83,14 +83,14 @@ class PlannedFault:
     """A fault of a treatment: the action with its options, and when. One of `at` and `after` is given."""
 
     action: str
-    options: Options
+    options: SubjectOptions
     timing: FaultTiming
     expect: tuple[Expectation, ...] = ()
 
     @property
     def subject(self) -> str:
         """The part of the target that it acts on."""
-        return str(getattr(self.options, _SUBJECT))
+        return self.options.subject
 
     @property
     def title(self) -> str:

@@ -60,6 +60,13 @@ class Options(BaseModel):
         return False
 
 
+class SubjectOptions(Options, use_attribute_docstrings=True):
+    """Options of a fault on a subject. In a plan, a text alone is the subject."""
+
+    subject: str = Field(min_length=1)
+    """The part of the target that it acts on, such as `postgres` or `storage.brick`."""
+
+
 #: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
 INSTANCE_NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _INSTANCE = ":"

@@ -120,7 +120,8 @@ class Problem:
 
     def written(self, write: Writer) -> str:
         """The mistake in lines for people."""
-        subject = f"{self.path}: " if self.path else ""
+        in_mark = self.mark.file.endswith(f" {self.path}")  # --set load.duration
+        subject = f"{self.path}: " if self.path and not in_mark else ""
         finding = _cut(write(self.message)).replace("\n", "\n    ")
         lines = [f"{self.mark}: {subject}{finding}"]
         if self.message.remedy is not None:

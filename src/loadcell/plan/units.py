@@ -98,8 +98,12 @@ def split(text: str) -> tuple[Decimal, str] | None:
     return (Decimal(match[1]), match[2]) if match else None
 
 
-def parse(value: Any, units: Mapping[str, Decimal], allowed: Message) -> Decimal:
-    """The quantity `value` says, in the unit whose factor is 1. Raises SettingError."""
+def parse(value: Any, units: Mapping[str, Decimal], allowed: Message, usual: str | None = None) -> Decimal:
+    """The quantity `value` says, in the unit whose factor is 1.
+
+    Raises SettingError; for a number without a unit it suggests the `usual` one (default: seconds, or the
+    first).
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise SettingError(INVALID(value=shown(value), allowed=allowed))
     parts = split(value) if isinstance(value, str) else (Decimal(str(value)), "")
@@ -107,8 +111,8 @@ def parse(value: Any, units: Mapping[str, Decimal], allowed: Message) -> Decimal
         raise SettingError(INVALID(value=shown(value), allowed=allowed))
     number, unit = parts
     if not unit:
-        first = "s" if "s" in units else next(iter(units))
-        raise SettingError(INVALID_WITHOUT_UNIT(value=shown(value), allowed=allowed), f"{number}{first}")
+        unit = usual or ("s" if "s" in units else next(iter(units)))
+        raise SettingError(INVALID_WITHOUT_UNIT(value=shown(value), allowed=allowed), f"{number}{unit}")
     if unit not in units:
         meant = _MEANT.get(unit) or nearest(unit, units)
         message = INVALID_UNKNOWN_UNIT(

@@ -129,10 +129,11 @@ def of_run(stored: StoredRun, language: str) -> Report:
         for finding in context.findings
         if finding.subject in _SHOWN and finding.severity in ("caution", "problem")
     ]
+    reasons = [trouble(trial, context, of_call=True) for trial in trials if trial.status != "ok"]
     sections = [
         Section("results", "", results),
         Section("errors", "", _errors(context)),
-        Section("trials", "", [trouble(trial, context) for trial in trials if trial.status != "ok"]),
+        Section("trials", "", reasons),
         Section("findings", "", [Sentences(findings)] if findings else []),
         Section("next", "", _next(context)),
     ]

@@ -63,8 +63,16 @@ def build(context: ReportContext) -> Report:
     lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
+    provenance_section = Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)])
+    if (reasons := _nothing_measured(context)) is not None:
+        sections = [
+            provenance_section,
+            Section("findings", "", reasons),
+            Section("next", texts("terminal.next"), next_blocks),
+        ]
+        return frame(context, sections, context.stored.run.question_in(texts.language))
     sections = [
-        Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)]),
+        provenance_section,
         Section("results", "", _results(context)),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
@@ -124,19 +132,40 @@ def _results(context: ReportContext) -> list[Block]:
     return blocks
 
 
-def _reasons(context: ReportContext) -> list[Remark]:
-    """Why trials do not count, and what to do about it: each reason once, of the first trial that has it."""
+def _nothing_measured(context: ReportContext) -> list[Remark] | None:
+    """The reasons of a run none of whose trials was measured; None of any other run, or without a reason."""
+    trials, texts = context.analysis.trials, context.texts
+    if any(trial.throughput_per_s is not None or trial.counts for trial in trials):
+        return None
+    subject = texts("terminal.nothing-measured")
+    return [
+        Remark("problem", texts.recorded(trial.why), subject, texts.recorded(trial.remedy))
+        for trial in _with_reasons(context)
+    ] or None
+
+
+def _with_reasons(context: ReportContext) -> list[Trial]:
+    """Trials that do not count: each reason once, by the first trial that has it."""
     broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN and trial.why is not None]
     reasons = {context.texts.recorded(trial.why): trial for trial in reversed(broken)}
-    return [trouble(trial, context) for trial in list(reversed(reasons.values()))[:MOST_REASONS]]
+    return list(reversed(reasons.values()))[:MOST_REASONS]
 
 
-def trouble(trial: Trial, context: ReportContext) -> Remark:
-    """One trial that does not count: its state, the reason, and what to do."""
+def _reasons(context: ReportContext) -> list[Remark]:
+    """Why trials do not count, and what to do about it."""
+    return [trouble(trial, context) for trial in _with_reasons(context)]
+
+
+def trouble(trial: Trial, context: ReportContext, *, of_call: bool = False) -> Remark:
+    """One trial that does not count: its state, the reason, and what to do.
+
+    `of_call`: the load has no plan file.
+    """
     texts = context.texts
     names = [trial.name] if len(context.analysis.trials) > 1 else []
     subject = texts("mark.colon").join([*names, texts(STATUS(trial.status))])
-    return Remark("problem", texts.recorded(trial.why), subject, texts.recorded(trial.remedy))
+    remedy = trial.why.call_remedy if of_call and trial.why is not None else None
+    return Remark("problem", texts.recorded(trial.why), subject, texts.recorded(remedy or trial.remedy))
 
 
 def next_steps(context: ReportContext) -> list[tuple[str, str]]:

@@ -41,7 +41,7 @@ class Painter:
         # without room for another process, `pictures` does its work
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, version],
+                [sys.executable, "-P", "-m", __name__, version],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -55,7 +55,7 @@ def hide(secrets: Sequence[Hidden]) -> dict[str, str]:
         sys.stdout.flush()
         sys.stderr.flush()
         os.execve(  # noqa: S606  (no shell is wanted)
-            sys.executable, [sys.executable, "-m", "loadcell", *words], env
+            sys.executable, [sys.executable, "-P", "-m", "loadcell", *words], env
         )
     return env
 

@@ -181,7 +181,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
     try:
         ended = runner.run()
     except (layout.StoreError, TargetError) as error:
-        language.show(error)
+        language.show(error, of_call=True)
         return 3 if runner.begun else 2
     return _results(ended, options)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from rich import box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -35,12 +36,12 @@ from loadcell.report.texts import Part, Texts, pieces
 if TYPE_CHECKING:
     from loadcell.model.message import Severity
 
-#: Width of output that goes to no terminal.
-WIDTH = 80
 #: Columns between two columns of a table.
 GAP = 2
 #: Text columns and words of headings are not cut to less.
 LEAST_WIDTH = 10
+#: A width that no table has.
+_ANY_WIDTH = 100_000
 #: Names of a definition list are folded beyond this width.
 MOST_NAME = 32
 
@@ -58,8 +59,8 @@ _OPENING = "（《“(["
 
 
 def render(report: Report, console: Console | None = None) -> None:
-    """Print to `console` (default: standard output; 80 columns where that is no terminal)."""
-    out = console or Terminal(width=None if Terminal().is_terminal else WIDTH, highlight=False)
+    """Print to `console` (default: standard output)."""
+    out = console or Terminal(highlight=False)
     texts = Texts(report.language, report.unit, micro=report.micro)
     if report.title:
         out.print()
@@ -125,7 +126,7 @@ def _print_block(block: Block, texts: Texts, out: Console) -> None:
         case Table():
             if block.title and not block.only:
                 out.print(Text(block.title, style="bold"))
-            out.print(_grid(block, out.width))
+            _print_table(block, out)
             if block.note:
                 _print_lines(lines(Text.assemble(coded(block.note), style="dim"), out.width), out)
         case Definitions():
@@ -137,6 +138,50 @@ def _print_block(block: Block, texts: Texts, out: Console) -> None:
                 out.print(Text(f"  {block.title}", style="dim"), soft_wrap=True)
             for row in block.text.splitlines():
                 out.print(Text(f"{'    ' if block.title else '  '}{row}"), soft_wrap=True)
+
+
+def _print_table(block: Table, out: Console) -> None:
+    """A table that fits the terminal, or its rows one below the other; in a file or a pipe it is complete,
+    however wide.
+    """
+    width = out.width
+    if out.is_terminal:
+        if _fits(block, width):
+            out.print(_grid(block, width))
+        else:
+            _print_rows(block, out)
+        return
+    grid = _grid(block, width, complete=True)
+    out.width = max(width, Measurement.get(out, out.options.update(width=_ANY_WIDTH), grid).maximum)
+    try:
+        out.print(grid)
+    finally:
+        out.width = width
+
+
+def _fits(block: Table, width: int) -> bool:
+    """True if no number has to be cut."""
+    positions = _positions(block, width)
+    columns = [block.columns[position] for position in positions]
+    widths = column_widths(columns, [[row[position] for position in positions] for row in block.rows], width)
+    return sum(widths) + GAP * (len(widths) - 1) <= width
+
+
+def _print_rows(block: Table, out: Console) -> None:
+    """The rows of a table one below the other: the first cell, then a line for each other cell."""
+    positions = _positions(block, out.width)
+    for row in block.rows:
+        first, *others = positions
+        head = Text.assemble((f"{block.columns[first].title} ".lstrip(), "dim"), (row[first].text, "bold"))
+        _print_lines(lines(head, out.width), out)
+        grid = Grid.grid(padding=(0, GAP))
+        grid.add_column(style="dim", max_width=out.width // 2, overflow="fold")
+        grid.add_column(overflow="fold")
+        for position in others:
+            cell = row[position]
+            if cell.text:
+                grid.add_row(Text(f"  {block.columns[position].title}"), _cell(cell, cell.text))
+        out.print(grid)
 
 
 def _print_findings(block: Sentences, texts: Texts, out: Console) -> None:
@@ -180,9 +225,12 @@ def _broken_at_dots(name: str) -> list[str]:
     return parts
 
 
-def _grid(block: Table, width: int) -> Grid:
-    """A table: numbers are never cut; where there is no room, headings are broken, then text is cut."""
-    positions = _positions(block, width)
+def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
+    """A table: numbers are never cut; where there is no room, headings are broken, then text is cut.
+
+    A `complete` one has all columns, and text is folded or wider than `width`, not cut.
+    """
+    positions = _positions(block, _ANY_WIDTH if complete else width)
     columns = [block.columns[position] for position in positions]
     rows = [[row[position] for position in positions] for row in block.rows]
     head = any(column.title for column in columns)
@@ -190,7 +238,7 @@ def _grid(block: Table, width: int) -> Grid:
         box=box.SIMPLE_HEAD if head else None, show_header=head, show_edge=False, pad_edge=False,
         padding=(0, 1 if head else GAP, 0, 0),
     )  # fmt: skip
-    widths = column_widths(columns, rows, width)
+    widths = column_widths(columns, rows, width, complete=complete)
     for column, least in zip(columns, widths, strict=True):
         title = Text("\n").join(lines(Text(column.title), least))
         justify: Literal["left", "right"] = "right" if column.figure else "left"
@@ -246,8 +294,13 @@ def _cell(cell: Cell, text: str) -> Text:
     return Text(text, style=" ".join(filter(None, ("bold" * cell.strong, _STYLES[cell.tone]))))
 
 
-def column_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """Widths of columns that fit into `width`: headings give way first, then text, never numbers."""
+def column_widths(
+    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, *, complete: bool = False
+) -> list[int]:
+    """Widths of columns that fit into `width`: headings give way first, then text, never numbers.
+
+    In a `complete` table only text that can be folded gives way.
+    """
     cells = [
         max((cell_len(row[position].text) for row in rows), default=0) for position in range(len(columns))
     ]
@@ -257,8 +310,11 @@ def column_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], wid
     for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
         excess = max(0, sum(widths) - room)
         widths[position] -= min(excess, widths[position] - least[position])
-    for texts in ([not (c.figure or c.keep) for c in columns], [not c.figure for c in columns]):
-        flexible = [position for position, is_text in enumerate(texts) if is_text]
+    texts = [not c.figure and (c.many or not complete) for c in columns]
+    for flexible in (
+        [position for position, column in enumerate(columns) if texts[position] and not column.keep],
+        [position for position, is_text in enumerate(texts) if is_text],
+    ):
         while flexible and sum(widths) > room:
             widest = max(flexible, key=lambda position: widths[position])
             if widths[widest] <= LEAST_WIDTH:

@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -21,12 +20,13 @@ from loadcell.plan.problems import nearest
 from loadcell.systems.base import TargetError
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.server import Binary
-from loadcell.systems.shared.account import environment
+from loadcell.systems.shared.account import environment, temporary_socket_directory
 from loadcell.systems.shared.server_errors import DOING_READ_SETTINGS
 
 #: Directives of redis.conf that CONFIG GET does not list.
 _DIRECTIVES = frozenset({"include", "loadmodule", "rename-command", "sentinel", "user"})
 _CONFIGURATION = 'port 0\nunixsocket {socket}\nsave ""\nappendonly no\ndaemonize no\n'
+_SOCKET = "s"
 _START_LIMIT_S, _START_POLL_S = 5.0, 0.01
 
 
@@ -70,8 +70,8 @@ def _asked(binary: Binary, names: tuple[str, ...]) -> tuple[frozenset[str], froz
     """Names that the program lists, and those of `names` that it has without listing them; empty where it
     cannot be asked.
     """
-    with tempfile.TemporaryDirectory(prefix="loadcell-") as directory:
-        socket = Path(directory, "s")
+    with temporary_socket_directory(_SOCKET) as directory:
+        socket = Path(directory, _SOCKET)
         process = subprocess.Popen(
             launch_command([binary.server, "-"], Path(directory), SIGKILL),
             stdin=subprocess.PIPE,

@@ -145,6 +145,8 @@ NO_PORT = CONNECTION_NO_PORT
 NO_PORT_MESSAGE = os.strerror(errno.EADDRNOTAVAIL)
 #: The kernel's limit for the path of a socket is 108 bytes, its terminator included.
 _PATH_LIMIT = 107
+#: Parent of directories whose paths would be too long elsewhere.
+_SHORT = "/tmp"  # noqa: S108 - directories in it are made by mkdtemp
 
 
 def no_port_left(error: BaseException) -> bool:
@@ -164,6 +166,19 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _fits(socket: Path) -> bool:
+    return len(os.fsencode(socket)) <= _PATH_LIMIT
+
+
+def temporary_socket_directory(name: str) -> tempfile.TemporaryDirectory[str]:
+    """A temporary directory for a socket called `name`: in /tmp where the usual path would be too long."""
+    directory = tempfile.TemporaryDirectory(prefix="loadcell-")
+    if _fits(Path(directory.name, name)):
+        return directory
+    directory.cleanup()
+    return tempfile.TemporaryDirectory(prefix="loadcell-", dir=_SHORT)
+
+
 class SocketDirectory:
     """The directory of a server's Unix socket: `preferred`, or one in /tmp where the path would become too
     long.
@@ -181,8 +196,8 @@ class SocketDirectory:
         if self.path is not None:
             return self.path
         path = self._preferred
-        if len(os.fsencode(path / name)) > _PATH_LIMIT:
-            path = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
+        if not _fits(path / name):
+            path = Path(tempfile.mkdtemp(prefix="loadcell-", dir=_SHORT))
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account.give(path)
