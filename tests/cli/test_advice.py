@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from fake_runs import write_run
 from lines import called, refused
 from servers import free_port
+
+LOAD = "load: {clients: 1}\n"
 
 
 def unreachable(home: Path, *words: str, **environment: str) -> str:
@@ -43,6 +46,7 @@ def test_a_run_that_measured_nothing_is_one_reason_with_its_remedy(tmp_path: Pat
     (tmp_path / "plan.yaml").write_text(f"""
 target: {{postgres: {{server: external, dsn: "postgresql://me@127.0.0.1:{free_port()}/db"}}}}
 workload: {{sysbench: {{script: oltp_read_only}}}}
+load: {{clients: 1}}
 repeats: 2
 """)
     result = called(tmp_path, "run", "plan.yaml", "--no-report")
@@ -57,7 +61,7 @@ repeats: 2
 
 
 def test_a_module_in_the_directory_of_the_call_is_not_imported(tmp_path: Path) -> None:
-    """Processes that a run starts import Python's modules, not those of the directory that it is started in."""
+    """Processes that a run starts import Python's modules, not those of the directory of the call."""
     (tmp_path / "json.py").write_text("raise SystemExit('not this one')")
     (tmp_path / "plan.yaml").write_text("""
 target: {store: {engine: lmdb, sync: false}}
@@ -82,14 +86,22 @@ def test_a_setting_of_the_call_is_named_once() -> None:
         ("{server: embedded}", "The plan is valid. "),
         (
             "{server: embedded, settings: {shared_buffers: 128XB}}",
-            "values of server settings are checked only",
+            "values of server settings are checked",
         ),
         ("{server: external, dsn: 'postgresql://a@b/c'}", "the connection to the server was not checked"),
     ],
 )
+def test_a_next_step_quotes_the_call_also_from_python(tmp_path: Path) -> None:
+    results = tmp_path / "results" / "plan"
+    for name in ("20260309T080000Z-4f2a", "20260310T080000Z-5f2a"):
+        write_run(results / name)
+    output = called(tmp_path, "compare", "4f2a", "5f2a").stdout
+    assert "loadcell compare 4f2a 5f2a --out comparison.html" in output
+
+
 def test_check_states_what_it_does_not_check(tmp_path: Path, target: str, text: str) -> None:
     workload = "{sysbench: {script: oltp_read_only}}"
-    (tmp_path / "plan.yaml").write_text(f"target: {{postgres: {target}}}\nworkload: {workload}\n")
+    (tmp_path / "plan.yaml").write_text(f"target: {{postgres: {target}}}\nworkload: {workload}\n" + LOAD)
     result = called(tmp_path, "check", "plan.yaml")
     assert result.returncode == 0, result.stderr
     assert text in " ".join(result.stdout.split())

@@ -21,7 +21,7 @@ def test_texts_that_are_formulas_are_quoted_when_asked() -> None:
     assert quoted.stdout == "a,b,c,d\n'=1+1,'@x,-5,plain\n"
 
 
-def test_the_mark_below_a_wrong_query_has_a_line_of_its_own() -> None:
+def test_the_mark_below_a_wrong_query_is_alone_on_its_line() -> None:
     result = CliRunner().invoke(main, ["query", "SELECT * FRM trials", str(RUN)])
     assert result.exit_code == 2
     [mark] = [line for line in result.stderr.splitlines() if "^" in line]

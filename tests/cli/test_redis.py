@@ -250,7 +250,7 @@ def test_without_a_password_the_variable_is_named(tmp_path: Path, server: RedisS
     result = command(tmp_path, "redis", f"{server.host}:{server.port}", "--no-report", "-q")
     assert result.returncode == 3
     shown = " ".join(result.stdout.split())
-    assert "set the environment variable REDISCLI_AUTH for loadcell redis" in shown
+    assert "set the environment variable REDISCLI_AUTH, and USER" in shown
 
 
 def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:

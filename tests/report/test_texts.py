@@ -123,6 +123,17 @@ def test_placeholders_are_well_formed() -> None:
     assert remaining == {}
 
 
+def test_a_sentence_ends_as_one_in_every_language() -> None:
+    """A text that ends with a full stop does so in both languages; `...` is none."""
+    unequal = {
+        key: texts
+        for key, texts in catalogue().items()
+        if texts["en"].removesuffix("...").endswith((".", "!", "?"))
+        != texts["zh"].endswith(("。", "！", "？"))
+    }
+    assert unequal == {}
+
+
 def test_chinese_is_chinese() -> None:
     """Only marks, units and names that are the same in both languages may lack a Chinese character."""
     same = {key for key, texts in catalogue().items() if texts["en"] == texts["zh"]}
@@ -147,6 +158,7 @@ def test_chinese_is_chinese() -> None:
         "tool.no-placeholder.advice",
         "baseline.unknown.advice",
         "engine.error",
+        "error.with-remedy.below",
         "engine.script",
         "engine.script-shell",
         "engine.spec.script",

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from click import shell_completion
 
-from loadcell.cli import click_texts, display, help_texts, language, locales, messages
+from loadcell.cli import call, click_texts, display, help_texts, language, locales, messages
 from loadcell.cli.command import GENERAL, MAX_WIDTH, Group, option
 from loadcell.cli.streams import echo, show_error
 from loadcell.plan import problems
@@ -153,6 +153,7 @@ class LazyGroup(Group):
         words = sys.argv[1:] if args is None else args
         # The language of the command is kept with this context, which outlives that of the command.
         with click.Context(self) as root:
+            call.note(root, words)
             locales.choose(root, locales.of_words(words) or locales.of_environment())
             display.adapt_streams(keep_utf8=locales.is_chosen(words))
             if locales.current() != locales.DEFAULT:

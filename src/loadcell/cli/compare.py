@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ from click.shell_completion import CompletionItem
 
 from loadcell.analysis.compare import metrics as compared_metrics
 from loadcell.analysis.compare.metrics import LeastEffects
-from loadcell.cli import language, locales, messages, output
+from loadcell.cli import call, language, locales, messages, output
 from loadcell.cli.arguments import baselines, runs
 from loadcell.cli.command import Command, argument, command, option
 from loadcell.report.comparison import build as run_comparison
@@ -115,7 +114,7 @@ def compare(
     as_json: bool,
 ) -> int:
     """Compare runs, levels or machines."""
-    command_line = ("loadcell", *sys.argv[1:])
+    command_line = call.command_line()
     summarised, (formats, path) = output.of_comparison(formats, out, link)
     lang = locales.DEFAULT if as_json and path is None else locales.current()
     try:

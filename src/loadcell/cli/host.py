@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import click
 
 from loadcell import parts, report
 from loadcell.analysis import host_remarks
-from loadcell.cli import language, locales, messages
+from loadcell.cli import call, language, locales, messages
 from loadcell.cli.arguments import beginning, load, runs
 from loadcell.cli.command import command, option
 from loadcell.cli.run import progress, say_abandoned
@@ -116,7 +115,7 @@ def _run(asked: Asked, stored: StoredRun | None) -> execution.Ended:
         out=asked.out,
         resume=resumed,
         anonymous=asked.anonymous,
-        command=("loadcell", *sys.argv[1:]),
+        command=call.command_line(),
         by=COMMAND,
     )
     runner = execution.Runner(loaded, parts.installed(), options, progress())
@@ -201,7 +200,7 @@ def _pages(path: Path, asked: Asked) -> None:
         source = _nameless(source)
     written: list[Path] = []
     if stored.trials:
-        command = () if asked.anonymous else ("loadcell", *sys.argv[1:])
+        command = () if asked.anonymous else call.command_line()
         # A page to be shared names the run as it is called from beside it, not where that is.
         home = path.parent if asked.anonymous else Path.cwd()
         with contextlib.chdir(home):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli import language, locales
+from loadcell.cli import call, language, locales
 from loadcell.cli import messages as cli_messages
 from loadcell.cli.arguments import Positive, label_option, run_directory_option
 from loadcell.cli.command import argument, command, option
@@ -104,7 +104,7 @@ def import_(
         path = write_run.write(
             arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,
             title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-            command=["loadcell", *sys.argv[1:]], date_s=date_s, note=notes.append,
+            command=list(call.command_line()), date_s=date_s, note=notes.append,
             labels=plan_labels.of_options(labels),
         )  # fmt: skip
         context = page.publish(path, locales.current())

@@ -13,7 +13,7 @@ import click
 from loadcell import parts, report
 from loadcell.analysis import expectations
 from loadcell.analysis.trials import from_record
-from loadcell.cli import again, display, language, locales, messages
+from loadcell.cli import again, call, display, language, locales, messages
 from loadcell.cli.arguments import (
     Seed,
     beginning,
@@ -99,7 +99,7 @@ def run(
         resume=resumed,
         retry_failed=retry_failed,
         aa=aa,
-        command=("loadcell", *sys.argv[1:]),
+        command=call.command_line(),
         repeats_run=None if repeated is None else repeated.record,
     )
     runner = execution.Runner(loaded, parts.installed(), options, progress())

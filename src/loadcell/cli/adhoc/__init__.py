@@ -19,7 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadcell import parts
-from loadcell.cli import language, messages
+from loadcell.cli import call, language, messages
 from loadcell.cli.arguments import Integer, Seed, label_option
 from loadcell.cli.command import option
 from loadcell.cli.streams import echo
@@ -68,8 +68,8 @@ def cleaned(word: str, secrets: Sequence[Hidden]) -> str:
 
 
 def typed(name: str, words: Sequence[str], secrets: Sequence[Hidden]) -> tuple[str, ...]:
-    """The command line as it was typed, but for secrets; `words` where this is not the process's own."""
-    arguments = sys.argv[1:]
+    """The command line as it was typed, but for secrets; `words` where it is not that of a command."""
+    arguments = call.words()
     after = arguments[arguments.index(name) + 1 :] if name in arguments else words
     return ("loadcell", name, *(cleaned(word, secrets) for word in after))
 
