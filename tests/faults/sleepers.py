@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadcell.faults.base import SubjectOptions
 from loadcell.faults.hang import Hang
 from loadcell.linux import procfs
+from loadcell.plan.parts import SubjectOptions
 from loadcell.systems.subjects import Subject
 
 _PARENT = (

@@ -10,10 +10,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from loadcell.faults.base import Fault, FaultError, SubjectOptions
+from loadcell.faults.base import Fault, FaultError
 from loadcell.linux.process import plain_environment
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Duration
 
 COMMAND_FAILED = MessageCode("fault.command-failed", command=str, status=int, output=ForeignText)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from loadcell.faults import process_tree
-from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
 from loadcell.linux import limited_groups
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import SubjectAbilities
 
 NO_CONTROLLER = MessageCode("fault.no-controller", controller=str)

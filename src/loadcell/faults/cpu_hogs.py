@@ -9,8 +9,9 @@ import sys
 from pydantic import Field
 
 from loadcell.faults import process_tree
-from loadcell.faults.base import NOT_RUNNING, Fault, FaultError, SubjectOptions
+from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
 from loadcell.linux import process
+from loadcell.plan.parts import SubjectOptions
 
 _LOOP = "while True: pass"
 

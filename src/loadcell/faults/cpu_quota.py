@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from loadcell.faults.base import SubjectOptions
 from loadcell.faults.control_group import ControlGroupFault
+from loadcell.plan.parts import SubjectOptions
 
 _PERIOD_US = 100_000
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
-from loadcell.faults.base import Fault, FaultError, SubjectOptions
+from loadcell.faults.base import Fault, FaultError
 from loadcell.model.message import ForeignText, MessageCode
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.plan.units import Size
 from loadcell.systems.subjects import SubjectAbilities
 

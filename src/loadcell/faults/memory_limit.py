@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadcell.faults.base import SubjectOptions
 from loadcell.faults.control_group import ControlGroupFault
+from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Size
 
 

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from loadcell.faults.base import FaultError, SubjectOptions
+from loadcell.faults.base import FaultError
 from loadcell.faults.control_group import ControlGroupFault
 from loadcell.model.message import MessageCode
+from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Bandwidth
 
 NO_DISK = MessageCode("fault.no-disk", subject=str, path=str)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from loadcell.faults.base import Fault, SubjectOptions
+from loadcell.faults.base import Fault
 from loadcell.model.message import MessageCode
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import RunStatement, SubjectAbilities
 
 NO_STATEMENTS = MessageCode("fault.no-statements", subject=str)
