@@ -84,7 +84,7 @@ def members(group: Path) -> list[int]:
 def remove(group: Path, back: Path) -> None:
     """Move the processes of a group that `make` made back, and remove it. Raises OSError."""
     if not group.name.startswith(_PREFIX):
-        raise ValueError(f"{group} is no group of loadcell")
+        raise ValueError(group)
     deadline = time.monotonic() + _REMOVE_LIMIT_S
     while group.exists():
         move(back if back.exists() else group.parent, members(group))
