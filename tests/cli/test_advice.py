@@ -91,17 +91,17 @@ def test_a_setting_of_the_call_is_named_once() -> None:
         ("{server: external, dsn: 'postgresql://a@b/c'}", "the connection to the server was not checked"),
     ],
 )
-def test_a_next_step_quotes_the_call_also_from_python(tmp_path: Path) -> None:
-    results = tmp_path / "results" / "plan"
-    for name in ("20260309T080000Z-4f2a", "20260310T080000Z-5f2a"):
-        write_run(results / name)
-    output = called(tmp_path, "compare", "4f2a", "5f2a").stdout
-    assert "loadcell compare 4f2a 5f2a --out comparison.html" in output
-
-
 def test_check_states_what_it_does_not_check(tmp_path: Path, target: str, text: str) -> None:
     workload = "{sysbench: {script: oltp_read_only}}"
     (tmp_path / "plan.yaml").write_text(f"target: {{postgres: {target}}}\nworkload: {workload}\n" + LOAD)
     result = called(tmp_path, "check", "plan.yaml")
     assert result.returncode == 0, result.stderr
     assert text in " ".join(result.stdout.split())
+
+
+def test_a_next_step_quotes_the_call_also_from_python(tmp_path: Path) -> None:
+    results = tmp_path / "results" / "plan"
+    for name in ("20260309T080000Z-4f2a", "20260310T080000Z-5f2a"):
+        write_run(results / name)
+    output = called(tmp_path, "compare", "4f2a", "5f2a").stdout
+    assert "loadcell compare 4f2a 5f2a --out comparison.html" in output
