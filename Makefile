@@ -103,7 +103,7 @@ unit: setup system-packages
 # Much of it waits in real time, so four processes share the files out.
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
-	$(BIN)/pytest -n 4 --dist loadfile tests
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests
 
 bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
