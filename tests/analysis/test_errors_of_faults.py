@@ -26,7 +26,7 @@ def page(home: Path, code: str, lang: str, *, fault: bool) -> str:
     record = json.loads(file.read_text())
     record["totals"]["transactions"]["failed"] = 4
     error = {"operation": "transaction", "code": code, "count": 4, "message": "", "examples": []}
-    record["errors"] = [{**error, "advice": ADVICE, "advice_code": "load.connection.advice"}]
+    record["errors"] = [{**error, "advice": ADVICE}]
     record["faults"] = [FAULT] if fault else []
     file.write_text(json.dumps(record))
     return " ".join(markdown.render(of_run(read_run(path), lang)).split())

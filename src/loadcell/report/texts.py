@@ -135,6 +135,8 @@ class Texts:
         kind, _, error = code.partition(".")
         if kind != "load":
             return None
+        if error == "other.advice":
+            return None
         if error.endswith(".advice"):
             return self._coded("load.other.advice", args)
         meaning = self.value("meaning", error_meaning(error, ""))

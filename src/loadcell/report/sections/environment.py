@@ -35,6 +35,8 @@ MOST_SYSTEMS = 8
 MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
 _WAY = Labels("data-set", ("loaded", "reused", "restored"))
+#: Where a server comes from.
+SERVER_KIND = Labels("server-kind", ("embedded", "local", "external", "command"))
 #: Facts of a target that stand elsewhere: settings in a table, and the version in words.
 _NOT_LISTED = frozenset({"settings", "version_number"})
 #: Facts of a host that stand open.
@@ -131,7 +133,10 @@ def in_line(facts: JsonObject, texts: Texts) -> str:
     product = facts.get("product") or facts.get("software") or facts.get("command")
     name = " ".join(str(part) for part in (product, facts.get("version")) if part)
     server = facts.get("server")
-    return texts("mark.detail", text=name, detail=str(server)) if name and server else name
+    if not name or not server:
+        return name
+    kind = texts(SERVER_KIND(server)) if server in SERVER_KIND else str(server)
+    return texts("mark.detail", text=name, detail=kind)
 
 
 def _system(system: System, number: int, texts: Texts) -> list[Block]:
