@@ -22,7 +22,7 @@ PIECES = [
 
 
 def case(random: Random, home: Path) -> None:
-    """Mutate a ready-made plan in one to five places, and check it."""
+    """Mutate a built-in plan in one to five places, and check it."""
     content = random.choice(PLANS).read_bytes()
     for _ in range(random.randint(1, 5)):
         content = _mutated(random, content)

@@ -267,7 +267,7 @@ def test_a_rate_has_a_separate_line(tmp_path: Path) -> None:
     assert "load clients 16, max_backlog 5s, threads auto, warmup 1s, duration 9s" in result
     assert (
         "open loop 100/s to 1900/s over 8s, at random (Poisson), carried by 16 connections: "
-        "about 9,900 requests a trial" in result
+        "about 9,900 requests per trial" in result
     )
     document = json.loads(check(tmp_path, text, "--json").stdout)
     assert document["open_loop"]["requests"] == 9900

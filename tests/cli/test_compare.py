@@ -176,7 +176,7 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
         (("cccc", "--metric", "p98"), "these runs have no metric 'p98'"),
         (("cccc", "--format", "html"), "--format html needs --out"),
         (("cccc", "--out", "x.pdf"), "--out names a .pdf file"),
-        (("cccc", "--out", "x.md", "--format", "html"), "do not go together"),
+        (("cccc", "--out", "x.md", "--format", "html"), "contradict each other"),
         (("--baseline", "main", "cccc"), "there is no baseline 'main'"),
     ],
 )

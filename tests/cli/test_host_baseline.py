@@ -172,7 +172,7 @@ def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Pa
     with nobody():
         result = call("--baseline", "--directory", "/usr", "--out", str(tmp_path / "run"), *SHORT)
     assert result.exit_code == 2
-    assert "/usr cannot be written to by you" in " ".join(result.output.split())
+    assert "You cannot write to /usr" in " ".join(result.output.split())
 
 
 def test_a_file_system_that_is_mounted_read_only_differs_from_a_directory_of_others(tmp_path: Path) -> None:

@@ -126,13 +126,13 @@ class TestWords:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["ftp://x/y"], "'ftp://x/y' is no URL of a service of HTTP. Give http://HOST:PORT/PATH"),
-            (["http://:8080/"], "is no URL of a service of HTTP"),
-            (["http://me:hidden@x:port/"], "'http://...@x:port/' is no URL: Port could not be cast"),
-            (["http://x", "-H", "Accept"], "--header: give 'NAME: VALUE'"),
+            (["ftp://x/y"], "'ftp://x/y' is not the URL of an HTTP service. Give http://HOST:PORT/PATH"),
+            (["http://:8080/"], "is not the URL of an HTTP service"),
+            (["http://me:hidden@x:port/"], "'http://...@x:port/' is not a URL (Port could not be cast"),
+            (["http://x", "-H", "Accept"], "--header needs a field such as `Accept: application/json`"),
             (
                 ["http://x", "-H", "Host: a", "-H", "host: b"],
-                "host is given twice, and a request has it once",
+                "host is given twice, but a request may have it only once",
             ),
             (["http://x", "-H", "Cookie: a=1", "-H", "Cookie: b=2"], "Cookie is given twice"),
             (["http://x", "-X", "head"], "HTTP methods are written in capital letters: HEAD"),
@@ -140,9 +140,9 @@ class TestWords:
             (["http://x", "-p", "key=@/nowhere"], "--param @/nowhere: there is no file"),
             (
                 ["http://x", "-p", "key=1..many"],
-                "'1..many' is no range. Give whole numbers, such as key=1..100000",
+                "'1..many' is not a range. Give whole numbers, such as key=1..100000",
             ),
-            (["http://x", "-p", "key=-5..5"], "'-5..5' is no range"),
+            (["http://x", "-p", "key=-5..5"], "'-5..5' is not a range"),
             (["http://x", "-n", "1k"], "'1k' is not a whole number of at least 1"),
             (["http://x", "-c", "10,many"], "'many' is not a whole number from 1 to 100000"),
             (["http://x", "-p", "key"], "--param key: give NAME=FROM..TO"),

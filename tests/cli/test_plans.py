@@ -14,7 +14,7 @@ from loadcell.cli.arguments import ready_plans
 from loadcell.plan.load import load_plan
 
 
-def test_ready_made_plans_are_listed_with_their_size() -> None:
+def test_built_in_plans_are_listed_with_their_size() -> None:
     result = CliRunner().invoke(main, ["plans"])
     assert result.exit_code == 0
     for name in ("quickstart", "postgres-concurrency-readwrite", "postgres-concurrency-readonly"):
@@ -80,5 +80,5 @@ def test_the_schema_is_json() -> None:
 def test_a_name_that_is_no_plan_lists_those_there_are(name: str) -> None:
     result = CliRunner().invoke(main, ["check", name])
     assert result.exit_code == 2
-    assert "neither a file nor a ready-made plan" in result.stderr
+    assert "neither a file nor a built-in plan" in result.stderr
     assert "quickstart" in result.stderr

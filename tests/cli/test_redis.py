@@ -114,10 +114,13 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["http://x"], "'http://x' is no server. Give HOST:PORT"),
-        (["redis://:hidden@x:port"], "'redis://...@x:port' is no server: Port could not be cast"),
-        (["x:6379/name"], "is no server"),
-        (["::1"], "An address of IPv6 stands in brackets: [::1]:6379"),
+        (["http://x"], "'http://x' is not the address of a server. Give HOST:PORT"),
+        (
+            ["redis://:hidden@x:port"],
+            "'redis://...@x:port' is not the address of a server (Port could not be cast",
+        ),
+        (["x:6379/name"], "is not the address of a server"),
+        (["::1"], "Put an IPv6 address in brackets, such as [::1]:6379"),
         (["x", "--value-size", "7"], "workload.kv.value_size"),
         (["x", "--value-size", "600MB"], "expected: at most 512MiB"),
         (["x", "--reads", "150%"], "expected: at most 100%"),

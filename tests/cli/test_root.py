@@ -97,7 +97,7 @@ def test_an_internal_fault_is_one_line_and_a_file(tmp_path: Path, monkeypatch: p
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     (file,) = tmp_path.iterdir()
-    assert line == f"A fault in loadcell: ZeroDivisionError: by zero. The full trace is in {file}."
+    assert line == f"A fault in loadcell (ZeroDivisionError): by zero. The full trace is in {file}."
     assert "Traceback" in file.read_text()
     assert file.stat().st_mode & 0o077 == 0
 
@@ -106,7 +106,7 @@ def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     result = CliRunner().invoke(root_that_raises(RuntimeError("x")), ["run"])
     assert result.exit_code == 3
-    assert result.stderr == "A fault in loadcell: RuntimeError: x. The full trace could not be saved.\n"
+    assert result.stderr == "A fault in loadcell (RuntimeError): x. The full trace could not be saved.\n"
 
 
 @pytest.mark.parametrize(

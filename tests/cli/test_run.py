@@ -115,7 +115,7 @@ def test_a_changed_plan_is_refused_with_its_differences(
     [
         ((), "Missing argument 'PLAN'"),
         (("short.yaml", "--retry-failed"), "--retry-failed goes with --resume"),
-        (("short.yaml", "--resume", "last", "--out", "x"), "do not go together"),
+        (("short.yaml", "--resume", "last", "--out", "x"), "exclude each other"),
         (("--resume", "no-such-run"), "there is no run 'no-such-run'"),
         (("short.yaml", "--out", "."), "already exists"),
         (("no-such-plan",), "no-such-plan"),

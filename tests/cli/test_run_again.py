@@ -307,7 +307,7 @@ def test_a_program_that_changed_is_named_and_used(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho tps = 8\n")
     done = called(tmp_path, "run", str(first.path), "--no-report", "--out", "again")
     assert done.returncode == 0, done.stderr
-    assert "changed since the run that is run again: ./bench.sh" in done.stderr
+    assert "programs that have changed since that run: ./bench.sh" in done.stderr
     [trial] = read_run(tmp_path / "again").trials
     assert trial.totals is not None
     assert trial.totals.throughput_per_s == 8

@@ -90,9 +90,9 @@ class TestWords:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["db.example"], "'db.example' is no DSN of a database. Give postgresql://"),
-            (["oracle://me:hidden@db/x"], "'oracle://me:...@db/x' is no DSN"),
-            (["postgres://db:port/x"], "is no DSN of a database: Port could not be cast"),
+            (["db.example"], "'db.example' is not the DSN of a database. Give postgresql://"),
+            (["oracle://me:hidden@db/x"], "'oracle://me:...@db/x' is not the DSN"),
+            (["postgres://db:port/x"], "is not the DSN of a database (Port could not be cast"),
             (["embedded", "-d", "30"], 'found "30", a number without a unit; did you mean 30s?'),
             (["embedded", "--rate", "fast"], 'found "fast": give a rate with its unit'),
             (["embedded", "-c", "1,x"], "'x' is not a whole number from 1 to 100000"),
@@ -100,7 +100,7 @@ class TestWords:
             (["embedded", "--query", ""], "--query is empty"),
             (
                 ["embedded", "--query", "SELECT 1", "-w", "tpcc"],
-                "--workload and --query do not go together",
+                "--workload and --query exclude each other",
             ),
             (
                 ["embedded", "-w", "tpcc:x"],

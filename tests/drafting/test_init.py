@@ -57,7 +57,7 @@ def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
     result = init(tmp_path, "redis", "--out", "plan.yaml")
     assert (result.returncode, result.stdout) == (0, "")
     assert (
-        "`loadcell check plan.yaml` says what would run, `loadcell run plan.yaml` measures" in result.stderr
+        "`loadcell check plan.yaml` shows what would run, `loadcell run plan.yaml` measures" in result.stderr
     )
     (tmp_path / "plan.yaml").write_text("mine")
     assert "Name another file, or remove it" in refused(tmp_path, "redis", "--out", "plan.yaml")

@@ -1,7 +1,7 @@
 """The command line: a table of commands, each in a separate module that is imported only when it is called.
 
-Exit status: 0 all well; 1 an expectation was missed or could not be judged, or a comparison came out as
---fail-on says; 2 the plan or the call is wrong; 3 some trials did not complete; 4 a fault could not
+Exit status: 0 success; 1 an expectation was missed or could not be judged, or a comparison has a verdict of
+--fail-on; 2 the plan or the call is wrong; 3 some trials did not complete; 4 a fault could not
 be undone; 130 interrupted.
 """
 
@@ -139,9 +139,7 @@ class LazyGroup(Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command; whatever happens ends in an exit status and at most a few lines, never in a
-        traceback.
-        """
+        """Run a command; every error ends in an exit status and a few lines, never in a traceback."""
         # Most objects that a command makes at its start stay until its end: repeated searches for cycles
         # among them take a tenth of the time of `check`.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
@@ -174,8 +172,8 @@ class LazyGroup(Group):
 
 
 def _check_language_variable(words: Sequence[str]) -> None:
-    """Raise CallError for a value of LOADCELL_LANG that is no language; warn of it where help or the version
-    is asked for. With `--lang` the variable has no meaning.
+    """Raise CallError for a value of LOADCELL_LANG that is not a language; only warn if help or the
+    version is requested. With `--lang` the variable has no meaning.
     """
     value = os.environ.get(locales.VARIABLE, "")
     if not value or value in locales.LANGUAGES or locales.of_words(words) is not None:
@@ -190,7 +188,7 @@ def _check_language_variable(words: Sequence[str]) -> None:
 
 
 def _status_of(error: BaseException) -> int:
-    """The exit status an exception means, after saying on standard error what a person needs to know."""
+    """Exit status of an exception, after its message was printed on standard error."""
     if isinstance(error, (BrokenPipeError, _ReaderGoneError)):
         # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The plan of a run that is to be run again (`loadcell run RUN_DIRECTORY`) or resumed.
+"""The plan of a run that is repeated (`loadcell run RUN_DIRECTORY`) or resumed.
 
 It is loaded from the run directory, with its name, its changes, and the copies of the files that it names.
 """
@@ -32,7 +32,7 @@ NOT_AGAIN_NO_PLAN = MessageCode("again.no-plan", path=str)
 
 @dataclass(frozen=True)
 class Again:
-    """A run that is to be run again, or resumed."""
+    """A run to repeat or resume."""
 
     stored: StoredRun
 
@@ -47,8 +47,8 @@ class Again:
         return RepeatedRun(self.stored.short_id, str(self.stored.path.absolute()))
 
     def load(self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]) -> LoadedPlan:
-        """Its plan. `sets` come after its own, `only` replaces its own; labels of its command line are not
-        repeated: they are of that run alone.
+        """Its plan. `sets` follow its own, `only` replaces its own; labels of its command line are not
+        repeated, because they belong to that run.
 
         Raises StoreError for a file that is damaged, changed or gone, and PlanError.
         """
@@ -59,8 +59,8 @@ class Again:
     def load_to_resume(
         self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]
     ) -> LoadedPlan:
-        """Its plan as it was written, to complete the run: with its copies of files, as far as they are
-        whole, and other files from the plan's directory. Raises PlanError.
+        """Its plan as written, to complete the run: with its undamaged copies of files, and other files
+        from the plan's directory. Raises PlanError.
         """
         files = copies.undamaged_copies(self.stored.path, self.stored.run)
         return self._loaded(sets, only, labels, files)
@@ -87,9 +87,7 @@ class Again:
 
 def of(plan: str | None) -> Again | None:
     """The run whose directory was given in place of a plan; None for a plan. Prints a line on that run, and
-    one on changed programs.
-
-    Raises StoreError for a run that cannot be run again.
+    one on changed programs. Raises StoreError for a run that cannot be repeated.
     """
     if plan is None or not layout.is_run(Path(plan)):
         return None

@@ -43,7 +43,7 @@ def ready_plans() -> dict[str, Path]:
 
 
 def find_plan(text: str) -> Path:
-    """The plan a user names: a path, or, when there is no such file, the name of a ready-made plan.
+    """The plan that a user names: a path, or, without such a file, the name of a built-in plan.
 
     Raises PlanError when it is neither.
     """
@@ -64,10 +64,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Seed(click.ParamType[int]):
-    """The seed of a random order: any whole number that fits.
-
-    Its range would be the longest line of every help.
-    """
+    """The seed of a random order. Its range is not part of the help, where it would be the longest line."""
 
     name = "N"
 
@@ -82,7 +79,7 @@ class Seed(click.ParamType[int]):
 
 
 class Integer(click.ParamType[int]):
-    """A whole number within bounds, which its error names."""
+    """A whole number within bounds; its error names them."""
 
     name = "N"
 
@@ -123,8 +120,8 @@ def run_directory_option(command: F) -> F:
 
 
 def plan_argument(*, required: bool = True) -> Callable[[F], F]:
-    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is
-    left out.
+    """The argument PLAN (as `plan`): a path, or the name of a built-in plan; None if it is omitted and may
+    be.
     """
     return argument("plan", metavar="PLAN", required=required, shell_complete=_plans)
 
@@ -167,7 +164,7 @@ def load(
     directory: Path | None = None,
     labels: tuple[str, ...] = (),
 ) -> LoadedPlan:
-    """The plan a command line names; `directory` is where files are that it names (default: its own).
+    """The plan a command line names; `directory` contains the files that it names (default: its own).
 
     Raises PlanError, which the root command turns into messages and exit 2.
     """
@@ -234,7 +231,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Ready-made plans by name, and files. The directory of a run is completed as any other."""
+    """Built-in plans by name, and files. The directory of a run is completed like any other."""
     names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
     return [*names, *files(incomplete, (".yaml", ".yml"))]
 

@@ -1,6 +1,5 @@
-"""`loadcell check PLAN`: what would run, and every mistake, without running anything.
-
-The document of `--json` describes a plan as plain values; the page in `check_report` is made of it.
+"""`loadcell check PLAN`: treatments, order and every error of a plan, without running it. The document of
+`--json` describes a plan as plain values; `check_report` makes the page from it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def describe(plan: LoadedPlan, seed: int | None, remarks: Sequence[Remark], *, c
 
     Without a seed the order is not known yet: `trials` is None.
 
-    `called` is what the caller named the plan by, and `loadcell run` can be given.
+    `called` is the name of the plan on the command line, which `loadcell run` accepts too.
     """
     time, topology = estimate(plan), parts.installed().topology
     order_of_trials = plan.search is None and (plan.order == "as-written" or seed is not None)
@@ -131,7 +130,7 @@ def _search_values(plan: LoadedPlan) -> JsonObject | None:
 
 
 def _open_loop_values(load: Load) -> JsonObject | None:
-    """The rate in words, and what it comes to; None for a closed loop."""
+    """The rate in words, and the resulting number of requests; None for a closed loop."""
     if load.rate is None:
         return None
     return {
@@ -152,7 +151,7 @@ def _given_work(settings: Resolved) -> JsonObject:
 
 
 def _given(options: Options) -> JsonObject:
-    """The options that the plan itself gives; all others are as by default."""
+    """The options that the plan itself gives, without defaults."""
     return options.model_dump(
         mode="json",
         by_alias=True,

@@ -299,7 +299,7 @@ class _Page:
             yield Remark("caution", write(CONSENT()))
 
     def _sizing(self) -> Section:
-        """Data beside memory, clients beside CPU threads."""
+        """Data relative to memory, clients relative to CPU threads."""
         treatments, installed = self.plan.treatments, parts.installed()
         return check_sizing.section(
             sizings(treatments, installed),
@@ -323,7 +323,7 @@ def _group_load(group: JsonObject, load: Load) -> Message:
 
 
 def _offered(loop: JsonObject, load: Load) -> Message:
-    """`2000/s, evenly spaced, carried by 16 connections: 60,000 requests a trial`."""
+    """`2000/s, evenly spaced, carried by 16 connections: 60,000 requests per trial`."""
     code = OFFERED_POISSON if loop["arrivals"] == "poisson" else OFFERED
     offered = loop["rate"] if load.rate is None else rate.phrase(load.rate)
     return code(rate=offered, connections=loop["connections"], requests=loop["requests"])

@@ -1,4 +1,4 @@
-"""Section of `loadcell check` on sizes: data beside memory, clients beside CPU threads."""
+"""Section of `loadcell check` on sizes: data relative to memory, clients relative to CPU threads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def section(
     concurrencies: Sequence[Concurrency],
     texts: Texts,
 ) -> Section:
-    """The section, without blocks where nothing is known."""
+    """The section, without blocks of unknown values."""
     blocks = list(_data(sizings, texts))
     blocks += [Paragraph(texts.message(_unsized(item))) for item in unsized[:_MOST_ROWS]]
     for item in concurrencies[:_MOST_ROWS]:
@@ -72,7 +72,7 @@ def section(
 
 
 def _data(sizings: Sequence[Sizing], texts: Texts) -> Iterator[Block]:
-    """Data and cache a row, and the scales that measure CPU or storage a sentence."""
+    """A row for data and cache, and a sentence for the scales that measure CPU or storage."""
     write = texts.message
     if not sizings:
         return
@@ -101,7 +101,7 @@ def _data(sizings: Sequence[Sizing], texts: Texts) -> Iterator[Block]:
 
 
 def _unsized(item: Unsized) -> Message:
-    """Data on a server of unknown memory, and what tells it."""
+    """Data on a server of unknown memory, and the statement that shows it."""
     if item.size is None:
         return UNSIZED_DATA(data=item.questions.data, cache=item.questions.cache)
     lowest, highest = STORAGE_TIMES
@@ -155,7 +155,7 @@ def _size(sizing: Sizing, texts: Texts) -> str:
 
 
 def _clients(item: Concurrency, texts: Texts) -> Iterator[Message]:
-    """Number of clients beside the CPU threads of target and client."""
+    """Number of clients relative to the CPU threads of target and load generator."""
     noun = texts(f"sizing-client.{item.noun}")
     clients = _range(with_unit(Count, item.fewest), with_unit(Count, item.most), texts)
     if item.target_cpus is None:
@@ -186,5 +186,5 @@ def _joined(messages: Iterator[Message], texts: Texts) -> str:
 
 
 def _round(scale: int) -> int:
-    """To three digits: an estimate has no more."""
+    """Rounded to three digits, the precision of an estimate."""
     return round(scale, 3 - len(str(scale))) if scale >= 1_000 else scale

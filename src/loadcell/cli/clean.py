@@ -1,4 +1,4 @@
-"""`loadcell clean`: removes old runs, after it has shown which."""
+"""`loadcell clean`: removes old runs, after listing them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def clean(
 
 @dataclass(frozen=True)
 class _Remain:
-    """A hidden directory that a killed removal has left; `failure` says why it could not be removed."""
+    """A hidden directory of a killed removal; `failure` is the reason why it could not be removed."""
 
     path: Path
     size_bytes: int
@@ -81,7 +81,7 @@ class _Remain:
 
 
 def _removed(removal: Removal) -> Removal:
-    """The removal after it was tried: a run that has been resumed meanwhile stays."""
+    """The attempted removal; a run that was resumed in the meantime stays."""
     if removal.retained is not None:
         return removal
     try:

@@ -43,7 +43,7 @@ def translated_number(singular: str, plural: str, count: int) -> str:
 
 
 def ended(sentence: str) -> str:
-    """A sentence that click puts together, with the full stop of the language."""
+    """A sentence that click composes, with the full stop of the language."""
     chinese = locales.current() == "zh" and sentence.endswith(".")
     return f"{sentence[:-1]}。" if chinese else sentence
 

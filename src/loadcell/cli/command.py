@@ -24,7 +24,7 @@ MAX_WIDTH = 100
 
 
 class Context(click.Context):
-    """A context whose help pages fit Chinese text and narrow terminals."""
+    """A context for help pages with Chinese text and on narrow terminals."""
 
     formatter_class = help_page.Formatter
 
@@ -37,7 +37,7 @@ class Option(click.Option):
         self.group = group
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Default and requirement; the range of a number is in the error that it is for."""
+        """Default and requirement; the range of a number is part of its error only."""
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra

@@ -167,7 +167,7 @@ def _of_machines(
 
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
-    """Everything that is named, a named baseline first."""
+    """All named runs, those of a baseline first."""
     return named if baseline is None else (*map(str, run_finder.find_baseline(baseline)), *named)
 
 

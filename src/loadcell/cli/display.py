@@ -45,7 +45,7 @@ def is_quiet() -> bool:
 
 
 def is_verbose() -> bool:
-    """True with phases of trials, and with the trace of a fault."""
+    """True to show phases of trials, and the trace of a fault."""
     return _flag(_VERBOSE)
 
 

@@ -80,7 +80,7 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
 
 
 def _is_abandoned(entry: Entry) -> bool:
-    """True if the guardian that was to undo it has ended."""
+    """True if the guardian that should undo it has ended."""
     return bool(entry.guardian.has_ended(local=True))
 
 

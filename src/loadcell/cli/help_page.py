@@ -30,7 +30,7 @@ def columns(text: str) -> int:
 def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> str:
     """A paragraph as lines of at most `width` columns; `first` begins the first line, `indent` the others.
 
-    A word that is too long for a line stands alone.
+    A word that is too long for a line has its own.
     """
     lines: list[str] = []
     line, is_empty = indent if first is None else first, True
@@ -80,7 +80,7 @@ class Formatter(click.HelpFormatter):
             self.width = max(min(terminal, max_width or 80) - 1, _LEAST_WIDTH)
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write how the command is called."""
+        """Write the usage line."""
         heading = click_texts.translated("Usage:") if prefix is None else prefix.rstrip()
         first = f"{heading}{'' if _is_wide(heading[-1]) else ' '}{prog} "
         if columns(first) + 20 <= self.width or not args:
@@ -103,7 +103,7 @@ class Formatter(click.HelpFormatter):
                 self.write(f"{wrapped(joined(paragraph), self.width, indent, indent)}\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = _GAP) -> None:
-        """Write names with their explanations beside them, or below them where they are long."""
+        """Write names with their explanations in a second column, or below long names."""
         rows = list(rows)
         most = min(col_max, int(self.width * _NAMES_SHARE))
         names = max((columns(name) for name, _ in rows if columns(name) <= most), default=most)
@@ -123,7 +123,7 @@ class Formatter(click.HelpFormatter):
 
 
 def joined(paragraph: str) -> str:
-    """The lines of a paragraph as one; between Chinese characters stands no blank."""
+    """The lines of a paragraph as one line, without blanks between Chinese characters."""
     return re.sub(
         r"(\S)[ \t]*\n[ \t]*(\S)",
         lambda ends: ends[1] + ("" if _is_wide(ends[1]) and _is_wide(ends[2]) else " ") + ends[2],

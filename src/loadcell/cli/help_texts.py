@@ -1,8 +1,8 @@
 """Texts of help pages: one file per command in the folder `help`, in English and Chinese.
 
 A file has the command's description, a text for each parameter, and examples. A parameter without a text in
-the file of its command has one in `shared.toml`. These files are no part of the catalogue of messages, so
-that a help page reads only its own.
+the file of its command has one in `shared.toml`. These files are not part of the catalogue of messages, so
+a help page reads only its own.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Asked:
 
 
 def measure(asked: Asked) -> int:
-    """Run it, or the remaining trials of it, then show it: the exit status is that of `loadcell run`."""
+    """Run it, or its remaining trials, then show it. The exit status is that of `loadcell run`."""
     try:
         with beginning():
             stored = None if asked.resume is None else _stored(asked, asked.resume)
@@ -141,9 +141,7 @@ def _sets(asked: Asked) -> tuple[str, ...]:
 
 
 def _writable(directory: Path) -> Path:
-    """The whole path of a directory that files can be made in: that is known before two minutes of
-    measuring.
-    """
+    """The full path of a writable directory, checked before the measurement of two minutes."""
     path = directory.expanduser().absolute()
     if not path.is_dir():
         raise _unfit(
@@ -172,7 +170,7 @@ def _stored(asked: Asked, named: str) -> StoredRun:
 
 
 def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
-    """The plan, its changes and the directory of a resumed run: it has them all, except for names."""
+    """The plan, its changes and the directory of a resumed run, which has all of them except names."""
     sets = stored.run.sets
     if stored.run.anonymous:
         lost = anonymise.asked_again(sets)
@@ -184,7 +182,7 @@ def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tup
 
 
 def _options(missing: Iterable[str]) -> Message:
-    """Options that give settings again that a record no longer has."""
+    """Options that restore settings which a record lacks."""
     options = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
     if set(missing) <= options.keys():
         return messages.GIVE_AGAIN(options=language.both(sorted(options[path] for path in missing)))
@@ -218,7 +216,7 @@ def _pages(path: Path, asked: Asked) -> None:
 
 
 def _nameless(source: Source) -> Source:
-    """The machine without what tells whose it is."""
+    """The machine without identifying facts."""
     host = inventory.nameless(dict(source.machine.host))
     label = source.run.short_id if source.run is not None else source.path.stem
     return replace(source, machine=replace(source.machine, label=label, host=host))

@@ -1,4 +1,4 @@
-"""`loadcell http URL`: a load on a service of HTTP, without a plan file."""
+"""`loadcell http URL`: a load on an HTTP service, without a plan file."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def http(
 
 
 def _place(url: str) -> tuple[str, str, str, Hidden | None]:
-    """Where the service is, the path, how the URL is shown, and a login in it. Raises CallError."""
+    """Address of the service, path, printable form of the URL, and a login in it. Raises CallError."""
     address = url if "://" in url else f"http://{url}"
     try:
         parts = urlsplit(address)
@@ -124,7 +124,7 @@ def _shown(url: str) -> str:
 
 
 def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
-    """Header fields by name; those that are secrets stand for variables. Raises CallError."""
+    """Header fields by name; secrets become variables. Raises CallError."""
     fields: dict[str, str] = {}
     secrets = []
     for header in headers:
@@ -140,10 +140,7 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
 
 
 def _add(fields: dict[str, str], name: str, value: str) -> None:
-    """One more field.
-
-    One that is there already becomes a list. Raises CallError where it cannot be one.
-    """
+    """Add a field; repeated ones become a list. Raises CallError if the field may not be repeated."""
     same = next((other for other in fields if other.lower() == name.lower()), None)
     if same is None:
         fields[name] = value
@@ -154,7 +151,7 @@ def _add(fields: dict[str, str], name: str, value: str) -> None:
 
 
 def _body(data: str | None) -> str | dict[str, str] | None:
-    """A text, or where it is: the plan that is written lies elsewhere, so from the root on.
+    """A text, or its absolute path, because the written plan is in another directory.
 
     Raises CallError.
     """

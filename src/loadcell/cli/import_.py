@@ -1,4 +1,4 @@
-"""`loadcell import TOOL FILE...`: finished output of other tools becomes a run."""
+"""`loadcell import TOOL FILE...`: turns finished output of other tools into a run."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def import_(
 
 
 def _is_one_directory(name: str) -> bool:
-    """True for a name that stays in the directory of results, and is seen there."""
+    """True for a name of a visible directory within the results."""
     plain = name.isprintable() and "/" not in name and not name.startswith(".")
     return bool(name.strip()) and plain and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
 
@@ -156,7 +156,7 @@ def _tell(
 
 
 def _say_dates(path: Path, context: ReportContext) -> None:
-    """Print what dates the run, and which run `last` is where it is not this one."""
+    """Print the source of the run's date, and the run of `last` if it is another one."""
     for file in context.stored.run.imported or ():
         if file.dated is not None and file.measured_utc is not None:
             echo(language.written(dating.remark(file.file, file.dated, file.measured_utc)), err=True)

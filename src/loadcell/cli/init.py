@@ -1,4 +1,4 @@
-"""`loadcell init SOURCE`: a plan from what a user has."""
+"""`loadcell init SOURCE`: drafts a plan from a database, a file or a command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT = "plan.yaml"
 
 
 class _Init(Command):
-    """Names the remedy where a command line of another tool stands without `--` before it."""
+    """Names the remedy if a command line of another tool has no `--` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = list(args)

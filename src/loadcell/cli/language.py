@@ -49,14 +49,12 @@ class CallError(click.UsageError):
 
 class _MistakenPlanError(click.ClickException):
     def show(self, file: object = None) -> None:  # noqa: ARG002
-        """Print the mistakes, each with its position in place of the word `Error`."""
+        """Print the errors, each with its position instead of the word `Error`."""
         streams.echo(self.message, err=True)
 
 
 def shown(error: Exception) -> Exception:
-    """An error of loadcell as one that click shows, in the language of the running command; others as they
-    are.
-    """
+    """An error of loadcell as one of click, in the language of the command; other errors unchanged."""
     if isinstance(error, problems.PlanError):
         return _MistakenPlanError(error.written(written))
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename is not None:

@@ -1,4 +1,4 @@
-"""`loadcell list [PLAN]`: the runs there are."""
+"""`loadcell list [PLAN]`: lists runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def list_(
 
 
 def _unknown_labels(wanted: Mapping[str, str | None], runs: Sequence[StoredRecord]) -> Iterator[Message]:
-    """The labels that no run has, with the name or value most like them."""
+    """Labels that no run has, with the most similar name or value."""
     for name, value in wanted.items():
         values = {run.labels[name] for run in runs if name in run.labels}
         if value in values or (value is None and values):
@@ -109,7 +109,7 @@ def _unknown_labels(wanted: Mapping[str, str | None], runs: Sequence[StoredRecor
 
 
 def _refuse_unknown(name: str | None, runs: Sequence[StoredRecord], results: Path) -> None:
-    """A plan without any run is a mistake, if other plans have runs."""
+    """Raise an error for a plan without runs, if other plans have runs."""
     plans = sorted({run.plan for run in runs})
     if name is None or not plans or name.lower() in {plan.lower() for plan in plans}:
         return
@@ -128,7 +128,7 @@ def _row(run: StoredRecord) -> _Row:
 
 
 def _with_values(runs: list[StoredRecord], last: int | None) -> list[_Row]:
-    """The latest runs of one plan; the run before the first of them is read for its change alone."""
+    """The latest runs of one plan; the run before them is read only for the first change."""
     rows = [_row(run) for run in _latest(runs, None if last is None else last + 1)]
     read = [row.stored for row in rows if row.stored is not None]
     values = main_metric.main_values(

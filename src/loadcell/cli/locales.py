@@ -49,12 +49,12 @@ def of_locale(name: str) -> str:
 
 
 def is_chosen(words: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """True where the user names the language, instead of inheriting it from the locale."""
+    """True if the user names the language instead of inheriting it from the locale."""
     return of_words(words) is not None or environment.get(VARIABLE, "") in LANGUAGES
 
 
 def of_words(words: Sequence[str]) -> str | None:
-    """The language that a command line names: errors before its option is parsed are in that language."""
+    """The language that a command line names, for errors before its option is parsed."""
     chosen = None
     for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
         if word == "--":

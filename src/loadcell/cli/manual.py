@@ -1,4 +1,4 @@
-"""The help pages of all commands together: for the reference page, the manual page and tests."""
+"""The help pages of all commands, for the reference page, the manual page and tests."""
 
 from __future__ import annotations
 

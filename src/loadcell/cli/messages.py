@@ -1,4 +1,4 @@
-"""Message codes of cli; their texts are in the `messages*.toml` beside this module."""
+"""Message codes of cli; their texts are in the `messages*.toml` of this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a command writes where none is yet."""
+"""Files that a command creates and never overwrites."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loadcell.cli import language, messages
 
 
 def write(text: str, path: Path) -> None:
-    """Write a new file. Raises ClickException, also where there is one of this name."""
+    """Write a new file. Raises ClickException, also if one of this name exists."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -1,4 +1,4 @@
-"""Where the options --out and --format put pages, and output of a document in the form that is asked for."""
+"""Destinations of pages by the options --out and --format, and output of a document in the requested form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
 
 
 def of_report(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
-    """Formats and the place of a report, which goes to its run's directory without --out."""
+    """Formats and path of a report; without --out the directory of its run."""
     path = None if out is None else Path(out)
     if path is None or not path.suffix or path.is_dir():
         return formats, path
@@ -36,7 +36,7 @@ def of_report(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...
 def of_comparison(
     formats: tuple[str, ...], out: str | None, link: str | None
 ) -> tuple[bool, tuple[tuple[str, ...], Path | None]]:
-    """Tell whether a summary is asked for; formats and the place of a comparison."""
+    """True if a summary is requested; formats and path of a comparison."""
     summarised = SUMMARY in formats
     pages = tuple(name for name in formats if name != SUMMARY)
     if link is not None and not summarised:
@@ -49,7 +49,7 @@ def of_comparison(
 
 
 def _of_pages(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
-    """Formats of pages and their place; Markdown alone may be printed instead."""
+    """Formats of pages and their path; only Markdown may be printed instead."""
     if out is None:
         if "html" in formats:
             raise language.CallError(messages.CALL_FORMAT_WITHOUT_OUT())
@@ -64,7 +64,7 @@ def _of_pages(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...
 
 
 def _format(path: Path, code: MessageCode) -> str:
-    """The format that the name of a file asks for."""
+    """The format by the suffix of a file."""
     if path.suffix not in _TYPES:
         raise language.CallError(code(suffix=path.suffix))
     return _TYPES[path.suffix]
@@ -78,9 +78,9 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone.
+    """Write the requested files, and print the others; with `as_json` standard output is JSON only.
 
-    `command` is the one that made the document: with `--out` it writes the page.
+    `command` created the document: with `--out` it writes the page.
     """
     if as_json:
         echo_json(document.json())
@@ -101,9 +101,8 @@ def show_summary(
     command: Sequence[str],
     link: str | None,
 ) -> None:
-    """Write the files that are asked for, and print the summary of a pull request.
-
-    `link` is the address of the whole report; without one, its path or the command that writes it is given.
+    """Write the requested files, and print the summary of a pull request. `link` is the address of the full
+    report; without one, the summary has its path or the command that writes it.
     """
     if document.summary is None:
         raise language.CallError(messages.CALL_SUMMARY_OF_MACHINES())

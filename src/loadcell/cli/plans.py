@@ -66,7 +66,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
 
 
 def _listed(lang: str) -> list[JsonObject]:
-    """Each ready-made plan's name, path, title and question (in one language), and size."""
+    """Name, path, title and question (in one language), and size of each built-in plan."""
     listed: list[JsonObject] = []
     for name, path in ready_plans().items():
         row: JsonObject = {"name": name, "path": str(path), "title": name, "question": ""}

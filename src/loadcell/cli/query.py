@@ -1,4 +1,4 @@
-"""`loadcell query SQL [RUN...]`: ask runs anything."""
+"""`loadcell query SQL [RUN...]`: query runs with SQL."""
 
 from __future__ import annotations
 
@@ -78,14 +78,12 @@ def _as_csv(answer: Answer, *, quote_formulas: bool) -> str:
 
 
 def _quoted(row: Iterable[Any]) -> list[Any]:
-    """A row whose texts no spreadsheet runs (OWASP, CSV injection)."""
+    """A row whose texts no spreadsheet executes (OWASP, CSV injection)."""
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
 
 
 def _show(answer: Answer) -> None:
-    """Print a table where it fits the terminal; else every row with a line a column, as psql does (`\\x
-    auto`).
-    """
+    """Print a table if it fits the terminal, otherwise each row with one line per column, as psql does."""
     output = terminal.Terminal()
     rows = [[_cell(value) for value in row] for row in answer.rows]
     widths = [max(map(len, column)) for column in zip(answer.columns, *rows, strict=True)]

@@ -97,7 +97,7 @@ def redis(
 
 
 def _levels(tests: Sequence[str], commands: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
-    """The measurements, one after the other: a level for each test, and besides tests for each command."""
+    """The measurements, one after the other: a level for each test, and in addition for each command."""
     if not tests:
         return {}
     verbs = {name: {"workload.kv.mix": {name: 1}} for name in tests}
@@ -115,10 +115,7 @@ def _name(number: int, command: str) -> str:
 
 
 def _target(server: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message, list[Hidden]]:
-    """The target, how it is shown, and the password in it, if there is one.
-
-    Raises CallError for what is none.
-    """
+    """The target, its printable form, and its password, if any. Raises CallError for an invalid address."""
     if server == LOCAL:
         return {"server": "local"}, messages.TITLE_LOCAL(), []
     if server.startswith("/"):

@@ -1,4 +1,4 @@
-"""`loadcell report RUN`: the report of a run, written again."""
+"""`loadcell report RUN`: writes the report of a run again."""
 
 from __future__ import annotations
 

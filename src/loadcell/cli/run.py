@@ -147,7 +147,7 @@ def _plan(
 def _profiled(
     load_with: Callable[[tuple[str, ...]], LoadedPlan], sets: tuple[str, ...], profile: str | None
 ) -> LoadedPlan:
-    """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
+    """The plan with this profile, as with --set; a plan with settings of this profile keeps them."""
     loaded = load_with(sets)
     if profile is None or loaded.profiles:
         return loaded
@@ -155,7 +155,7 @@ def _profiled(
 
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
-    """Very many trials are surely meant only when the user says so."""
+    """Ask before a very large number of trials."""
     expected = estimates.estimate(plan, len(trial_order.ARMS) if aa else 1)
     if yes or expected.trials <= estimates.NEEDS_CONSENT:
         return
@@ -204,7 +204,7 @@ def _results(ended: Ended, write_report: bool, as_json: bool) -> int:
 
 
 def written_report(ended: Ended) -> tuple[list[Path], Ended]:
-    """Write the report of a run; one that cannot be written costs no results, but the run is not complete."""
+    """Write the report of a run. If this fails, the results stay, but the run is not complete."""
     try:
         return report.write(ended.path, lang=locales.current()), ended
     except layout.StoreError as error:

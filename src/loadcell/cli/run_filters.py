@@ -69,7 +69,7 @@ def selection(
     older_than_s: float | None,
     younger_than_s: float | None = None,
 ) -> Selection:
-    """The conditions that the options stand for."""
+    """The conditions of the options."""
     wanted = {
         name: value if equals else None for name, equals, value in (text.partition("=") for text in labels)
     }

@@ -1,4 +1,4 @@
-"""`loadcell show RUN [TRIAL]`: the results of a run, or all about one of its trials."""
+"""`loadcell show RUN [TRIAL]`: shows the results of a run, or one of its trials."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord, texts: Texts) -> 
 
 
 def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message, list[tuple[str, ...]]]]:
-    """Each table of a trial with its heading; without rows it is left out."""
+    """Each table of a trial with its heading; empty tables are omitted."""
     latencies = trial.totals and [
         (
             name.removesuffix("_ms"),
@@ -188,6 +188,6 @@ def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
 
 
 def _cell(latency: latency_record.Latency | None, name: str, text: Callable[[float], str]) -> str:
-    """A value as text; empty for none, and for a percentile that too few requests support."""
+    """A value as text; empty for a missing value, and for a percentile of too few requests."""
     value = (trials.carried(latency.values()) or {}).get(name) if latency else None
     return "" if value is None else text(value)

@@ -89,9 +89,8 @@ def sql(
 
 
 def _target(dsn: str, env: Mapping[str, str]) -> tuple[JsonObject, str | Message, list[Hidden]]:
-    """The target, how a DSN is shown, and the password in it, if there is one.
-
-    Raises CallError for what is none.
+    """The target, the printable form of a DSN, and its password, if any. Raises CallError for an invalid
+    DSN.
     """
     if dsn == EMBEDDED:
         return {"postgres": {"server": "embedded"}}, messages.TITLE_EMBEDDED(), []
@@ -106,7 +105,7 @@ def _work(
     sets: Sequence[str],
     parameters: Sequence[str],
 ) -> tuple[JsonObject, str]:
-    """The workload as a plan has it, and what it is called. Raises CallError."""
+    """The workload as a section of a plan, and its name. Raises CallError."""
     names = [
         name
         for name, value in (("--workload", workload), ("--query", query), ("--script", script))
@@ -147,7 +146,7 @@ def _work(
 
 
 def _check(target: str, name: str, text: str) -> None:
-    """Raises CallError for a workload that there is not, or not for this database."""
+    """Raises CallError for an unknown workload, or one of another database."""
     installed_parts = parts.installed()
     fitting = installed_parts.workloads_for(target)
     if name in fitting:
@@ -174,7 +173,7 @@ def _is_script(query: str, sets: Sequence[str]) -> bool:
 
 
 def _parameters(statement: str, texts: Sequence[str]) -> JsonObject:
-    """Values of the parameters as a plan has them. Raises CallError."""
+    """Values of the parameters as a section of a plan. Raises CallError."""
     used = list(dict.fromkeys(sql_text.places(statement)))
     values: JsonObject = {}
     for text in texts:

@@ -21,7 +21,7 @@ def echo_json(text: str) -> None:
 
 
 def echo_data(text: str) -> None:
-    """Print a table for programs: as it is, but on a terminal printable."""
+    """Print a table for programs: unchanged, but printable on a terminal."""
     click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
 
 

@@ -1,4 +1,4 @@
-"""`python -m loadcell.cli.sweep HOME`: remove what killed runs left; started by a run's guardian."""
+"""`python -m loadcell.cli.sweep HOME`: removes the remains of killed runs; started by a run's guardian."""
 
 from __future__ import annotations
 
