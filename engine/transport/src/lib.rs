@@ -4,6 +4,7 @@
 mod binding;
 mod blocking;
 mod endpoint;
+pub mod epoll;
 mod socket;
 mod tls;
 

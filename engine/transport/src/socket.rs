@@ -25,6 +25,25 @@ impl Socket {
         }
     }
 
+    /// A socket that a listener has accepted, which sends small messages at once.
+    pub fn accepted(fd: OwnedFd) -> io::Result<Self> {
+        let socket = Self(fd);
+        socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        Ok(socket)
+    }
+
+    /// Close at once: unsent data are lost, and a peer by TCP receives a reset.
+    pub fn abort(self) {
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        let _ = self.set(libc::SOL_SOCKET, libc::SO_LINGER, linger);
+    }
+
+    /// Send the end of the stream after all data. An error means that the peer has closed already.
+    pub fn end_writing(&self) {
+        // SAFETY: no pointers.
+        unsafe { libc::shutdown(self.fd(), libc::SHUT_WR) };
+    }
+
     fn new(address: &Address, flags: libc::c_int) -> io::Result<Self> {
         let family = match address {
             Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,
@@ -84,9 +103,9 @@ impl Socket {
         if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
-    fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
-        let length = size_of::<libc::c_int>() as libc::socklen_t;
-        // SAFETY: an integer and its size.
+    fn set<T: Copy>(&self, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
+        let length = size_of::<T>() as libc::socklen_t;
+        // SAFETY: the option's value and its size.
         check(unsafe { libc::setsockopt(self.fd(), level, name, std::ptr::from_ref(&value).cast(), length) })
             .map(drop)
     }

@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::RawFd;
 
 use super::Settings;
-use super::epoll::Token;
 use super::shared::Shared;
 use super::timers::Timer;
 use loadcell_core::clock::Nanos;
@@ -12,6 +11,7 @@ use loadcell_core::error::Failure;
 use loadcell_core::pace::Pacer;
 use loadcell_core::session::{Context, NextAction, Session};
 use loadcell_transport::Transport;
+use loadcell_transport::epoll::Token;
 
 /// Limit of output in bytes that a server does not read while it asks for more: for such output that is added
 /// to output that already waits.

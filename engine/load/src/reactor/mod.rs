@@ -7,7 +7,6 @@
 mod client;
 mod connect;
 mod control;
-mod epoll;
 mod precise_wait;
 mod shared;
 mod thread_state;
@@ -15,7 +14,7 @@ mod timers;
 
 pub use client::Loss;
 pub use control::{Bounds, Control, EventSender, ThreadEvent};
-pub use epoll::Waker;
+pub use loadcell_transport::epoll::Waker;
 pub use shared::Settings;
 pub use thread_state::{ThreadContext, ThreadState};
 
@@ -28,7 +27,7 @@ use loadcell_core::record::LifetimeCounts;
 use loadcell_core::session::{Context, Session, SessionFactory};
 
 use client::{Client, State};
-use epoll::{Readiness, Token};
+use loadcell_transport::epoll::{Readiness, Token};
 use shared::Shared;
 use timers::Timer;
 

@@ -7,8 +7,8 @@
 
 use std::io;
 
-use super::epoll::Epoll;
 use loadcell_core::clock::{self, MICROSECOND, Nanos};
+use loadcell_transport::epoll::Epoll;
 
 /// Longest busy wait. Where sleeps end later than this, cores are too busy to be used for waiting.
 const MAX_BUSY_WAIT: Nanos = 50 * MICROSECOND;

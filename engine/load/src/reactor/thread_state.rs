@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 
 use super::control::{Bounds, Control, EventSender, ThreadEvent};
-use super::epoll::Epoll;
 use super::precise_wait::PreciseWait;
 use loadcell_core::clock::Nanos;
 use loadcell_core::pace::Pacer;
 use loadcell_core::record::{Recorder, Window};
+use loadcell_transport::epoll::Epoll;
 
 /// Inputs of a new load thread.
 pub struct ThreadContext {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::epoll::Token;
 use loadcell_core::clock::Nanos;
+use loadcell_transport::epoll::Token;
 
 /// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use super::check;
 use loadcell_core::clock::{self, Nanos, SECOND};
-use loadcell_transport::check;
 
 /// Most events taken by one call; the more, the fewer calls of the kernel under load.
 const BATCH: usize = 256;
