@@ -204,6 +204,34 @@ class Stretches:
     def text(self) -> bytes:
         """All lines of the input read last."""
 
+class Proxy:
+    """A proxy between the load and its target, on a port of 127.0.0.1, from its creation to `stop`.
+
+    `spec` is `{"target", "threads", "connections", "processors", "seed"}`: the target as in the specification
+    of a load, the least number of threads, the number of connections at a time, and the processors that the
+    threads run on (none: any). Raises EngineError.
+    """
+
+    #: port that it listens on
+    port: int
+
+    def __init__(self, spec: str) -> None: ...
+    def begin(self, effect: str) -> int:
+        """Begin an effect, and return its number once it is in effect. Raises EngineError.
+
+        One of `{"delay": {"time_ns", "jitter_ns", "direction"}}`, `{"bandwidth": {"bytes_per_s",
+        "direction"}}`, `{"reset": {}}`, `{"refuse": {}}`, `{"blackhole": {}}`, `{"http-5xx": {"share",
+        "status"}}`, `{"truncate": {"bytes"}}`, where a direction is `to-server`, `to-client` or `both`.
+        """
+
+    def end(self, number: int) -> None:
+        """End an effect; on return it is not in effect any more. Raises EngineError."""
+
+    def stop(self) -> str:
+        """Close all connections. Returns counts: `{"threads", "connections", "unconnected", "bytes":
+        [TO_SERVER, TO_CLIENT], "reset", "swallowed_bytes", "answered", "truncated", "cpu_ns"}`.
+        """
+
 def mysql_proof(plugin: str, password: bytes, nonce: bytes) -> bytes:
     """Response of an authentication plugin to a server's nonce. Raises ValueError for an unknown plugin."""
 

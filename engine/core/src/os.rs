@@ -72,6 +72,22 @@ pub fn unshare_fd_table(keep: RawFd) {
     close(3.max(keep + 1), LAST);
 }
 
+/// Lets the calling thread run on these processors alone; on any if there are none. A processor that does not
+/// exist is ignored.
+pub fn pin_thread(processors: &[usize]) {
+    if processors.is_empty() {
+        return;
+    }
+    // SAFETY: all zeros are an empty set, and every number is within it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for &processor in processors.iter().filter(|&&processor| processor < libc::CPU_SETSIZE as usize) {
+            libc::CPU_SET(processor, &mut set);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
 /// Peak resident memory of this process.
 pub fn max_rss_bytes() -> u64 {
     // SAFETY: all zeros are a valid `rusage`, and a valid place to write to.

@@ -34,6 +34,8 @@ pub struct Target {
     pub sslrootcert: Option<PathBuf>,
     /// The name that TLS asks for and verifies, where it is not `host`.
     pub tls_name: Option<String>,
+    /// Host and port that requests of HTTP name, where they are not `host` and `port`.
+    pub authority: Option<String>,
     pub application_name: Option<String>,
     pub options: Option<String>,
     /// Version of RESP; by default the newest that the server supports.

@@ -3,6 +3,7 @@
 mod calls;
 mod flame;
 mod import;
+mod proxy;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -85,7 +86,7 @@ fn listen<T: Send>(
     }
 }
 
-fn error(error: &LoadError) -> PyErr {
+pub(crate) fn error(error: &LoadError) -> PyErr {
     EngineError::new_err(error.document().to_string())
 }
 
@@ -204,6 +205,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
     module.add_class::<import::Stretches>()?;
+    module.add_class::<proxy::Proxy>()?;
     module.add_function(wrap_pyfunction!(mysql_proof, module)?)?;
     module.add_function(wrap_pyfunction!(mysql_encrypted, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)

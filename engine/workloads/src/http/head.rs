@@ -180,6 +180,9 @@ fn credentials(
 
 /// Value of `Host`: without the port if it is the default of the scheme (RFC 9110, 4.2).
 fn authority(target: &Target) -> String {
+    if let Some(authority) = &target.authority {
+        return authority.clone();
+    }
     let host = target.host.as_deref().unwrap_or("localhost");
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
     let standard = if target.sslmode == SslMode::Disable { 80 } else { 443 };
@@ -217,6 +220,7 @@ mod tests {
         let of = |text: &str| authority(&loadcell_testing::read("target", text).unwrap());
         assert_eq!(of(r#"{"protocol":"http","host":"a","port":443}"#), "a");
         assert_eq!(of(r#"{"protocol":"http","host":"a","port":80,"sslmode":"disable"}"#), "a");
+        assert_eq!(of(r#"{"protocol":"http","host":"a","port":81,"authority":"b:82"}"#), "b:82");
         assert_eq!(of(r#"{"protocol":"http","host":"::1","port":81,"sslmode":"disable"}"#), "[::1]:81");
     }
 
