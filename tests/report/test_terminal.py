@@ -128,4 +128,4 @@ def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(sto
 
 def test_it_names_the_system_under_test(stored: Stored) -> None:
     assert "PostgreSQL 16.4 (embedded)" in printed(stored("two"))
-    assert "PostgreSQL 16.4（embedded）" in printed(stored("two"), "zh")
+    assert "PostgreSQL 16.4（内嵌）" in printed(stored("two"), "zh")
