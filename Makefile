@@ -67,7 +67,8 @@ system-packages: | compilers
 	  mvn:maven prometheus-node-exporter:prometheus-node-exporter setpriv:util-linux \
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server tc:iproute2 ip:iproute2 \
 	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng \
-	  pidstat:sysstat nmon:nmon top:procps
+	  pidstat:sysstat nmon:nmon top:procps \
+  glusterd:glusterfs-server glusterfs:glusterfs-client nft:nftables
 
 # What waits for the network, for a disk or for one thread of a compiler leaves a processor to the others.
 test:

@@ -18,6 +18,7 @@ from loadcell.plan.treatment import Treatment
 from loadcell.systems.base import Target, TargetContext
 from loadcell.systems.shared.packages import Package
 from loadcell.systems.shared.run_locks import RunLocks
+from loadcell.systems.shared.storage import Storages
 
 TARGET_RESTARTED = MessageCode("target.restarted", "info")
 
@@ -75,6 +76,7 @@ class TargetPool:
         self._secret = secret
         self._note = note
         self._locks = RunLocks()
+        self._storages = Storages()
         self._targets: dict[str, Target[Any]] = {}
         self._up: Target[Any] | None = None
         self._came_up: set[int] = set()
@@ -129,7 +131,9 @@ class TargetPool:
         if target is None:
             work = self._work / resolved.target_name
             work.mkdir(mode=0o755, exist_ok=True)
-            context = TargetContext(work, self._log, self._secret, pin, self._note, self._locks)
+            context = TargetContext(
+                work, self._log, self._secret, pin, self._note, self._locks, self._storages
+            )
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)
         return target

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import SubprocessError
 
-from loadcell.linux import process_directories, procfs
+from loadcell.linux import mounts, process_directories, procfs
 from loadcell.linux.process import end_recorded, plain_environment
 from loadcell.linux.process_directories import HOME as HOME
 from loadcell.linux.process_directories import abandoned
@@ -47,7 +47,7 @@ def _free(path: Path, release: Release, log: Log) -> bool:
     """Free what a run holds outside its directory, and unmount its images; False if that is impossible."""
     try:
         release(path)
-        return undo_below(path)
+        return undo_below(path) and mounts.detach_below(path.resolve())
     except (OSError, SubprocessError) as error:
         log(f"left {path} to a later run: {error}")
     return False

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from loadcell.faults import process_tree
 from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
-from loadcell.linux import limited_groups
+from loadcell.linux import limited_groups, process_tree
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Misfit, SubjectOptions

@@ -8,9 +8,8 @@ import sys
 
 from pydantic import Field
 
-from loadcell.faults import process_tree
 from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
-from loadcell.linux import process
+from loadcell.linux import process, process_tree
 from loadcell.plan.parts import SubjectOptions
 
 _LOOP = "while True: pass"

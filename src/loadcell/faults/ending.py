@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from loadcell.faults import process_tree
 from loadcell.faults.base import NOT_RUNNING, NOT_STARTABLE, Fault, FaultError
+from loadcell.linux import process_tree
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import SubjectAbilities

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 
-from loadcell.faults import process_tree
 from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
+from loadcell.linux import process_tree
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import SubjectOptions
 

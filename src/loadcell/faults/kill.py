@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from loadcell.faults import process_tree
 from loadcell.faults.base import NOT_RUNNING, FaultError
 from loadcell.faults.ending import EndingFault
+from loadcell.linux import process_tree
 
 
 class Kill(EndingFault):

@@ -18,6 +18,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode, MessageErr
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Misfit, Opts, TargetPart
 from loadcell.systems.shared.run_locks import RunLocks
+from loadcell.systems.shared.storage import StorageFacts, Storages
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ class SettingFacts:
 class TargetFacts:
     """Facts that a target reports of itself, for the record; each kind of target adds its fields.
 
-    `server` is how it came to run (`embedded`, `local`, `external` ...), `settings` are those read back, and
-    `data` is the file system of the data.
+    `server` is how it came to run (`embedded`, `local`, `external` ...), `settings` are those read back,
+    `data` is the file system of the data, and `storage` what loadcell made under it.
     """
 
     server: str
@@ -116,6 +117,7 @@ class TargetFacts:
     settings: Annotated[tuple[SettingFacts, ...] | JsonObject | None, OMITTED] = None
     size_bytes: Annotated[int | None, OMITTED] = None
     data: Annotated[JsonObject | None, OMITTED] = None
+    storage: Annotated[StorageFacts | None, OMITTED] = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class TargetContext:
     `log` takes one line at a time for the trial's output.log; secrets are removed by the receiver.
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
     `pin` is where the processes run that the target starts. `note` tells the user something at once.
-    `locks` are those of the run on external servers.
+    `locks` are those of the run on external servers, `storages` what it made under data directories.
     """
 
     work: Path
@@ -178,6 +180,7 @@ class TargetContext:
     pin: Pin = ANYWHERE
     note: Callable[[Message], None] = _ignore
     locks: RunLocks = field(default_factory=RunLocks)
+    storages: Storages = field(default_factory=Storages)
 
 
 @dataclass(frozen=True)

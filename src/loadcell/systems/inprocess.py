@@ -11,7 +11,7 @@ import os
 import pwd
 import shutil
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,11 +35,15 @@ from loadcell.systems.base import (
 )
 from loadcell.systems.shared.account import Account
 from loadcell.systems.shared.data_directory import data_misfits
+from loadcell.systems.shared.data_location import DataLocation, check_location
 from loadcell.systems.shared.data_sets import DataSets, Mark, Prepared, State
-from loadcell.systems.shared.disk_image import DataLocation, Image, check_retained
+from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.launch import Launch
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
 from loadcell.systems.shared.owner import Owner
+from loadcell.systems.shared.storage import StorageFacts
+from loadcell.systems.shared.storage_options import StorageOptions, storage_abilities, storage_misfits
+from loadcell.systems.subjects import Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -179,6 +183,11 @@ class InProcessOptions(Options):
     """Options of such a target: where the data lie, and whether they stay at the run's end."""
 
     data: Annotated[str, Field(min_length=1)] | Image | None = None
+    storage: StorageOptions | None = Field(
+        default=None,
+        description="Storage that loadcell makes for the run under the data directory (root only): "
+        "`{gluster: {hosts: 3, replica: 3}}`.",
+    )
     keep_data: bool = Field(
         default=False, description="Keep the data set at the run's end, for the next run (needs `data`)."
     )
@@ -195,8 +204,7 @@ class InProcessOptions(Options):
 
     @model_validator(mode="after")
     def _kept_data_have_a_directory(self) -> InProcessOptions:
-        if self.keep_data:
-            check_retained(self.data)
+        check_location(self.data, self.storage, keep_data=self.keep_data)
         return self
 
 
@@ -232,7 +240,12 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
 
     @property
     def _location(self) -> DataLocation:
-        return DataLocation(self.options.data, self.context.work, self.name)
+        return DataLocation(self.options.data, self.options.storage, self.context, self.name)
+
+    def storage_facts(self) -> StorageFacts | None:
+        """Facts of the storage that loadcell made under the data."""
+        storage = self._location.storage
+        return None if storage is None else storage.facts()
 
     @property
     def files(self) -> DataFiles:
@@ -252,7 +265,8 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
 
     def destroy(self) -> None:
         if self._files is not None and not self.options.keep_data:
-            self._files.remove()
+            if self._location.storage is None:  # else the data go with it, at once
+                self._files.remove()
             self._location.remove()
 
     def prepare(self, spec: DataSpec, load: Loader, *, will_change: bool) -> DataSet:
@@ -263,6 +277,16 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:
         yield from data_misfits(options.data, cls.name)
+        yield from storage_misfits(options.storage)
+
+    @classmethod
+    def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
+        return storage_abilities(options.storage)
+
+    def subject(self, name: str) -> Subject:
+        if (storage := self._location.storage) is None:
+            raise KeyError(name)
+        return storage.subject(name)
 
     @classmethod
     def advice(cls, options: OptionsT, load: Load) -> list[Advice]:  # noqa: ARG003

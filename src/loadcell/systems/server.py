@@ -30,10 +30,12 @@ from loadcell.systems.managed_server import ManagedServer
 from loadcell.systems.server_address import ServerAddress
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, VersionedOptions
 from loadcell.systems.shared.data_directory import data_misfits
+from loadcell.systems.shared.data_location import DataLocation
 from loadcell.systems.shared.data_sets import DataSets, Prepared
-from loadcell.systems.shared.disk_image import DataLocation, Image
+from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.run_locks import RunLock
+from loadcell.systems.shared.storage_options import storage_abilities, storage_misfits
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
 if TYPE_CHECKING:
@@ -161,6 +163,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             }
             self._server = self._make_server(self._location.parent, settings, self.context.work / "socket")
         server = self._server
+        if self._location.make() and server.running:
+            server.stop(quickly=True)
         # A server that was killed a moment ago may still be a process, and so is one that hangs.
         if server.running and (self._restart_needed() or not self.alive()):
             server.stop()
@@ -169,13 +173,12 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
 
     def _start(self, server: ServerT) -> None:
         server.stop()  # remains of one that died
-        self._location.make()
         server.directory.make()
         server.start()
 
     @property
     def _location(self) -> DataLocation:
-        return DataLocation(self.options.data, self.context.work, self.name)
+        return DataLocation(self.options.data, self.options.storage, self.context, self.name)
 
     def alive(self) -> bool:
         if not self.options.external and (self._server is None or not self._server.running):
@@ -203,7 +206,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
                 server.stop()
             else:
                 server.stop(quickly=True)
-                server.directory.remove()
+                if self._location.storage is None:  # else the data go with it, at once
+                    server.directory.remove()
                 self._location.remove()
         except TargetError as error:
             self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
@@ -248,6 +252,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
                 run_as=directory.account.name,
                 connect=self.options.connect,
                 size_bytes=disks.used_bytes(data),
+                storage=None if (storage := self._location.storage) is None else storage.facts(),
             )
         return replace(facts, data=None if data is None else disks.file_system(data))
 
@@ -263,11 +268,14 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @classmethod
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         dedicated_device = not options.external and isinstance(options.data, Image)
-        return {cls.name: SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)}
+        server = SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)
+        return {cls.name: server, **storage_abilities(options.storage)}
 
     def subject(self, name: str) -> Subject:
         if name != self.name:
-            raise KeyError(name)
+            if (storage := self._location.storage) is None:
+                raise KeyError(name)
+            return storage.subject(name)
         server = self._server
 
         def processes() -> tuple[int, ...]:
@@ -281,6 +289,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:
         yield from data_misfits(options.data, cls.name)
+        yield from storage_misfits(options.storage)
         if cls.repository is not None and isinstance(options, VersionedOptions) and not options.external:
             yield from cls.repository.misfits(options, cls.check_programs)
         if not options.external:

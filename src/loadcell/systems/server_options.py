@@ -14,7 +14,9 @@ from loadcell.plan.files import certificate_file
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
-from loadcell.systems.shared.disk_image import Image, check_retained
+from loadcell.systems.shared.data_location import check_location
+from loadcell.systems.shared.disk_image import Image
+from loadcell.systems.shared.storage_options import StorageOptions
 
 OPTION_NO_SETTING = MessageCode("option.no-setting", kind=str, setting=str)
 OPTION_RESERVED = MessageCode("option.reserved", reason=str, setting=str)
@@ -134,6 +136,11 @@ class ManagedOrExternalOptions(Options):
     server: Literal["embedded", "local", "external"] = "local"
     settings: dict[str, Setting] = Field(default_factory=dict)
     data: str | Image | None = None
+    storage: StorageOptions | None = Field(
+        default=None,
+        description="Storage that loadcell makes for the run under the data directory (root only): "
+        "`{gluster: {hosts: 3, replica: 3}}`. Not for `external`.",
+    )
     run_as: str | None = None
     connect: Literal["tcp", "socket"] = Field(
         default="tcp",
@@ -157,7 +164,8 @@ class ManagedOrExternalOptions(Options):
     @classmethod
     def _belongs_to_the_server(cls, value: Any, info: ValidationInfo) -> Any:
         name, server = info.field_name, info.data.get("server")
-        if server == "external" and name in cls.managed_only and value not in (None, {}):
+        managed_only = name in cls.managed_only or name == "storage"
+        if server == "external" and managed_only and value not in (None, {}):
             if name == "settings":
                 raise SettingError(OPTION_NOT_RECONFIGURED())
             raise SettingError(OPTION_NOT_STARTED(option=name))
@@ -196,8 +204,8 @@ class ManagedOrExternalOptions(Options):
         location = self.external_location
         if self.server == "external" and location is not None and getattr(self, location[0]) is None:
             raise SettingError(OPTION_NO_LOCATION(option=location[0], example=location[1]))
-        if self.keep_data and self.server != "external":
-            check_retained(self.data)
+        if self.server != "external":
+            check_location(self.data, self.storage, keep_data=self.keep_data)
         return self
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from loadcell.linux.network_namespace import NetworkNamespace
+
+#: Name of the host that the load comes from, among the addresses of a subject.
+CLIENT_NAME = "client"
 #: Executes one statement; gives its rows. Raises TargetError.
 RunStatement = Callable[[str], list[tuple[Any, ...]]]
 
@@ -17,12 +21,24 @@ class SubjectAbilities:
     """Abilities of a subject, known before the target is up.
 
     `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
-    `dedicated_device`: its data lie on a file system that loadcell made.
+    `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
+    interfaces in namespaces of loadcell.
     """
 
     startable: bool = False
     statements: bool = False
     dedicated_device: bool = False
+    interfaces: bool = False
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A network interface: `device` in `namespace`, and the port of the bridge that it is connected to."""
+
+    namespace: NetworkNamespace
+    device: str
+    port_namespace: NetworkNamespace
+    port: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,7 @@ class Subject:
     `processes` gives the present roots of its process trees; `stop` and `start` are the target's own
     commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
     the rights of the administration where loadcell started the server; `data` is its data directory.
+    `interfaces` are those of its hosts, and `addresses` those of all subjects that they can reach.
     """
 
     name: str
@@ -40,3 +57,5 @@ class Subject:
     start: Callable[[], None] | None = None
     session: Callable[[], AbstractContextManager[RunStatement]] | None = None
     data: Path | None = None
+    interfaces: Callable[[], tuple[Interface, ...]] | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)

@@ -113,6 +113,7 @@ class Duckdb(InProcessTarget[DuckdbOptions]):
             settings={"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
             size_bytes=disks.used_bytes(self.files.data),
             data=disks.file_system(self.files.data),
+            storage=self.storage_facts(),
         )
 
     def counters(self) -> dict[str, int]:

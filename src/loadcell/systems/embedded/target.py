@@ -178,6 +178,7 @@ class Store(InProcessTarget[StoreOptions]):
             size_bytes=disks.used_bytes(directory.data),
             files_on_disk=sum(path.is_file() for path in directory.data.rglob("*")),
             data=disks.file_system(directory.data),
+            storage=self.storage_facts(),
         )
 
     @classmethod

@@ -278,10 +278,11 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     @classmethod
     def subject_abilities(cls, options: PostgresOptions) -> Mapping[str, SubjectAbilities]:
         abilities = super().subject_abilities(options)
-        return {name: replace(able, statements=True) for name, able in abilities.items()}
+        return {**abilities, cls.name: replace(abilities[cls.name], statements=True)}
 
     def subject(self, name: str) -> Subject:
-        return replace(super().subject(name), session=self._fault_session)
+        subject = super().subject(name)
+        return replace(subject, session=self._fault_session) if name == self.name else subject
 
     @contextmanager
     def _fault_session(self) -> Iterator[RunStatement]:

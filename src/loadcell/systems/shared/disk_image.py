@@ -24,7 +24,6 @@ from pydantic import Field
 
 from loadcell.model.message import Bytes, ForeignText, MessageCode
 from loadcell.plan.parts import Options
-from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.systems.base import IMAGE_NO_DIRECTORY, TargetError
 
@@ -75,14 +74,6 @@ class Image(Options):
         description="Options to mount it with, as after `mount -o`.",
         examples=["noatime,data=journal"],
     )
-
-
-def check_retained(data: str | Image | None) -> None:
-    """Raise SettingError where data cannot outlive the run: without a directory, or in an image."""
-    if data is None:
-        raise SettingError(KEEP_DATA_WITHOUT_DATA())
-    if isinstance(data, Image):
-        raise SettingError(KEEP_DATA_IN_IMAGE())
 
 
 @dataclass(frozen=True)
@@ -158,38 +149,6 @@ class MountedImage:
         # Past the page cache of the storage below, where that can be: or everything would be cached twice.
         for device in _devices_of(file):
             _run("losetup", "--direct-io=on", device)
-
-
-@dataclass(frozen=True)
-class DataLocation:
-    """The parent directory of a target's data: a directory of the plan, an image, or (None) the run's work
-    directory.
-    """
-
-    data: str | Image | None
-    work: Path
-    #: the target as the plan names it, for advice
-    kind: str
-
-    @property
-    def parent(self) -> Path:
-        if (image := self._image) is not None:
-            return image.mount
-        return Path(str(self.data)).expanduser().absolute() if self.data else self.work
-
-    def make(self) -> None:
-        """Make and mount an image. Raises TargetError."""
-        if (image := self._image) is not None:
-            image.make()
-
-    def remove(self) -> None:
-        """Unmount and remove an image."""
-        if (image := self._image) is not None:
-            image.remove()
-
-    @property
-    def _image(self) -> MountedImage | None:
-        return MountedImage(self.data, self.work, self.kind) if isinstance(self.data, Image) else None
 
 
 def _only_root() -> None:

@@ -1,0 +1,100 @@
+"""The command line of GlusterFS, run on one of the hosts, always under a time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.systems.base import TargetError
+from loadcell.systems.gluster.hosts import Hosts
+from loadcell.systems.shared.account import environment
+
+COMMAND_FAILED = MessageCode("gluster.command-failed", command=str, output=ForeignText)
+COMMAND_LATE = MessageCode("gluster.command-late", command=str, limit_s=Seconds)
+NO_MANAGEMENT = MessageCode("gluster.no-management")
+
+#: Most commands take well under a second; `volume start` waits for its bricks, up to several seconds.
+LIMIT_S = 60.0
+_PAUSE_S = 0.2
+
+
+class CommandError(TargetError):
+    """A command that GlusterFS refused, or did not answer in time."""
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """Commands on the first host whose management daemon runs."""
+
+    hosts: Hosts
+
+    def ask(self, *words: str, limit_s: float = LIMIT_S, host: int | None = None) -> ET.Element:
+        """Run `gluster WORDS`; its answer as XML. Raises CommandError, TargetError."""
+        title = " ".join(("gluster", *words))
+        command = self.hosts.inside(
+            self._host() if host is None else host, ["gluster", "--mode=script", "--xml", *words]
+        )
+        output = _output(command, title, limit_s)
+        try:
+            answer = ET.fromstring(output)  # noqa: S314 - written by a program of this machine
+        except ET.ParseError:
+            lines = output.strip().splitlines()
+            raise CommandError(COMMAND_FAILED(command=title, output=lines[-1] if lines else "-")) from None
+        if answer.findtext("opRet") != "0":
+            raise CommandError(COMMAND_FAILED(command=title, output=answer.findtext("opErrstr") or "-"))
+        return answer
+
+    def until(
+        self, *words: str, limit_s: float = LIMIT_S, accept: Callable[[ET.Element], bool] = lambda _: True
+    ) -> ET.Element:
+        """Repeat a command until it is not refused and its answer is accepted. Raises CommandError."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            remaining_s = max(1.0, deadline - time.monotonic())
+            try:
+                answer = self.ask(*words, limit_s=remaining_s)
+                if accept(answer):
+                    return answer
+                error: TargetError = CommandError(
+                    COMMAND_LATE(command=" ".join(("gluster", *words)), limit_s=limit_s)
+                )
+            except CommandError as refusal:
+                error = refusal
+            if time.monotonic() > deadline:
+                raise error
+            time.sleep(_PAUSE_S)
+
+    def _host(self) -> int:
+        for host in self.hosts.numbers:
+            if self.hosts.processes(host, "glusterd"):
+                return host
+        raise CommandError(NO_MANAGEMENT())
+
+
+def _output(command: list[str], title: str, limit_s: float) -> str:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**environment(), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        cwd="/",
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    with process:
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise CommandError(COMMAND_LATE(command=title, limit_s=limit_s)) from None
+    return output
