@@ -60,6 +60,9 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     `start-never-came` at that limit, `start-too-far` for an instant beyond it, and `start-missed` for one
     that has passed by more than 0.1 s.
 
+    `load.timeline` records completions in slots of 10 ms and slow requests: the result then has `timelines`,
+    one of each group, as `loadcell.model.timeline.Timeline` declares them.
+
     With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name",
     "workload", "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`,
     `timeout_ns`, `max_retries`, `schedule`). Operation `transaction` is then all groups together, `<group>`

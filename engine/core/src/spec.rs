@@ -49,6 +49,9 @@ pub struct Load {
     /// An armed load connects, reports `ready`, and begins at an instant that is given then, this long after
     /// `ready` at the latest. None: the load begins once all clients are connected.
     pub armed_ns: Option<Nanos>,
+    /// Records a timeline of completions and the slow requests.
+    #[serde(default)]
+    pub timeline: bool,
     /// An open loop: when requests are due. None makes a closed loop.
     pub schedule: Option<Schedule>,
 }

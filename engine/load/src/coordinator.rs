@@ -286,6 +286,9 @@ impl<'a> Coordinator<'a> {
                     self.group_of(thread).last_error = Some(trouble);
                 }
             }
+            ThreadEvent::Published(Published::Timeline(timeline)) => {
+                self.group_of(thread).timeline.get_or_insert_default().merge(*timeline);
+            }
             ThreadEvent::Finished(Ok(lifetime)) => {
                 self.group_of(thread).finish(thread, &lifetime);
                 self.finished += 1;

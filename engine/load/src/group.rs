@@ -7,7 +7,7 @@ use super::interval_merge::{IntervalMerger, ThreadIntervals};
 use super::overload::OverloadDetector;
 use super::threads::{ClientFactory, LoadThreads};
 use loadcell_core::clock::{Nanos, now};
-use loadcell_core::record::{ErrorEvent, IntervalStats, LifetimeCounts, Operation, Phase};
+use loadcell_core::record::{ErrorEvent, IntervalStats, LifetimeCounts, Operation, Phase, Timeline};
 use loadcell_core::spec::Load;
 
 pub struct Group<'a> {
@@ -18,6 +18,8 @@ pub struct Group<'a> {
     pub threads: LoadThreads,
     pub merger: IntervalMerger,
     pub lifetime: LifetimeCounts,
+    /// That of the threads that have ended, where it was asked for.
+    pub timeline: Option<Timeline>,
     /// The next interval, once all threads of the group have reported it.
     pub complete: Option<ThreadIntervals>,
     /// The last error reported, which explains a loss of all connections.
@@ -47,6 +49,7 @@ impl<'a> Group<'a> {
             merger: IntervalMerger::new(threads.size(), operations),
             threads,
             lifetime: LifetimeCounts::new(operations.len()),
+            timeline: None,
             complete: None,
             last_error: None,
             drained: 0,

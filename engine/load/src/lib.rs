@@ -15,6 +15,7 @@ mod report;
 mod result;
 mod result_merge;
 mod threads;
+mod timeline_result;
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

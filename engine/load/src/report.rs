@@ -8,6 +8,7 @@ use super::outcome::Outcome;
 use super::pause_watch::PauseWatch;
 use super::result::{Account, ErrorResult, GroupResult, LoadResult, MeasuredWindow};
 use super::threads::Measurement;
+use super::timeline_result::TimelineResult;
 use loadcell_core::clock::{Calendar, Nanos};
 use loadcell_core::record::{IntervalStats, Operation, Quantiles, TRANSACTION, Window, hlog};
 
@@ -126,6 +127,15 @@ pub fn result(
             Some(_) => groups
                 .iter()
                 .map(|group| GroupResult { name: group.name.into(), account: group_account(group, window) })
+                .collect(),
+        },
+        timelines: match measured {
+            None => Vec::new(),
+            Some(_) => groups
+                .iter()
+                .filter_map(|group| {
+                    group.timeline.as_ref().map(|timeline| TimelineResult::new(group.name, timeline, window))
+                })
                 .collect(),
         },
     }

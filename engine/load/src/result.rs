@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::interval_merge::{OperationTotals, ThreadUsage, WindowTotals};
+use super::timeline_result::TimelineResult;
 use loadcell_core::clock::Nanos;
 use loadcell_core::os::max_rss_bytes;
 use loadcell_core::pace::Arrivals;
@@ -37,6 +38,9 @@ pub struct LoadResult {
     /// Empty in a load of a single group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupResult>,
+    /// One of each group; empty unless the load asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timelines: Vec<TimelineResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

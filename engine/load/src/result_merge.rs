@@ -69,6 +69,12 @@ impl LoadResult {
                 None => self.groups.push(group),
             }
         }
+        for timeline in other.timelines {
+            match self.timelines.iter_mut().find(|present| present.group == timeline.group) {
+                Some(present) => present.merge(timeline),
+                None => self.timelines.push(timeline),
+            }
+        }
         Ok(())
     }
 

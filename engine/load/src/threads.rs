@@ -21,9 +21,10 @@ use loadcell_core::session::{Remark, SessionFactory};
 use loadcell_core::spec::Load;
 
 /// Threads that make load with clients of one type. Dropping it ends them.
-#[derive(Default)]
 pub struct LoadThreads {
     threads: Vec<LoadThread>,
+    /// Each thread records a timeline.
+    timeline: bool,
 }
 
 /// Creates clients of any type, as far as starting threads is concerned: no later call to them is dynamic.
@@ -101,7 +102,7 @@ impl<F: SessionFactory> ClientFactory for F {
         let factory = self;
         let count = load.threads.min(load.clients);
         let partition = Partition::new(load, count, first, to);
-        let mut threads = LoadThreads::default();
+        let mut threads = LoadThreads::new(load);
         for thread in 0..count {
             let clients = (thread..load.clients).step_by(count as usize);
             let size = clients.len() as u32;
@@ -127,6 +128,11 @@ impl<F: SessionFactory> ClientFactory for F {
 }
 
 impl LoadThreads {
+    /// The threads of a load; none has been started yet.
+    pub fn new(load: &Load) -> Self {
+        Self { threads: Vec::new(), timeline: load.timeline }
+    }
+
     /// Starts a thread with the given number of clients, which runs `work` from its first connection to its
     /// counts.
     pub fn spawn<'scope>(
@@ -142,6 +148,7 @@ impl LoadThreads {
         let (free_list, returned) = channel();
         // With the one that it creates itself a thread has two: one is filled while the other is merged.
         let _ = free_list.send(Box::new(IntervalStats::new(operations.len())));
+        let timeline = self.timeline;
         let builder = Builder::new().name(format!("load-{}", self.threads.len()));
         self.threads.push(LoadThread { control: control.clone(), free_list, clients });
         let run = move || {
@@ -149,12 +156,11 @@ impl LoadThreads {
             let send = Box::new(move |published| publisher.send(ThreadEvent::Published(published)));
             let sink = Sink { send, free_list: returned };
             let work = AssertUnwindSafe(|| {
-                work(ThreadContext {
-                    recorder: Recorder::publishing(operations, sink),
-                    control,
-                    events,
-                    bounds,
-                })
+                let mut recorder = Recorder::publishing(operations, sink);
+                if timeline {
+                    recorder.keep_timeline();
+                }
+                work(ThreadContext { recorder, control, events, bounds })
             });
             // A thread that breaks must report it: the coordinator waits for its counts.
             let result = match catch_unwind(work) {

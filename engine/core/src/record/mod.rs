@@ -10,6 +10,7 @@ mod recorder;
 mod recorder_tests;
 mod sink;
 mod summary;
+mod timeline;
 mod window;
 
 pub use client_counts::ClientCounts;
@@ -22,6 +23,7 @@ pub use quota::{Quota, SharedBudget};
 pub use recorder::Recorder;
 pub use sink::{ErrorEvent, Published, RECONNECTED, Sink};
 pub use summary::{LatencySummary, Quantiles};
+pub use timeline::{SLOT, Slot, SlowRequest, Timeline, UNFINISHED};
 pub use window::{Phase, Span, Window};
 
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use super::interval_stats::count_error;
 use super::sink::{ErrorEvent, ErrorThrottle, Published, RECONNECTED, Sink};
 use super::{
     ClientCounts, IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION,
-    Window,
+    Timeline, Window,
 };
 use crate::clock::{self, Nanos};
 use crate::error::Failure;
@@ -39,6 +39,8 @@ pub struct Recorder {
     opened: (Nanos, Nanos),
     /// Successes within the open interval; `lifetime` keeps those of the measurement.
     by_client: ClientCounts,
+    /// Present where it was asked for.
+    timeline: Option<Box<Timeline>>,
 }
 
 /// Requests of an open loop that are due and not started.
@@ -78,6 +80,7 @@ impl Recorder {
             last_end: 0,
             opened: (clock::thread_cpu(), clock::now()),
             by_client: ClientCounts::default(),
+            timeline: None,
         }
     }
 
@@ -87,10 +90,16 @@ impl Recorder {
         Self { sink: Some(sink), ..Self::new(operations) }
     }
 
+    /// Records a timeline, which is published at the end.
+    pub fn keep_timeline(&mut self) {
+        self.timeline = Some(Box::default());
+    }
+
     /// Sets the window. Everything before `window.begin` is discarded.
     pub fn set_window(&mut self, window: Window) {
         self.window = window;
         self.interval.span.end = window.begin;
+        self.align_timeline();
     }
 
     /// Counts transactions as started when they are due (`mark_due`), not when they are sent.
@@ -114,6 +123,13 @@ impl Recorder {
     pub fn set_measurement(&mut self, window: Window) {
         self.window = window;
         self.interval.span.end = self.interval.span.end.min(window.start.max(self.interval.span.start + 1));
+        self.align_timeline();
+    }
+
+    fn align_timeline(&mut self) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.set_window(self.window);
+        }
     }
 
     /// Limits transactions to `quota` from now on.
@@ -186,6 +202,10 @@ impl Recorder {
         let now = clock::now();
         self.interval.span.end = self.interval.span.end.min(now);
         self.publish();
+        if let (Some(mut timeline), Some(sink)) = (self.timeline, &mut self.sink) {
+            timeline.finish();
+            (sink.send)(Published::Timeline(timeline));
+        }
         self.lifetime
     }
 
@@ -310,8 +330,7 @@ impl Recorder {
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         self.record_times(op, intended, sent, done);
         if op == TRANSACTION {
-            self.by_client.count(self.client);
-            self.note_transaction_end(intended, done);
+            self.note_success(intended, sent, done);
         }
     }
 
@@ -323,7 +342,16 @@ impl Recorder {
         self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
         self.interval.operations[op.index()].is_transaction = true;
         self.record_times(op, intended, sent, done);
+        self.note_success(intended, sent, done);
+    }
+
+    /// Notes the success of a transaction.
+    #[inline]
+    fn note_success(&mut self, intended: Nanos, sent: Nanos, done: Nanos) {
         self.by_client.count(self.client);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.succeed(self.client, intended, sent, done);
+        }
         self.note_transaction_end(intended, done);
     }
 
@@ -342,10 +370,13 @@ impl Recorder {
 
     /// Records a final failure, whose times are kept apart from those of successes.
     #[cold]
-    pub fn fail(&mut self, op: OpId, intended: Nanos, _sent: Nanos, done: Nanos, why: &Failure) {
+    pub fn fail(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos, why: &Failure) {
         self.fail_without_error(op, intended, done);
         count_error(&mut self.interval.errors, op, &why.code, &why.message, 1);
         if op == TRANSACTION {
+            if let Some(timeline) = &mut self.timeline {
+                timeline.fail(self.client, intended, sent, done, &why.code);
+            }
             self.report_error(done, &why.code, &why.message);
         }
     }

@@ -21,7 +21,7 @@ fn intervals(published: &Receiver<Published>) -> Vec<IntervalStats> {
             interval.resolve_shared();
             Some(*interval)
         }
-        Published::Error(_) => None,
+        Published::Error(_) | Published::Timeline(_) => None,
     };
     published.try_iter().filter_map(interval).collect()
 }
@@ -188,7 +188,7 @@ fn trouble_is_published_once_an_interval_and_code() {
         .try_iter()
         .filter_map(|event| match event {
             Published::Error(trouble) => Some((trouble.at, trouble.client)),
-            Published::Interval(_) => None,
+            Published::Interval(_) | Published::Timeline(_) => None,
         })
         .collect();
     assert_eq!(troubles, [(101, 7), (111, 7)]);

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use super::{IntervalStats, Span};
+use super::{IntervalStats, Span, Timeline};
 use crate::clock::Nanos;
 
 /// Code of the event that a connection is up again.
@@ -24,6 +24,8 @@ pub struct ErrorEvent {
 pub enum Published {
     Interval(Box<IntervalStats>),
     Error(ErrorEvent),
+    /// The timeline of the whole load, at its end.
+    Timeline(Box<Timeline>),
 }
 
 /// Receiver of a recorder's output, and source of cleared intervals for reuse.

@@ -70,7 +70,7 @@ impl<F: BlockingClientFactory> ClientFactory for BlockingLoad<F> {
         to: &Sender<(usize, ThreadEvent)>,
     ) -> Result<LoadThreads, LoadError> {
         let factory = &self.0;
-        let mut threads = LoadThreads::default();
+        let mut threads = LoadThreads::new(load);
         let partition = Partition::new(load, load.clients, first, to);
         for number in 0..load.clients {
             let ThreadShare { bounds, schedule, events } = partition.share(number, 1);

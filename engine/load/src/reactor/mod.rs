@@ -23,7 +23,7 @@ use std::io;
 use loadcell_core::clock::{self, MILLISECOND, Nanos};
 use loadcell_core::error::Failure;
 use loadcell_core::pace::Pacer;
-use loadcell_core::record::LifetimeCounts;
+use loadcell_core::record::{LifetimeCounts, UNFINISHED};
 use loadcell_core::session::{Context, Session, SessionFactory};
 
 use client::{Client, State};
@@ -349,7 +349,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         let shared = &mut self.shared;
         shared.thread.advance(now);
         let unfinished =
-            Failure { code: "unfinished".into(), message: "no answer came before the load was ended".into() };
+            Failure { code: UNFINISHED.into(), message: "no answer came before the load was ended".into() };
         for client in &mut self.clients {
             let recorder = &mut shared.thread.recorder;
             recorder.set_client(client.number);

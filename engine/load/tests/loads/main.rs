@@ -177,6 +177,7 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
         lost_ns: 10 * SECOND,
         max_retries: 0,
         armed_ns: None,
+        timeline: false,
         schedule: None,
         requests: None,
         requests_per_client: None,
