@@ -165,3 +165,37 @@ def test_statements_of_a_fault_act_on_the_server_of_the_load(tmp_path: Path) -> 
     }  # fmt: skip
     assert {error["code"] for error in trial["errors"]} <= {"57P01", "connection-lost"}
     assert trial["errors"], "requests in flight are lost with their connections"
+
+
+def test_a_fault_is_judged_on_the_timeline_of_the_load(tmp_path: Path) -> None:
+    plan = REDIS.replace("duration: 3s", "duration: 5s")
+    expect = "[pause > 1s, effect == none, recovery < 1h]"
+    faults = f"faults: [{{hang: redis, at: 2500ms, for: 1200ms, expect: {expect}}}]\n"
+    [trial] = records(tmp_path, plan + faults + "expect: [pause < 1min]\n", status=1)
+    [judgement] = [fault["judgement"] for fault in trial["faults"]]
+    assert judgement["effect"] == "outage"
+    assert judgement["pause_s"] == pytest.approx(1.2, abs=0.3)
+    assert judgement["lost"] == pytest.approx(600, rel=0.3)
+    assert judgement["recovery"]["censored"] == "too-short"
+    assert judgement["hung"]["number"] >= 1
+    verdicts = {result["expression"]: (result["verdict"], result.get("fault")) for result in trial["expect"]}
+    assert verdicts == {
+        "pause < 1min": ("met", None),
+        "pause > 1s": ("met", 0),
+        "effect == none": ("missed", 0),
+        "recovery < 1h": ("unknown", 0),
+    }
+    assert trial["totals"]["figures"]["pause"] == pytest.approx(1e3 * judgement["pause_s"])
+    [directory] = (tmp_path / "run").glob("trials/*")
+    slots, slow = (
+        list(csv.DictReader((directory / name).read_text().splitlines()))
+        for name in ("timeline.csv", "slow.csv")
+    )
+    measured = [int(slot["succeeded"]) for slot in slots if float(slot["t_s"]) >= 0]
+    assert sum(measured) == pytest.approx(trial["totals"]["transactions"]["succeeded"], abs=2)
+    assert slow[0]["outcome"] == "ok"
+
+
+def test_a_trial_without_faults_has_no_timeline(tmp_path: Path) -> None:
+    records(tmp_path, REDIS.replace("duration: 3s", "duration: 1s"))
+    assert not list((tmp_path / "run").glob("trials/*/timeline.csv"))

@@ -126,24 +126,31 @@ def test_mistakes_have_a_place_and_a_remedy(
 
 
 @pytest.mark.parametrize(
-    ("fault", "text"),
+    ("load", "fault", "codes"),
     [
-        ("hang: redis, at: 29.5s", "hang redis ends 0.50 s before the end of the measurement of 30s"),
-        ("kill: redis, at: 25s, for: 4500ms", "kill redis ends 0.50 s before the end"),
-        ("kill: redis, at: 25s, for: 10s", "kill redis ends with or after the measurement of 30s"),
-        ("restart: redis, at: 29.8s", "restart redis ends 0.20 s before the end"),
-        ("hang: redis, at: 25s", None),
-        ("kill: redis, at: 25s, for: 4s", None),
-        ("restart: redis, at: 29s", None),
-        ("restart: redis, after: 100 operations", None),
+        ("rate: 100/s, ", "{hang: redis, at: 10s, for: 5s}", []),
+        ("", "{hang: redis, at: 10s, for: 5s}", ["faults.closed-loop"]),
+        ("rate: 100/s, ", "{hang: redis, at: 1s, for: 5s}", ["faults.no-baseline"]),
+        ("rate: 100/s, ", "{hang: redis, at: 15s, for: 6s}", ["faults.recovery-unconfirmed"]),
+        ("rate: 100/s, ", "{hang: redis, at: 5s}", []),
+        ("rate: 100/s, ", "{hang: redis, at: 25s}", ["faults.recovery-unconfirmed"]),
+        ("rate: 100/s, ", "{restart: redis, at: 15s}", []),
+        ("rate: 100/s, requests: 1000, ", "{hang: redis, at: 15s, for: 14s}", []),
     ],
 )
-def test_a_fault_that_leaves_no_time_for_the_recovery_is_remarked_on(
-    tmp_path: Path, fault: str, text: str | None
+def test_what_a_load_cannot_judge_is_remarked_on(
+    tmp_path: Path, load: str, fault: str, codes: list[str]
 ) -> None:
-    plan = read(tmp_path, PLAN + f"faults: [{{{fault}}}]\n")
-    texts = [remark.text for remark in remarks(plan, installed()) if remark.path == "faults.0"]
-    assert len(texts) == (text is not None)
-    if text is not None:
-        assert text in texts[0]
-        assert "an earlier `at`" in texts[0]
+    text = PLAN.replace("\nload: {", f"\nload: {{{load}") + f"faults: [{fault}]\n"
+    listed = remarks(read(tmp_path, text), installed())
+    assert [remark.message.code for remark in listed if remark.message.code.startswith("faults.")] == codes
+
+
+def test_expectations_of_effects(tmp_path: Path) -> None:
+    faults = "faults: [{hang: redis, at: 5s, for: 1s, expect: [effect == none, pause < 2s]}]\n"
+    effect, pause = read(tmp_path, PLAN + faults).base.faults[0].expect
+    assert (effect.threshold, pause.threshold) == (0.0, 2000.0)
+    assert effect.judge({"effect": 2.0}).verdict == "missed"
+    assert effect.judge({}).verdict == "unknown"
+    with pytest.raises(PlanError, match="none, dip, outage"):
+        read(tmp_path, PLAN + "expect: [effect == small]\n")

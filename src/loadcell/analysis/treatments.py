@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
-from loadcell.model import catalogue, tools
+from loadcell.model import catalogue, fault_metrics, tools
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -104,7 +104,8 @@ class Treatment:
     factors where every treatment has the same ones; `levels` maps factor keys to labels and `values` plan
     paths to values.
     `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold
-    trials that succeeded, and no others, and so do `figures` of the workload's own, `types` and `outcomes`;
+    trials that succeeded, and no others, and so do `figures` of the workload's own (not those of faults),
+    `types` and `outcomes`;
     `failed` and `retried` count transactions of all its trials.
     """
 
@@ -213,6 +214,7 @@ def _treatment(
         figures={
             name: summarise([trial.figures.get(name) for trial in counting])
             for name in dict.fromkeys(name for trial in counting for name in trial.figures)
+            if name not in fault_metrics.KEYS  # the report has a section on them
         },
         types=over_repeats([trial.types for trial in counting], succeeded),
         outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),

@@ -103,7 +103,8 @@ def load_order(
         )
         for group, workload in composite.members
     )
-    return LoadOrder(endpoint, groups, window(settings.load), seed, composite.made_by, pin)
+    common = window(settings.load, timeline=bool(settings.faults))
+    return LoadOrder(endpoint, groups, common, seed, composite.made_by, pin)
 
 
 def data_order(
@@ -121,9 +122,10 @@ def data_order(
     return LoadOrder(endpoint, (group,), window(settings.load), seed, made_by, pin)
 
 
-def window(load: Load) -> JsonObject:
-    """The part of the section `load` that all groups have in common."""
+def window(load: Load, *, timeline: bool = False) -> JsonObject:
+    """The part of the section `load` that all groups have in common, on request with a timeline."""
     return {
+        **({"timeline": True} if timeline else {}),
         "warmup_ns": load.warmup.ns,
         "duration_ns": load.duration.ns,
         "interval_ns": load.interval.ns,

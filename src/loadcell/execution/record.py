@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from loadcell.analysis.error_codes import meaning
+from loadcell.analysis.faults.completions import Completions
+from loadcell.analysis.faults.judge import judge
+from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import error_remedy
+from loadcell.model.fault_judgement import FaultJudgement
+from loadcell.model.fault_record import FaultRecord
 from loadcell.model.latency import Latency
 from loadcell.model.load_result import (
     ClientResult,
@@ -248,6 +253,28 @@ def fairness(shares: ClientShares | None) -> Fairness | None:
         return None
     index = shares.sum**2 / (shares.clients * shares.squares)
     return Fairness(shares.clients, shares.least, shares.most, index)
+
+
+def with_judgements(record: TrialRecord, result: LoadResult, clients: int) -> TrialRecord:
+    """The record of a trial with a judgement of each of its faults, and their metrics in its totals."""
+    measured = bool(result.timelines) and result.seconds > 0
+    completions = Completions.of(result.timelines, result.seconds) if measured else None
+    faults = record.faults or ()
+    judgements = judge(faults, completions, clients)
+    faults = tuple(map(_judged, faults, judgements))
+    if record.totals is None:
+        return replace(record, faults=faults)
+    of_faults = {key: value for key, value in fault_metrics.of_trial(judgements).items() if value is not None}
+    totals = replace(
+        record.totals,
+        figures={**record.totals.figures, **of_faults},
+        metrics={**(record.totals.metrics or {}), **facts(of_faults)},
+    )
+    return replace(record, faults=faults, totals=totals)
+
+
+def _judged(fault: FaultRecord, judgement: FaultJudgement) -> FaultRecord:
+    return replace(fault, judgement=judgement)
 
 
 Values = dict[str, float | None]

@@ -6,7 +6,7 @@ can no longer be written, leaves through here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,22 +24,30 @@ from loadcell.execution.outcome import (
     most_requests_failed,
     nothing_ended,
 )
-from loadcell.execution.record import metrics, server_calls, server_counters, with_account, with_result
+from loadcell.execution.record import (
+    metrics,
+    server_calls,
+    server_counters,
+    with_account,
+    with_judgements,
+    with_result,
+)
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
+from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import LoadEvent, LoadingProgress, LoadResult, PhaseBegan
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
-from loadcell.model.trial_record import Check, Status, TrialRecord
+from loadcell.model.trial_record import Check, ExpectationResult, Status, TrialRecord
 from loadcell.plan import secrets
-from loadcell.plan.expect import Expectation
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.launcher import END_WITHIN_S
 from loadcell.profilers.sampler import Sampler
+from loadcell.store import timeline_files
 from loadcell.store.layout import WORKER_LINE
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import (
@@ -217,6 +225,7 @@ class TrialRun:
                 self._record, result, self._workload, self._watch.metrics, self._protocol,
                 self._watch.metric_facts,
             )  # fmt: skip
+            self._judge_faults(result)
             if result.hlog_header:
                 self.writer.latency(result.hlog)
                 self.writer.latency_head(result.hlog_header)
@@ -238,6 +247,13 @@ class TrialRun:
             self.trial.name,
             self.context.monotonic_ns,
         )
+
+    def _judge_faults(self, result: LoadResult) -> None:
+        """Judge the faults by the timeline of the load, which is written, too."""
+        if not self._record.faults:
+            return
+        timeline_files.write(result.timelines, self.writer)
+        self._record = with_judgements(self._record, result, self._resolved.clients)
 
     def _broken_off(self, result: LoadResult) -> TrialEndedError:
         """Why a load did not run to its end."""
@@ -358,10 +374,18 @@ class TrialRun:
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
 
-    @property
-    def _expectations(self) -> tuple[Expectation, ...]:
-        """Those of the plan, and those of the faults of this trial."""
-        return (*self._resolved.expect, *(text for fault in self._resolved.faults for text in fault.expect))
+    def _expectations(self) -> Iterator[ExpectationResult]:
+        """Those of the plan, and those of each fault by its own metrics."""
+        figures = judged_values(self._record, metrics(self._record))
+        for expected in self._resolved.expect:
+            yield expected.judge(figures).result(expected.text)
+        records = self._record.faults or ()
+        for number, planned in enumerate(self._resolved.faults):
+            judgement = records[number].judgement if number < len(records) else None
+            of_fault = judgement and figures and fault_metrics.of_fault(judgement)
+            for expected in planned.expect:
+                result = expected.judge({**figures, **(of_fault or {})}).result(expected.text)
+                yield replace(result, fault=number)
 
     def _threads(self, target: Target[Any]) -> int:
         local = bool(target.processes()) and not self._pinning.apart
@@ -414,12 +438,11 @@ class TrialRun:
             self._checks.append(checks.server_lock(intruder))
         for line in self.context.waiting_lines():
             self.writer.output(line)
-        figures = judged_values(self._record, metrics(self._record))
         return replace(
             self._record,
             ended_utc=utc_text(),
             phases=tuple(self._phases.records),
             affinity=self._pinning.document(),
             checks=tuple(self._applying_checks()),
-            expect=tuple(expected.judge(figures).result(expected.text) for expected in self._expectations),
+            expect=tuple(self._expectations()),
         )

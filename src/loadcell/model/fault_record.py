@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from loadcell.model.fault_judgement import FaultJudgement
 from loadcell.model.json import OMITTED, JsonObject, Word
 
 #: `waiting`: its time did not come; `failed`: it could not be applied; `applied`: it ended by itself;
@@ -33,5 +34,6 @@ class FaultRecord:
     reason: Annotated[Word | None, OMITTED] = None
     reason_args: Annotated[JsonObject | None, OMITTED] = None
     text: Annotated[str | None, OMITTED] = None
+    judgement: Annotated[FaultJudgement | None, OMITTED] = None
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None

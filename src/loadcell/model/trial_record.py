@@ -275,7 +275,8 @@ class Check:
 class ExpectationResult:
     """An expectation compared with a trial: `verdict` is met, missed or unknown, `value` the metric's.
 
-    A percentile of too few requests is unknown: it has `count` of the `needed` ones.
+    A percentile of too few requests is unknown: it has `count` of the `needed` ones. `fault` is the place of
+    the fault whose own expectation it is, from 0.
     """
 
     expression: str
@@ -283,6 +284,7 @@ class ExpectationResult:
     value: float | None = None
     count: Annotated[int | None, OMITTED] = None
     needed: Annotated[int | None, OMITTED] = None
+    fault: Annotated[int | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from loadcell.model import resource_metrics as resource_metrics  # declares its metrics
+from loadcell.model import fault_metrics as fault_metrics  # declares its metrics
+from loadcell.model import resource_metrics as resource_metrics  # likewise
 from loadcell.model import trial_record
+from loadcell.model.fault_judgement import EFFECTS
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
@@ -23,6 +25,7 @@ from loadcell.plan.problems import ALLOWED_NAMES, INVALID, SettingError, close, 
 ALLOWED_EXPECTATION = MessageCode("allowed.expectation")
 ALLOWED_THRESHOLD = MessageCode("allowed.threshold", metric=str, value=Message)
 ALLOWED_COUNT = MessageCode("allowed.count")
+ALLOWED_EFFECT = MessageCode("allowed.effect", effects=list)
 ALLOWED_METRICS = MessageCode("allowed.metrics", command=str)
 ALLOWED_METRICS_CLOSE = MessageCode("allowed.metrics-close", names=list, command=str)
 INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
@@ -97,6 +100,7 @@ _ALLOWED: Mapping[Kind, Message] = {
     "time": units.Duration.allowed,
     "size": units.Size.allowed,
     "bandwidth": units.Bandwidth.allowed,
+    "effect": ALLOWED_EFFECT(effects=list(EFFECTS)),
 }
 #: Values of metrics of errors with a single error.
 _OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}
@@ -269,3 +273,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
             return float(units.parse(value, units.BYTES, allowed))
         case "bandwidth":
             return float(units.parse(value, units.BYTES_PER_SECOND, allowed))
+        case "effect":
+            if value not in EFFECTS:
+                raise SettingError(INVALID_THRESHOLD(value=shown(value), allowed=allowed))
+            return float(EFFECTS.index(value))

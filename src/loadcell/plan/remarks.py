@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.model.message import Count, Message, MessageCode, Seconds
-from loadcell.plan import affinity_check, rate
+from loadcell.model.message import Count, Message, MessageCode
+from loadcell.plan import affinity_check, fault_remarks, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
@@ -18,13 +18,7 @@ LOAD_MANY_INTERVALS = MessageCode(
 )
 EXPECT_CONFLICTS = MessageCode("expect.conflicts", "caution", codes=list, expectation=str)
 AFFINITY_SAME_PLACE = MessageCode("affinity.same-place", "caution", placements=list, where=Message)
-FAULT_LATE = MessageCode("fault.late", "caution", fault=str, remaining=Message, duration=str)
-FAULT_REMAINING = MessageCode("fault.remaining", "info", remaining_s=Seconds)
-FAULT_REMAINING_NOTHING = MessageCode("fault.remaining.nothing", "info")
 
-#: Less than this between the end of a fault and that of the measurement is too short to see the recovery: one
-#: interval by default.
-_RECOVERY_S = 1.0
 #: of more treatments, this many from the first to the last are asked about
 _ASKED_AT_MOST = 1_000
 #: two hours of seconds; and what an interval takes in intervals.csv and latency.hlog (measured: two client
@@ -95,9 +89,10 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
     target = parts.target(settings.target_name)
-    advice: list[Advice] = [*_length(settings.load), *_late_faults(settings, parts)]
+    advice: list[Advice] = list(_length(settings.load))
     advice += target.advice(settings.target, settings.load.model_copy(update={"clients": settings.clients}))
     advice += affinity_check.remarks(settings, parts)
+    advice += fault_remarks.remarks(settings, parts)
     for group in settings.client_groups:
         remarks_of_group = _of_group(settings.alone(group), parts)
         advice += [Advice(group.placed(remark.path), remark.message) for remark in remarks_of_group]
@@ -117,26 +112,6 @@ def _length(load: Load) -> Iterator[Advice]:
                 megabytes=round(rows * _INTERVAL_BYTES / 1000000.0),
             ),
         )
-
-
-def _late_faults(settings: Resolved, parts: Parts) -> Iterator[Advice]:
-    """Remarks on faults that leave no time to see the recovery, or, if they last to the end on purpose, the
-    effect.
-    """
-    if settings.load.count is not None:
-        return
-    duration_s = float(settings.load.duration)
-    for number, fault in enumerate(settings.faults):
-        at_s, lasts = fault.timing.at, parts.faults[fault.action].lasts
-        if at_s is None:
-            continue
-        remaining_s = duration_s - (fault.ends_s if lasts and fault.ends_s is not None else float(at_s))
-        if remaining_s < _RECOVERY_S:
-            remaining = (
-                FAULT_REMAINING(remaining_s=remaining_s) if remaining_s > 0 else FAULT_REMAINING_NOTHING()
-            )
-            message = FAULT_LATE(fault=fault.title, remaining=remaining, duration=settings.load.duration.text)
-            yield Advice(f"faults.{number}", message, fault.title)
 
 
 def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:

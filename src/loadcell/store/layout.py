@@ -44,6 +44,13 @@ WORKER_LINE: Final = "worker: "
 #: The heap over time, of a process under massif.
 HEAP: Final = "heap.csv"
 HEAP_COLUMNS: Final = ("t_s", "mono_ns", "heap_bytes", "overhead_bytes", "client_bytes")
+#: Completions in slots of 10 ms, and slow requests, of trials with faults (`loadcell.model.timeline`).
+TIMELINE: Final = "timeline.csv"
+TIMELINE_COLUMNS: Final = (
+    "t_s", "group", "succeeded", "failed", "first_ns", "last_ns", "slowest_ns", "response_ns", "errors",
+)  # fmt: skip
+SLOW: Final = "slow.csv"
+SLOW_COLUMNS: Final = ("client", "group", "intended_s", "start_s", "end_s", "outcome")
 FOLDED: Final = "profile.folded"
 FLAMES: Final = "profile.svg"
 

@@ -1,0 +1,62 @@
+"""Depth of a dip in throughput, and what depth the baseline's own noise makes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadcell.analysis.faults.baseline import WINDOW, Normal
+from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts
+from loadcell.model.fault_judgement import Dip
+
+#: Step of the windows in slots: 100 ms.
+STEP = 10
+_STEPS = WINDOW // STEP
+#: A dip is one whose depth has a lower bound above this.
+DEPTH = 0.05
+_LEVEL = 0.95
+_RESAMPLES = 200
+#: Steps of a resampled series: the lowest of more windows is hardly lower.
+_MOST_STEPS = 600
+_SEED = 22
+
+
+def steps(counts: Counts) -> Counts:
+    """Successes of each complete step."""
+    total = len(counts) // STEP * STEP
+    sums: Counts = counts[:total].reshape(-1, STEP).sum(axis=1)
+    return sums
+
+
+def dip(completions: Completions, normal: Normal, begin: int, end: int) -> Dip | None:
+    """The dip in windows that overlap the slots [begin, end); None for less than one window.
+
+    The lowest of many windows is low by chance, too. Its 95% quantile without a fault comes from resampled
+    baselines (moving blocks of one window; Künsch, 1989), and is subtracted for the lower bound.
+    """
+    first = max(0, begin - WINDOW + STEP)
+    observed = steps(completions.succeeded[first:end])
+    if len(observed) < _STEPS:
+        return None
+    lowest = _lowest(observed[np.newaxis])[0]
+    expected = normal.facts.rate_per_s * WINDOW * SLOT_S
+    depth = float(1 - lowest / expected)
+    chance = 1 - _lowest(_resampled(steps(normal.counts), len(observed))) / expected
+    bound = depth - float(np.quantile(chance, _LEVEL))
+    return Dip(max(0.0, depth), max(0.0, bound))
+
+
+def _lowest(series: Counts) -> Counts:
+    """Fewest successes in a window of each series."""
+    sums = np.concatenate((np.zeros((len(series), 1), np.int64), np.cumsum(series, axis=1)), axis=1)
+    lowest: Counts = (sums[:, _STEPS:] - sums[:, :-_STEPS]).min(axis=1)
+    return lowest
+
+
+def _resampled(baseline: Counts, length: int) -> Counts:
+    """Series of this length, made of blocks of the baseline."""
+    length = min(length, _MOST_STEPS)
+    blocks = -(-length // _STEPS) + 1
+    starts = np.random.default_rng(_SEED).integers(0, len(baseline) - _STEPS + 1, size=(_RESAMPLES, blocks))
+    places = (starts[:, :, np.newaxis] + np.arange(_STEPS)).reshape(_RESAMPLES, -1)
+    resampled: Counts = baseline[places[:, :length]]
+    return resampled

@@ -1,0 +1,100 @@
+"""Judgement of the faults of one trial, in the order in which they were applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadcell.analysis.faults.baseline import Normal, baseline
+from loadcell.analysis.faults.completions import Completions
+from loadcell.analysis.faults.dip import DEPTH, dip
+from loadcell.analysis.faults.first_effect import first_effect
+from loadcell.analysis.faults.hung import hung_clients
+from loadcell.analysis.faults.lost import excursions
+from loadcell.analysis.faults.pause import Gap, pause
+from loadcell.analysis.faults.recovery import recovery
+from loadcell.model.fault_judgement import Dip, Effect, FaultJudgement
+from loadcell.model.fault_record import FaultRecord
+
+#: A longer pause is an outage, if it is also longer than twice the longest gap of the baseline.
+OUTAGE_S = 1.0
+_TIMES_USUAL_GAP = 2.0
+
+
+def judge(
+    faults: Sequence[FaultRecord], completions: Completions | None, clients: int
+) -> tuple[FaultJudgement, ...]:
+    """A judgement of each fault, in the order of the faults.
+
+    A fault is judged until the next one is applied. Its baseline begins with the measurement, or with the
+    recovery of the fault before; after a fault without recovery the baseline is that of this fault.
+    """
+    judged = [FaultJudgement(unjudged="not-applied")] * len(faults)
+    applied = sorted(
+        (fault.applied.began_s, number) for number, fault in enumerate(faults) if fault.applied is not None
+    )
+    if completions is None:
+        for _, number in applied:
+            judged[number] = FaultJudgement(unjudged="no-timeline")
+        return tuple(judged)
+    normal: Normal | None = None
+    clean_from_s: float | None = 0.0
+    for position, (began_s, number) in enumerate(applied):
+        following = [later for later, _ in applied[position + 1 :] if later > began_s]
+        until_s = min([*following, completions.duration_s])
+        if clean_from_s is not None:
+            normal = baseline(completions, clean_from_s, began_s) or normal
+        judged[number] = _judge(faults[number], completions, normal, until_s, clients)
+        recovered = judged[number].recovery
+        clean_from_s = recovered.at_s if recovered is not None else None
+    return tuple(judged)
+
+
+def _judge(
+    fault: FaultRecord, completions: Completions, normal: Normal | None, until_s: float, clients: int
+) -> FaultJudgement:
+    assert fault.applied is not None
+    applied, undone = fault.applied, fault.undone
+    begin, end = completions.slot(applied.began_s), completions.slot(until_s)
+    if begin >= end:
+        return FaultJudgement(until_s, unjudged="no-timeline")
+    gap = pause(completions, applied.began_s, end)
+    judgement = FaultJudgement(
+        until_s,
+        pause_s=gap.length_s,
+        hung=hung_clients(completions.slow, clients, applied.began_s, until_s),
+        errors=completions.errors_between(begin, end) or None,
+    )
+    if normal is None:
+        return replace(judgement, unjudged="no-baseline")
+    depth = dip(completions, normal, begin, end)
+    recovered = recovery(completions, normal, applied, undone, gap, end)
+    lost = excursions(
+        completions,
+        normal,
+        min(gap.begin_s, applied.began_s),
+        until_s if recovered.at_s is None else _settled(recovered.at_s, gap),
+    )
+    return replace(
+        judgement,
+        effect=_effect(gap, depth, normal),
+        baseline=normal.facts,
+        first_effect_s=first_effect(completions, normal, applied, gap, end),
+        dip=depth,
+        lost=lost.lost,
+        overshoot=lost.overshoot,
+        recovery=recovered,
+    )
+
+
+def _settled(recovered_s: float, gap: Gap) -> float:
+    """The recovery, or the end of a pause that is too short to delay it."""
+    return max(recovered_s, gap.end_s) if gap.begin_s <= recovered_s else recovered_s
+
+
+def _effect(gap: Gap, depth: Dip | None, normal: Normal) -> Effect | None:
+    if gap.length_s > max(OUTAGE_S, _TIMES_USUAL_GAP * normal.facts.gap_s):
+        return "outage"
+    if depth is None:
+        return None
+    return "dip" if depth.at_least > DEPTH else "none"

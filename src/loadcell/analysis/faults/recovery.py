@@ -1,0 +1,70 @@
+"""The instant from which the load is again like the baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from loadcell.analysis.faults.baseline import RATE_FLOOR, WINDOW, Normal
+from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, rolling
+from loadcell.analysis.faults.pause import Gap
+from loadcell.model.fault_judgement import HOLD_S, Recovery
+from loadcell.model.fault_record import Instants
+
+#: For so long the load has to stay like the baseline, in slots.
+HOLD = round(HOLD_S / SLOT_S)
+#: Share of the requests of this time that may be slow: it is about their p99.
+_BEYOND_P99 = 0.01
+
+
+def recovery(
+    completions: Completions,
+    normal: Normal,
+    applied: Instants,
+    undone: Instants | None,
+    pause: Gap,
+    end: int,
+) -> Recovery:
+    """The recovery before the slot `end`; censored where it does not come, or cannot be confirmed.
+
+    It is the first instant whose next second is like the baseline, and so are the next 10 s together: at
+    least 95% of its rate, and a p99 of at most 1.2 times its own. A second may also be as bad as the worst
+    one of the baseline.
+    """
+    begin = completions.slot(applied.began_s)
+    if end - begin < HOLD:
+        return Recovery(censored="too-short")
+    counts = completions.succeeded[begin:end]
+    slower = completions.slower(normal.ceiling_s, begin, end)
+    second = _is_normal(counts, slower, WINDOW, normal.fewest, normal.share)
+    floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
+    long = _is_normal(counts, slower, HOLD, floor, max(_BEYOND_P99, _mean_share(completions, normal)))
+    normal_from = np.flatnonzero(second[: len(long)] & long)
+    if not len(normal_from):
+        since = applied.ended_s if undone is None else max(applied.ended_s, undone.ended_s)
+        short = end - completions.slot(since) < HOLD
+        return Recovery(censored="too-short" if short else "not-recovered")
+    at_s = max((begin + int(normal_from[0])) * SLOT_S, applied.began_s)
+    if pause.begin_s <= at_s < pause.end_s and pause.length_s > normal.facts.gap_s:
+        at_s = pause.end_s  # a second may have 5% less, and begin as much before the end of a pause
+    return Recovery(
+        at_s,
+        at_s - applied.began_s,
+        None if undone is None else max(0.0, at_s - undone.ended_s),
+    )
+
+
+def _is_normal(
+    counts: Counts, slower: Counts, width: int, fewest: float, share: float
+) -> npt.NDArray[np.bool_]:
+    """For each start of a window of `width` slots, whether it is like the baseline."""
+    succeeded = rolling(counts, width)
+    ok: npt.NDArray[np.bool_] = (succeeded >= fewest) & (rolling(slower, width) <= share * succeeded)
+    return ok
+
+
+def _mean_share(completions: Completions, normal: Normal) -> float:
+    """Share of the baseline's successes that are slower than its ceiling."""
+    begin, end = completions.slot(normal.facts.begin_s), completions.slot(normal.facts.end_s)
+    slower = int(completions.slower(normal.ceiling_s, begin, end).sum())
+    return slower / max(1, int(normal.counts.sum()))

@@ -1,0 +1,131 @@
+"""The faults of a run: each fault of a treatment over its repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis.treatments import Treatment
+from loadcell.model import fault_metrics
+from loadcell.model.fault_judgement import Effect, FaultJudgement
+from loadcell.model.fault_record import FaultRecord
+from loadcell.model.trial_record import ExpectationResult, TrialRecord
+from loadcell.plan.expect import Expectation, Outcome
+from loadcell.stats.repeats import Repeats, summarise
+
+#: From the worst to the best.
+_VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
+
+
+@dataclass(frozen=True)
+class FaultOfTrial:
+    """A fault in one trial."""
+
+    trial: str
+    fault: FaultRecord
+    judgement: FaultJudgement
+
+
+@dataclass(frozen=True)
+class FaultOfTreatment:
+    """A fault of a treatment over its repeats; `number` is its place in the plan, from 0.
+
+    `timing` are the keys of its entry in the plan that say when. `metrics` are those of
+    `loadcell.model.fault_metrics`; `expected` are its own expectations and those of the plan on these,
+    with the worst verdict of its trials.
+    """
+
+    treatment: Treatment
+    number: int
+    action: str
+    subject: str
+    timing: Mapping[str, Any]
+    trials: tuple[FaultOfTrial, ...]
+    metrics: Mapping[str, Repeats]
+    expected: Mapping[str, Outcome]
+
+    @property
+    def title(self) -> str:
+        """As people name it: `hang redis`."""
+        return f"{self.action} {self.subject}"
+
+    @property
+    def verdict(self) -> Outcome | None:
+        """The worst verdict of its expectations; None without any."""
+        verdicts = self.expected.values()
+        return next((verdict for verdict in _VERDICTS if verdict in verdicts), None)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The different effects in its trials."""
+        effects = (item.judgement.effect for item in self.trials)
+        return tuple(dict.fromkeys(effect for effect in effects if effect is not None))
+
+    @property
+    def censored(self) -> int:
+        """Number of trials in which the load did not recover, as far as it was measured."""
+        recoveries = (item.judgement.recovery for item in self.trials)
+        return sum(recovery is not None and recovery.censored is not None for recovery in recoveries)
+
+
+def faults_of(
+    treatments: Sequence[Treatment], records: Mapping[str, TrialRecord]
+) -> tuple[FaultOfTreatment, ...]:
+    """The faults of all treatments, in the order of the plan; of trials that were judged."""
+    return tuple(
+        fault
+        for treatment in treatments
+        for fault in _of_treatment(
+            treatment, [records[trial.name] for trial in treatment.trials if trial.name in records]
+        )
+    )
+
+
+def _of_treatment(treatment: Treatment, records: Sequence[TrialRecord]) -> list[FaultOfTreatment]:
+    count = max((len(record.faults or ()) for record in records), default=0)
+    return [_fault(treatment, number, records) for number in range(count)]
+
+
+def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) -> FaultOfTreatment:
+    having = [record for record in records if number < len(record.faults or ())]
+    faults = [(record, (record.faults or ())[number]) for record in having]
+    first, planned = faults[0][1], _planned(faults[0][0], number)
+    trials = tuple(
+        FaultOfTrial(record.name, fault, fault.judgement or FaultJudgement(unjudged="no-timeline"))
+        for record, fault in faults
+    )
+    values = [fault_metrics.of_fault(item.judgement) for item in trials]
+    results = [result for record in having for result in record.expect if _concerns(result, number)]
+    return FaultOfTreatment(
+        treatment, number, first.action, first.subject,
+        {key: planned[key] for key in ("at", "after", "for") if key in planned},
+        trials,
+        {key: summarise([of_trial[key] for of_trial in values]) for key in fault_metrics.KEYS},
+        _expected(results),
+    )  # fmt: skip
+
+
+def _planned(record: TrialRecord, number: int) -> Mapping[str, Any]:
+    """The fault's entry in the settings of its trial."""
+    entries = record.settings.get("faults")
+    entry = entries[number] if isinstance(entries, list) and number < len(entries) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _concerns(result: ExpectationResult, number: int) -> bool:
+    """True for expectations of the fault, and for those of the plan on metrics of faults."""
+    if result.fault is not None:
+        return result.fault == number
+    expectation = Expectation.recorded(result.expression)
+    return expectation is not None and expectation.metric in fault_metrics.KEYS
+
+
+def _expected(results: Sequence[ExpectationResult]) -> dict[str, Outcome]:
+    verdicts: dict[str, set[str]] = {}
+    for result in results:
+        verdicts.setdefault(result.expression, set()).add(result.verdict)
+    return {
+        expression: next(verdict for verdict in _VERDICTS if verdict in seen or verdict == "met")
+        for expression, seen in verdicts.items()
+    }

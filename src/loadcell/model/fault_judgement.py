@@ -1,0 +1,89 @@
+"""Judgement of a fault: what the load shows of it. Instants are seconds from the start of the measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from loadcell.model.json import OMITTED, Word
+
+#: Load before a fault without which there is no baseline, and after it for which a recovery has to last.
+LEAST_BASELINE_S: Final = 2.0
+HOLD_S: Final = 10.0
+
+Effect = Literal["none", "dip", "outage"]
+#: From the least to the worst: a metric of this kind is an index into them.
+EFFECTS: Final[tuple[Effect, ...]] = ("none", "dip", "outage")
+#: Why a fault is not judged: `not-applied`; `no-timeline`: the load recorded none; `no-baseline`: there is
+#: too little load before it.
+Unjudged = Literal["not-applied", "no-timeline", "no-baseline"]
+#: Why a recovery has no time: `not-recovered` in the load that was measured; `too-short`: less load follows
+#: than a recovery takes to be confirmed.
+Censored = Literal["not-recovered", "too-short"]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Load before a fault: rate and p99 of its successes, and its longest gap between two of them."""
+
+    begin_s: float
+    end_s: float
+    rate_per_s: float
+    p99_ms: float
+    gap_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class HungClients:
+    """Clients with a request in progress for more than 1 s: most of them at once, as a number and as a share
+    of all, and the longest request.
+    """
+
+    number: int
+    share: float
+    longest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dip:
+    """Lowest rate over 1 s as a loss in proportion to the baseline, and the lower 95% bound of that depth."""
+
+    depth: float
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Times until the load was again as before; None where it is `censored`.
+
+    `at_s` is the instant. `from_undo_s` is 0 for one that came before the undo, and None without an undo.
+    """
+
+    at_s: float | None = None
+    from_injection_s: float | None = None
+    from_undo_s: float | None = None
+    censored: Annotated[Censored | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultJudgement:
+    """Values of one fault in the load until `until_s`: the next fault, or the end of the measurement.
+
+    `unjudged` says why the values that need a baseline are missing. `first_effect_s` are the earliest and the
+    latest time from injection to the first effect. `lost` and `overshoot` are operations below and above
+    those of the baseline, until the recovery. `errors` are failures by code.
+    """
+
+    until_s: float | None = None
+    unjudged: Annotated[Unjudged | None, OMITTED] = None
+    effect: Effect | None = None
+    baseline: Baseline | None = None
+    first_effect_s: tuple[float, float] | None = None
+    pause_s: float | None = None
+    dip: Dip | None = None
+    lost: float | None = None
+    overshoot: float | None = None
+    recovery: Recovery | None = None
+    hung: HungClients | None = None
+    errors: Annotated[Mapping[Word, int] | None, OMITTED] = None

@@ -1,0 +1,70 @@
+"""Metrics of faults: for expectations, comparisons and queries.
+
+Those of a trial are the worst of its faults, and lost operations their sum. A metric is unknown where that of
+any fault is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from loadcell.model.fault_judgement import EFFECTS, FaultJudgement
+from loadcell.model.message import MessageCode
+from loadcell.model.metrics import Kind, declare
+
+Value = float | None
+_METRICS: dict[str, Callable[[FaultJudgement], Value]] = {}
+_SUMMED: Final = "lost_operations"
+#: A fault that is never undone has none, and does not make that of its trial unknown.
+_OF_UNDO: Final = "recovery_from_undo"
+
+
+def _declare(key: str, kind: Kind, value: Callable[[FaultJudgement], Value]) -> None:
+    meaning = MessageCode(f"metric-meaning.{key}", "info")
+    declare(key, kind, meaning(), "lower", additive=False, per_group=False)
+    _METRICS[key] = value
+
+
+def _ms(value_s: Value) -> Value:
+    return None if value_s is None else value_s * 1e3
+
+
+_declare("pause", "time", lambda judged: _ms(judged.pause_s))
+_declare("dip", "share", lambda judged: judged.dip.depth if judged.dip else None)
+_declare(_SUMMED, "count", lambda judged: judged.lost)
+_declare(
+    "recovery", "time", lambda judged: _ms(judged.recovery.from_injection_s) if judged.recovery else None
+)
+_declare(_OF_UNDO, "time", lambda judged: _ms(judged.recovery.from_undo_s) if judged.recovery else None)
+_declare("hung_clients", "count", lambda judged: judged.hung.number if judged.hung else None)
+_declare("effect", "effect", lambda judged: float(EFFECTS.index(judged.effect)) if judged.effect else None)
+
+#: Keys of all metrics of faults.
+KEYS: Final = tuple(_METRICS)
+
+
+def of_fault(judgement: FaultJudgement) -> dict[str, Value]:
+    """The metrics of one fault; None where one is unknown."""
+    return {key: value(judgement) for key, value in _METRICS.items()}
+
+
+def of_trial(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:
+    """The metrics of a trial's faults; none without faults."""
+    return {key: _combined(key, judgements) for key in KEYS} if judgements else {}
+
+
+def _combined(key: str, judgements: Sequence[FaultJudgement]) -> Value:
+    values = [
+        _METRICS[key](judged) for judged in judgements if not (key == _OF_UNDO and _has_no_undo(judged))
+    ]
+    present = [value for value in values if value is not None]
+    if not present or len(present) < len(values):
+        return None
+    return sum(present) if key == _SUMMED else max(present)
+
+
+def _has_no_undo(judgement: FaultJudgement) -> bool:
+    """True if the load recovered from a fault that is never undone."""
+    recovery = judgement.recovery
+    return recovery is not None and recovery.censored is None and recovery.from_undo_s is None

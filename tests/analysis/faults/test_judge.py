@@ -1,0 +1,176 @@
+"""Judgement of faults against the arithmetic of a queue: a server with a constant service time, stopped."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from analysis.faults.made import completions, constant, fault, poisson, queue, stop, timeline
+from loadcell.analysis.faults.completions import Completions
+from loadcell.analysis.faults.judge import judge
+from loadcell.model import fault_metrics
+from loadcell.model.fault_judgement import FaultJudgement
+from loadcell.model.fault_record import FaultRecord, Instants
+from loadcell.model.timeline import SlowRequest
+
+RATE_PER_S, SERVICE_S = 500.0, 0.001
+AT_S, UNTIL_S = 10.0, 35.0
+
+
+def judged(for_s: float, rate_per_s: float = RATE_PER_S) -> FaultJudgement:
+    """The judgement of a stop for a time."""
+    done = queue(constant(rate_per_s, UNTIL_S), SERVICE_S, stop(AT_S, for_s))
+    (judgement,) = judge([fault(AT_S, for_s)], completions(done, UNTIL_S), 8)
+    return judgement
+
+
+@pytest.mark.parametrize("for_s", [1.0, 5.0])
+def test_a_stopped_server_is_judged_as_arithmetic_has_it(for_s: float) -> None:
+    """The backlog of `rate * for_s` drains at the difference of service rate and arrival rate."""
+    judgement = judged(for_s)
+    drained_s = for_s / (1 - RATE_PER_S * SERVICE_S)
+    assert judgement.effect == "outage"
+    assert judgement.pause_s == pytest.approx(for_s, abs=0.005)
+    assert judgement.lost == pytest.approx(RATE_PER_S * for_s, abs=3)
+    assert judgement.overshoot == pytest.approx(RATE_PER_S * for_s, abs=3)
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(drained_s, abs=0.011)
+    assert judgement.recovery.from_undo_s == pytest.approx(drained_s - for_s, abs=0.011)
+    assert judgement.dip is not None
+    assert judgement.dip.depth == pytest.approx(1.0, abs=0.01)
+    assert judgement.first_effect_s is not None
+    assert judgement.first_effect_s[0] <= 0.002
+    assert judgement.first_effect_s[1] <= 0.01
+
+
+def test_a_short_stop_is_a_dip() -> None:
+    judgement = judged(0.2)
+    assert judgement.effect == "dip"
+    assert judgement.pause_s == pytest.approx(0.2, abs=0.005)
+    assert judgement.dip is not None
+    assert judgement.dip.depth == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_fault_without_effect() -> None:
+    judgement = judged(0.0)
+    assert judgement.effect == "none"
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == 0
+    assert judgement.lost == 0
+    assert judgement.first_effect_s is None
+
+
+def test_random_arrivals_without_effect() -> None:
+    """A dip by chance alone is none: at 200 per second the lowest of many seconds is 20% below the mean."""
+    effects = []
+    for seed in range(10):
+        done = queue(poisson(200, 30, seed), SERVICE_S)
+        (judgement,) = judge([fault(AT_S, 5.0)], completions(done, 30), 8)
+        effects.append(judgement.effect)
+    assert effects.count("none") >= 9
+
+
+def test_a_load_that_ends_too_early_confirms_no_recovery() -> None:
+    done = queue(constant(RATE_PER_S, 18), SERVICE_S, stop(AT_S, 1.0))
+    (judgement,) = judge([fault(AT_S, 1.0)], completions(done, 18), 8)
+    assert judgement.recovery is not None
+    assert (judgement.recovery.from_injection_s, judgement.recovery.censored) == (None, "too-short")
+    assert judgement.effect == "outage"
+    assert fault_metrics.of_fault(judgement)["recovery"] is None
+
+
+def test_a_load_that_stays_slower_does_not_recover() -> None:
+    """From the fault on the server is as slow as the load: response times stay high."""
+    done = [pair for pair in queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S) if pair[0] < AT_S]
+    done += [(at_s, 0.05) for at_s in constant(RATE_PER_S, UNTIL_S) if at_s >= AT_S]
+    (judgement,) = judge([fault(AT_S, 1.0)], completions(done, UNTIL_S), 8)
+    assert judgement.recovery is not None
+    assert judgement.recovery.censored == "not-recovered"
+    assert judgement.effect == "none"
+    assert judgement.first_effect_s is not None
+
+
+def test_a_slow_dip_is_lost_operations() -> None:
+    """For 8 s one success in five is missing: 100 per second."""
+    done = [
+        (at_s, 0.001)
+        for number, at_s in enumerate(constant(RATE_PER_S, UNTIL_S))
+        if not (AT_S <= at_s < AT_S + 8 and number % 5 == 0)
+    ]
+    (judgement,) = judge([fault(AT_S, 8.0)], completions(done, UNTIL_S), 8)
+    assert judgement.effect == "dip"
+    assert judgement.dip is not None
+    assert judgement.dip.depth == pytest.approx(0.2, abs=0.01)
+    assert judgement.lost == pytest.approx(800, rel=0.03)
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(8.0, abs=0.26)  # 5% less is no loss
+
+
+def test_errors_and_hung_clients() -> None:
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(AT_S, 3.0))
+    failures = [(AT_S + 0.5, "timeout"), (AT_S + 0.6, "timeout"), (AT_S + 0.7, "refused"), (5.0, "early")]
+    second = 10**9
+    slow = [
+        SlowRequest(client, 10 * second, 10 * second, end * second, "ok")
+        for client, end in ((1, 13), (1, 12), (2, 12), (3, 11))
+    ]
+    measured = Completions.of([timeline(done, failures, slow)], UNTIL_S)
+    (judgement,) = judge([fault(AT_S, 3.0)], measured, 8)
+    assert judgement.errors == {"timeout": 2, "refused": 1}
+    assert judgement.hung is not None
+    assert (judgement.hung.number, judgement.hung.share, judgement.hung.longest_s) == (2, 0.25, 3.0)
+
+
+def test_each_of_several_faults_is_judged_until_the_next() -> None:
+    def stopped(at_s: float) -> float:
+        return stop(25.0, 2.0)(stop(AT_S, 0.5)(at_s))
+
+    done = queue(constant(RATE_PER_S, 45), SERVICE_S, stopped)
+    first, second = judge([fault(AT_S, 0.5), fault(25.0, 2.0)], completions(done, 45), 8)
+    assert (first.effect, second.effect) == ("dip", "outage")
+    assert first.until_s == 25.0
+    assert first.recovery is not None
+    assert second.baseline is not None
+    assert second.baseline.begin_s == pytest.approx(first.recovery.at_s, abs=0.02)
+    values = fault_metrics.of_trial([first, second])
+    assert values["effect"] == 2
+    assert values["pause"] == pytest.approx(2000, abs=5)
+    assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
+
+
+def test_what_cannot_be_judged_is_unknown() -> None:
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(0.5, 2.0))
+    waiting = FaultRecord("kill", "server", "waiting")
+    early, never = judge([fault(0.5, 2.0), waiting], completions(done, UNTIL_S), 8)
+    assert (early.unjudged, early.effect, early.recovery) == ("no-baseline", None, None)
+    assert early.pause_s == pytest.approx(2.0, abs=0.005)
+    assert never.unjudged == "not-applied"
+    (blind,) = judge([fault(AT_S)], None, 8)
+    assert blind.unjudged == "no-timeline"
+    values = fault_metrics.of_trial([early, never])
+    assert set(values.values()) == {None}
+
+
+def test_a_fault_that_is_never_undone_has_no_recovery_from_undo() -> None:
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(AT_S, 1.0))
+    restart, hang = fault(AT_S), fault(AT_S, 1.0)
+    (of_restart,) = judge([restart], completions(done, UNTIL_S), 8)
+    (of_hang,) = judge([hang], completions(done, UNTIL_S), 8)
+    assert of_restart.recovery is not None
+    assert of_restart.recovery.from_undo_s is None
+    undone = fault_metrics.of_trial([of_restart, of_hang])["recovery_from_undo"]
+    assert undone is not None
+    assert math.isclose(undone, 1000, abs_tol=11)
+
+
+def test_a_fault_that_takes_long_to_apply() -> None:
+    """The first effect lies between the shortest and the longest time that it can have taken."""
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(AT_S + 0.3, 1.0))
+    slow = replace(fault(AT_S, 1.3), applied=Instants(AT_S, AT_S, AT_S + 0.25))
+    (judgement,) = judge([slow], completions(done, UNTIL_S), 8)
+    assert judgement.first_effect_s is not None
+    earliest_s, latest_s = judgement.first_effect_s
+    assert 0.04 < earliest_s < 0.05
+    assert 0.3 < latest_s < 0.31
