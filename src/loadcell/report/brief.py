@@ -24,7 +24,16 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import STATUS, ReportContext
-from loadcell.report.sections import breakdown, environment, memory, profile, provenance, resources, summary
+from loadcell.report.sections import (
+    breakdown,
+    environment,
+    faults,
+    memory,
+    profile,
+    provenance,
+    resources,
+    summary,
+)
 from loadcell.report.sections.breakdown import factor_columns
 from loadcell.report.values import foremost, metric_value
 from loadcell.store.layout import FLAMES, OUTPUT, quoted, resume_command
@@ -61,6 +70,7 @@ def build(context: ReportContext) -> Report:
     homes = [summary.section_of(finding) for finding in findings]
     links = [None if home == summary.SUMMARY else Link(home, texts(f"section.{home}")) for home in homes]
     lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
+    broken = faults.brief(context)
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     provenance_section = Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)])
@@ -74,6 +84,7 @@ def build(context: ReportContext) -> Report:
     sections = [
         provenance_section,
         Section("results", "", _results(context)),
+        Section("faults", "", [] if broken is None else [broken]),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
         Section("memory", "", [] if lost is None else [lost]),

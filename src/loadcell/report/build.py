@@ -10,6 +10,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
     capacity,
     environment,
+    faults,
     http,
     memory,
     method,
@@ -41,6 +42,7 @@ def of_context(context: ReportContext) -> Report:
         capacity.section(context),
         saturation.search(context),
         results.section(context),
+        faults.section(context),
         open_loop.section(context),
         open_loop.curves(context),
         saturation.section(context),

@@ -1,0 +1,118 @@
+"""Section on faults: expected against observed, and the load around each fault, on page and terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from analysis.faults.made import constant, fault, queue, stop, timeline
+from fake_runs import Shape, write_run
+from loadcell.analysis.faults.completions import Completions
+from loadcell.analysis.faults.judge import judge
+from loadcell.model.fault_record import FaultRecord
+from loadcell.model.json import document
+from loadcell.report import brief
+from loadcell.report.blocks import Chart, Report, Table, unfolded
+from loadcell.report.build import build
+from loadcell.report.render import terminal
+from loadcell.store import timeline_files
+from loadcell.store.read import StoredRun, read_run
+from loadcell.store.write import TrialWriter
+
+AT_S, FOR_S, UNTIL_S, RATE_PER_S = 10.0, 1.0, 30.0, 200.0
+EXPECTED = "pause < 2s"
+MISSED = "effect == none"
+
+
+class Files(TrialWriter):
+    """Writes files into the directory of a finished trial."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._files = path, {}
+
+    def _field(self, value: object, *, words: bool) -> object:
+        return "" if value is None else value
+
+
+def judged(path: Path) -> FaultRecord:
+    """A hang that is judged on the timeline that is written there."""
+    lines = timeline(queue(constant(RATE_PER_S, UNTIL_S), 0.001, stop(AT_S, FOR_S)))
+    writer = Files(path)
+    timeline_files.write([lines], writer)
+    for file in writer._files.values():
+        file.close()
+    assert timeline_files.read(path)[0].slots == lines.slots
+    hang = replace(fault(AT_S, FOR_S), subject="postgres")
+    (judgement,) = judge([hang], Completions.of([lines], UNTIL_S), 8)
+    return replace(hang, judgement=judgement)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run with a fault in each trial."""
+    path = write_run(tmp_path_factory.mktemp("faults") / "run", Shape(monitors=False, intervals=False))
+    for file in path.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        record["faults"] = [document(judged(file.parent))]
+        record["measure"]["duration_s"] = UNTIL_S
+        record["settings"]["faults"] = [{"hang": {"subject": "postgres"}, "at": "10s", "for": "1s"}]
+        record["expect"] = [
+            {"expression": EXPECTED, "verdict": "met", "value": 1005.0, "fault": 0},
+            {"expression": MISSED, "verdict": "missed", "value": 2.0},
+        ]
+        file.write_text(json.dumps(record), encoding="utf-8")
+    return read_run(path)
+
+
+def section(report: Report) -> tuple[Table, Table, Chart]:
+    """Both tables and the chart."""
+    [of_faults] = [section for section in report.sections if section.id == "faults"]
+    blocks = [*unfolded(of_faults.blocks)]
+    first, second = (block for block in blocks if isinstance(block, Table))
+    [chart] = [block for block in blocks if isinstance(block, Chart)]
+    return first, second, chart
+
+
+def test_expected_stands_against_observed(broken: StoredRun) -> None:
+    table, trials, _ = section(build(broken))
+    titles = [column.title for column in table.columns]
+    row = dict(zip(titles, (cell.text for cell in table.rows[0]), strict=True))
+    assert row["Fault"] == "hang postgres"
+    assert row["Planned"] == "at 10s for 1s"
+    assert row["Expected"] == f"{EXPECTED}; {MISSED}"
+    assert row["Verdict"] == f"missed ({MISSED})"
+    assert row["Effect"] == "outage"
+    assert row["Pause"].startswith("1,00")
+    assert row["Dip"] == "100%"
+    assert row["Lost operations"] == "201"
+    assert row["Recovery from injection"].startswith("1,25")
+    assert len(trials.rows) == len(broken.trials)
+
+
+def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun) -> None:
+    chart = section(build(broken))[2]
+    assert {row["trial"] for row in chart.data["load"]} == {trial.name for trial in broken.trials}
+    before = [row["rate"] for row in chart.data["load"] if row["t"] < -0.2]
+    paused = [row for row in chart.data["load"] if 0.2 < row["t"] < 0.8]
+    assert min(before) == pytest.approx(RATE_PER_S, rel=0.06)
+    assert {row["rate"] for row in paused} == {0}
+    assert {row["p99"] for row in paused} == {None}
+    assert max(row["p99"] for row in chart.data["load"] if row["p99"]) == pytest.approx(1000, rel=0.07)
+    phases = [row["phase"] for row in chart.data["spans"] if row["treatment"] == chart.chosen[0]]
+    assert phases == ["before", "held", "undone", "recovered"]
+
+
+@pytest.mark.parametrize(("lang", "title", "effect"), [("en", "Fault", "outage"), ("zh", "故障", "中断")])
+def test_the_terminal_has_the_table(broken: StoredRun, lang: str, title: str, effect: str) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=160, highlight=False, color_system=None)
+    terminal.render(brief.of_run(broken, lang), console)
+    shown = out.getvalue()
+    assert title in shown
+    assert effect in shown
+    assert "hang postgres" in shown
