@@ -49,6 +49,7 @@ class ReferenceServer:
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdout is not None
+        self.pid = self._process.pid
         self.port = int(self._process.stdout.readline().split()[1])
         return self
 
