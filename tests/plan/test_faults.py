@@ -17,6 +17,12 @@ workload: {kv: {keys: 10}}
 load: {clients: 2, duration: 30s}
 """
 EXTERNAL = PLAN.replace("server: local", "server: external, host: 127.0.0.1")
+ALLOWED = PLAN.replace("server: local", "server: external, host: 127.0.0.1, faults-allowed: true")
+HTTP = """
+target: {http: {url: "http://127.0.0.1:80", faults-allowed: true}}
+workload: {http: {requests: {get: {path: /}}}}
+load: {clients: 2, duration: 30s}
+"""
 STORE = "target: {store: {engine: sqlite}}\nworkload: {kv: {keys: 10}}\nload: {clients: 2, duration: 30s}\n"
 
 
@@ -44,6 +50,16 @@ def test_faults_are_levels_of_a_factor(tmp_path: Path) -> None:
     plan = read(tmp_path, text)
     assert [treatment.id for treatment in plan.treatments] == ["faults=none", "faults=hang", "faults=kill"]
     assert [len(treatment.resolved.faults) for treatment in plan.treatments] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("text", [PLAN, ALLOWED, HTTP])
+def test_the_network_is_a_subject_of_every_server(tmp_path: Path, text: str) -> None:
+    faults = "faults: [{bandwidth: {subject: network, rate: 8Mbit/s}, at: 1s}]\n"
+    [fault] = read(tmp_path, text + faults).base.faults
+    assert fault.document() == {
+        "bandwidth": {"subject": "network", "rate": "1MB/s", "direction": "both"},
+        "at": "1s",
+    }
 
 
 def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
@@ -110,6 +126,49 @@ def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
         (PLAN + "faults: [{hang: redis, at: 1s, expect: [speed < 5]}]\n", "faults.0.expect", "speed", None),
         (STORE + "faults: [{hang: store, at: 1s}]\n", "faults.0.hang", "no part that faults", None),
         (EXTERNAL + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),
+        (ALLOWED + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),
+        (EXTERNAL + "faults: [{reset: network, at: 1s}]\n", "faults.0.reset", "have to be allowed", None),
+        (
+            HTTP.replace(", faults-allowed: true", "") + "faults: [{reset: network, at: 1s}]\n",
+            "faults.0.reset",
+            "have to be allowed",
+            None,
+        ),
+        (STORE + "faults: [{reset: network, at: 1s}]\n", "faults.0.reset", "no part that faults", None),
+        (PLAN + "faults: [{delay: network, at: 1s}]\n", "faults.0.delay.time", "missing", None),
+        (
+            PLAN + "faults: [{delay: {subject: network, time: 1ms, jitter: 2ms}, at: 1s}]\n",
+            "faults.0.delay",
+            "longer than the delay",
+            None,
+        ),
+        (
+            PLAN + "faults: [{bandwidth: {subject: network, rate: 8Mb}, at: 1s}]\n",
+            "faults.0.bandwidth.rate",
+            "8Mb",
+            None,
+        ),
+        (PLAN + "faults: [{reset: redis, at: 1s}]\n", "faults.0.reset", "cannot act on", None),
+        (PLAN + "faults: [{hang: network, at: 1s}]\n", "faults.0.hang", "cannot act on", None),
+        (PLAN + "faults: [{reset: netwrok, at: 1s}]\n", "faults.0.reset", 'no part "netwrok"', "network"),
+        (
+            PLAN + "faults: [{http-5xx: network, at: 1s}]\n",
+            "faults.0.http-5xx.subject",
+            "needs connections of HTTP",
+            None,
+        ),
+        (
+            HTTP.replace("http://", "https://") + "faults: [{http-5xx: network, at: 1s}]\n",
+            "faults.0.http-5xx.subject",
+            "without TLS",
+            None,
+        ),
+        (
+            HTTP + "faults: [{http-5xx: {subject: network, status: 404}, at: 1s}]\n",
+            "faults.0.http-5xx.status",
+            "404",
+            None,
+        ),
     ],
 )
 def test_mistakes_have_a_place_and_a_remedy(

@@ -43,7 +43,10 @@ PHASE_LOAD = MessageCode("phase.load")
 
 @dataclass
 class RunContext:
-    """`lines` is what targets say, from whatever thread, on its way to the present trial's output.log."""
+    """`lines` is what targets say, from whatever thread, on its way to the present trial's output.log.
+
+    `through_proxy`: the plan has faults of the network, so that a proxy carries the load of all trials.
+    """
 
     parts: Parts
     executor: Executor
@@ -55,6 +58,7 @@ class RunContext:
     neighbours: Callable[[], list[int]] = neighbours.other_runs
     monotonic_ns: Callable[[], int] = time.monotonic_ns
     guardian: Guardian = field(default_factory=Guardian)
+    through_proxy: bool = False
     root: Path = Path("/")
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 

@@ -18,7 +18,7 @@ from loadcell.model.fault_record import FaultRecord, FaultState, Instants
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds
 from loadcell.plan.faults import PlannedFault
-from loadcell.systems.base import Target
+from loadcell.systems.subjects import Subject
 
 BROKE = MessageCode("fault.broke", action=str, subject=str, error=ForeignText)
 NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
@@ -70,20 +70,22 @@ def _reason(item: _Item, error: Exception) -> MessageError:
 
 
 class FaultRun:
-    """The faults of a trial's load. `event` takes a line of events.jsonl, in the thread."""
+    """The faults of a trial's load. `subject` gives a part of the target by its name; `event` takes a line of
+    events.jsonl, in the thread.
+    """
 
     def __init__(
         self,
         planned: Sequence[PlannedFault],
         actions: Mapping[str, type[Fault[Any]]],
-        target: Target[Any],
+        subject: Callable[[str], Subject],
         guardian: Guardian,
         event: Callable[[JsonObject], None],
         run: str = "",
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._items = [
-            _Item(fault, actions[fault.action](fault.options, target.subject(fault.subject)), None)
+            _Item(fault, actions[fault.action](fault.options, subject(fault.subject)), None)
             for fault in planned
         ]
         self._guardian = guardian

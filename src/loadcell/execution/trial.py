@@ -7,6 +7,7 @@ can no longer be written, leaves through here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, T
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
 from loadcell.execution.fault_run import FaultRun
 from loadcell.execution.load_watch import LoadWatch
+from loadcell.execution.network_proxy import NetworkProxy, ProxySize
 from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
@@ -43,6 +45,7 @@ from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.trial_record import Check, ExpectationResult, Status, TrialRecord
 from loadcell.plan import secrets
+from loadcell.plan.affinity import numbers
 from loadcell.plan.model import Resolved
 from loadcell.plan.workload import DATA_SEED
 from loadcell.profilers.launcher import END_WITHIN_S
@@ -56,8 +59,10 @@ from loadcell.systems.base import (
     DataSet,
     DataSpec,
     Endpoint,
+    ServerEndpoint,
     Target,
 )
+from loadcell.systems.subjects import NETWORK, Subject
 from loadcell.workloads.composite import CompositeWorkload
 
 #: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their
@@ -89,6 +94,8 @@ class TrialRun:
     #: what the engine speaks with the target
     _protocol: str = field(init=False, default="")
     _faults: FaultRun | None = field(init=False, default=None)
+    #: carries the load in runs with faults of the network
+    _proxy: NetworkProxy | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         context = self.context
@@ -185,11 +192,13 @@ class TrialRun:
         limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
         if self._workload.lays_out:
             limit_s += float(resolved.limits.prepare)
-        with self._phases.step("warmup", None, breakable=False):
+        with self._phases.step("warmup", None, breakable=False), ExitStack() as stack:
             # The server is asked for its processes and counters, and may not answer.
             with self.context.interrupts.bounded(float(resolved.limits.collect)):
+                endpoint = target.endpoint()
+                reached = self._by_proxy(endpoint, self._threads(target), stack)
                 order = load_order(
-                    target.endpoint().section(),
+                    reached.section(),
                     self._workload,
                     resolved,
                     self._threads(target),
@@ -203,10 +212,12 @@ class TrialRun:
                 self._protocol = order.protocol
                 self._counters_before = target.counters()
                 self._faults = self._fault_run(target)
-                port = order.target.get("port")
-                self._watch.start_monitors(target, (port,) if isinstance(port, int) else ())
+                ports = {at.port for at in (endpoint, reached) if isinstance(at, ServerEndpoint)}
+                self._watch.start_monitors(target, tuple(ports))
             roots = self._watch.target_processes
-            is_identified = bool(roots) or target.in_worker or not machine_watch.on_this_machine(order.target)
+            is_identified = (
+                bool(roots) or target.in_worker or not machine_watch.on_this_machine(endpoint.section())
+            )
             self._target_here = roots if is_identified else None
             try:
                 with trial_source.profiling(self.sampler, target, self.writer.output):
@@ -233,15 +244,32 @@ class TrialRun:
                 raise self._broken_off(result)
         return result
 
+    def _by_proxy(self, endpoint: Endpoint, threads: int, stack: ExitStack) -> Endpoint:
+        """The endpoint of the load: that of the target, or of a proxy before it, which ends with `stack`."""
+        if not self.context.through_proxy or not isinstance(endpoint, ServerEndpoint):
+            return endpoint
+        pin = self._pinning.pins.client
+        size = ProxySize(threads, self._resolved.clients, numbers(pin.cpus) if pin.cpus else ())
+        proxy = self._proxy = NetworkProxy(endpoint, size, trial_seed(self.run_seed, self.trial.repeat))
+        stack.callback(lambda: self._keep(proxy))
+        return stack.enter_context(proxy).endpoint
+
+    def _keep(self, proxy: NetworkProxy) -> None:
+        self._record = replace(self._record, proxy=proxy.record)
+
     def _fault_run(self, target: Target[Any]) -> FaultRun | None:
         """The faults of this trial, which begin with its measurement."""
         if not self._resolved.faults:
             return None
         self.context.guardian.start()
+
+        def subject(name: str) -> Subject:
+            return Subject(NETWORK, carrier=self._proxy) if name == NETWORK else target.subject(name)
+
         return FaultRun(
             self._resolved.faults,
             self.context.parts.faults,
-            target,
+            subject,
             self.context.guardian,
             self._event,
             self.trial.name,

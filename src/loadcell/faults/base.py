@@ -39,6 +39,8 @@ class Fault(ABC, Generic[OptionsT]):
     lasts: ClassVar[bool] = True
     #: whether it may be used against a server that loadcell did not start
     external: ClassVar[bool] = False
+    #: whether its subject is the network between load and target, else processes
+    on_network: ClassVar[bool] = False
 
     def __init__(self, options: OptionsT, subject: Subject) -> None:
         self.options = options

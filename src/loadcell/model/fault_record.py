@@ -1,4 +1,4 @@
-"""A fault of a trial, as it was requested, applied and undone."""
+"""A fault of a trial, as it was requested, applied and undone; and the proxy of network faults."""
 
 from __future__ import annotations
 
@@ -37,3 +37,23 @@ class FaultRecord:
     judgement: Annotated[FaultJudgement | None, OMITTED] = None
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRecord:
+    """The proxy that carried the load of a trial, and its counts.
+
+    `unconnected` connections found no target; `reset` ones and `swallowed_bytes` are those of faults.
+    `answered` are requests that it answered itself, `truncated` responses that it cut.
+    """
+
+    threads: int
+    connections: int
+    unconnected: int
+    to_server_bytes: int
+    to_client_bytes: int
+    reset: int
+    swallowed_bytes: int
+    answered: int
+    truncated: int
+    cpu_s: float

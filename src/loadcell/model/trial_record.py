@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from loadcell.model.fault_record import FaultRecord
+from loadcell.model.fault_record import FaultRecord, ProxyRecord
 from loadcell.model.json import OF_PLAN, OMITTED, WORDS, JsonObject, Word
 from loadcell.model.latency import Latency
 from loadcell.model.message import Bytes, Change, Milliseconds, Seconds, Share, Unit
@@ -425,5 +425,6 @@ class TrialRecord:
     affinity: Annotated[JsonObject | None, OMITTED] = None
     plans: Annotated[tuple[PlanRecord, ...] | None, OMITTED] = None
     faults: Annotated[tuple[FaultRecord, ...] | None, OMITTED] = None
+    proxy: Annotated[ProxyRecord | None, OMITTED] = None
     resources: Annotated[Resources | None, OMITTED] = None
     files: Annotated[Mapping[str, int] | None, OMITTED] = None

@@ -33,6 +33,7 @@ ALLOWED_OPERATIONS = MessageCode("allowed.operations", example=str)
 UNKNOWN_ACTION = MessageCode("plan.unknown-fault", name=str, actions=list)
 UNKNOWN_SUBJECT = MessageCode("plan.unknown-subject", name=str, target=str, subjects=list)
 NO_SUBJECTS = MessageCode("plan.no-fault-subjects", target=str)
+UNFIT_SUBJECT = MessageCode("plan.unfit-subject", action=str, name=str, subjects=list)
 WHEN_MISSING = MessageCode("plan.fault-when-missing", action=str)
 WHEN_TWICE = MessageCode("plan.fault-when-twice")
 AT_TOO_LATE = MessageCode("plan.fault-too-late", at=str, duration=str)
@@ -205,13 +206,19 @@ def _misfits(
     """Why the target cannot have the fault."""
     action, mark = parts.faults[fault.action], item.mark_of(fault.action)
     path = f"faults.{number}.{fault.action}"
-    if options.external and not action.external:
+    external = not parts.target(target).started(options)
+    if external and not action.external:
         yield Problem(mark, path, EXTERNAL_TARGET(action=fault.action, target=target))
         return
-    if options.external and not options.faults_allowed:
+    if external and not options.allows_faults:
         yield Problem(mark, path, EXTERNAL_NOT_ALLOWED(action=fault.action, target=target))
         return
     subjects = parts.targets[target].subject_abilities(options)
+    fit = [name for name, part in subjects.items() if (part.network is not None) == action.on_network]
+    if fault.subject in subjects and fault.subject not in fit:
+        message = UNFIT_SUBJECT(action=fault.action, name=shown(fault.subject), subjects=listed(fit))
+        yield Problem(mark, path, message, nearest(fault.subject, fit))
+        return
     if fault.subject not in subjects:
         code = UNKNOWN_SUBJECT if subjects else NO_SUBJECTS
         message = code.pick(name=shown(fault.subject), target=target, subjects=listed(subjects))

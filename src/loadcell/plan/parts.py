@@ -55,7 +55,7 @@ class Options(BaseModel):
         return None
 
     @property
-    def faults_allowed(self) -> bool:
+    def allows_faults(self) -> bool:
         """True if a plan may cause faults on a server that loadcell did not start."""
         return False
 
@@ -66,6 +66,13 @@ class SubjectOptions(Options, use_attribute_docstrings=True):
     subject: str = Field(min_length=1)
     """The part of the target that it acts on, such as `postgres` or `storage.brick`."""
 
+
+#: The option of targets that may be servers which loadcell did not start.
+FAULTS_ALLOWED: bool = Field(
+    default=False,
+    alias="faults-allowed",
+    description="Whether faults may be caused on a server that loadcell did not start.",
+)
 
 #: Names that a plan gives to several monitors of one kind: parts of names of files and paths.
 INSTANCE_NAME = r"[a-z0-9][a-z0-9-]{0,31}"

@@ -237,11 +237,12 @@ def _levels() -> JsonObject:
                 "additionalProperties": False,
             },
             {
-                "description": "Named levels, each with the settings it makes (dotted path: value).",
+                "description": "Named levels, each with the settings it makes (dotted path: value), or "
+                "with a list, such as `faults`.",
                 "type": "object",
                 "minProperties": 1,
                 "propertyNames": {"not": {"enum": ["from", "to", "step", "times"]}},
-                "additionalProperties": {"type": "object"},
+                "additionalProperties": {"type": ["object", "array"]},
             },
         ]
     }

@@ -59,6 +59,13 @@ BYTES: Mapping[str, Decimal] = {
     "TiB": Decimal(2**40),
 }
 BYTES_PER_SECOND: Mapping[str, Decimal] = {f"{unit}/s": factor for unit, factor in BYTES.items()}
+BANDWIDTHS: Mapping[str, Decimal] = {
+    **BYTES_PER_SECOND,
+    "bit/s": Decimal(1) / 8,
+    "kbit/s": Decimal(125),
+    "Mbit/s": Decimal(125_000),
+    "Gbit/s": Decimal(125_000_000),
+}
 PER_SECOND: Mapping[str, Decimal] = {"/s": Decimal(1), "/min": Decimal(1) / 60, "/h": Decimal(1) / 3600}
 PERCENT: Mapping[str, Decimal] = {"%": Decimal("0.01")}
 
@@ -136,7 +143,7 @@ def _plainest(amount: Decimal, units: Mapping[str, Decimal], choices: tuple[str,
 
 
 class _Quantity:
-    """Base of the four kinds: reading, writing and description for pydantic."""
+    """Base of all kinds: reading, writing and description for pydantic."""
 
     units: ClassVar[Mapping[str, Decimal]]
     allowed: ClassVar[Message]
@@ -215,11 +222,11 @@ class Rate(_Quantity, float):
 
 
 class Bandwidth(_Quantity, float):
-    """Bytes per second: a float, written `5MB/s`."""
+    """Bytes per second: a float, written `5MB/s` or `40Mbit/s`."""
 
-    units = BYTES_PER_SECOND
+    units = BANDWIDTHS
     allowed = ALLOWED_BANDWIDTH()
-    pattern = r"^\s*\d+(\.\d*)?\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)/s\s*$"
+    pattern = r"^\s*\d+(\.\d*)?\s*((B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)/s|[kMG]?bit/s)\s*$"
     example = "5MB/s"
 
     @property

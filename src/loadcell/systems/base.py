@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -19,7 +19,7 @@ from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Misfit, Opts, TargetPart
 from loadcell.systems.shared.run_locks import RunLocks
 from loadcell.systems.shared.storage import StorageFacts, Storages
-from loadcell.systems.subjects import Subject, SubjectAbilities
+from loadcell.systems.subjects import NETWORK, Network, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -68,8 +68,8 @@ class Endpoint:
 class ServerEndpoint(Endpoint):
     """The endpoint of a server; `socket`, a Unix socket's path, takes precedence over `host`.
 
-    `tls_name` is the name that TLS asks for and verifies where it is not `host`, `options` are those of
-    PostgreSQL sessions, `resp` is a version of RESP.
+    `tls_name` is the name that TLS asks for and verifies where it is not `host`, `authority` is the host and
+    port that requests of HTTP name, `options` are those of PostgreSQL sessions, `resp` is a version of RESP.
     """
 
     host: str
@@ -81,9 +81,24 @@ class ServerEndpoint(Endpoint):
     sslmode: str = field(default="prefer", kw_only=True)
     sslrootcert: str | None = None
     tls_name: str | None = None
+    authority: str | None = None
     application_name: str | None = None
     options: str | None = None
     resp: int | None = None
+
+    def through(self, port: int) -> ServerEndpoint:
+        """The same server by way of a proxy on a port of this machine, of which TLS and HTTP see nothing."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        standard = 80 if self.sslmode == "disable" else 443
+        authority = host if self.port == standard else f"{host}:{self.port}"
+        return replace(
+            self,
+            host="127.0.0.1",
+            port=port,
+            socket=None,
+            tls_name=self.tls_name or self.host,
+            authority=self.authority or authority,
+        )
 
 
 @dataclass(frozen=True)
@@ -285,12 +300,18 @@ class Target(TargetPart[Opts], ABC):
         return [pid for role in self.roles() for pid in role.pids]
 
     @classmethod
-    def subject_abilities(cls, options: Opts) -> Mapping[str, SubjectAbilities]:  # noqa: ARG003
+    def network(cls, options: Opts) -> Network | None:  # noqa: ARG003
+        """Connections of a load to its `ServerEndpoint`, where it has one with these options."""
+        return None
+
+    @classmethod
+    def subject_abilities(cls, options: Opts) -> Mapping[str, SubjectAbilities]:
         """Its parts that faults can act on with these options, by the names that plans use."""
-        return {}
+        network = cls.network(options)
+        return {} if network is None else {NETWORK: SubjectAbilities(network=network)}
 
     def subject(self, name: str) -> Subject:
-        """A part of the target, which is up, for a fault. Raises KeyError."""
+        """A part of the target, which is up, for a fault; not its network. Raises KeyError."""
         raise KeyError(name)
 
     def observed(self) -> Any:

@@ -36,7 +36,7 @@ from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.run_locks import RunLock
 from loadcell.systems.shared.storage_options import storage_abilities, storage_misfits
-from loadcell.systems.subjects import Subject, SubjectAbilities
+from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -266,10 +266,15 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         return (Role("server", tuple(pids)),) if pids else ()
 
     @classmethod
+    def network(cls, options: OptionsT) -> Network | None:  # noqa: ARG003
+        return Network()
+
+    @classmethod
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         dedicated_device = not options.external and isinstance(options.data, Image)
         server = SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)
-        return {cls.name: server, **storage_abilities(options.storage)}
+        storage = storage_abilities(options.storage)
+        return {cls.name: server, **storage, **super().subject_abilities(options)}
 
     def subject(self, name: str) -> Subject:
         if name != self.name:

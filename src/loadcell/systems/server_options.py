@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.files import certificate_file
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import FAULTS_ALLOWED, Advice, Options
 from loadcell.plan.problems import SettingError
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.shared.data_location import check_location
@@ -152,6 +152,7 @@ class ManagedOrExternalOptions(Options):
         "external`).",
     )
     password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
+    faults_allowed: bool = FAULTS_ALLOWED
 
     _certificates: str | None = PrivateAttr(default=None)
 
@@ -182,6 +183,10 @@ class ManagedOrExternalOptions(Options):
     @property
     def external(self) -> bool:
         return self.server == "external"
+
+    @property
+    def allows_faults(self) -> bool:
+        return self.faults_allowed
 
     @property
     def certificates(self) -> str | None:

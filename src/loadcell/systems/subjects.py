@@ -6,14 +6,27 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from loadcell.linux.network_namespace import NetworkNamespace
+from loadcell.model.json import JsonObject
 
 #: Name of the host that the load comes from, among the addresses of a subject.
 CLIENT_NAME = "client"
 #: Executes one statement; gives its rows. Raises TargetError.
 RunStatement = Callable[[str], list[tuple[Any, ...]]]
+
+#: The subject of every target whose load can be carried by a proxy.
+NETWORK = "network"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Connections of a load that a proxy can carry. `http`: it can read their requests of HTTP, which are not
+    encrypted.
+    """
+
+    http: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,13 +35,14 @@ class SubjectAbilities:
 
     `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
     `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
-    interfaces in namespaces of loadcell.
+    interfaces in namespaces of loadcell. `network`: it consists of connections, not of processes.
     """
 
     startable: bool = False
     statements: bool = False
     dedicated_device: bool = False
     interfaces: bool = False
+    network: Network | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,22 @@ class Interface:
     port: str
 
 
+class Carrier(Protocol):
+    """Carries the connections of a load, and causes effects on them (`loadcell._engine.Proxy`)."""
+
+    def begin(self, effect: JsonObject) -> int:
+        """Begin an effect; its number. Raises FaultError."""
+        ...
+
+    def end(self, number: int) -> None:
+        """End an effect. Raises FaultError."""
+        ...
+
+
+def _none() -> tuple[int, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Subject:
     """A subject of a target that is up, by the name that plans use (`postgres`, `storage.brick`).
@@ -49,13 +79,15 @@ class Subject:
     commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
     the rights of the administration where loadcell started the server; `data` is its data directory.
     `interfaces` are those of its hosts, and `addresses` those of all subjects that they can reach.
+    `carrier` is that of a network.
     """
 
     name: str
-    processes: Callable[[], tuple[int, ...]]
+    processes: Callable[[], tuple[int, ...]] = _none
     stop: Callable[[], None] | None = None
     start: Callable[[], None] | None = None
     session: Callable[[], AbstractContextManager[RunStatement]] | None = None
     data: Path | None = None
     interfaces: Callable[[], tuple[Interface, ...]] | None = None
     addresses: Mapping[str, str] = field(default_factory=dict)
+    carrier: Carrier | None = None

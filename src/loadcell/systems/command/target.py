@@ -55,6 +55,7 @@ from loadcell.systems.managed_server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
 from loadcell.systems.shared.launch import Launch
+from loadcell.systems.subjects import Network
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -116,6 +117,10 @@ class Command(Target[CommandOptions]):
             for word in options.adjacent_files
         ]
         return [*super().advice(options, load), *remarks]
+
+    @classmethod
+    def network(cls, options: CommandOptions) -> Network | None:
+        return Network(http=not Address.of(options.url.replace(PORT, "1"), options.socket).tls)
 
     def up(self) -> None:
         process = self._process

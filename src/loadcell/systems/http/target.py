@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.model.extensions import HTTP
 from loadcell.model.message import ForeignText, MessageCode, Seconds
-from loadcell.plan.parts import Options
+from loadcell.plan.parts import FAULTS_ALLOWED, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
 from loadcell.systems.base import (
@@ -29,6 +29,7 @@ from loadcell.systems.base import (
     TargetFacts,
 )
 from loadcell.systems.shared import account
+from loadcell.systems.subjects import Network
 
 SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
 SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
@@ -203,6 +204,11 @@ class HttpOptions(Options):
         description="Path of a Unix socket to connect to; the url's host is then only named in requests.",
     )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
+    faults_allowed: bool = FAULTS_ALLOWED
+
+    @property
+    def allows_faults(self) -> bool:
+        return self.faults_allowed
 
     @field_validator("url")
     @classmethod
@@ -241,6 +247,10 @@ class Http(Target[HttpOptions]):
     @classmethod
     def started(cls, options: HttpOptions) -> bool:  # noqa: ARG003
         return False
+
+    @classmethod
+    def network(cls, options: HttpOptions) -> Network | None:
+        return Network(http=not Address.of(options.url, options.socket).tls)
 
     def up(self) -> None:
         self._address.knock(_ASK_LIMIT_S)

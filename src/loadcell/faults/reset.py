@@ -1,0 +1,15 @@
+"""`reset`: connections of the load end by a reset (RST)."""
+
+from __future__ import annotations
+
+from loadcell.faults.carried import PlainCarriedFault
+
+
+class Reset(PlainCarriedFault):
+    """Reset the connections of the load."""
+
+    name = "reset"
+    summary = "Reset the connections of the load, and new ones as long as it lasts"
+
+
+PART = Reset
