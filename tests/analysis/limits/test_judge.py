@@ -394,6 +394,38 @@ def test_a_summary_has_one_sentence_on_the_limit(
         assert text in Texts(lang).message(limits[0].message)
 
 
+@pytest.mark.parametrize(
+    ("storage", "sentences"),
+    [
+        (
+            ["a", "b", "c"],
+            (
+                "The bottleneck at storage = b, c is unknown; at storage = c, ",
+                "在 storage = b、c，瓶颈均未知；其中 storage = c：",
+            ),
+        ),
+        (["a", "b"], ("The bottleneck at storage = b is unknown: ", "在 storage = b，瓶颈未知：")),
+        (
+            ["a", "b", "c", "d", "e"],
+            ("The bottleneck of 4 other treatments is unknown; at ", "其余 4 个参数组合的瓶颈未知；例如"),
+        ),
+    ],
+)
+def test_one_sentence_names_the_treatments_of_unknown_limit(
+    tmp_path: Path, storage: list[str], sentences: tuple[str, str]
+) -> None:
+    _, analysis = analysed(tmp_path / "run", CPU, CPU, factors={"storage": storage})
+    limits = [
+        limit if limit.treatment.levels == {"storage": "a"} else replace(limit, named=None)
+        for limit in analysis.limits
+    ]
+    known, unknown = findings(limits, [], analysis.treatments)
+    assert known.evidence == ("storage=a",)
+    assert len(unknown.evidence) == len(storage) - 1
+    for lang, text in zip(("en", "zh"), sentences, strict=True):
+        assert text in Texts(lang).message(unknown.message)
+
+
 def test_a_small_load_is_named_in_the_summary(tmp_path: Path) -> None:
     computing = replace(IDLE, target=ProcessUse(1, 1, 0.6), client=ProcessUse(1, 1, 0.3))
     run, analysis = analysed(tmp_path / "run", computing, computing, factors={"load.clients": [1]})

@@ -31,6 +31,11 @@ def is_most(share: float, looks: float) -> bool:
 
     By the lower bound of Wilson's score interval ("Probable inference", JASA 22, 1927): 3 of 3 are enough,
     15 of 20, 60 of 100.
+
+    A share that is the mean of values between 0 and 1, such as `Evidence.blocked_share`, is no proportion:
+    the bound is then a heuristic threshold. It is wide enough for independent values, whose variance is at
+    most that of a proportion (Bhatia and Davis, "A better bound on the variance", American Mathematical
+    Monthly 107, 2000).
     """
     if looks <= 0:
         return False
@@ -104,7 +109,7 @@ class Evidence:
     @property
     def blocked_share(self) -> float | None:
         """Share of the time of requests in which working threads of the target were blocked; None if
-        unknown.
+        unknown. A mean number over the waiting capacity, no proportion of samples.
         """
         served = self.used.served
         if served is None or served.blocked is None:

@@ -29,7 +29,7 @@ LIMIT_OF_SEVERAL = FindingCode(
 LIMIT_OF_MANY = FindingCode(
     "found.limit.many", Subject.LIMIT, "info", _RANK, count=Count, position=Message, **_NAMED
 )
-#: Nothing is known of any treatment of interest: that is the answer.
+#: The limit of no treatment of interest is known: that is the answer.
 NONE_ALONE = FindingCode("found.limit.none.alone", Subject.LIMIT, "info", _RANK, nearest=Message)
 NONE = FindingCode("found.limit.none", Subject.LIMIT, "info", _RANK, positions=list, nearest=Message)
 NONE_OF_SEVERAL = FindingCode(
@@ -44,8 +44,28 @@ NONE_OF_SEVERAL = FindingCode(
 NONE_OF_MANY = FindingCode(
     "found.limit.none.many", Subject.LIMIT, "info", _RANK, count=Count, position=Message, nearest=Message
 )
+#: The limit of some treatments is known, that of others is not.
+_INCIDENTAL = (Concern.COST, 40)
 UNKNOWN = FindingCode(
-    "found.limit.unknown", Subject.LIMIT, "info", (Concern.COST, 40), nearest=Message, position=Message
+    "found.limit.unknown", Subject.LIMIT, "info", _INCIDENTAL, positions=list, nearest=Message
+)
+UNKNOWN_OF_SEVERAL = FindingCode(
+    "found.limit.unknown.several",
+    Subject.LIMIT,
+    "info",
+    _INCIDENTAL,
+    positions=list,
+    position=Message,
+    nearest=Message,
+)
+UNKNOWN_OF_MANY = FindingCode(
+    "found.limit.unknown.many",
+    Subject.LIMIT,
+    "info",
+    _INCIDENTAL,
+    count=Count,
+    position=Message,
+    nearest=Message,
 )
 #: Where it is the limit: a treatment, of a line of load alone its clients, and its part in its line.
 POSITION_CLIENTS = MessageCode("limit.position.clients", "info", clients=str)
@@ -68,7 +88,7 @@ def findings(
     limits: Sequence[Limit], lines: Sequence[Saturation | Sweep], treatments: Sequence[Treatment]
 ) -> Iterator[Finding]:
     """A finding for each resource that limits treatments of interest: of lines of load the highest load and
-    the knee, else every treatment. Where none is named, that it is unknown.
+    the knee, else every treatment. One more for those whose limit is unknown.
     """
     parts = _parts(lines)
     chosen = [limit for limit in limits if limit.treatment.id in parts] if parts else list(limits)
@@ -79,13 +99,8 @@ def findings(
     for group in by_name.values():
         yield _named(group, parts, alone=len(treatments) == 1)
     unknown = [limit for limit in chosen if limit.named is None]
-    if unknown and not by_name:
-        yield _none(unknown, parts, alone=len(treatments) == 1)
-        return
-    for limit in unknown:
-        if parts or limit.contradicting:
-            position = _position(limit, parts)
-            yield UNKNOWN.finding((limit.treatment.id,), None, position=position, nearest=against(limit))
+    if unknown:
+        yield _unknown(unknown, parts, alone=len(treatments) == 1, others_known=bool(by_name))
 
 
 def objection(limit: Limit) -> Message:
@@ -158,10 +173,15 @@ def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, 
     )
 
 
-def _none(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool) -> Finding:
-    """The limit of no treatment of interest is known; contradictions first."""
+def _unknown(
+    limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool, others_known: bool
+) -> Finding:
+    """Treatments of interest whose limit is unknown, with the objection to the last: contradictions if any."""
     ordered = sorted(limits, key=lambda limit: bool(limit.contradicting))
-    code = _code(limits, alone, NONE_ALONE, NONE, NONE_OF_SEVERAL, NONE_OF_MANY)
+    if others_known:
+        code = _code(limits, alone, UNKNOWN, UNKNOWN, UNKNOWN_OF_SEVERAL, UNKNOWN_OF_MANY)
+    else:
+        code = _code(limits, alone, NONE_ALONE, NONE, NONE_OF_SEVERAL, NONE_OF_MANY)
     ids = tuple(limit.treatment.id for limit in limits)
     return code.finding(ids, None, **_where(ordered, parts), nearest=against(ordered[-1]))
 
