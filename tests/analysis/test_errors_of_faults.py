@@ -1,46 +1,97 @@
-"""Errors of an interrupted server in trials with faults are explained by the fault."""
+"""Errors of an interrupted server in trials with faults are explained by the fault, if it can cause them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fake_runs import Shape, write_run
+from loadcell.faults.checkpoint import Checkpoint
+from loadcell.faults.cpu_quota import CpuQuota
+from loadcell.faults.hang import Hang
+from loadcell.faults.kill import Kill
+from loadcell.faults.reject import Reject
 from loadcell.report.brief import of_run
 from loadcell.report.render import markdown
 from loadcell.store.read import read_run
 
-FAULT = {
-    "action": "kill", "subject": "redis", "state": "undone",
-    "applied": {"requested_s": 1.0, "began_s": 1.0, "ended_s": 1.1},
-    "undone": {"requested_s": 2.0, "began_s": 2.0, "ended_s": 2.1},
-}  # fmt: skip
 ADVICE = "check that the server runs, and its host and port"
 
 
-def page(home: Path, code: str, lang: str, *, fault: bool) -> str:
+def fault(
+    errors: dict[str, int] | None, action: type[Any] = Kill, *, began_s: float = 1.0, ended_s: float = 2.0
+) -> dict[str, Any]:
+    """The record of a fault, with the errors in its time; None if these are unknown."""
+    judgement = {"unjudged": "no-timeline"} if errors is None else {"until_s": 9.0, "errors": errors}
+    return {
+        "action": action.name, "subject": "redis", "state": "undone",
+        "applied": {"requested_s": began_s, "began_s": began_s, "ended_s": began_s},
+        "undone": {"requested_s": ended_s, "began_s": ended_s, "ended_s": ended_s},
+        "expected_errors": list(action.expected_errors), "judgement": judgement,
+    }  # fmt: skip
+
+
+def page(home: Path, code: str, lang: str, *faults: dict[str, Any]) -> str:
     path = write_run(home / "run", Shape(factors={}, repeats=1, monitors=False, intervals=False))
     [file] = path.glob("trials/*/trial.json")
     record = json.loads(file.read_text())
     record["totals"]["transactions"]["failed"] = 4
     error = {"operation": "transaction", "code": code, "count": 4, "message": "", "examples": []}
     record["errors"] = [{**error, "advice": ADVICE}]
-    record["faults"] = [FAULT] if fault else []
+    record["faults"] = list(faults)
     file.write_text(json.dumps(record))
     return " ".join(markdown.render(of_run(read_run(path), lang)).split())
 
 
 @pytest.mark.parametrize(
     ("lang", "text"),
-    [("en", "expected during the plan's fault `kill redis`"), ("zh", "故障 `kill redis` 的预期结果")],
+    [
+        ("en", "expected: all occurred after the plan's fault `kill redis`"),
+        ("zh", "全部发生在计划注入的故障 `kill redis` 之后"),
+    ],
 )
 def test_the_fault_is_named_instead_of_a_remedy(tmp_path: Path, lang: str, text: str) -> None:
-    assert text in page(tmp_path, "connection", lang, fault=True)
-    assert ADVICE not in page(tmp_path / "more", "connection", "en", fault=True)
+    shown = page(tmp_path, "connection", lang, fault({"connection": 4}))
+    assert text in shown
+    assert ADVICE not in shown
 
 
-@pytest.mark.parametrize(("code", "fault"), [("connection", False), ("23505", True)])
-def test_other_errors_keep_their_remedy(tmp_path: Path, code: str, fault: bool) -> None:
-    assert ADVICE in page(tmp_path, code, "en", fault=fault)
+@pytest.mark.parametrize("errors", [None, {"connection": 3}])
+@pytest.mark.parametrize(("lang", "text"), [("en", "may have caused them"), ("zh", "可能全部或部分由")])
+def test_errors_at_unknown_or_other_times_keep_their_remedy(
+    tmp_path: Path, errors: dict[str, int] | None, lang: str, text: str
+) -> None:
+    shown = page(tmp_path, "connection", lang, fault(errors))
+    assert text in shown
+    assert ADVICE in shown
+
+
+@pytest.mark.parametrize(
+    ("code", "faults"),
+    [
+        ("connection", ()),
+        ("connection", (fault({}),)),
+        ("connection", (fault({"connection": 4}, Checkpoint),)),
+        ("timeout", (fault({"timeout": 4}, CpuQuota),)),
+        ("timeout", (fault({"timeout": 4}, Reject),)),
+        ("23505", (fault({"23505": 4}),)),
+        ("57014", (fault({"57014": 4}),)),
+    ],
+)
+def test_other_errors_have_their_remedy_alone(
+    tmp_path: Path, code: str, faults: tuple[dict[str, Any], ...]
+) -> None:
+    shown = page(tmp_path, code, "en", *faults)
+    assert ADVICE in shown
+    assert "may have caused" not in shown
+
+
+def test_errors_after_a_fault_within_another_count_for_both(tmp_path: Path) -> None:
+    hang = fault({}, Hang, ended_s=5.0)
+    within = fault({"timeout": 4}, Checkpoint, began_s=3.0, ended_s=3.0)
+    assert "after the plan's fault `hang redis`" in page(tmp_path, "timeout", "en", hang, within)
+    later = fault({"timeout": 4}, Checkpoint, began_s=6.0, ended_s=6.0)
+    assert ADVICE in page(tmp_path / "later", "timeout", "en", hang, later)

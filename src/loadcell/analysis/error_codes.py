@@ -15,6 +15,9 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode, as_written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loadcell.model.fault_record import FaultRecord
     from loadcell.model.trial_record import TrialRecord
 
 _LOADCELL_CODES = (
@@ -90,20 +93,46 @@ def _class_of(code: str) -> str:
     return code[:2] if len(code) == 5 else ""
 
 
-#: Codes and classes of errors of a server that is stopped, starts, or does not answer: effects of a fault.
-_INTERRUPTED = frozenset(
-    {"connection", "refused", "reset", "timeout", "length", "08", "57", "LOADING", "http-502", "http-503",
-     "http-504", "08S01"}
-)  # fmt: skip
 BY_FAULT = MessageCode("errors.by-fault", faults=list)
+PERHAPS_BY_FAULT = MessageCode("errors.perhaps-by-fault", faults=list, remedy=Message)
+PERHAPS_BY_FAULT_ALONE = MessageCode("errors.perhaps-by-fault.alone", faults=list)
 
 
-def by_fault(record: TrialRecord, code: str) -> Message | None:
-    """The explanation of errors of an interrupted server in a trial with faults; None of other errors."""
-    faults = [fault for fault in record.faults or () if fault.applied is not None]
-    if not faults or not {code, _class_of(code)} & _INTERRUPTED:
-        return None
-    return BY_FAULT(faults=list(dict.fromkeys(f"`{fault.action} {fault.subject}`" for fault in faults)))
+def explained(record: TrialRecord, code: str, count: int, remedy: Message | None) -> Message | None:
+    """The remedy for `count` errors of a code, in view of faults of a kind that causes them.
+
+    Errors that all occurred after such faults need none. If their times are unknown, or some occurred at
+    other times, the remedy follows the faults. If none occurred after such a fault, it is the remedy alone.
+    """
+    applied = [fault for fault in record.faults or () if fault.applied is not None]
+    faults = [fault for fault in applied if not {code, _class_of(code)}.isdisjoint(fault.expected_errors)]
+    if not faults:
+        return remedy
+    after = _errors_after(faults, applied, code)
+    if after == 0:
+        return remedy
+    names = list(dict.fromkeys(f"`{fault.action} {fault.subject}`" for fault in faults))
+    if after is not None and after >= count:
+        return BY_FAULT(faults=names)
+    if remedy is None:
+        return PERHAPS_BY_FAULT_ALONE(faults=names)
+    return PERHAPS_BY_FAULT(faults=names, remedy=remedy)
+
+
+def _errors_after(faults: Sequence[FaultRecord], applied: Sequence[FaultRecord], code: str) -> int | None:
+    """Number of errors after these faults, those after another fault that began before their end included.
+    None if the times of errors are unknown.
+    """
+    count = 0
+    for other in applied:
+        if other.judgement is None or other.judgement.unjudged == "no-timeline":
+            return None
+        began_s = other.applied.began_s if other.applied else 0.0
+        if other in faults or any(
+            fault.applied is not None and fault.applied.began_s <= began_s < fault.ended_s for fault in faults
+        ):
+            count += (other.judgement.errors or {}).get(code, 0)
+    return count
 
 
 def why(record: TrialRecord) -> Message | None:
@@ -122,10 +151,9 @@ def why(record: TrialRecord) -> Message | None:
 def remedy(record: TrialRecord) -> Message | None:
     """Remedy of a record; None if it has none."""
     code, args = _coded(record)
-    if code.startswith("load.") and (explained := by_fault(record, code.removeprefix("load."))) is not None:
-        return explained
     advice = record.advice
-    return Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
+    message = Message(f"{code}.advice", args, recorded=(advice, "")) if advice else None
+    return explained(record, code.removeprefix("load."), 1, message) if code.startswith("load.") else message
 
 
 def _coded(record: TrialRecord) -> tuple[str, JsonObject]:

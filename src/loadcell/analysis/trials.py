@@ -394,14 +394,15 @@ def _errors(record: TrialRecord) -> tuple[ErrorCount, ...]:
     counts = []
     for code, errors in by_code.items():
         transactions = sum(error.count for error in errors if error.operation == TRANSACTION)
+        count = transactions or sum(error.count for error in errors)
         counts.append(
             ErrorCount(
                 code,
                 error_meaning(code, errors[0].meaning or ""),
                 "; ".join((errors[0].message or "", *errors[0].examples)),
-                transactions or sum(error.count for error in errors),
+                count,
                 transactions,
-                error_codes.by_fault(record, code) or _remedy(errors[0]),
+                error_codes.explained(record, code, count, _remedy(errors[0])),
                 Counter({error.operation: error.count for error in errors if error.operation != TRANSACTION}),
             )
         )

@@ -282,6 +282,7 @@ class FaultRun:
             item.state,
             self._instants(item.applied),
             self._instants(item.undone),
+            expected_errors=item.fault.expected_errors,
             entry=item.entry.id if item.entry is not None and item.state == "remains" else None,
         )
         if item.error is None:

@@ -24,6 +24,13 @@ class FaultError(MessageError):
     """A fault could not be applied, or not be undone."""
 
 
+#: Error codes of a load that faults can cause, or their classes (`08` of a SQLSTATE, `http-5`): a connection
+#: ends, an answer does not come, a server ends or starts, storage has no room.
+CONNECTION_LOST = ("connection", "reset", "length", "08")
+NO_ANSWER = ("timeout", "http-504")
+SERVER_ENDED = ("refused", "57P01", "57P02", "57P03", "LOADING", "http-502", "http-503")
+NO_ROOM = ("53100", "1114", "MISCONF")
+
 OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
 
 
@@ -41,6 +48,8 @@ class Fault(ABC, Generic[OptionsT]):
     external: ClassVar[bool] = False
     #: whether its subject is the network between load and target, else processes
     on_network: ClassVar[bool] = False
+    #: errors of the load that it can cause, as codes or classes: in its time they are expected
+    expected_errors: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: OptionsT, subject: Subject) -> None:
         self.options = options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER
 from loadcell.faults.carried import PlainCarriedFault
 
 
@@ -10,6 +11,7 @@ class Blackhole(PlainCarriedFault):
 
     name = "blackhole"
     summary = "Swallow all bytes in both directions; connections stay open"
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
 
 PART = Blackhole

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from loadcell.faults.base import Fault, FaultError
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, SERVER_ENDED, Fault, FaultError
 from loadcell.linux.process import plain_environment
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode, Seconds
@@ -46,6 +46,7 @@ class Command(Fault[CommandOptions]):
     summary = "Execute `run`, later `undo`, and `probe` to see whether it is undone"
     Options = CommandOptions
     external = True
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
 
     def prepare(self) -> JsonObject | None:
         options = self.options

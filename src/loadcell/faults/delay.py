@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from loadcell.faults.base import NO_ANSWER
 from loadcell.faults.carried import CarriedFault, Direction
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
@@ -42,6 +43,7 @@ class Delay(CarriedFault[DelayOptions]):
     name = "delay"
     summary = "Delay bytes between load and target"
     Options = DelayOptions
+    expected_errors = NO_ANSWER
 
     def effect(self) -> JsonObject:
         options = self.options

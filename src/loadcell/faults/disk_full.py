@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
-from loadcell.faults.base import Fault, FaultError
+from loadcell.faults.base import CONNECTION_LOST, NO_ROOM, SERVER_ENDED, Fault, FaultError
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.plan.units import Size
@@ -34,6 +34,7 @@ class DiskFull(Fault[DiskFullOptions]):
     name = "disk-full"
     summary = "Fill the file system of the subject's data; only one that loadcell made (`data: {image: ...}`)"
     Options = DiskFullOptions
+    expected_errors = (*NO_ROOM, *CONNECTION_LOST, *SERVER_ENDED)
 
     @classmethod
     def misfits(cls, options: DiskFullOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from loadcell.faults.base import NOT_RUNNING, NOT_STARTABLE, Fault, FaultError
+from loadcell.faults.base import (
+    CONNECTION_LOST,
+    NO_ANSWER,
+    NOT_RUNNING,
+    NOT_STARTABLE,
+    SERVER_ENDED,
+    Fault,
+    FaultError,
+)
 from loadcell.linux import process_tree
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import Misfit, SubjectOptions
@@ -16,6 +24,8 @@ class EndingFault(Fault[SubjectOptions]):
 
     Nothing of it outlives the run, with which the target's processes end anyway.
     """
+
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
 
     @classmethod
     def misfits(cls, options: SubjectOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, NOT_RUNNING, Fault, FaultError
 from loadcell.linux import process_tree
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import SubjectOptions
@@ -15,6 +15,7 @@ class Hang(Fault[SubjectOptions]):
 
     name = "hang"
     summary = "Stop all processes of the subject (SIGSTOP), until it continues them (SIGCONT)"
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
     def prepare(self) -> JsonObject:
         self._roots = process_tree.roots(self.subject.processes())

@@ -32,6 +32,7 @@ class HttpError(CarriedFault[HttpErrorOptions]):
     name = "http-5xx"
     summary = "Answer a share of the requests of HTTP/1.1 with a status of 5xx"
     Options = HttpErrorOptions
+    expected_errors = ("http-5",)
 
     @classmethod
     def misfits(cls, options: HttpErrorOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER
 from loadcell.faults.interface_fault import Device, InterfaceFault
 from loadcell.plan.parts import SubjectOptions
 
@@ -12,6 +13,7 @@ class LinkDown(InterfaceFault[SubjectOptions]):
     name = "link-down"
     summary = "Take the network interfaces of the subject down, as a pulled cable does"
     program = "ip"
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
     def change(self, device: Device) -> None:
         device.namespace.run("ip", "link", "set", device.name, "down")

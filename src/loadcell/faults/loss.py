@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER
 from loadcell.faults.packet_filter import PacketFilterFault
 from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Fraction
@@ -28,6 +29,7 @@ class Loss(PacketFilterFault[LossOptions]):
     summary = "Drop a share of the subject's packets at random, in both directions (nftables)"
     Options = LossOptions
     table = "loadcell_loss"
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
     def rules(self) -> Iterator[tuple[str, str]]:
         lost = max(1, round(self.options.share * _STEPS))

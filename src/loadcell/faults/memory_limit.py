@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, SERVER_ENDED
 from loadcell.faults.control_group import ControlGroupFault
 from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Size
@@ -25,6 +26,7 @@ class MemoryLimit(ControlGroupFault[MemoryLimitOptions]):
     name = "memory-limit"
     summary = "Limit the memory that the subject allocates from then on (cgroup)"
     Options = MemoryLimitOptions
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
     controller = ("memory", "memory")
 
     def limits(self, unified: bool) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
+from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER
 from loadcell.faults.packet_filter import PacketFilterFault
 from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Misfit, SubjectOptions
@@ -29,6 +30,7 @@ class Partition(PacketFilterFault[PartitionOptions]):
     summary = "Drop all packets between the subject and other hosts (nftables)"
     Options = PartitionOptions
     table = "loadcell_partition"
+    expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
     @classmethod
     def misfits(cls, options: PartitionOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:

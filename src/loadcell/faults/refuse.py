@@ -10,6 +10,7 @@ class Refuse(PlainCarriedFault):
 
     name = "refuse"
     summary = "Refuse new connections; those that are open stay"
+    expected_errors = ("connection", "refused", "reset", "08")
 
 
 PART = Refuse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loadcell.faults.base import CONNECTION_LOST
 from loadcell.faults.packet_filter import PacketFilterFault
 from loadcell.plan.parts import SubjectOptions
 
@@ -14,6 +15,7 @@ class Reject(PacketFilterFault[SubjectOptions]):
     name = "reject"
     summary = "Reset the subject's TCP connections and refuse new ones (nftables)"
     table = "loadcell_reject"
+    expected_errors = (*CONNECTION_LOST, "refused", "http-502", "http-503")
 
     def rules(self) -> Iterator[tuple[str, str]]:
         rule = "tcp flags & rst == 0 reject with tcp reset"  # its resets pass

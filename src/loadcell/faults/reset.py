@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.faults.base import CONNECTION_LOST
 from loadcell.faults.carried import PlainCarriedFault
 
 
@@ -10,6 +11,7 @@ class Reset(PlainCarriedFault):
 
     name = "reset"
     summary = "Reset the connections of the load, and new ones as long as it lasts"
+    expected_errors = (*CONNECTION_LOST, "http-502")
 
 
 PART = Reset

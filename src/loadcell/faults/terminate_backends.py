@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.faults.base import FaultError
+from loadcell.faults.base import CONNECTION_LOST, FaultError
 from loadcell.faults.statement_fault import NO_BACKENDS, StatementFault, StatementOptions
 
 #: Other client sessions of the load's role, or all where loadcell started the server.
@@ -19,6 +19,7 @@ class TerminateBackends(StatementFault[StatementOptions]):
     name = "terminate-backends"
     summary = "Have the server close the connections of the load (pg_terminate_backend)"
     lasts = False
+    expected_errors = (*CONNECTION_LOST, "57P01")
 
     def apply(self) -> None:
         with self.open_session() as execute:

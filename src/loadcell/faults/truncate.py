@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from loadcell.faults.base import CONNECTION_LOST
 from loadcell.faults.carried import CarriedFault
 from loadcell.model.json import JsonObject
 from loadcell.plan.parts import SubjectOptions
@@ -25,6 +26,7 @@ class Truncate(CarriedFault[TruncateOptions]):
     name = "truncate"
     summary = "Close a connection after a number of bytes of a response"
     Options = TruncateOptions
+    expected_errors = (*CONNECTION_LOST, "protocol")
 
     def effect(self) -> JsonObject:
         return {"bytes": int(self.options.bytes)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Literal
 
 from loadcell.model.fault_judgement import FaultJudgement
@@ -24,7 +25,9 @@ class Instants:
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """One fault of a trial; `reason` is the message code of a failure and `text` its English text."""
+    """One fault of a trial; `reason` is the message code of a failure and `text` its English text.
+    `expected_errors` are the error codes of the load, or their classes, that a fault of its kind can cause.
+    """
 
     action: Word
     subject: str
@@ -35,8 +38,17 @@ class FaultRecord:
     reason_args: Annotated[JsonObject | None, OMITTED] = None
     text: Annotated[str | None, OMITTED] = None
     judgement: Annotated[FaultJudgement | None, OMITTED] = None
+    expected_errors: Annotated[tuple[Word, ...], OMITTED] = ()
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None
+
+    @property
+    def ended_s(self) -> float:
+        """End of its effect's cause; infinite while it remains. Of a fault that was applied."""
+        assert self.applied is not None
+        if self.undone is not None:
+            return self.undone.ended_s
+        return inf if self.state == "remains" else self.applied.ended_s
 
 
 @dataclass(frozen=True, slots=True)

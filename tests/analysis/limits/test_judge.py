@@ -419,8 +419,8 @@ def test_one_sentence_names_the_treatments_of_unknown_limit(
         limit if limit.treatment.levels == {"storage": "a"} else replace(limit, named=None)
         for limit in analysis.limits
     ]
-    known, unknown = findings(limits, [], analysis.treatments)
-    assert known.evidence == ("storage=a",)
+    limited, unknown = findings(limits, [], analysis.treatments)
+    assert limited.evidence == ("storage=a",)
     assert len(unknown.evidence) == len(storage) - 1
     for lang, text in zip(("en", "zh"), sentences, strict=True):
         assert text in Texts(lang).message(unknown.message)

@@ -100,7 +100,7 @@ def findings(
         yield _named(group, parts, alone=len(treatments) == 1)
     unknown = [limit for limit in chosen if limit.named is None]
     if unknown:
-        yield _unknown(unknown, parts, alone=len(treatments) == 1, others_known=bool(by_name))
+        yield _unknown(unknown, parts, alone=len(treatments) == 1, has_limits=bool(by_name))
 
 
 def objection(limit: Limit) -> Message:
@@ -174,11 +174,11 @@ def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, 
 
 
 def _unknown(
-    limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool, others_known: bool
+    limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, alone: bool, has_limits: bool
 ) -> Finding:
-    """Treatments of interest whose limit is unknown, with the objection to the last: contradictions if any."""
+    """Treatments of interest whose limit is unknown; contradictions are last, and shown if there are any."""
     ordered = sorted(limits, key=lambda limit: bool(limit.contradicting))
-    if others_known:
+    if has_limits:
         code = _code(limits, alone, UNKNOWN, UNKNOWN, UNKNOWN_OF_SEVERAL, UNKNOWN_OF_MANY)
     else:
         code = _code(limits, alone, NONE_ALONE, NONE, NONE_OF_SEVERAL, NONE_OF_MANY)
