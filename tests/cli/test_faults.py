@@ -76,7 +76,7 @@ def test_a_fault_that_cannot_be_undone_remains_with_status_4(tmp_path: Path, sto
     assert done.returncode == 4
     message = " ".join(done.stderr.split())
     assert "loadcell_faults_of_a_plugin" in message
-    assert "torn.json is no entry of the journal of faults" in message
+    assert "torn.json is not a valid fault record" in message
     assert f"{entry.id}.json" in journal_files(tmp_path / "loadcell" / "faults")
     listed = called(tmp_path, "faults", "list", XDG_STATE_HOME=str(tmp_path)).stdout
     assert "unreadable" in listed

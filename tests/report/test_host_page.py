@@ -90,7 +90,7 @@ def test_no_part_of_a_large_machine_is_called_as_it_is_recorded(tmp_path: Path) 
     assert "速率 10,000 Mbit/s" in facts["eth9"]
     assert facts["节点 0"].startswith("处理器 0")
     assert facts["已关闭的处理器"] == "5"
-    assert facts["控制组限制"] == "处理器 1.5"
+    assert facts["cgroup 限制"] == "处理器 1.5"
 
 
 def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
