@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
 
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 PLAN = """
 target: {redis: {server: local}}
 workload: {kv: {keys: 10}}
@@ -35,6 +37,14 @@ def test_a_fault_has_an_action_a_subject_and_a_time(tmp_path: Path) -> None:
     [fault] = read(tmp_path, PLAN + "faults: [{hang: redis, at: 10s, for: 500ms}]\n").base.faults
     assert (fault.action, fault.subject, fault.timing.at, fault.timing.for_) == ("hang", "redis", 10.0, 0.5)
     assert fault.document() == {"hang": {"subject": "redis"}, "at": "10s", "for": "500ms"}
+
+
+@pytest.mark.parametrize("page", ["faults.md", "faults.zh-CN.md"])
+def test_the_plan_of_the_guide_is_valid_and_has_no_remark(tmp_path: Path, page: str) -> None:
+    [block] = re.findall(r"```yaml\n(.*?)```", (GUIDES / page).read_text(encoding="utf-8"), re.DOTALL)
+    plan = read(tmp_path, block)
+    assert [fault.title for fault in plan.base.faults] == ["hang postgres"]
+    assert not [item for item in remarks(plan, installed()) if item.message.code.startswith("faults.")]
 
 
 @pytest.mark.parametrize("written", ["100000 operations", "100_000 requests", "100000"])

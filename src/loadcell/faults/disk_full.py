@@ -32,7 +32,7 @@ class DiskFull(Fault[DiskFullOptions]):
     """Fill the file system by a file without a name: its room is free again when the run ends."""
 
     name = "disk-full"
-    summary = "Fill the file system of the subject's data; only one that loadcell made (`data: {image: ...}`)"
+    summary = "Leave no free space for the subject's data; only on a file system image (`data: {image: ...}`)"
     Options = DiskFullOptions
     expected_errors = (*NO_ROOM, *CONNECTION_LOST, *SERVER_ENDED)
 

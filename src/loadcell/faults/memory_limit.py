@@ -24,7 +24,7 @@ class MemoryLimit(ControlGroupFault[MemoryLimitOptions]):
     """
 
     name = "memory-limit"
-    summary = "Limit the memory that the subject allocates from then on (cgroup)"
+    summary = "Limit further memory of the subject, page cache included (cgroup)"
     Options = MemoryLimitOptions
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
     controller = ("memory", "memory")
