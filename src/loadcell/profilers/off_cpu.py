@@ -28,7 +28,9 @@ from loadcell.profilers.perf import Perf, PerfSampler, ProfilerError, SampledSta
 OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
 
 #: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
-MOST_DATA = "2G"
+MOST_DATA_BYTES = 2 << 30
+#: perf counts what it writes, without parts of the header: a full recording may be this much smaller.
+_FULL = 0.99
 #: Innermost frame of a thread that could have run: it waited for a CPU.
 PREEMPTED = "waiting for a CPU_[k]"
 #: Frame of waits without a recorded stack.
@@ -162,7 +164,7 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
     def _events(self) -> Sequence[str]:
         return (
             *("--event", "context-switches", "--count", str(self.options.every)),
-            *("--switch-events", "--max-size", MOST_DATA),
+            *("--switch-events", "--max-size", f"{MOST_DATA_BYTES >> 20}M"),
         )
 
     def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:
@@ -175,7 +177,12 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
             off_cpu = fold(lines, *self._window, is_cut=perf.ended_early)
         short_s = (self._window[1] - off_cpu.ended_ns) / 1e9
         if off_cpu.waits and perf.ended_early and short_s > 0:
-            log(f"profile: the recording ended {short_s:.1f} s before the measurement ({MOST_DATA} at most)")
+            reason = (
+                f"its size limit of {MOST_DATA_BYTES >> 30} GiB was reached"
+                if perf.recorded_bytes >= _FULL * MOST_DATA_BYTES
+                else "perf ended, as all processes of the target had exited or by an error"
+            )
+            log(f"profile: the recording ended {short_s:.1f} s before the measurement: {reason}")
         if off_cpu.lost:
             log(f"profile: events were lost {off_cpu.lost:,} times; waits across them are left out")
         if off_cpu.waits and not off_cpu.recorded:

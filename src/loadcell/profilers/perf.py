@@ -137,6 +137,14 @@ class Perf:
     def _data(self) -> Path:
         return self.home / "perf.data"
 
+    @property
+    def recorded_bytes(self) -> int:
+        """Size of the recording; 0 without one."""
+        try:
+            return self._data.stat().st_size
+        except FileNotFoundError:
+            return 0
+
     def version(self) -> str:
         """`perf 6.1.187`."""
         output = subprocess.run(
