@@ -102,6 +102,18 @@ def test_an_internal_fault_is_one_line_and_a_file(tmp_path: Path, monkeypatch: p
     assert file.stat().st_mode & 0o077 == 0
 
 
+def test_output_to_a_full_disk_is_an_error_in_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "loadcell", "--lang", "en", "version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: standard output cannot be written: No space left on device. ")
+
+
 def test_a_fault_without_a_place_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     result = CliRunner().invoke(root_that_raises(RuntimeError("x")), ["run"])

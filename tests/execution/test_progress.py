@@ -12,6 +12,7 @@ from rich.console import Console
 
 from loadcell.execution import progress
 from loadcell.execution.progress import (
+    PROGRESS_TITLE,
     Course,
     Forecast,
     LineProgress,
@@ -31,7 +32,7 @@ from records import latency, trial
 
 def course(trials: int = 4, load_s: float = 10.0, reused: int = 0) -> Course:
     return Course(
-        "A title [x]",
+        PROGRESS_TITLE(title="A title [x]", title_zh="标题"),
         Path("results/p/r"),
         [(f"{n:03d}-a={n}-r1", load_s) for n in range(1, trials + 1)],
         reused,

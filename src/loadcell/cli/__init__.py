@@ -8,6 +8,7 @@ be undone; 130 interrupted.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import itertools
@@ -30,6 +31,8 @@ EXIT_WRONG = 2
 EXIT_INCOMPLETE = 3
 EXIT_INTERRUPTED = 130
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
+#: Errors of a write to standard output; files of loadcell have error classes with their paths.
+_OUTPUT_FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 #: Options whose answer a wrong setting must not keep from the user.
 _ANSWERED_IN_ANY_CASE = frozenset({"-h", "--help", "--version"})
 
@@ -191,9 +194,12 @@ def _status_of(error: BaseException) -> int:
     """Exit status of an exception, after its message was printed on standard error."""
     if isinstance(error, (BrokenPipeError, _ReaderGoneError)):
         # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    if isinstance(error, OSError) and error.errno in _OUTPUT_FAILURES and error.filename is None:
+        _discard_output()
+        show_error(language.CallError(messages.CALL_OUTPUT_LOST(reason=error.strerror or "")))
+        return EXIT_INCOMPLETE
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else EXIT_WRONG if error.code else 0
     if isinstance(error, click.exceptions.Exit):
@@ -210,6 +216,12 @@ def _status_of(error: BaseException) -> int:
         echo(language.trace(error), nl=False, err=True)
     echo(language.written(language.unexpected(error)), err=True)
     return EXIT_INCOMPLETE
+
+
+def _discard_output() -> None:
+    """Discard the buffer of standard output, which the interpreter would write at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:

@@ -368,8 +368,8 @@ def other_runs(root: Path = Path("/"), name: str = NAME, run_pid: int | None = N
 
 
 def described(pid: int, root: Path = Path("/")) -> str:
-    """A neighbour in words: its process id, and what it runs if that may be known."""
+    """Process id and plan of another run, in every language; without the plan if that is unknown."""
     words = command_line(pid, root)
     arguments = words[words.index("run") + 1 :] if "run" in words else []
     plan = next((word for word in arguments if word and not word.startswith("-")), None)
-    return f"process {pid}" + (f", plan {plan}" if plan else "")
+    return f"PID {pid}" + (f", {plan}" if plan else "")

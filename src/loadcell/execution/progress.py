@@ -12,13 +12,15 @@ from typing import TextIO
 
 from loadcell.model.message import Count, Message, MessageCode, as_written
 from loadcell.model.printable import printable
+from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.plan.expect import QUANTILES, enough
 from loadcell.plan.problems import Writer, in_english
 
 PROGRESS_SEARCH = MessageCode("progress.search", "info", trials=str)
 PROGRESS_TRIALS = MessageCode("progress.trials", "info", count=Count)
-PROGRESS_COURSE = MessageCode("progress.course", "info", size=Message, title=str)
+PROGRESS_TITLE = MessageCode("progress.title", "info", title=str, title_zh=str)
+PROGRESS_COURSE = MessageCode("progress.course", "info", size=Message, title=Message)
 PROGRESS_REUSED = MessageCode("progress.reused", "info", trials=str)
 PROGRESS_ABOUT = MessageCode("progress.about", "info", duration=str)
 PROGRESS_PATH = MessageCode("progress.path", "info", path=str)
@@ -66,6 +68,11 @@ _FIRST_GUESS_S = 2.0
 _SHORT_S = 9.95
 
 
+def title_of(run: RunRecord) -> Message:
+    """The title of a run's plan, in the reader's language if it has one there."""
+    return PROGRESS_TITLE(title=run.title_in("en"), title_zh=run.title_in("zh"))
+
+
 @dataclass(frozen=True)
 class Course:
     """Trials that will be run, by name, each with the seconds of load in it.
@@ -74,7 +81,7 @@ class Course:
     requests, whose time is not among the seconds.
     """
 
-    title: str
+    title: Message
     path: Path
     trials: Sequence[tuple[str, float]]
     reused: int = 0

@@ -70,7 +70,7 @@ class LiveProgress(Progress):
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
         reused = self.write(PROGRESS_REUSED_LIVE(trials=course.reused)) if course.reused else ""
-        self.say(f"[bold]{_safe(course.title)}[/bold]  {self.write(course.size)}{reused}")
+        self.say(f"[bold]{_safe(self.write(course.title))}[/bold]  {self.write(course.size)}{reused}")
         self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
         self._live.start()
 

@@ -23,7 +23,7 @@ from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
 from loadcell.execution.outcome import exit_status, should_abort, verdicts
-from loadcell.execution.progress import Course, Progress
+from loadcell.execution.progress import Course, Progress, title_of
 from loadcell.execution.target_pool import TargetPool, fetch_packages
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import (
@@ -243,7 +243,7 @@ class Runner:
             try:
                 workdir.sweep(self.work_home, self._release, context.lines.put)
                 self._undo_abandoned(context)
-                self.progress.run_began(_course(source, run.title or "", writer.path, len(reused)))
+                self.progress.run_began(_course(source, title_of(run), writer.path, len(reused)))
                 if self.plan.profiles:
                     trial_source.warn_without_profiler(self.progress.note)
                 reason = self._trials(writer, source, seed, pool, context, records)
@@ -465,7 +465,7 @@ def _current(run: RunRecord, source: PlannedTrials | Searching) -> RunRecord:
     return source.run if isinstance(source, Searching) else run
 
 
-def _course(source: PlannedTrials | Searching, title: str, path: Path, reused: int) -> Course:
+def _course(source: PlannedTrials | Searching, title: Message, path: Path, reused: int) -> Course:
     if isinstance(source, Searching):
         return source.course(title)
     loads = [(trial.name, trial.treatment.resolved.load) for trial in source.trials]

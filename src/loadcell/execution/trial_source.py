@@ -19,7 +19,7 @@ from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.execution.outcome import missed as expectation_missed
-from loadcell.execution.progress import Course, Progress, Sought
+from loadcell.execution.progress import Course, Progress, Sought, title_of
 from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
 from loadcell.model.message import Message, MessageCode, as_written
@@ -203,7 +203,7 @@ class Searching:
         """Prepare to run trials; each is written into `run` before it begins, and shown."""
         self.run, self._writer, self._progress = run, writer, progress
 
-    def course(self, title: str) -> Course:
+    def course(self, title: Message) -> Course:
         """The trials to come, as far as they are known."""
         done = sum(map(len, self.searches.seen)) - self._finished
         expected = [("", self._load_s)] * (done + max(1, self.searches.remaining()))
@@ -215,7 +215,7 @@ class Searching:
         while step is not None:
             self._next = step
             self._plan(step)
-            self._progress.sought(self._sought(step), self.course(self.run.title or ""))
+            self._progress.sought(self._sought(step), self.course(title_of(self.run)))
             yield step.trial
             step = self.searches.following()
 
