@@ -14,9 +14,24 @@ from rich.table import Table
 from loadcell.model.printable import printable
 
 #: A width that no table has.
-_ANY_WIDTH = 100_000
+ANY_WIDTH = 100_000
+#: Columns between two columns of a table.
+GAP = 2
 #: Columns of output that goes to no terminal, unless the variable COLUMNS has another number.
 WIDTH = 100
+
+
+def stacked(cells: Iterable[tuple[RenderableType, RenderableType]], width: int) -> Table:
+    """A row of a table that does not fit into `width`: a line for each cell that is not empty, with its
+    heading.
+    """
+    lines = Table.grid(padding=(0, GAP))
+    lines.add_column(style="dim", max_width=width // 2, overflow="fold")
+    lines.add_column(overflow="fold")
+    for heading, cell in cells:
+        if str(cell):
+            lines.add_row(heading, cell)
+    return lines
 
 
 class Terminal(Console):
@@ -30,17 +45,14 @@ class Terminal(Console):
 
     def print_table(self, rows: Table) -> None:
         """Print a table; where it is wider than the terminal, its rows one below the other."""
-        needed = Measurement.get(self, self.options.update(width=_ANY_WIDTH), rows).minimum
+        needed = Measurement.get(self, self.options.update(width=ANY_WIDTH), rows).minimum
         if needed <= self.width:
             self.print(rows)
             return
         columns = [[*column.cells] for column in rows.columns]
         for cells in zip(*columns, strict=True):
-            row = Table.grid(padding=(0, 2))
-            for cell, column in zip(cells, rows.columns, strict=True):
-                if str(cell):
-                    row.add_row(column.header, cell)
-            self.print(row)
+            headings = (column.header for column in rows.columns)
+            self.print(stacked(zip(headings, cells, strict=True), self.width))
             self.print()
 
     def on_broken_pipe(self) -> None:

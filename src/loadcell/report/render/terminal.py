@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
-from loadcell.model.terminal import Terminal
+from loadcell.model.terminal import ANY_WIDTH, GAP, Terminal, stacked
 from loadcell.report.blocks import (
     Block,
     Cell,
@@ -36,12 +36,8 @@ from loadcell.report.texts import Part, Texts, pieces
 if TYPE_CHECKING:
     from loadcell.model.message import Severity
 
-#: Columns between two columns of a table.
-GAP = 2
 #: Text columns and words of headings are not cut to less.
 LEAST_WIDTH = 10
-#: A width that no table has.
-_ANY_WIDTH = 100_000
 #: Names of a definition list are folded beyond this width.
 MOST_NAME = 32
 
@@ -152,7 +148,7 @@ def _print_table(block: Table, out: Console) -> None:
             _print_rows(block, out)
         return
     grid = _grid(block, width, complete=True)
-    out.width = max(width, Measurement.get(out, out.options.update(width=_ANY_WIDTH), grid).maximum)
+    out.width = max(width, Measurement.get(out, out.options.update(width=ANY_WIDTH), grid).maximum)
     try:
         out.print(grid)
     finally:
@@ -174,14 +170,11 @@ def _print_rows(block: Table, out: Console) -> None:
         first, *others = positions
         head = Text.assemble((f"{block.columns[first].title} ".lstrip(), "dim"), (row[first].text, "bold"))
         _print_lines(lines(head, out.width), out)
-        grid = Grid.grid(padding=(0, GAP))
-        grid.add_column(style="dim", max_width=out.width // 2, overflow="fold")
-        grid.add_column(overflow="fold")
-        for position in others:
-            cell = row[position]
-            if cell.text:
-                grid.add_row(Text(f"  {block.columns[position].title}"), _cell(cell, cell.text))
-        out.print(grid)
+        cells = (
+            (Text(f"  {block.columns[position].title}"), _cell(row[position], row[position].text))
+            for position in others
+        )
+        out.print(stacked(cells, out.width))
 
 
 def _print_findings(block: Sentences, texts: Texts, out: Console) -> None:
@@ -230,7 +223,7 @@ def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
 
     A `complete` one has all columns, and text is folded or wider than `width`, not cut.
     """
-    positions = _positions(block, _ANY_WIDTH if complete else width)
+    positions = _positions(block, ANY_WIDTH if complete else width)
     columns = [block.columns[position] for position in positions]
     rows = [[row[position] for position in positions] for row in block.rows]
     head = any(column.title for column in columns)
