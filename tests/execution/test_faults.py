@@ -7,12 +7,15 @@ import json
 import os
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from execution.live import Live, loadcell, until
+from servers import PostgresServer
 
 REDIS = """
 target: {redis: {server: local, settings: {save: ""}}}
@@ -165,6 +168,23 @@ def test_statements_of_a_fault_act_on_the_server_of_the_load(tmp_path: Path) -> 
     }  # fmt: skip
     assert {error["code"] for error in trial["errors"]} <= {"57P01", "connection-lost"}
     assert trial["errors"], "requests in flight are lost with their connections"
+
+
+def test_faults_act_on_an_external_server_where_they_are_allowed(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    target = f"{{server: external, dsn: '{postgres_server.dsn()}', faults-allowed: true}}"
+    plan = POSTGRES.replace("{server: embedded}", target).replace("4s", "3s")
+    faults = (
+        "faults:\n  - {terminate-backends: postgres, at: 1s}\n"
+        "  - {command: {subject: postgres, run: 'touch ran'}, at: 1500ms, for: 1s}\n"
+    )
+    with closing(psycopg.connect(postgres_server.dsn(), autocommit=True)) as session:
+        [trial] = records(tmp_path, plan + faults)
+        session.execute("SELECT 1")
+    assert [fault["state"] for fault in trial["faults"]] == ["applied", "undone"]
+    assert trial["errors"], "requests in flight are lost with their connections"
+    assert (tmp_path / "ran").exists()
 
 
 def test_a_fault_is_judged_on_the_timeline_of_the_load(tmp_path: Path) -> None:

@@ -79,6 +79,34 @@ def test_a_fault_may_have_expectations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ("redis: {server: external, host: h, OPTION}", "{command: {subject: redis, run: 'true'}, at: 1s}"),
+        (
+            "mysql: {server: external, url: 'mysql://u@h/d', OPTION}",
+            "{command: {subject: mysql, run: x}, at: 1s}",
+        ),
+        (
+            "postgres: {server: external, dsn: 'host=h user=u', OPTION}",
+            "{terminate-backends: postgres, at: 1s}",
+        ),
+    ],
+)
+def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target: str, fault: str) -> None:
+    work = "kv: {keys: 10}" if target.startswith("redis") else "sysbench: {script: oltp_read_only}"
+    plan = f"target: {{{target}}}\nworkload: {{{work}}}\n"
+    plan += f"load: {{clients: 2, duration: 30s}}\nfaults: [{fault}]\n"
+    allowed = read(tmp_path, plan.replace("OPTION", "faults-allowed: true")).base
+    assert len(allowed.faults) == 1
+    assert allowed.document()["target"][allowed.target_name]["faults-allowed"] is True
+    with pytest.raises(PlanError) as raised:
+        read(tmp_path, plan.replace(", OPTION", ""))
+    [problem] = raised.value.problems
+    assert "have to be allowed" in problem.finding
+    assert "`faults-allowed: true`" in problem.allowed
+
+
+@pytest.mark.parametrize(
     ("text", "path", "finding", "nearest"),
     [
         (

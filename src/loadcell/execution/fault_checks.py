@@ -12,7 +12,7 @@ from loadcell.model.trial_record import Check
 CHECK_FAULT_NOT_APPLIED = MessageCode("check.fault-not-applied")
 CHECK_FAULT_REMAINS = MessageCode("check.fault-remains")
 
-#: A fault applied later than this after its time is remarked on.
+#: A fault applied or undone later than this after its time is remarked on.
 LATE_LIMIT_S = 0.1
 
 
@@ -25,9 +25,10 @@ def of_faults(faults: Sequence[FaultRecord]) -> list[Check]:
 
 
 def _remarks(faults: Sequence[FaultRecord], detail: JsonObject) -> list[Check]:
-    """Remarks: there were faults, or they were late."""
+    """Remarks: there were faults, or one was applied or undone late."""
     applied = [fault.applied for fault in faults if fault.applied is not None]
-    late = any(instants.began_s - instants.requested_s > LATE_LIMIT_S for instants in applied)
+    undone = [fault.undone for fault in faults if fault.undone is not None]
+    late = any(instants.began_s - instants.requested_s > LATE_LIMIT_S for instants in applied + undone)
     return [
         Check("faults", "noticed" if applied else "ok", detail),
         Check("fault-late", "noticed" if late else "ok", detail),

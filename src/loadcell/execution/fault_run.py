@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcell.faults import journal as journals
-from loadcell.faults.base import Fault, FaultError
+from loadcell.faults.base import EndedEarlyError, Fault, FaultError
 from loadcell.faults.guardian import Guardian
 from loadcell.faults.journal import Entry
 from loadcell.linux.process_identity import ProcessIdentity
@@ -225,14 +225,18 @@ class FaultRun:
         return float(lasts_s) + _PREPARE_BEFORE_NS / 1e9 + _LEASE_SLACK_S
 
     def _apply(self, item: _Item, due_ns: int) -> None:
+        begun = False
         try:
             self._hold(item, item.fault.prepare())
+            begun = True
             began_ns = self._now()
             arguments = item.fault.apply()
             ended_ns = self._now()
             self._hold(item, arguments)
         except Exception as error:  # the other faults are still to be undone
             self._fail(item, "failed", _reason(item, error))
+            if begun:
+                self._restore(item)
             self._undo_outside(item)
             return
         item.state, item.applied = "applied", (due_ns, began_ns, ended_ns)
@@ -242,16 +246,20 @@ class FaultRun:
 
     def _undo(self, item: _Item, due_ns: int) -> None:
         began_ns = self._now()
-        restored: FaultState = "undone"
-        try:
-            item.fault.restore()
-        except Exception as error:  # the other faults are still to be undone
-            restored = "remains"
-            self._fail(item, restored, _reason(item, error))
+        self._restore(item)
         self._undo_outside(item)
-        if restored == "undone" and item.state == "applied":
+        if item.state == "applied":
             item.state, item.undone = "undone", (due_ns, began_ns, self._now())
             self._tell(item, "fault-undone", item.undone)
+
+    def _restore(self, item: _Item) -> None:
+        """Bring back what ended; an error becomes the state of the fault."""
+        try:
+            item.fault.restore()
+        except EndedEarlyError as error:
+            self._fail(item, "failed", error)
+        except Exception as error:  # the other faults are still to be undone
+            self._fail(item, "remains", _reason(item, error))
 
     def _undo_outside(self, item: _Item) -> None:
         """Undo effects that outlive the run. Those that cannot be undone stay in the journal."""

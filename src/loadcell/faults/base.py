@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageCode, MessageError
+from loadcell.model.message import ForeignText, MessageCode, MessageError
 from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
 NOT_RUNNING = MessageCode("fault.not-running", subject=str)
+ENDED_EARLY = MessageCode("fault.ended-early", subject=str, error=ForeignText)
 NOT_STARTABLE = MessageCode("fault.not-startable", subject=str)
 
 
@@ -31,12 +32,18 @@ NO_ANSWER = ("timeout", "http-504")
 SERVER_ENDED = ("refused", "57P01", "57P02", "57P03", "LOADING", "http-502", "http-503")
 NO_ROOM = ("53100", "1114", "MISCONF")
 
+
+class EndedEarlyError(FaultError):
+    """The effect of a fault ended before its end was asked for; nothing is left of it."""
+
+
 OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
 
 
 class Fault(ABC, Generic[OptionsT]):
     """One action of a trial. Methods are called in a thread of the run, in this order: `prepare` (once or
     twice), `apply`, and later `restore`, `undo` with its arguments, `is_undone`. All may raise FaultError.
+    `restore` is also called after an `apply` that failed halfway.
     """
 
     name: ClassVar[str]
@@ -72,7 +79,9 @@ class Fault(ABC, Generic[OptionsT]):
         """Cause the fault. Return the arguments of `undo` where more is known of it than before."""
 
     def restore(self) -> None:
-        """Bring back what ended, in the run that it belongs to."""
+        """Bring back what ended, in the run that it belongs to. Raises EndedEarlyError if the effect had
+        ended before.
+        """
 
     @classmethod
     def undo(cls, arguments: JsonObject) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from loadcell.faults.statement_fault import StatementFault, StatementOptions
 
+#: Much longer than a checkpoint that does not wait between its writes, which other faults wait for.
+_LIMIT_S = 60.0
+
 
 class Checkpoint(StatementFault[StatementOptions]):
     """Write all dirty buffers to storage at once."""
@@ -13,7 +16,10 @@ class Checkpoint(StatementFault[StatementOptions]):
     lasts = False
 
     def apply(self) -> None:
-        with self.open_session() as execute:
+        self.answered(self._write, _LIMIT_S)
+
+    def _write(self) -> None:
+        with self.open_session(_LIMIT_S) as execute:
             execute("CHECKPOINT")
 
 

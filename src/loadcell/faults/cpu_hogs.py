@@ -11,6 +11,7 @@ from pydantic import Field
 from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
 from loadcell.linux import process, process_tree
 from loadcell.plan.parts import SubjectOptions
+from loadcell.systems.subjects import Subject
 
 _LOOP = "while True: pass"
 
@@ -29,21 +30,23 @@ class CpuHogs(Fault[CpuHogsOptions]):
     summary = "Compute without a pause in `count` processes, on the CPUs that the subject may use"
     Options = CpuHogsOptions
 
+    def __init__(self, options: CpuHogsOptions, subject: Subject) -> None:
+        super().__init__(options, subject)
+        self._hogs: list[subprocess.Popen[bytes]] = []
+
     def apply(self) -> None:
         roots = process_tree.roots(self.subject.processes())
         if not roots:
             raise FaultError(NOT_RUNNING(subject=self.subject.name))
         cpus = os.sched_getaffinity(roots[0].pid)
-        self._hogs = [
-            subprocess.Popen(
+        for _ in range(self.options.count):
+            hog = subprocess.Popen(
                 (sys.executable, "-I", "-S", "-c", _LOOP),
                 stdin=subprocess.DEVNULL,
                 env=process.plain_environment(),
                 preexec_fn=process.die_with_parent,
             )
-            for _ in range(self.options.count)
-        ]
-        for hog in self._hogs:
+            self._hogs.append(hog)
             os.sched_setaffinity(hog.pid, cpus)
 
     def restore(self) -> None:
@@ -51,6 +54,7 @@ class CpuHogs(Fault[CpuHogsOptions]):
             hog.kill()
         for hog in self._hogs:
             hog.wait()
+        self._hogs.clear()
 
 
 PART = CpuHogs

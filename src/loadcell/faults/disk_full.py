@@ -35,6 +35,7 @@ class DiskFull(Fault[DiskFullOptions]):
     summary = "Leave no free space for the subject's data; only on a file system image (`data: {image: ...}`)"
     Options = DiskFullOptions
     expected_errors = (*NO_ROOM, *CONNECTION_LOST, *SERVER_ENDED)
+    _descriptor: int | None = None
 
     @classmethod
     def misfits(cls, options: DiskFullOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:
@@ -44,26 +45,30 @@ class DiskFull(Fault[DiskFullOptions]):
     def apply(self) -> None:
         path = self.subject.data
         assert path is not None
-        descriptor = os.open(path, os.O_TMPFILE | os.O_RDWR)
         try:
-            _fill(descriptor, int(self.options.reserve))
+            self._descriptor = os.open(path, os.O_TMPFILE | os.O_RDWR)
+            _fill(self._descriptor, int(self.options.reserve))
         except OSError as error:
-            os.close(descriptor)
             raise FaultError(NO_FILL(path=path, error=error.strerror or str(error))) from error
-        self._descriptor = descriptor
 
     def restore(self) -> None:
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _fill(descriptor: int, reserve: int) -> None:
-    """Allocate what is free but the reserve, in steps that get smaller."""
+    """Allocate what is free but the reserve, in steps that get smaller.
+
+    ext4 keeps blocks for root, which are not free for the server's user: with those, the reserve of the
+    fault would be none for it.
+    """
     offset = 0
     about = os.fstatvfs(descriptor)
-    step = about.f_bfree * about.f_frsize
+    step = about.f_bavail * about.f_frsize
     while step >= _STEP_BYTES:
         about = os.fstatvfs(descriptor)
-        room = about.f_bfree * about.f_frsize - reserve
+        room = about.f_bavail * about.f_frsize - reserve
         length = min(step, room)
         if length < _STEP_BYTES:
             return

@@ -26,6 +26,8 @@ class EndingFault(Fault[SubjectOptions]):
     """
 
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
+    #: whether this fault ended the subject, and has not started it again
+    _ended = False
 
     @classmethod
     def misfits(cls, options: SubjectOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:
@@ -40,4 +42,6 @@ class EndingFault(Fault[SubjectOptions]):
 
     def restore(self) -> None:
         assert self.subject.start is not None
-        self.subject.start()
+        if self._ended:
+            self.subject.start()
+            self._ended = False

@@ -16,7 +16,8 @@ class Kill(EndingFault):
     summary = "Kill all processes of the subject (SIGKILL); start it again after `for`, else at the end"
 
     def apply(self) -> None:
-        if not process_tree.signal_tree(self._roots, signal.SIGKILL):
+        self._ended = bool(process_tree.signal_tree(self._roots, signal.SIGKILL))
+        if not self._ended:
             raise FaultError(NOT_RUNNING(subject=self.subject.name))
 
 

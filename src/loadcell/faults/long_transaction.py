@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from loadcell.faults.base import ENDED_EARLY, EndedEarlyError
 from loadcell.faults.statement_fault import StatementFault, StatementOptions
+from loadcell.model.message import MessageError
+from loadcell.systems.subjects import RunStatement
 
 
 class LongTransaction(StatementFault[StatementOptions]):
@@ -13,14 +16,32 @@ class LongTransaction(StatementFault[StatementOptions]):
     name = "long-transaction"
     summary = "Hold a transaction with a snapshot open, so that vacuum cannot remove dead rows"
 
+    #: statements of the session with the transaction, while it is open
+    _execute: RunStatement | None = None
+
     def apply(self) -> None:
         self._open = ExitStack()
+        self.answered(self._begin)
+
+    def restore(self) -> None:
+        execute, self._execute = self._execute, None
+        try:
+            if execute is not None:
+                self.answered(lambda: self._end(execute))
+        finally:
+            self._open.close()
+
+    def _begin(self) -> None:
         execute = self._open.enter_context(self.open_session())
         execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         execute("SELECT txid_current()")
+        self._execute = execute
 
-    def restore(self) -> None:
-        self._open.close()
+    def _end(self, execute: RunStatement) -> None:
+        try:
+            execute("ROLLBACK")
+        except MessageError as error:
+            raise EndedEarlyError(ENDED_EARLY(subject=self.subject.name, error=str(error))) from error
 
 
 PART = LongTransaction

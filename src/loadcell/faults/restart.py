@@ -14,11 +14,9 @@ class Restart(EndingFault):
 
     def apply(self) -> None:
         assert self.subject.stop is not None
+        self._ended = True  # also where its command fails halfway
         self.subject.stop()
-        super().restore()
-
-    def restore(self) -> None:
-        """It is back already."""
+        self.restore()
 
 
 PART = Restart

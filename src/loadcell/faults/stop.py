@@ -13,6 +13,7 @@ class Stop(EndingFault):
 
     def apply(self) -> None:
         assert self.subject.stop is not None
+        self._ended = True  # also where its command fails halfway
         self.subject.stop()
 
 

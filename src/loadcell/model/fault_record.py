@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from loadcell.model.fault_judgement import FaultJudgement
 from loadcell.model.json import OMITTED, JsonObject, Word
 
-#: `waiting`: its time did not come; `failed`: it could not be applied; `applied`: it ended by itself;
-#: `undone`; `remains`: it could not be undone.
+#: `waiting`: its time did not come; `failed`: it could not be applied, or ended early;
+#: `applied`: it ended by itself; `undone`; `remains`: it could not be undone.
 FaultState = Literal["waiting", "failed", "applied", "undone", "remains"]
 
 

@@ -53,6 +53,8 @@ POSTGRES_NOT_READY = MessageCode("postgres.not-ready", said=ForeignText, where=s
 USER_THIS = MessageCode("user.this")
 
 APPLICATION = "loadcell"
+#: Name of the sessions of faults, which a fault that ends sessions spares.
+FAULT_APPLICATION = "loadcell fault"
 #: The beginning of the name of the session that holds a run's lock; no count of sessions includes it.
 LOCK_APPLICATION = "loadcell lock"
 #: The target shows an `Observed` to monitors.
@@ -131,13 +133,16 @@ class Address(ServerAddress):
         database: str | None = None,
         options: str | None = None,
         limit_s: int = CONNECT_LIMIT_S,
+        application: str = APPLICATION,
     ) -> Iterator[driver.Connection[Any]]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a
         TargetError.
 
         `doing` completes "cannot ...".
         """
-        connection = self.connect(database, options=options, limit_s=limit_s, during=during)
+        connection = self.connect(
+            database, options=options, limit_s=limit_s, during=during, application=application
+        )
         try:
             yield connection
         except driver.Error as error:

@@ -35,6 +35,7 @@ from loadcell.systems.base import (
 from loadcell.systems.postgres import binaries, driver, shared_memory, statements
 from loadcell.systems.postgres.connection import (
     ANSWERED,
+    FAULT_APPLICATION,
     LOCK_APPLICATION,
     POSTGRES_STATISTICS,
     Address,
@@ -289,7 +290,9 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         """Statements of a fault on the load's database: of the administration where loadcell started it."""
         database = self._prepared.database if self._prepared else None
         doing, during = DOING_EXECUTE_STATEMENTS(), "load"
-        with self._admin().session(doing, during=during, database=database, options=_FAULT) as connection:
+        with self._admin().session(
+            doing, during=during, database=database, options=_FAULT, application=FAULT_APPLICATION
+        ) as connection:
             yield lambda statement: statements.execute(connection, statement, doing, during)
 
     @contextmanager

@@ -1,0 +1,102 @@
+"""The faults of a trial's load, on a target without a server: order, errors, records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from loadcell.execution.fault_checks import of_faults
+from loadcell.execution.fault_run import FaultRun
+from loadcell.faults.base import NOT_RUNNING, EndedEarlyError, Fault, FaultError
+from loadcell.faults.guardian import Guardian
+from loadcell.faults.journal import Journal
+from loadcell.model.fault_record import FaultRecord, Instants
+from loadcell.plan.faults import FaultTiming, PlannedFault
+from loadcell.plan.parts import SubjectOptions
+from loadcell.systems.subjects import Subject
+
+CALLS: list[str] = []
+
+
+class Halfway(Fault[SubjectOptions]):
+    """Fails after it has begun to act."""
+
+    name = "halfway"
+    error: ClassVar[type[FaultError]] = FaultError
+
+    def apply(self) -> None:
+        CALLS.append("apply")
+        raise FaultError(NOT_RUNNING(subject=self.subject.name))
+
+    def restore(self) -> None:
+        CALLS.append("restore")
+
+
+class Unprepared(Halfway):
+    """Finds its subject gone."""
+
+    name = "unprepared"
+
+    def prepare(self) -> None:
+        raise FaultError(NOT_RUNNING(subject=self.subject.name))
+
+
+class Early(Halfway):
+    """Ends before its time."""
+
+    name = "early"
+
+    def apply(self) -> None:
+        CALLS.append("apply")
+
+    def restore(self) -> None:
+        raise EndedEarlyError(NOT_RUNNING(subject=self.subject.name))
+
+
+def subject(name: str) -> Subject:
+    return Subject(name, lambda: ())
+
+
+@pytest.fixture(autouse=True)
+def _calls() -> Iterator[None]:
+    CALLS.clear()
+    yield
+    CALLS.clear()
+
+
+def ran(kind: type[Fault[Any]], home: Path) -> FaultRecord:
+    """The record of a fault that is applied after 10 ms."""
+    timing = FaultTiming.model_validate({"at": "10ms"})
+    planned = PlannedFault(kind.name, SubjectOptions(subject="server"), timing)
+    guardian = Guardian(Journal(home))
+    run = FaultRun([planned], {kind.name: kind}, subject, guardian, lambda line: None)
+    run.begin(time.monotonic_ns(), 1.0)
+    time.sleep(0.1)
+    [record] = run.end()
+    guardian.close()
+    return record
+
+
+def test_a_fault_that_fails_halfway_is_restored(tmp_path: Path) -> None:
+    assert (ran(Halfway, tmp_path).state, CALLS) == ("failed", ["apply", "restore"])
+
+
+def test_a_fault_that_did_not_begin_is_not_restored(tmp_path: Path) -> None:
+    assert (ran(Unprepared, tmp_path).state, CALLS) == ("failed", [])
+
+
+def test_a_fault_that_ended_early_has_failed_and_does_not_remain(tmp_path: Path) -> None:
+    record = ran(Early, tmp_path)
+    assert (record.state, record.undone) == ("failed", None)
+    assert record.applied is not None
+
+
+@pytest.mark.parametrize(("late_s", "status"), [(0.05, "ok"), (0.5, "noticed")])
+def test_late_undoing_is_remarked_on(late_s: float, status: str) -> None:
+    undone = Instants(2.0, 2.0 + late_s, 2.1 + late_s)
+    record = FaultRecord("hang", "redis", "undone", Instants(1.0, 1.0, 1.0), undone)
+    assert {check.name: check.verdict for check in of_faults([record])}["fault-late"] == status
