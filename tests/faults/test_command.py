@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -56,6 +57,13 @@ def test_a_command_that_does_not_end_is_killed_with_its_children() -> None:
     with pytest.raises(FaultError, match="did not end within"):
         command(run="sleep 60 & wait", limit="200ms").apply()
     assert time.monotonic() - began < 10
+
+
+def test_a_process_in_the_background_is_not_waited_for(tmp_path: Path) -> None:
+    began = time.monotonic()
+    command(run="sleep 60 & echo $! > pid").apply()
+    assert time.monotonic() - began < 5
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
 def test_a_probe_that_fails_keeps_the_entry(tmp_path: Path) -> None:

@@ -128,6 +128,18 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             'found "5MB"',
             None,
         ),
+        (
+            PLAN + "faults: [{slow-disk: {subject: redis, bandwidth: 0B/s}, at: 1s}]\n",
+            "faults.0.slow-disk.bandwidth",
+            "found",
+            None,
+        ),
+        (
+            PLAN + "faults: [{memory-limit: {subject: redis, size: 0B}, at: 1s}]\n",
+            "faults.0.memory-limit.size",
+            "found",
+            None,
+        ),
         (PLAN + "faults: [{command: redis, at: 1s}]\n", "faults.0.command.run", "is missing", None),
         (PLAN + "faults: hang\n", "faults", 'found "hang"', None),
         (PLAN + "faults: [hang]\n", "faults.0", 'found "hang"', None),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +24,9 @@ COMMAND_TIMED_OUT = MessageCode("fault.command-timed-out", command=str, limit_s=
 
 #: Variable of the commands' environment with the process ids of the subject.
 PIDS = "LOADCELL_SUBJECT_PIDS"
-#: Characters of a command's output in an error.
+#: How long a killed shell may take to end.
+_KILL_LIMIT_S = 2.0
+#: Bytes of a command's output in an error.
 _MOST_OUTPUT = 500
 
 
@@ -80,23 +84,26 @@ class Command(Fault[CommandOptions]):
 
 def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
     """Execute a command line. Raises FaultError if it fails, or does not end in time."""
-    process = subprocess.Popen(
-        ("/bin/sh", "-c", command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=directory,
-        env={**plain_environment(), **variables},
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise FaultError(COMMAND_TIMED_OUT(command=command, limit_s=limit_s)) from None
+    with tempfile.TemporaryFile() as output:  # a pipe would stay open with processes in the background
+        process = subprocess.Popen(
+            ("/bin/sh", "-c", command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env={**plain_environment(), **variables},
+            start_new_session=True,
+        )
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one in an uninterruptible call
+                process.wait(_KILL_LIMIT_S)
+            raise FaultError(COMMAND_TIMED_OUT(command=command, limit_s=limit_s)) from None
+        output.seek(max(0, output.seek(0, os.SEEK_END) - _MOST_OUTPUT))
+        last = output.read(_MOST_OUTPUT).decode(errors="replace").strip()
     if process.returncode != 0:
-        last = output.decode(errors="replace").strip()[-_MOST_OUTPUT:]
         raise FaultError(COMMAND_FAILED(command=command, status=process.returncode, output=last or "-"))
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, SERVER_ENDED
 from loadcell.faults.control_group import ControlGroupFault
@@ -13,7 +16,7 @@ from loadcell.plan.units import Size
 class MemoryLimitOptions(SubjectOptions, use_attribute_docstrings=True):
     """Options of a memory limit."""
 
-    size: Size
+    size: Annotated[Size, Field(gt=0)]
     """Memory that the processes may allocate from then on, page cache included."""
 
 

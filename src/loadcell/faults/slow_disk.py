@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from loadcell.faults.base import FaultError
 from loadcell.faults.control_group import ControlGroupFault
@@ -18,7 +21,7 @@ NO_DISK = MessageCode("fault.no-disk", subject=str, path=str)
 class SlowDiskOptions(SubjectOptions, use_attribute_docstrings=True):
     """Options of a slow disk."""
 
-    bandwidth: Bandwidth
+    bandwidth: Annotated[Bandwidth, Field(gt=0)]
     """Limit of reads, and the same limit of writes: `5MB/s`."""
 
 
