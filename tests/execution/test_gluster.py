@@ -54,11 +54,19 @@ def work_directory(run: Live) -> Path:
     return path
 
 
-def remains(work: Path) -> list[str]:
-    """Processes, mounts and files of a run with this work directory."""
+def owner(work: Path) -> int | None:
+    """Process id of the run that has a work directory."""
+    with contextlib.suppress(OSError):
+        return int(json.loads((work / "owner.json").read_text())["pid"])
+    return None
+
+
+def remains(work: Path, pid: int) -> list[str]:
+    """Processes, mounts and files of a run with this work directory, which another may have by now."""
     processes = [pid for pid in procfs.process_ids() if str(work) in command_line(pid)]
     mounted = [str(path) for path in mounts.mount_points() if work in path.parents]
-    return [*map(command_line, living(processes)), *mounted, *map(str, work.glob("*"))]
+    files = [] if owner(work) not in (None, pid) else [*map(str, work.glob("*"))]
+    return [*map(command_line, living(processes)), *mounted, *files]
 
 
 def test_bricks_and_hosts_fail_under_load_and_come_back(tmp_path: Path) -> None:
@@ -78,14 +86,14 @@ def test_bricks_and_hosts_fail_under_load_and_come_back(tmp_path: Path) -> None:
     storage = trials["kill"]["target"]["storage"]
     assert (storage["layout"], storage["replica"], storage["bricks"]) == ("Replicate", 3, 3)
     assert storage["options"]["network.ping-timeout"] == "10"
-    assert remains(work) == []
+    assert remains(work, run.process.pid) == []
 
 
 def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
     with Live(tmp_path, PLAN.replace("duration: 3s", "duration: 30s")) as run:
         run.measured()
         work = work_directory(run)
-        assert any("/storage-" in remainder for remainder in remains(work))
+        assert any("/storage-" in remainder for remainder in remains(work, run.process.pid))
         run.send(signal.SIGKILL)
         run.process.wait()
-        until(lambda: not remains(work), f"the end of {remains(work)}")
+        until(lambda: not remains(work, run.process.pid), f"the end of {work}")
