@@ -164,7 +164,7 @@ def test_a_directory_is_meant_from_here(tmp_path: Path) -> None:
 def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         Path("file").write_text("")
-        for name, message in (("gone", "gone is not there"), ("file", "file is a file")):
+        for name, message in (("gone", "gone does not exist"), ("file", "file is a file")):
             result = call("--baseline", "--directory", name, "--out", "run", *SHORT)
             assert result.exit_code == 2
             assert message in " ".join(result.output.split())

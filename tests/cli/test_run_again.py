@@ -230,7 +230,7 @@ def test_damage_and_what_cannot_be_run_again_are_refused(
 
     done = called(home, "run", str(first.path), "--resume", "last")
     assert done.returncode == 2
-    assert "give --resume it alone" in " ".join(done.stderr.split())
+    assert "use --resume alone" in " ".join(done.stderr.split())
 
 
 def test_an_import_cannot_be_run_again(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_an_import_cannot_be_run_again(tmp_path: Path) -> None:
     assert read_run(tmp_path / "run").run.labels == {"disk": "nvme"}
     done = called(tmp_path, "run", "run")
     assert done.returncode == 2
-    assert "was imported: there is no plan" in done.stderr
+    assert "was imported, so it has no plan to run again" in done.stderr
     assert "import its output" in done.stderr
 
 

@@ -133,7 +133,7 @@ def test_no_secret_is_written(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "sentence"), [("en", "Remedy: start the service"), ("zh", "建议：请在加压前启动该服务")]
+    ("language", "sentence"), [("en", "Remedy: start the service"), ("zh", "解决办法：请在加压前启动该服务")]
 )
 def test_the_report_has_folded_charts_and_remarks(
     browser: Browser, home: Path, language: str, sentence: str

@@ -46,8 +46,8 @@ def test_no_server_is_reported_and_the_rest_not_tried_for_ever(tmp_path: Path) -
     )
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 3
-    assert "aborted after 3 trials" in done.stderr
-    assert str(port) in done.stderr
+    assert f"Nothing was measured: no server responds at 127.0.0.1:{port}" in done.stdout
+    assert "47 of 50 trials are left" in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     stored = read_run(tmp_path / "run")
     assert [trial.status for trial in stored.trials] == ["failed"] * 3
@@ -194,7 +194,7 @@ def test_a_results_directory_that_may_not_be_written(tmp_path: Path) -> None:
 
 def warned_of(other: Live, run: Live) -> int:
     """The number of events of a run that name another one; the warning names the one that was seen first."""
-    assert "another loadcell run is active on this machine (process " in run.err
+    assert "another loadcell run is active on this machine (PID " in run.err
     details = [event["detail"] for event in rows_of(run.stored().events()) if event["event"] == "neighbour"]
     return sum(f"process {other.process.pid}, plan plan.yaml" in detail for detail in details)
 
