@@ -115,7 +115,8 @@ def test_http(tmp_path: Path) -> None:
     home.mkdir()
     with Nginx(tmp_path / "nginx", listen="") as server:
         output = follow("http.md", home, addresses={"URL": f"http://127.0.0.1:{server.port}/"})
-    assert re.search(r"^p50 .*%.* slower", output, re.MULTILINE)
+    # The estimate; its interval depends on what else the machine does.
+    assert re.search(r"^p50 [^%]*\+[\d.,]+%", output, re.MULTILINE)
 
 
 def test_before_and_after(tmp_path: Path) -> None:
