@@ -171,7 +171,7 @@ CASES = [
     # -- units
     Case("missing unit", with_load("{clients: 1, duration: ‹30}"), "load.duration",
          "30, a number without a unit", "30s, 5min", "30s"),
-    Case("a latency without a unit", f"{PLAN}expect: ‹[latency.p99 < 20]\n", "expect",
+    Case("a latency without a unit", f"{PLAN}expect: [‹latency.p99 < 20]\n", "expect",
          "without a unit", nearest="20ms"),
     Case("missing unit in quotes", with_load("{clients: 1, duration: ‹'30'}"), "load.duration",
          "without a unit", nearest="30s"),

@@ -40,7 +40,8 @@ RUNS = (
 def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
     out = io.StringIO()
     terminal.render(
-        adhoc_summary.of_run(run, lang), Console(file=out, width=width, highlight=False, color_system=None)
+        adhoc_summary.of_run(run, lang),
+        Console(file=out, width=width, highlight=False, color_system=None, force_terminal=True),
     )
     return out.getvalue()
 

@@ -91,7 +91,10 @@ ALL = [
 
 def printed(gathered: Gathered, lang: str = "en") -> str:
     out = io.StringIO()
-    terminal.render(brief(gathered, lang), Console(file=out, width=80, highlight=False, color_system=None))
+    terminal.render(
+        brief(gathered, lang),
+        Console(file=out, width=80, highlight=False, color_system=None, force_terminal=True),
+    )
     return out.getvalue()
 
 

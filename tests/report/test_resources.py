@@ -75,7 +75,9 @@ def stored(path: Path, used: Resources | None) -> StoredRun:
 
 def printed(run: StoredRun, lang: str, width: int) -> str:
     out = io.StringIO()
-    terminal.render(brief.of_run(run, lang), Console(file=out, width=width, color_system=None))
+    terminal.render(
+        brief.of_run(run, lang), Console(file=out, width=width, color_system=None, force_terminal=True)
+    )
     return out.getvalue()
 
 

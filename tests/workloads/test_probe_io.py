@@ -43,9 +43,9 @@ def test_a_disk_as_fio_has_it_by_default() -> None:
 
 def test_a_deep_queue_is_known_to_littles_law() -> None:
     deep = probe(disk={"engine": "io_uring", "depth": 32})
-    assert (deep.options.pipeline, deep.engine()["probe"]["disk"]["engine"]) == (32, "io_uring")
-    assert probe(disk={}).options.pipeline == probe(network={}).options.pipeline == 1
-    assert probe(network={"test": "stream"}).options.pipeline > 100
+    assert (deep.options.most_in_flight, deep.engine()["probe"]["disk"]["engine"]) == (32, "io_uring")
+    assert probe(disk={}).options.most_in_flight == probe(network={}).options.most_in_flight == 1
+    assert probe(network={"test": "stream"}).options.most_in_flight > 100
 
 
 def test_what_cannot_be_done_to_a_disk_is_named() -> None:

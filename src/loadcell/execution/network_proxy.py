@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 from loadcell import _engine
 from loadcell.faults.base import FaultError
@@ -87,7 +86,7 @@ def _failure(error: Exception) -> FaultError:
     return FaultError(engine_failure(json.loads(str(error))))
 
 
-def _record(totals: dict[str, Any]) -> ProxyRecord:
+def _record(totals: JsonObject) -> ProxyRecord:
     to_server, to_client = totals["bytes"]
     return ProxyRecord(
         threads=totals["threads"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ class NetworkNamespace:
     def run(self, *words: str, text: str = "") -> str:
         """Run a program in the namespace with `text` as its input; its output. Raises NamespaceError."""
         if not self.exists:
-            raise NamespaceError(f"process {self.holder.pid} has ended")
+            raise NamespaceError(os.strerror(errno.ESRCH))
         command = ["nsenter", "--target", str(self.holder.pid), "--net", "--", *words]
         try:
             done = subprocess.run(
@@ -42,7 +44,7 @@ class NetworkNamespace:
             raise NamespaceError(str(error)) from error
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()
-            raise NamespaceError(lines[0] if lines else f"exit status {done.returncode}")
+            raise NamespaceError(lines[0] if lines else str(done.returncode))
         return done.stdout
 
 

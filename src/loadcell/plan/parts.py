@@ -68,8 +68,8 @@ class SubjectOptions(Options, use_attribute_docstrings=True):
 
 
 #: The option of targets that may be servers which loadcell did not start.
-FAULTS_ALLOWED: bool = Field(
-    default=False,
+FAULTS_ALLOWED: bool | None = Field(
+    default=None,
     alias="faults-allowed",
     description="Whether faults may be caused on a server that loadcell did not start.",
 )

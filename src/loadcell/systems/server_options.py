@@ -152,7 +152,7 @@ class ManagedOrExternalOptions(Options):
         "external`).",
     )
     password: str | None = Field(default=None, description="`external` only: the password, as `${env:NAME}`.")
-    faults_allowed: bool = FAULTS_ALLOWED
+    faults_allowed: bool | None = FAULTS_ALLOWED
 
     _certificates: str | None = PrivateAttr(default=None)
 
@@ -186,7 +186,7 @@ class ManagedOrExternalOptions(Options):
 
     @property
     def allows_faults(self) -> bool:
-        return self.faults_allowed
+        return self.faults_allowed is True
 
     @property
     def certificates(self) -> str | None:

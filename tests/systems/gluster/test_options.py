@@ -52,7 +52,7 @@ def test_parts_of_the_storage_are_subjects_of_servers_and_stores() -> None:
     assert {"redis", "storage.brick", "storage.host-4", "storage.management"} <= set(server)
     assert "storage.brick-5" not in server
     store = Store.subject_abilities(StoreOptions.model_validate({"storage": storage}))
-    assert set(server) - set(store) == {"redis"}
+    assert set(server) - set(store) == {"redis", "network"}
 
 
 def test_check_reports_that_only_root_can(monkeypatch: pytest.MonkeyPatch) -> None:

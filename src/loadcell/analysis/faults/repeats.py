@@ -10,6 +10,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.model import fault_metrics
 from loadcell.model.fault_judgement import Effect, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
+from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import ExpectationResult, TrialRecord
 from loadcell.plan.expect import Expectation, Outcome
 from loadcell.stats.repeats import Repeats, summarise
@@ -106,7 +107,7 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
     )  # fmt: skip
 
 
-def _planned(record: TrialRecord, number: int) -> Mapping[str, Any]:
+def _planned(record: TrialRecord, number: int) -> JsonObject:
     """The fault's entry in the settings of its trial."""
     entries = record.settings.get("faults")
     entry = entries[number] if isinstance(entries, list) and number < len(entries) else None

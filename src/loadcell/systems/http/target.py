@@ -204,11 +204,11 @@ class HttpOptions(Options):
         description="Path of a Unix socket to connect to; the url's host is then only named in requests.",
     )
     tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
-    faults_allowed: bool = FAULTS_ALLOWED
+    faults_allowed: bool | None = FAULTS_ALLOWED
 
     @property
     def allows_faults(self) -> bool:
-        return self.faults_allowed
+        return self.faults_allowed is True
 
     @field_validator("url")
     @classmethod
