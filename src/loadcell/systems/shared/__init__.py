@@ -33,6 +33,15 @@ panels.declare(
             "database.collation",
             "database.ctype",
             "database.size_bytes",
+            "storage",
+            "storage.kind",
+            "storage.product",
+            "storage.version",
+            "storage.layout",
+            "storage.hosts",
+            "storage.bricks",
+            "storage.replica",
+            "storage.options",
         )
     ),
     FactUnit(
