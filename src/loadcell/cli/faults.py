@@ -59,8 +59,9 @@ def list_(as_json: bool) -> None:
 def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
     """Undo faults."""
     journal = Journal()
-    entries = [entry for entry in journal.entries() if isinstance(entry, Entry)]
-    damaged = [entry for entry in journal.entries() if isinstance(entry, Path)]
+    read = list(journal.entries())
+    entries = [entry for entry in read if isinstance(entry, Entry)]
+    damaged = [entry for entry in read if isinstance(entry, Path)]
     if ids:
         listed = {entry.id: entry for entry in entries}
         for unknown in (name for name in ids if name not in listed):
