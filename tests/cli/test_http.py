@@ -336,7 +336,9 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
     assert "aborted: the run was interrupted" in output
     [path] = (tmp_path / "results" / "http").iterdir()
     again = f"Interrupted. Resume with: loadcell run --resume {path.relative_to(tmp_path)}"
-    lines = [line for line in complaints.splitlines() if not line.startswith("another loadcell run is active")]
+    lines = [
+        line for line in complaints.splitlines() if not line.startswith("another loadcell run is active")
+    ]
     assert (running.returncode, lines) == (130, [again])
     [trial] = read_run(path).trials
     done = log.read_bytes()[before:].count(b"GET /get")
