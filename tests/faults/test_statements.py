@@ -14,9 +14,10 @@ from loadcell.faults.base import EndedEarlyError, FaultError
 from loadcell.faults.checkpoint import Checkpoint
 from loadcell.faults.full_scan import FullScan, FullScanOptions
 from loadcell.faults.long_transaction import LongTransaction
-from loadcell.faults.statement_fault import StatementFault, StatementOptions
+from loadcell.faults.statement_fault import StatementFault
 from loadcell.faults.terminate_backends import TerminateBackends
 from loadcell.model.message import MessageError
+from loadcell.plan.parts import SubjectOptions
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import statements
 from loadcell.systems.postgres.connection import FAULT_APPLICATION, Address
@@ -24,7 +25,7 @@ from loadcell.systems.shared.server_errors import DOING_EXECUTE_STATEMENTS
 from loadcell.systems.subjects import RunStatement, Subject
 from servers import PostgresServer
 
-OPTIONS = StatementOptions(subject="postgres")
+OPTIONS = SubjectOptions(subject="postgres")
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.faults.statement_fault import StatementFault, StatementOptions
+from loadcell.faults.statement_fault import StatementFault
+from loadcell.plan.parts import SubjectOptions
 
 #: Much longer than a checkpoint that does not wait between its writes, which other faults wait for.
 _LIMIT_S = 60.0
 
 
-class Checkpoint(StatementFault[StatementOptions]):
+class Checkpoint(StatementFault[SubjectOptions]):
     """Write all dirty buffers to storage at once."""
 
     name = "checkpoint"

@@ -13,10 +13,9 @@ from loadcell.faults.statement_fault import (
     STATEMENT_LIMIT_S,
     UNANSWERED,
     StatementFault,
-    StatementOptions,
 )
 from loadcell.model.message import MessageError
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import RunStatement, SubjectAbilities
 
 _LARGEST = (
@@ -34,7 +33,7 @@ _NAMED = (
 _END_LIMIT_S = 10.0
 
 
-class FullScanOptions(StatementOptions, use_attribute_docstrings=True):
+class FullScanOptions(SubjectOptions, use_attribute_docstrings=True):
     """Options of a full scan."""
 
     table: str | None = Field(default=None, min_length=1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from loadcell.faults.base import ENDED_EARLY, EndedEarlyError
-from loadcell.faults.statement_fault import StatementFault, StatementOptions
+from loadcell.faults.statement_fault import StatementFault
 from loadcell.model.message import MessageError
+from loadcell.plan.parts import SubjectOptions
 from loadcell.systems.subjects import RunStatement
 
 
-class LongTransaction(StatementFault[StatementOptions]):
+class LongTransaction(StatementFault[SubjectOptions]):
     """Hold a snapshot open. The connection closes with the run, so that nothing outlives it."""
 
     name = "long-transaction"

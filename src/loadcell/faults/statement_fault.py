@@ -23,10 +23,6 @@ STATEMENT_LIMIT_S = 10.0
 _ANSWER_SLACK_S = 5.0
 
 
-class StatementOptions(SubjectOptions):
-    """Options of a fault by statements."""
-
-
 OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from loadcell.faults.base import CONNECTION_LOST, FaultError
-from loadcell.faults.statement_fault import NO_BACKENDS, StatementFault, StatementOptions
+from loadcell.faults.statement_fault import NO_BACKENDS, StatementFault
+from loadcell.plan.parts import SubjectOptions
 
 #: Client sessions in the load's database, without loadcell's own (`loadcell monitor`, `loadcell fault`).
 _TERMINATE = (
@@ -15,7 +16,7 @@ _TERMINATE = (
 _OF_ROLE = " AND usename = current_user"
 
 
-class TerminateBackends(StatementFault[StatementOptions]):
+class TerminateBackends(StatementFault[SubjectOptions]):
     """Have the server close the client connections of the load's role to the load's database."""
 
     name = "terminate-backends"

@@ -126,7 +126,7 @@ class Perf:
     _lines: list[str] = field(default_factory=list)
     _orders: int = -1
     _answers: int = -1
-    #: perf ended before it was told to: at the size limit, by an error, or because all processes had exited
+    #: perf ended before its signal: at the size limit, by an error, or because all processes had exited
     ended_early: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
