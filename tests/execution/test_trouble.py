@@ -196,7 +196,7 @@ def warned_of(other: Live, run: Live) -> int:
     """The number of events of a run that name another one; the warning names the one that was seen first."""
     assert "another loadcell run is active on this machine (PID " in run.err
     details = [event["detail"] for event in rows_of(run.stored().events()) if event["event"] == "neighbour"]
-    return sum(f"process {other.process.pid}, plan plan.yaml" in detail for detail in details)
+    return sum(f"PID {other.process.pid}, plan.yaml" in detail for detail in details)
 
 
 def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: PostgresServer) -> None:
