@@ -30,8 +30,8 @@ MARKS = ("peak", "law", "enough", "knee", "power")
 _MARK = Labels("mark.saturation", MARKS)
 #: Height in pixels of a mark's row, with one line and for each further one.
 MARK, MORE = 20, 8
-#: Room for axes' labels, the same in every view so that they stand above one another.
-LABELS = 58
+#: Room for labels of axes, the longest of which names a mark; the same in every view to align them.
+LABELS = 112
 
 
 @chart("saturation", 1)
