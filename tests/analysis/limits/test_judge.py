@@ -44,6 +44,7 @@ from loadcell.store.read import read_run
 QUIET = PressureStall(0.0, 0.0, 0.0, 0.0, 0.0)
 HOST = HostUse(4, CpuShares(0.3, 0.2, 0.1, 0.0, 0.0), memory_total_bytes=8_000, pressure=QUIET)
 FULL = replace(HOST, cpu=CpuShares(0.98, 0.7, 0.28, 0.0, 0.0))
+NEARLY_FULL = replace(HOST, cpu=CpuShares(0.92, 0.7, 0.22, 0.0, 0.0))
 IDLE = Resources(
     10.0,
     HOST,
@@ -118,7 +119,12 @@ def names(used: Resources, **load: float) -> list[str]:
         (SHARED, "cpu"),
         (THREAD, "thread"),
         (CLIENT, "client"),
+        # both threads are busy: the busier one is the bottleneck
+        (replace(THREAD, client=ProcessUse(1, 2, 0.9, busiest_threads=thread(0.9))), "thread"),
+        (replace(CLIENT, target=ProcessUse(1, 4, 0.93, busiest_threads=thread(0.93))), "client"),
         (CLIENT_OF_HOST, "client"),
+        # 92% busy, and in 70% of the time some task waited for a core
+        (replace(SHARED, host=replace(NEARLY_FULL, pressure=replace(QUIET, cpu=0.7))), "cpu"),
         (OTHERS, "others"),
         (DISK, "disk"),
         (DISK_OF_SESSIONS, "disk"),
@@ -379,6 +385,12 @@ STORAGE = {"storage": ["a", "b", "c"]}
                 "at 16 clients (the knee), 32 clients (the highest load) was the CPU",
                 "在 16 个客户端（拐点）、32 个客户端（最高负载），瓶颈都是",
             ),
+        ),
+        # names with commas of their own are not listed
+        (
+            CPU,
+            {"storage": ["a"], "cache": ["on", "off"]},
+            ("The bottleneck of 2 treatments was the CPU", "2 个参数组合的瓶颈是"),
         ),
         (CPU, STORAGE, ("The bottleneck at storage = a, b, c was the CPU", "在 storage = a、b、c，瓶颈都是")),
     ],

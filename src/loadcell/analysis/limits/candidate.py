@@ -13,13 +13,16 @@ from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, MessageCode
-from loadcell.model.resources import ProcessUse, Resources
+from loadcell.model.resources import ProcessUse, Resources, ThreadUse
 
 #: Utilisation from which a resource is at its limit. Counters of CPU time have ticks of 10 ms, and a closed
 #: loop leaves short gaps between requests.
 AT_LIMIT = 0.9
 #: CPU of the whole machine that leaves nothing to either side.
 HOST_AT_LIMIT = 0.95
+#: Of two busy threads in series the one with the higher utilisation is the bottleneck (utilisation law), by
+#: this difference at least: trials of one treatment differ by less.
+LEAD = 0.03
 #: Share of the time of requests, or of instants, from which on they mostly waited for one thing.
 MOSTLY = 0.5
 #: Quantile of the normal distribution for a one-sided confidence of 95%.
@@ -95,8 +98,12 @@ class Evidence:
 
     @property
     def is_host_full(self) -> bool:
-        """True if the CPU of the whole machine leaves nothing to either side."""
-        return self.host_busy >= HOST_AT_LIMIT
+        """True if the CPU of the whole machine leaves nothing to either side: by its utilisation, or by a
+        utilisation of `AT_LIMIT` and saturation, where tasks mostly waited for a core (PSI).
+        """
+        pressure = self.used.host.pressure
+        is_saturated = pressure is not None and (pressure.cpu or 0.0) > MOSTLY
+        return self.host_busy >= (AT_LIMIT if is_saturated else HOST_AT_LIMIT)
 
     @property
     def waiting_capacity(self) -> float | None:
@@ -121,13 +128,15 @@ class Evidence:
 @dataclass(frozen=True)
 class Sign:
     """A candidate in one trial: `level`, 0 to 1, is the measure of its utilisation; `is_limit` if all its
-    conditions are met. `explains` names further candidates whose signs follow from it in this trial.
+    conditions are met. `explains` names further candidates whose signs follow from it in this trial, and
+    `precedes` those that would reach their limit after it.
     """
 
     level: float
     is_limit: bool
     evidence: Message
     explains: tuple[str, ...] = ()
+    precedes: tuple[str, ...] = ()
 
 
 #: The sign of a candidate; None where the record cannot tell.
@@ -180,6 +189,12 @@ def quota_use(used: Resources) -> float | None:
     if client is not None and client is not target and client.control_group == group:
         cores += client.cores
     return cores / group.cpu_quota_cores
+
+
+def leads(thread: ThreadUse, other: ProcessUse | None) -> bool:
+    """True if a thread is clearly busier than any thread of the other side, which waits for it."""
+    rival = None if other is None else other.busiest_thread
+    return rival is not None and thread.cpu - rival.cpu >= LEAD
 
 
 def is_at_quota(used: Resources) -> bool:

@@ -194,10 +194,13 @@ def _code(
     several: FindingCode,
     many: FindingCode,
 ) -> FindingCode:
-    """The code for this number of treatments; `alone` if the run has no other."""
+    """The code for this number of treatments; `alone` if the run has no other. Names of two or more levels
+    have commas of their own: a list of them is not readable.
+    """
     if alone:
         return only
-    if len(limits) > MOST_NAMED:
+    has_long_names = len(limits) > 1 and any(len(limit.treatment.levels) > 1 for limit in limits)
+    if len(limits) > MOST_NAMED or has_long_names:
         return many
     return single if len(limits) == 1 else several
 

@@ -67,9 +67,13 @@ def judged(evidence: Evidence) -> tuple[Judged, ...]:
 
 
 def supported(items: Sequence[Judged]) -> tuple[Judged, ...]:
-    """Candidates at their limit, without those that others explain and those of a lower rank."""
+    """Candidates at their limit, without those that others explain or precede and those of a lower rank."""
     present = [item for item in items if item.sign.is_limit]
-    explained = {name for item in present for name in (*item.candidate.explains, *item.sign.explains)}
+    explained = {
+        name
+        for item in present
+        for name in (*item.candidate.explains, *item.sign.explains, *item.sign.precedes)
+    }
     rank = max((item.candidate.rank for item in present), default=0)
     return tuple(
         item for item in present if item.candidate.name not in explained and item.candidate.rank == rank

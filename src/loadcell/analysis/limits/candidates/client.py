@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate, leads
 from loadcell.model.message import ForeignText, MessageCode, Number, Share
 
 BUSY = MessageCode("limit.client.busy", "info", thread=ForeignText, cpu_share=Share)
@@ -18,7 +18,12 @@ def _signs(evidence: Evidence) -> Sign | None:
     if thread is not None and (
         level >= AT_LIMIT or not evidence.is_host_full or client.cores <= evidence.target_cores
     ):
-        return Sign(level, level >= AT_LIMIT, BUSY(thread=thread.name, cpu_share=thread.cpu))
+        return Sign(
+            level,
+            level >= AT_LIMIT,
+            BUSY(thread=thread.name, cpu_share=thread.cpu),
+            precedes=("thread",) if leads(thread, evidence.used.target) else (),
+        )
     is_limit = evidence.is_host_full and client.cores >= evidence.used.host.cores / 2
     return Sign(level, is_limit, HOST(cores=client.cores, busy_share=evidence.host_busy))
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate, is_at_quota
+from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    Evidence,
+    Sign,
+    declared_candidate,
+    is_at_quota,
+    leads,
+)
 from loadcell.model.message import ForeignText, MessageCode, Share
 
 BUSY = MessageCode("limit.thread.busy", "info", thread=ForeignText, cpu_share=Share, delay_share=Share)
@@ -21,6 +28,7 @@ def _signs(evidence: Evidence) -> Sign | None:
         min(1.0, thread.cpu),
         thread.cpu >= AT_LIMIT and has_queue and not is_at_quota(evidence.used),
         BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),
+        precedes=("client",) if leads(thread, evidence.used.client) else (),
     )
 
 
