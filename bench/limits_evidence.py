@@ -93,7 +93,10 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
                 capture_output=True, check=True,
             )  # fmt: skip
             page = Path(home, "run", "report.md").read_text()
-            words = {"en": ("The bottleneck at", "The bottleneck of"), "zh": ("瓶颈是", "瓶颈未知")}[language]
+            words = {
+                "en": ("The bottleneck at", "The bottleneck of"),
+                "zh": ("瓶颈是", "瓶颈都是", "瓶颈未知", "瓶颈均未知"),
+            }[language]
             rows = [
                 line.partition(" [")[0] for line in page.splitlines() if any(word in line for word in words)
             ]
