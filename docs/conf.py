@@ -1,8 +1,11 @@
 """Sphinx: the documentation in both languages as one site (`make docs`)."""
 
+import gettext
 import re
+from pathlib import Path
 from typing import Any
 
+import sphinx
 from sphinx.application import Sphinx
 from sphinx.search import languages
 from sphinx.search.en import SearchEnglish
@@ -58,10 +61,30 @@ class SearchBothLanguages(SearchEnglish):
 languages[html_search_language] = SearchBothLanguages
 
 
+_SPHINX = gettext.translation("sphinx", Path(sphinx.__file__).parent / "locale", ["zh_CN"])
+#: Words of the theme that Sphinx does not translate.
+_THEME = {
+    "On this page": "本页内容",
+    "Back to top": "回到顶部",
+    "Next": "下一页",
+    "Previous": "上一页",
+    "Home": "首页",
+}
+
+
+def in_chinese(text: str) -> str:
+    """A word of the theme in Chinese."""
+    return _THEME.get(text) or _SPHINX.gettext(text)
+
+
 def one_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
-    """Declare the language of a page, and leave the pages of the other one out of its navigation."""
+    """Declare the language of a page, translate the theme's words, and leave the pages of the other language
+    out of the navigation.
+    """
     chinese = page.endswith(".zh-CN")
     context["language"] = "zh-CN" if chinese else "en"
+    if chinese:
+        context["_"] = context["gettext"] = in_chinese
     tree = context.get("furo_navigation_tree")
     if tree:
         sections = re.split(r'(?=<p class="caption")', tree)

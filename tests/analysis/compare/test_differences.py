@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadcell.analysis.compare.differences import designs, hosts, plans, targets, tools
+from loadcell.analysis.compare.differences import designs, hosts, plans, targets, tools, values
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
 from records import treatment, trial
@@ -143,3 +143,9 @@ def test_disks_differ_by_what_both_records_state() -> None:
     assert paths(host(older), host({**newer, "size_bytes": 2})) == ["disks"]
     assert paths(host(older), host(newer, newer)) == ["disks"]
     assert paths(host(), host(newer)) == ["disks"]
+
+
+def test_digests_are_shortened() -> None:
+    """Twelve digits tell two files apart; a text of 64 other characters is left whole."""
+    assert values("0123456789abcdef" * 4) == ["0123456789ab…"]
+    assert values("x" * 64) == ["x" * 64]

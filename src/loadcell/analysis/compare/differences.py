@@ -47,6 +47,9 @@ _OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started", ".m
 #: Names of databases that loadcell makes: the rest of such a name is of the plan or the run.
 _MADE = "loadcell_"
 _DATABASE = "database.name"
+_DIGEST = re.compile("[0-9a-f]{64}")
+#: Digits of a digest that tell two files apart, as in abbreviated commits.
+_DIGITS = 12
 _TOOLS = ("loadcell_version", "engine_version", "python")
 _DESIGN = ("order", "design", "repeats")
 
@@ -75,8 +78,12 @@ class Difference:
 
 
 def values(value: Any) -> list[str | Message]:
-    """The values of one side of a difference for a message."""
-    return [written(item) for item in _each(value)]
+    """The values of one side of a difference for a message; of SHA-256 digests the first digits."""
+    return [_shortened(written(item)) for item in _each(value)]
+
+
+def _shortened(text: str | Message) -> str | Message:
+    return f"{text[:_DIGITS]}…" if isinstance(text, str) and _DIGEST.fullmatch(text) else text
 
 
 def merged(differences: Iterable[Difference]) -> list[Difference]:
