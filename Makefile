@@ -101,10 +101,11 @@ unit-built: compilers
 unit: setup system-packages
 	cd engine && cargo test --quiet
 
-# Much of it waits in real time, so four processes share the files out.
+# Much of it waits in real time, so four processes share the files out. Tests in real time that fail beside others are repeated once, alone.
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests || { status=$$?; test $$status -eq 1 || exit $$status; \
+	  echo 'repeating the failed tests one after the other'; $(BIN)/pytest --last-failed --last-failed-no-failures none tests; }
 
 bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
