@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.sleepers import family, hang, journal_files, states
+from faults.sleepers import family, hang, journal_files, states, until_states
 from lines import called
 from loadcell.faults import journal as journals
 from loadcell.faults.journal import Entry, Journal
@@ -53,7 +53,7 @@ def test_an_abandoned_fault_is_listed_and_undone(tmp_path: Path, stopped: int) -
     assert (document["id"], document["action"], document["state"]) == (entry.id, "hang", "abandoned")
     done = called(tmp_path, "faults", "undo", XDG_STATE_HOME=str(tmp_path), LOADCELL_LANG="zh")
     assert (done.returncode, done.stdout) == (0, "已撤销：hang postgres\n"), done.stderr
-    assert states(stopped) == {"S"}
+    until_states(stopped, {"S"})
     assert journal_files(tmp_path / "loadcell" / "faults") == []
 
 
@@ -66,7 +66,7 @@ def test_the_fault_of_an_active_run_is_left_to_its_guardian(tmp_path: Path, stop
     assert json.loads(done.stdout) == [
         {"id": entry.id, "action": "hang", "subject": "postgres", "undone": True}
     ]
-    assert states(stopped) == {"S"}
+    until_states(stopped, {"S"})
 
 
 def test_a_fault_that_cannot_be_undone_remains_with_status_4(tmp_path: Path, stopped: int) -> None:
