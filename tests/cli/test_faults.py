@@ -79,7 +79,37 @@ def test_a_fault_that_cannot_be_undone_remains_with_status_4(tmp_path: Path, sto
     assert "torn.json is not a valid fault record" in message
     assert f"{entry.id}.json" in journal_files(tmp_path / "loadcell" / "faults")
     listed = called(tmp_path, "faults", "list", XDG_STATE_HOME=str(tmp_path)).stdout
-    assert "unreadable" in listed
+    assert "unusable" in listed
+
+
+def test_only_unusable_files_are_not_an_empty_journal(tmp_path: Path) -> None:
+    directory = tmp_path / "loadcell" / "faults"
+    directory.mkdir(parents=True)
+    (directory / "torn.json").write_text("{")
+    done = called(tmp_path, "faults", "undo", XDG_STATE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "torn.json is not a valid fault record" in " ".join(done.stderr.split())
+
+
+def test_the_beginning_of_an_identifier_is_enough(tmp_path: Path, stopped: int) -> None:
+    first, second = written(tmp_path, stopped), written(tmp_path, stopped)
+    done = called(tmp_path, "faults", "undo", first.id[:4], XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert second.id in done.stderr.replace("\n", "")
+    done = called(tmp_path, "faults", "undo", second.id[:-1], XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert journal_files(tmp_path / "loadcell" / "faults") == [f"{first.id}.json"]
+
+
+def test_a_run_ends_with_status_4_while_an_older_fault_remains(tmp_path: Path, stopped: int) -> None:
+    written(tmp_path, stopped, module="loadcell_faults_of_a_plugin")
+    (tmp_path / "plan.yaml").write_text(
+        "target: {store: {engine: lmdb, sync: false}}\nworkload: {kv: {keys: 10}}\n"
+        "load: {clients: 1, warmup: 0s, duration: 200ms, interval: 100ms}\n"
+    )
+    done = called(tmp_path, "run", "plan.yaml", "--no-report", XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "loadcell_faults_of_a_plugin" in done.stdout + done.stderr
 
 
 def test_an_unknown_id_is_refused(tmp_path: Path) -> None:

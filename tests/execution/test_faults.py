@@ -158,6 +158,8 @@ def test_statements_of_a_fault_act_on_the_server_of_the_load(tmp_path: Path) -> 
         "  - {full-scan: {subject: postgres, table: sbtest1}, at: 1s, for: 2s, overlap: true}\n"
         "  - {checkpoint: postgres, at: 1500ms, overlap: true}\n"
         "  - {terminate-backends: postgres, at: 2s, overlap: true}\n"
+        "  - {terminate-backends: postgres, at: 2500ms, overlap: true}\n"
+        "  - {terminate-backends: postgres, at: 3200ms, overlap: true}\n"
     )
     [trial] = records(tmp_path, POSTGRES + faults)
     assert trial["status"] == "ok", trial["reason"]
@@ -167,6 +169,7 @@ def test_statements_of_a_fault_act_on_the_server_of_the_load(tmp_path: Path) -> 
         "checkpoint": "applied", "terminate-backends": "applied",
     }  # fmt: skip
     assert {error["code"] for error in trial["errors"]} <= {"57P01", "connection-lost"}
+    # one time a connection may be idle; not all three times
     assert trial["errors"], "requests in flight are lost with their connections"
 
 
@@ -183,6 +186,7 @@ def test_faults_act_on_an_external_server_where_they_are_allowed(
         [trial] = records(tmp_path, plan + faults)
         session.execute("SELECT 1")
     assert [fault["state"] for fault in trial["faults"]] == ["applied", "undone"]
+    # one time a connection may be idle; not all three times
     assert trial["errors"], "requests in flight are lost with their connections"
     assert (tmp_path / "ran").exists()
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import threading
@@ -19,6 +18,7 @@ from execution.live import PLAN, Live, external, loadcell
 from execution.world import PLAN as MOCK_PLAN
 from execution.world import World
 from frame_values import rows_of
+from little_room import little_room
 from loadcell.store.layout import StoreError
 from loadcell.store.read import read_run
 from servers import PostgresServer, free_port
@@ -112,27 +112,6 @@ def _files_with(home: Path, text: str) -> list[Path]:
     files = [file for file in home.rglob("*") if file.is_file()]
     assert len(files) >= 7
     return [file for file in files if any(form.encode() in file.read_bytes() for form in forms)]
-
-
-@contextlib.contextmanager
-def little_room(directory: Path, size: int) -> Iterator[None]:
-    """A directory whose files can hold little: a separate file system, or (not as root) a limit on each
-    file.
-    """
-    directory.mkdir()
-    if os.geteuid() == 0:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(directory)], check=True)
-        try:
-            yield
-        finally:
-            subprocess.run(["umount", "-l", str(directory)], check=True)
-    else:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 20, before[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_loses_nothing(tmp_path: Path) -> None:

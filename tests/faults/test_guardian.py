@@ -14,9 +14,11 @@ import pytest
 from faults.sleepers import family, hang, journal_files, until_states
 from loadcell.faults import journal as journals
 from loadcell.faults.base import FaultError
+from loadcell.faults.command import Command, CommandOptions
 from loadcell.faults.guardian import Guardian
 from loadcell.faults.journal import Entry, Journal
 from loadcell.linux.process_identity import ProcessIdentity
+from loadcell.systems.subjects import Subject
 
 #: A run that applies a fault and says so, then waits to be killed.
 _RUN = """
@@ -139,3 +141,22 @@ def test_a_fault_is_refused_where_its_undo_cannot_be_written(tmp_path: Path) -> 
         with pytest.raises(FaultError):
             held(guardian, hang(pid), 60)
         guardian.close()
+
+
+def test_it_answers_while_a_slow_program_undoes(tmp_path: Path) -> None:
+    """The undo of `command` runs for seconds; meanwhile the run needs its next fault held."""
+    guardian = Guardian(Journal(tmp_path / "journal"))
+    slow = CommandOptions(subject="server", run="true", undo="sleep 3")
+    me = ProcessIdentity.of_this_process()
+    arguments = Command(slow, Subject("server", lambda: ())).prepare()
+    assert arguments is not None
+    entry = Entry(journals.new_id(), "command", "loadcell.faults.command", "Command", "server", arguments, me)
+    guardian.hold(entry, 0.0)
+    with family() as pid:
+        time.sleep(0.3)
+        began = time.monotonic()
+        other = held(guardian, hang(pid), 60)
+        assert time.monotonic() - began < 2, "before the program ended"
+        guardian.release(other)
+    guardian.close()
+    assert journal_files(tmp_path / "journal") == []

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from faults.sleepers import family, hang, journal_files, until_states
+from faults.sleepers import family, hang, journal_files, states, until_states
+from little_room import little_room
 from loadcell.faults import journal as journals
 from loadcell.faults.base import FaultError
-from loadcell.faults.journal import Entry, Journal
+from loadcell.faults.journal import Entry, Journal, Unusable
 from loadcell.linux import procfs
 from loadcell.linux.process_identity import ProcessIdentity
 
@@ -94,8 +97,73 @@ def test_a_damaged_entry_is_named_and_the_others_are_undone(tmp_path: Path) -> N
     (tmp_path / "0.json").write_text('{"id": ')
     with family() as pid:
         journal.write(entry_of(pid))
-        assert [type(entry) for entry in journal.entries()] == [type(tmp_path), Entry]
+        assert [type(entry) for entry in journal.entries()] == [Unusable, Entry]
         assert len(journals.replay(journal)) == 1
+    [file] = journal.unusable()
+    assert file.message.code == "fault.entry-damaged"
+
+
+def test_files_that_others_can_write_or_that_name_another_entry_are_not_acted_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    with family() as pid:
+        for name in ("1", "2", "3", "4"):
+            journal.write(replace(entry_of(pid), id=name))
+        directory = journal.directory
+        assert directory.stat().st_mode & 0o777 == 0o700
+        assert (directory / "1.json").stat().st_mode & 0o777 == 0o600
+        (directory / "1.json").chmod(0o620)
+        (directory / "2.json").rename(directory / "9.json")
+        (directory / "4.json").rename(tmp_path / "elsewhere")
+        (directory / "4.json").symlink_to(tmp_path / "elsewhere")
+        assert [outcome.entry.id for outcome in journals.replay(journal)] == ["3"]
+    codes = {file.path.name: file.message.code for file in journal.unusable()}
+    assert codes == {
+        "1.json": "fault.entry-untrusted", "4.json": "fault.entry-damaged", "9.json": "fault.entry-damaged",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_the_file_of_another_user_is_not_acted_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with family() as pid:
+        journal.write(entry_of(pid))
+        os.chown(tmp_path / "1.json", 1, -1)
+        assert journals.replay(journal) == []
+    assert [file.message.code for file in journal.unusable()] == ["fault.entry-untrusted"]
+
+
+def test_the_fault_of_another_machine_is_left_to_it(tmp_path: Path) -> None:
+    """A home that several machines share."""
+    journal = Journal(tmp_path)
+    with family() as pid:
+        entry = entry_of(pid)
+        elsewhere = replace(entry, guardian=replace(entry.guardian, host="another", boot="another"))
+        assert journals.state(elsewhere) == "elsewhere"
+        journal.write(elsewhere)
+        assert journals.replay(journal) == []
+        rebooted = replace(entry, guardian=replace(entry.guardian, boot="another"))
+        assert journals.state(rebooted) == "abandoned"
+
+
+def test_two_commands_at_once_undo_a_fault_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    undone = []
+    with family() as pid:
+        entry = entry_of(pid)
+        journal.write(entry)
+        with journal.claimed(entry) as is_ours:
+            assert is_ours
+            other = threading.Thread(target=lambda: undone.append(journals.undo(entry, journal)))
+            other.start()
+            other.join(0.2)
+            assert other.is_alive(), "it waits for the lock"
+            hang(pid).undo(entry.arguments)
+            os.kill(pid, signal.SIGSTOP)
+            journal.remove(entry)
+        other.join(10)
+        assert [outcome.error for outcome in undone] == [None]
+        assert "T" in states(pid), "the second command did nothing"
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_journal_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Path) -> None:
@@ -106,9 +174,13 @@ def test_a_journal_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Pa
 
 
 def test_a_full_disk_is_an_error_before_the_fault(tmp_path: Path) -> None:
-    journal = Journal(Path("/dev/full/journal"))
-    with family() as pid, pytest.raises(FaultError):
-        journal.write(entry_of(pid))
+    full = tmp_path / "full"
+    with family() as pid, little_room(full, 100_000):
+        entry = replace(entry_of(pid), run="x" * 200_000)
+        with pytest.raises(FaultError) as raised:
+            Journal(full).write(entry)
+        assert re.search("No space left|File too large", raised.value.message.text)
+        assert list(full.iterdir()) == [], "nothing half written is left"
 
 
 def test_a_signal_reaches_a_process_with_its_descendants() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.linux import limited_groups
 from loadcell.parts import installed
 from loadcell.plan.load import LoadedPlan, load_plan
 from loadcell.plan.problems import PlanError
@@ -263,3 +264,25 @@ def test_expectations_of_effects(tmp_path: Path) -> None:
     assert effect.judge({}).verdict == "unknown"
     with pytest.raises(PlanError, match="none, dip, outage"):
         read(tmp_path, PLAN + "expect: [effect == small]\n")
+
+
+def test_limits_of_one_hierarchy_of_control_groups_do_not_overlap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In v1 each controller has its own, in v2 all share one: the second group would replace the first."""
+    text = PLAN + "faults:\n" + (
+        "  - {cpu-quota: {subject: redis, cores: 0.5}, at: 1s, for: 5s}\n"
+        "  - {memory-limit: {subject: redis, size: 100MiB}, at: 2s, for: 1s, overlap: true}\n"
+    )  # fmt: skip
+    for directories, refused in (({}, True), ({"memory": "v1"}, False)):
+        monkeypatch.setattr(
+            limited_groups,
+            "hierarchy",
+            lambda name, _="", names=directories: limited_groups.Hierarchy(Path(names.get(name, "v2")), True),
+        )
+        if refused:
+            with pytest.raises(PlanError) as raised:
+                read(tmp_path, text)
+            assert "memory-limit redis would replace the limits of cpu-quota redis" in str(raised.value)
+        else:
+            assert len(read(tmp_path, text).base.faults) == 2

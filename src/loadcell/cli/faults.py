@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Sequence
 
 from rich import table, text
 
@@ -13,9 +13,10 @@ from loadcell.cli.streams import echo, echo_json
 from loadcell.execution.outcome import EXIT_FAULT_REMAINS
 from loadcell.faults import journal as journals
 from loadcell.faults.base import FaultError
-from loadcell.faults.journal import Entry, Journal, Outcome
+from loadcell.faults.journal import Entry, Journal, Outcome, Unusable
 from loadcell.model import terminal
 from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
 from loadcell.report.render import json
 
 
@@ -42,14 +43,14 @@ def list_(as_json: bool) -> None:
     rows.add_column(language.written(messages.LIST_STARTED()), no_wrap=True)
     rows.add_column(language.written(messages.FAULTS_STATE()), overflow="fold")
     for entry in entries:
-        if isinstance(entry, Path):
-            rows.add_row(text.Text(entry.stem), "", "", language.written(messages.FAULTS_DAMAGED()))
+        if isinstance(entry, Unusable):
+            rows.add_row(text.Text(entry.path.stem), "", "", language.written(messages.FAULTS_UNUSABLE()))
             continue
         started = entry.written_utc[:16].replace("T", " ")
-        state = messages.FAULTS_ABANDONED() if _is_abandoned(entry) else messages.FAULTS_GUARDED()
         title = text.Text(f"{entry.action} {entry.subject}")
-        rows.add_row(text.Text(entry.id), title, started, language.written(state))
-    terminal.Terminal().print(rows)
+        state = language.written(_STATES[journals.state(entry)]())
+        rows.add_row(text.Text(entry.id), title, started, state)
+    terminal.Terminal().print_table(rows)
 
 
 @faults.command("undo")
@@ -61,33 +62,47 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
     journal = Journal()
     read = list(journal.entries())
     entries = [entry for entry in read if isinstance(entry, Entry)]
-    damaged = [entry for entry in read if isinstance(entry, Path)]
+    unusable = [entry for entry in read if isinstance(entry, Unusable)]
     if ids:
-        listed = {entry.id: entry for entry in entries}
-        for unknown in (name for name in ids if name not in listed):
-            raise FaultError(messages.FAULTS_UNKNOWN(id=unknown, directory=journal.directory))
-        wanted = [entry for entry in entries if entry.id in ids]
+        chosen = {_chosen(begin, entries, journal).id for begin in ids}
+        wanted = [entry for entry in entries if entry.id in chosen]
     else:
-        wanted = [entry for entry in entries if all_ or _is_abandoned(entry)]
+        states = ("abandoned", "guarded") if all_ else ("abandoned",)
+        wanted = [entry for entry in entries if journals.state(entry) in states]
     outcomes = [journals.undo(entry, journal) for entry in reversed(wanted)]
     if as_json:
         echo_json(json.render([_outcome_document(outcome) for outcome in outcomes]))
     else:
-        _show(outcomes, guarded=len(entries) - len(wanted))
-    for path in damaged:
-        language.show(FaultError(journals.ENTRY_DAMAGED(path=path)))
-    if damaged or any(outcome.error is not None for outcome in outcomes):
+        _show(outcomes)
+        if not outcomes:
+            _show_remaining(entries, has_unusable=bool(unusable))
+    for file in unusable:
+        language.show(FaultError(file.message))
+    if unusable or any(outcome.error is not None for outcome in outcomes):
         sys.exit(EXIT_FAULT_REMAINS)
 
 
-def _is_abandoned(entry: Entry) -> bool:
-    """True if the guardian that should undo it has ended."""
-    return bool(entry.guardian.has_ended(local=True))
+_STATES: dict[journals.State, MessageCode] = {
+    "abandoned": messages.FAULTS_ABANDONED,
+    "guarded": messages.FAULTS_GUARDED,
+    "elsewhere": messages.FAULTS_ELSEWHERE,
+}
 
 
-def _document(entry: Entry | Path) -> JsonObject:
-    if isinstance(entry, Path):
-        return {"id": entry.stem, "state": "damaged", "path": str(entry)}
+def _chosen(begin: str, entries: Sequence[Entry], journal: Journal) -> Entry:
+    """The entry whose identifier begins so. Raises FaultError if there is none, or several."""
+    matching = [entry for entry in entries if entry.id.startswith(begin)]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
+        raise FaultError(messages.FAULTS_UNKNOWN(id=begin, directory=journal.directory))
+    raise FaultError(messages.FAULTS_SEVERAL(id=begin, ids=[entry.id for entry in matching]))
+
+
+def _document(entry: Entry | Unusable) -> JsonObject:
+    if isinstance(entry, Unusable):
+        path = entry.path
+        return {"id": path.stem, "state": "unusable", "path": str(path), "reason": entry.message.text}
     return {
         "id": entry.id,
         "action": entry.action,
@@ -95,7 +110,7 @@ def _document(entry: Entry | Path) -> JsonObject:
         "run": entry.run,
         "written_utc": entry.written_utc,
         "guardian": entry.guardian.pid,
-        "state": "abandoned" if _is_abandoned(entry) else "guarded",
+        "state": journals.state(entry),
     }
 
 
@@ -107,16 +122,23 @@ def _outcome_document(outcome: Outcome) -> JsonObject:
     return {**document, "undone": False, "reason": error.message.text}
 
 
-def _show(outcomes: list[Outcome], guarded: int) -> None:
+def _show(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         entry, error = outcome.entry, outcome.error
         if error is None:
             echo(language.written(messages.FAULTS_UNDONE(action=entry.action, subject=entry.subject)))
         else:
             language.show(error)
-    if not outcomes:
-        echo(
-            language.written(
-                messages.FAULTS_GUARDED_ONLY(count=guarded) if guarded else messages.FAULTS_NONE()
-            )
-        )
+
+
+def _show_remaining(entries: Sequence[Entry], *, has_unusable: bool) -> None:
+    """Why nothing was undone; unusable files have separate messages."""
+    for state, message in (
+        ("guarded", messages.FAULTS_GUARDED_ONLY),
+        ("elsewhere", messages.FAULTS_ELSEWHERE_ONLY),
+    ):
+        count = sum(journals.state(entry) == state for entry in entries)
+        if count:
+            echo(language.written(message(count=count)))
+    if not entries and not has_unusable:
+        echo(language.written(messages.FAULTS_NONE()))

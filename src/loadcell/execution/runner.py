@@ -22,7 +22,7 @@ from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
-from loadcell.execution.outcome import exit_status, should_abort, verdicts
+from loadcell.execution.outcome import EXIT_FAULT_REMAINS, exit_status, should_abort, verdicts
 from loadcell.execution.progress import Course, Progress, title_of
 from loadcell.execution.target_pool import TargetPool, fetch_packages
 from loadcell.execution.trial import TrialRun
@@ -108,6 +108,8 @@ class Runner:
     standing: Path | None = None
     #: the command that resumes the run, by its record; None until that is known
     resumed_by: str | None = None
+    #: whether a fault of an earlier run could not be undone
+    faults_remain: bool = False
 
     @property
     def begun(self) -> bool:
@@ -264,6 +266,8 @@ class Runner:
         status = exit_status(state, run.trials, records)
         if isinstance(source, Searching) and state == "finished":
             status = source.exit_status(records)
+        if self.faults_remain:
+            status = EXIT_FAULT_REMAINS
         return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
 
     @property
@@ -354,9 +358,13 @@ class Runner:
             if error is None:
                 self.progress.note(FAULT_UNDONE(action=entry.action, subject=entry.subject))
             else:
+                self.faults_remain = True
                 self.progress.note(
                     FAULT_REMAINS(action=entry.action, subject=entry.subject, why=error.message)
                 )
+        for file in context.guardian.journal.unusable():
+            self.faults_remain = True
+            self.progress.note(file.message)
 
     def _release(self, work: Path) -> None:
         """Free what killed systems of a run hold outside its work directory."""

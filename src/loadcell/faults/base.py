@@ -67,6 +67,11 @@ class Fault(ABC, Generic[OptionsT]):
         """Why it cannot be applied, as far as can be seen before the run; paths are those of options."""
         return iter(())
 
+    @classmethod
+    def changes(cls) -> str | None:
+        """Name the state that two faults cannot change at once, such as a hierarchy of control groups."""
+        return None
+
     def prepare(self) -> JsonObject | None:
         """Look up what is about to be changed: arguments of `undo`, None where nothing outlives the run.
 

@@ -9,12 +9,14 @@ from typing import ClassVar, TypeVar
 
 from loadcell.faults.base import NOT_RUNNING, Fault, FaultError
 from loadcell.linux import limited_groups, process_tree
+from loadcell.linux.process_tree import ProcessRoot
 from loadcell.model.json import JsonObject
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Misfit, SubjectOptions
-from loadcell.systems.subjects import SubjectAbilities
+from loadcell.systems.subjects import Subject, SubjectAbilities
 
 NO_CONTROLLER = MessageCode("fault.no-controller", controller=str)
+LIMITED_ALREADY = MessageCode("fault.limited-already", subject=str, path=str)
 GROUP_REFUSED = MessageCode("fault.group-refused", path=str, error=ForeignText)
 
 OptionsT = TypeVar("OptionsT", bound=SubjectOptions)
@@ -31,9 +33,18 @@ class ControlGroupFault(Fault[OptionsT]):
         if limited_groups.hierarchy(*cls.controller) is None:
             yield Misfit("subject", NO_CONTROLLER(controller=cls.controller[1]))
 
+    @classmethod
+    def changes(cls) -> str | None:
+        hierarchy = limited_groups.hierarchy(*cls.controller)
+        return None if hierarchy is None else str(hierarchy.directory)
+
     @abstractmethod
     def limits(self, unified: bool) -> Mapping[str, str]:
         """Contents of the group's files, by name, for v2 or v1. Raises FaultError."""
+
+    def __init__(self, options: OptionsT, subject: Subject) -> None:
+        super().__init__(options, subject)
+        self._name = limited_groups.new_name()
 
     def prepare(self) -> JsonObject:
         self._roots = process_tree.roots(self.subject.processes())
@@ -44,15 +55,18 @@ class ControlGroupFault(Fault[OptionsT]):
             raise FaultError(NO_CONTROLLER(controller=self.controller[1]))
         self._limits = self.limits(hierarchy.unified)
         pid = self._roots[0].pid
-        self._group = limited_groups.new_group(hierarchy, pid)
-        return {"group": str(self._group), "back": str(limited_groups.present_group(hierarchy, pid))}
+        self._group = limited_groups.group_of(hierarchy, pid, self._name)
+        self._back = limited_groups.present_group(hierarchy, pid)
+        if limited_groups.is_ours(self._back):
+            raise FaultError(LIMITED_ALREADY(subject=self.subject.name, path=self._back))
+        return {"group": str(self._group), "back": str(self._back)}
 
     def apply(self) -> None:
         try:
             limited_groups.make(self._group, self._limits)
-            moved: set[int] = set()
-            while new := {process.pid for process in process_tree.tree(self._roots)} - moved:
-                limited_groups.move(self._group, new)
+            moved: set[ProcessRoot] = set()
+            while new := set(process_tree.tree(self._roots)) - moved:
+                limited_groups.move_verified(self._group, self._back, new)
                 moved |= new
         except OSError as error:
             raise FaultError(GROUP_REFUSED(path=self._group, error=error.strerror or str(error))) from error

@@ -17,6 +17,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,8 @@ _ANSWER_LIMIT_S = 10.0
 _END_LIMIT_S = 30.0
 #: Time between two tries to undo a fault whose lease has ended.
 _RETRY_S = 5.0
+#: Time between two looks at leases while faults are undone.
+_LOOK_S = 0.2
 
 
 class Guardian:
@@ -133,22 +136,31 @@ class Guardian:
 
 
 class _Leases:
-    """Entries that the guardian process holds, each with the instant at which it undoes it."""
+    """Entries that the guardian process holds, each with the instant at which it undoes it.
+
+    Faults are undone in a thread, so that orders are answered meanwhile: an undo may run programs.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._me = ProcessIdentity.of_this_process()
         self._entries: dict[str, tuple[Entry, float]] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
 
     def wait_s(self) -> float | None:
         """Seconds until the next lease ends; None while nothing is held."""
-        ends = [end for _, end in self._entries.values()]
+        with self._lock:
+            ends = [end for _, end in self._entries.values()]
+        if self._thread is not None and self._thread.is_alive():
+            return _LOOK_S
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     def take(self, order: JsonObject) -> JsonObject:
         """Carry out an order; the answer."""
         if "release" in order:
-            entry, _ = self._entries.pop(str(order["release"]), (None, 0.0))
+            with self._lock:
+                entry, _ = self._entries.pop(str(order["release"]), (None, 0.0))
             if entry is not None:
                 self._journal.remove(entry)
             return {}
@@ -159,19 +171,32 @@ class _Leases:
             self._journal.write(entry)
         except (FaultError, MismatchError, KeyError) as error:
             return {"error": str(error)}
-        self._entries[entry.id] = (entry, time.monotonic() + float(order.get("for_s", 0.0)))
+        with self._lock:
+            self._entries[entry.id] = (entry, time.monotonic() + float(order.get("for_s", 0.0)))
         return document(entry)
 
-    def undo(self, *, expired: bool) -> None:
-        """Undo the faults whose lease has ended, or all, the last first."""
-        now = time.monotonic()
-        for entry, end in reversed(list(self._entries.values())):
-            if expired and end > now:
-                continue
-            if journals.undo(entry, self._journal).error is None:
-                del self._entries[entry.id]
-            else:
-                self._entries[entry.id] = (entry, now + _RETRY_S)
+    def undo_expired(self) -> None:
+        """Begin to undo the faults whose lease has ended, unless that is under way."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._undo, args=(time.monotonic(),))
+            self._thread.start()
+
+    def undo_all(self) -> None:
+        """Undo all that is held, the last first."""
+        if self._thread is not None:
+            self._thread.join()
+        self._undo(float("inf"))
+
+    def _undo(self, ended_until: float) -> None:
+        with self._lock:
+            held = [entry for entry, end in self._entries.values() if end <= ended_until]
+        for entry in reversed(held):
+            is_undone = journals.undo(entry, self._journal).error is None
+            with self._lock:
+                if is_undone:
+                    self._entries.pop(entry.id, None)
+                elif entry.id in self._entries:
+                    self._entries[entry.id] = (entry, time.monotonic() + _RETRY_S)
 
 
 def main(words: list[str]) -> None:
@@ -185,7 +210,7 @@ def main(words: list[str]) -> None:
     while True:
         ready, _, _ = select.select([0], [], [], leases.wait_s())
         if not ready:
-            leases.undo(expired=True)
+            leases.undo_expired()
             continue
         chunk = os.read(0, 1 << 16)
         if not chunk:
@@ -195,7 +220,7 @@ def main(words: list[str]) -> None:
             answer = json.dumps(leases.take(json.loads(line)))
             with contextlib.suppress(OSError):
                 os.write(1, answer.encode() + b"\n")
-    leases.undo(expired=False)
+    leases.undo_all()
 
 
 if __name__ == "__main__":

@@ -2,24 +2,29 @@
 
 One file per fault in `$XDG_STATE_HOME/loadcell/faults` (`~/.local/state`). It names the guardian that will
 undo the fault; where that process has ended, any later command undoes it (`replay`). A fault that could not
-be undone keeps its file.
+be undone keeps its file. Undoing runs code that the file names: a file that another user owns or can write
+is never acted on, nor is that of another machine which shares the directory.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib
 import json
 import os
 import secrets
+import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from loadcell.faults.base import Fault, FaultClass, FaultError
 from loadcell.linux.process_identity import ProcessIdentity
 from loadcell.model.json import JsonObject, MismatchError, document, read
-from loadcell.model.message import ForeignText, MessageCode
+from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
 
 JOURNAL_UNWRITABLE = MessageCode("fault.journal-unwritable", path=str, error=ForeignText)
@@ -27,8 +32,13 @@ UNKNOWN_ACTION = MessageCode("fault.unknown-action", action=str, module=str, pat
 NOT_UNDONE = MessageCode("fault.not-undone", action=str, subject=str)
 UNDO_FAILED = MessageCode("fault.undo-failed", action=str, subject=str, error=ForeignText)
 ENTRY_DAMAGED = MessageCode("fault.entry-damaged", path=str)
+ENTRY_UNTRUSTED = MessageCode("fault.entry-untrusted", path=str)
+ENTRY_BUSY = MessageCode("fault.entry-busy", action=str, subject=str)
 
 _SUFFIX = ".json"
+#: How long another process may take to undo the same fault: each program of `command` has 30 s by default.
+_CLAIM_LIMIT_S = 90.0
+_CLAIM_LOOK_S = 0.02
 #: In place of the directory of a user without a home: nothing can be made below it, which is an error of
 #: runs with faults alone.
 _NO_HOME = Path("/dev/null")
@@ -63,6 +73,19 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Unusable:
+    """A file of the journal that no undo can rely on, and why."""
+
+    path: Path
+    message: Message
+
+
+#: `guarded`: its guardian lives, or that cannot be determined here; `abandoned`: any command may undo it;
+#: `elsewhere`: it is of another machine.
+State = Literal["guarded", "abandoned", "elsewhere"]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Result of undoing an entry; `error` is None where nothing is left of the fault."""
 
@@ -82,7 +105,9 @@ class Journal:
         new = path.with_suffix(".new")
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with new.open("w") as file:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                os.fchmod(descriptor, 0o600)
                 json.dump(document(entry), file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -101,25 +126,46 @@ class Journal:
             self._path(entry.id).unlink()
         self._flush()
 
-    def entries(self) -> Iterator[Entry | Path]:
-        """All entries, oldest first; the path of a file that is none."""
+    def entries(self) -> Iterator[Entry | Unusable]:
+        """All entries, oldest first, and the files that are none."""
         try:
             paths = sorted(self.directory.glob(f"*{_SUFFIX}"))
         except OSError:
             return
         for path in paths:
-            try:
-                yield read(Entry, path.read_bytes())
-            except FileNotFoundError:
-                continue
-            except (OSError, MismatchError):
-                yield path
+            if (entry := _read(path)) is not None:
+                yield entry
 
     def abandoned(self) -> Iterator[Entry]:
         """Entries whose guardian has ended, as far as that can be determined here."""
         for entry in self.entries():
-            if isinstance(entry, Entry) and entry.guardian.has_ended(local=True):
+            if isinstance(entry, Entry) and state(entry) == "abandoned":
                 yield entry
+
+    def unusable(self) -> Iterator[Unusable]:
+        """Files that no undo can rely on."""
+        return (entry for entry in self.entries() if isinstance(entry, Unusable))
+
+    @contextlib.contextmanager
+    def claimed(self, entry: Entry) -> Iterator[bool]:
+        """Hold the lock of an entry; False if another process has undone it meanwhile.
+
+        Raises FaultError if that process takes too long. An entry without a file has nobody to wait for.
+        """
+        try:
+            descriptor = os.open(self._path(entry.id), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            yield True
+            return
+        try:
+            deadline = time.monotonic() + _CLAIM_LIMIT_S
+            while not _locked(descriptor):
+                if time.monotonic() > deadline:
+                    raise FaultError(ENTRY_BUSY(action=entry.action, subject=entry.subject))
+                time.sleep(_CLAIM_LOOK_S)
+            yield os.fstat(descriptor).st_nlink > 0
+        finally:
+            os.close(descriptor)
 
     def _path(self, entry_id: str) -> Path:
         return self.directory / f"{entry_id}{_SUFFIX}"
@@ -131,6 +177,41 @@ class Journal:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def _read(path: Path) -> Entry | Unusable | None:
+    """The entry in a file; None if the file is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return Unusable(path, ENTRY_DAMAGED(path=path))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or others_write:
+            return Unusable(path, ENTRY_UNTRUSTED(path=path))
+        try:
+            entry = read(Entry, file.read())
+        except (OSError, MismatchError):
+            entry = None
+    return entry if entry is not None and entry.id == path.stem else Unusable(path, ENTRY_DAMAGED(path=path))
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def state(entry: Entry) -> State:
+    """Who may undo an entry."""
+    if entry.guardian.is_elsewhere():
+        return "elsewhere"
+    return "abandoned" if entry.guardian.has_ended(local=True) else "guarded"
 
 
 def new_id() -> str:
@@ -150,22 +231,25 @@ def fault_class(entry: Entry) -> FaultClass | None:
 def undo(entry: Entry, journal: Journal) -> Outcome:
     """Undo an entry's fault, look whether it is undone, and remove the entry if so. Never raises."""
     try:
-        fault = fault_class(entry)
-        if fault is None:
-            message = UNKNOWN_ACTION(action=entry.action, module=entry.module, path=journal.directory)
-            return Outcome(entry, FaultError(message))
-        fault.undo(entry.arguments)
-        undone = fault.is_undone(entry.arguments)
-        if undone:
-            journal.remove(entry)
+        with journal.claimed(entry) as is_ours:
+            return _undo_claimed(entry, journal) if is_ours else Outcome(entry)
     except FaultError as error:
         return Outcome(entry, error)
     except Exception as error:  # whatever it was, the other faults are still to be undone
         why = f"{type(error).__name__}: {error}"
         message = UNDO_FAILED(action=entry.action, subject=entry.subject, error=why)
         return Outcome(entry, FaultError(message))
-    if not undone:
+
+
+def _undo_claimed(entry: Entry, journal: Journal) -> Outcome:
+    fault = fault_class(entry)
+    if fault is None:
+        message = UNKNOWN_ACTION(action=entry.action, module=entry.module, path=journal.directory)
+        return Outcome(entry, FaultError(message))
+    fault.undo(entry.arguments)
+    if not fault.is_undone(entry.arguments):
         return Outcome(entry, FaultError(NOT_UNDONE(action=entry.action, subject=entry.subject)))
+    journal.remove(entry)
     return Outcome(entry)
 
 

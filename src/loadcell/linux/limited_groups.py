@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcell.linux import procfs
+from loadcell.linux.process_tree import ProcessRoot
 
 _HOME = Path("sys/fs/cgroup")
 _PREFIX = "loadcell-"
@@ -53,10 +54,20 @@ def present_group(hierarchy: Hierarchy, pid: int, root: Path = procfs.ROOT) -> P
     return hierarchy.directory
 
 
-def new_group(hierarchy: Hierarchy, pid: int) -> Path:
-    """Path of a new group for a process; it is not made yet."""
+def new_name() -> str:
+    """Name of a new group."""
+    return f"{_PREFIX}{os.getpid()}-{time.monotonic_ns()}"
+
+
+def is_ours(group: Path) -> bool:
+    """True if loadcell made the group."""
+    return group.name.startswith(_PREFIX)
+
+
+def group_of(hierarchy: Hierarchy, pid: int, name: str) -> Path:
+    """Path of a group for a process; it is not made yet."""
     parent = hierarchy.directory if hierarchy.unified else present_group(hierarchy, pid)
-    return parent / f"{_PREFIX}{os.getpid()}-{time.monotonic_ns()}"
+    return parent / name
 
 
 def move(group: Path, pids: Iterable[int]) -> int:
@@ -67,6 +78,16 @@ def move(group: Path, pids: Iterable[int]) -> int:
             (group / "cgroup.procs").write_text(str(pid))
             moved += 1
     return moved
+
+
+def move_verified(group: Path, back: Path, processes: Iterable[ProcessRoot]) -> None:
+    """Move processes into a group; one that got the id of another is moved `back`."""
+    for process in processes:
+        if procfs.started(process.pid) != process.started:
+            continue
+        move(group, [process.pid])
+        if procfs.started(process.pid) not in (process.started, None):
+            move(back, [process.pid])
 
 
 def make(group: Path, limits: Mapping[str, str]) -> None:
@@ -83,7 +104,7 @@ def members(group: Path) -> list[int]:
 
 def remove(group: Path, back: Path) -> None:
     """Move the processes of a group that `make` made back, and remove it. Raises OSError."""
-    if not group.name.startswith(_PREFIX):
+    if not is_ours(group):
         raise ValueError(group)
     deadline = time.monotonic() + _REMOVE_LIMIT_S
     while group.exists():

@@ -49,6 +49,12 @@ class ProcessIdentity:
         started = procfs.started(pid) or 0
         return ProcessIdentity(pid, started, boot_id(), namespace, machine, socket.gethostname())
 
+    def is_elsewhere(self) -> bool:
+        """True if it was recorded on another machine, or in a container with another name."""
+        _, machine = _here()
+        recorded = self.machine or self.host
+        return bool(recorded) and (self.machine, self.host) != (machine, socket.gethostname())
+
     def has_ended(self, *, local: bool = False) -> bool | None:
         """True if the process has ended, False if it lives, None if that cannot be determined here.
 

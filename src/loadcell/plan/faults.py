@@ -40,6 +40,7 @@ AT_TOO_LATE = MessageCode("plan.fault-too-late", at=str, duration=str)
 FOR_WITHOUT_MEANING = MessageCode("plan.fault-for", action=str)
 FOR_MISSING = MessageCode("plan.fault-for-missing", action=str)
 TWICE_AT_ONCE = MessageCode("plan.fault-twice-at-once", action=str)
+CHANGES_THE_SAME = MessageCode("plan.fault-changes-the-same", action=str, other=str)
 OVERLAPS = MessageCode("plan.fault-overlaps", action=str, other=str)
 EXTERNAL_TARGET = MessageCode("plan.fault-external", action=str, target=str)
 EXTERNAL_NOT_ALLOWED = MessageCode("plan.fault-external-not-allowed", action=str, target=str)
@@ -239,5 +240,17 @@ def _overlaps(faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts) -> Iter
             yield Problem(node.mark, "faults", TWICE_AT_ONCE(action=fault.title))
         elif lasting and not fault.timing.overlap:
             yield Problem(node.mark, "faults", OVERLAPS(action=fault.title, other=lasting[0].title))
+        elif (same := _changing_the_same(fault, lasting, parts)) is not None:
+            yield Problem(node.mark, "faults", CHANGES_THE_SAME(action=fault.title, other=same.title))
         if parts.faults[fault.action].lasts:
             lasting.append(fault)
+
+
+def _changing_the_same(
+    fault: PlannedFault, lasting: Sequence[PlannedFault], parts: Parts
+) -> PlannedFault | None:
+    """An earlier fault whose change this one would replace."""
+    changes = parts.faults[fault.action].changes()
+    if changes is None:
+        return None
+    return next((other for other in lasting if parts.faults[other.action].changes() == changes), None)
