@@ -55,6 +55,8 @@ class Fault(ABC, Generic[OptionsT]):
     external: ClassVar[bool] = False
     #: whether its subject is the network between load and target, else processes
     on_network: ClassVar[bool] = False
+    #: what its undo leaves, for `check`: a code with the argument `fault`
+    remark: ClassVar[MessageCode | None] = None
     #: errors of the load that it can cause, as codes or classes: in its time they are expected
     expected_errors: ClassVar[tuple[str, ...]] = ()
 

@@ -22,6 +22,8 @@ def remarks(settings: Resolved, parts: Parts) -> Iterator[Advice]:
         yield Advice("load.rate", CLOSED_LOOP())
     for number, fault in enumerate(settings.faults):
         at, path = fault.timing.at, f"faults.{number}"
+        if (remark := parts.faults[fault.action].remark) is not None:
+            yield Advice(path, remark(fault=fault.title), fault.title)
         if at is None:
             continue
         if at < LEAST_BASELINE_S:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from loadcell.linux.network_namespace import NetworkNamespace
 from loadcell.model.json import JsonObject
+
+if TYPE_CHECKING:
+    from loadcell.systems.gluster.changes import Changes
 
 #: Name of the host that the load comes from, among the addresses of a subject.
 CLIENT_NAME = "client"
@@ -30,18 +33,29 @@ class Network:
 
 
 @dataclass(frozen=True)
+class VolumeShape:
+    """Bricks, copies of each file, and hosts of a GlusterFS volume as it is planned."""
+
+    bricks: int
+    replica: int
+    hosts: int
+
+
+@dataclass(frozen=True)
 class SubjectAbilities:
     """Abilities of a subject, known before the target is up.
 
     `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
     `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
-    interfaces in namespaces of loadcell. `network`: it consists of connections, not of processes.
+    interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume whose bricks can change.
+    `network`: it consists of connections, not of processes.
     """
 
     startable: bool = False
     statements: bool = False
     dedicated_device: bool = False
     interfaces: bool = False
+    volume: VolumeShape | None = None
     network: Network | None = None
 
 
@@ -79,7 +93,7 @@ class Subject:
     commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
     the rights of the administration where loadcell started the server; `data` is its data directory.
     `interfaces` are those of its hosts, and `addresses` those of all subjects that they can reach.
-    `carrier` is that of a network.
+    `volume` executes commands that change bricks. `carrier` is that of a network.
     """
 
     name: str
@@ -90,4 +104,5 @@ class Subject:
     data: Path | None = None
     interfaces: Callable[[], tuple[Interface, ...]] | None = None
     addresses: Mapping[str, str] = field(default_factory=dict)
+    volume: Changes | None = None
     carrier: Carrier | None = None

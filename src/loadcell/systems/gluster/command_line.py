@@ -41,7 +41,7 @@ class CommandLine:
         command = self.hosts.inside(
             self._host() if host is None else host, ["gluster", "--mode=script", "--xml", *words]
         )
-        output = _output(command, title, limit_s)
+        output, _ = _output(command, title, limit_s)
         try:
             answer = ET.fromstring(output)  # noqa: S314 - written by a program of this machine
         except ET.ParseError:
@@ -50,6 +50,14 @@ class CommandLine:
         if answer.findtext("opRet") != "0":
             raise CommandError(COMMAND_FAILED(command=title, output=answer.findtext("opErrstr") or "-"))
         return answer
+
+    def order(self, *words: str, limit_s: float = LIMIT_S) -> None:
+        """Run `gluster WORDS` that has no answer in XML (`volume heal`). Raises CommandError, TargetError."""
+        title = " ".join(("gluster", *words))
+        command = self.hosts.inside(self._host(), ["gluster", "--mode=script", *words])
+        output, status = _output(command, title, limit_s)
+        if status:
+            raise CommandError(COMMAND_FAILED(command=title, output=" ".join(output.split()) or "-"))
 
     def until(
         self, *words: str, limit_s: float = LIMIT_S, accept: Callable[[ET.Element], bool] = lambda _: True
@@ -78,7 +86,8 @@ class CommandLine:
         raise CommandError(NO_MANAGEMENT())
 
 
-def _output(command: list[str], title: str, limit_s: float) -> str:
+def _output(command: list[str], title: str, limit_s: float) -> tuple[str, int]:
+    """Output and exit status of a command."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -97,4 +106,4 @@ def _output(command: list[str], title: str, limit_s: float) -> str:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise CommandError(COMMAND_LATE(command=title, limit_s=limit_s)) from None
-    return output
+    return output, process.returncode

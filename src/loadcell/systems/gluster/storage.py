@@ -24,6 +24,7 @@ from loadcell.systems.subjects import Subject, SubjectAbilities
 NEEDS_ROOT = MessageCode("gluster.needs-root")
 NO_PROGRAM = MessageCode("gluster.no-program", programs=list)
 NO_FUSE = MessageCode("gluster.no-fuse")
+MADE_AGAIN = MessageCode("gluster.made-again", "info")
 HEALING = MessageCode("gluster.healing", "info", duration_s=Seconds)
 
 _PROGRAMS = ("glusterd", "gluster", "glusterfs", "glusterfsd", "ip", "nsenter")
@@ -80,6 +81,10 @@ class Gluster(Storage):
         return self.volume.mount
 
     def make(self) -> bool:
+        if self.volume.changed:
+            self._note(MADE_AGAIN())
+            self.remove()
+            self.volume.forget()
         if not self.hosts.running:
             if (missing := unmet()) is not None:
                 raise TargetError(missing)

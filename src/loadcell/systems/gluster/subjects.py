@@ -1,6 +1,7 @@
 """Parts of GlusterFS that faults act on: bricks, hosts, and management daemons.
 
 `storage.brick` and `storage.brick-1` are the first brick, `storage.bricks` are all; so for hosts.
+`storage.volume` are all bricks, and the subject of commands that change bricks.
 `storage.management` are the management daemons (glusterd) of all hosts, `storage.management-2` is one.
 """
 
@@ -10,12 +11,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from loadcell.systems.gluster.changes import Changes
 from loadcell.systems.gluster.hosts import CLIENT, address
 from loadcell.systems.gluster.options import GlusterOptions
 from loadcell.systems.gluster.volume import Volume
 from loadcell.systems.shared.storage import SUBJECT_PREFIX
-from loadcell.systems.subjects import CLIENT_NAME, Subject, SubjectAbilities
+from loadcell.systems.subjects import CLIENT_NAME, Subject, SubjectAbilities, VolumeShape
 
+#: The subject of commands that change bricks.
+VOLUME = SUBJECT_PREFIX + "volume"
 _NUMBERED = re.compile(r"(brick|host|management)(?:-(\d+)|(s?))")
 
 
@@ -25,14 +29,18 @@ def abilities(options: GlusterOptions) -> Mapping[str, SubjectAbilities]:
     names += [f"brick-{number}" for number in range(1, options.brick_count + 1)]
     for part in ("host", "management"):
         names += [f"{part}-{number}" for number in range(1, options.hosts + 1)]
-    return {
+    parts = {
         SUBJECT_PREFIX + name: SubjectAbilities(startable=True, interfaces=name.startswith("host"))
         for name in names
     }
+    shape = VolumeShape(options.brick_count, options.replica, options.hosts)
+    return {**parts, VOLUME: SubjectAbilities(startable=True, volume=shape)}
 
 
 def subject(volume: Volume, name: str) -> Subject:
     """A subject by its name in plans. Raises KeyError."""
+    if name == VOLUME:
+        return replace(subject(volume, SUBJECT_PREFIX + "bricks"), name=name, volume=Changes(volume))
     match = _NUMBERED.fullmatch(name.removeprefix(SUBJECT_PREFIX))
     if match is None or name not in abilities(volume.options):
         raise KeyError(name)
@@ -59,11 +67,11 @@ def subject(volume: Volume, name: str) -> Subject:
         volume.start_management()
         volume.start_bricks()
 
-    subject = _subject(
+    part_of_hosts = _subject(
         volume, name, lambda: [pid for host in hosts for pid in volume.hosts.processes(host)], start
     )
     return replace(
-        subject,
+        part_of_hosts,
         interfaces=lambda: tuple(volume.hosts.interface(host) for host in hosts),
         addresses={CLIENT_NAME: address(CLIENT), **_addresses(volume.options)},
     )

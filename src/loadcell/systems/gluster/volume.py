@@ -54,9 +54,20 @@ class Volume:
         self.mount = mount
         self.command_line = CommandLine(hosts)
         self._log = log
-        self.bricks = tuple(map(self._brick, range(1, options.brick_count + 1)))
+        #: whether a fault changed its bricks: it then has to be made again
+        self.changed = False
+        self.bricks = self._planned_bricks()
 
-    def _brick(self, number: int) -> Brick:
+    def _planned_bricks(self) -> tuple[Brick, ...]:
+        return tuple(map(self.brick, range(1, self.options.brick_count + 1)))
+
+    def forget(self) -> None:
+        """Take it for not made: its hosts and all data have been removed."""
+        self.changed = False
+        self.bricks = self._planned_bricks()
+
+    def brick(self, number: int) -> Brick:
+        """A brick by its number, in the volume or not."""
         host = (number - 1) % self.options.hosts + 1
         return Brick(number, host, self.hosts.directory / f"host-{host}" / f"brick-{number}")
 
@@ -90,7 +101,7 @@ class Volume:
             self._await_brick(brick)
         if self.options.replica > 1:
             with contextlib.suppress(CommandError):  # refused until the heal daemon has connected
-                self.command_line.ask("volume", "heal", NAME)
+                self.command_line.order("volume", "heal", NAME)
 
     def _await_brick(self, brick: Brick) -> None:
         deadline = time.monotonic() + _BRICK_LIMIT_S
@@ -185,7 +196,7 @@ class Volume:
             if now > asked + 10 * _HEAL_POLL_S:
                 asked = now
                 with contextlib.suppress(CommandError):
-                    self.command_line.ask("volume", "heal", NAME)
+                    self.command_line.order("volume", "heal", NAME)
             time.sleep(_HEAL_POLL_S)
 
 

@@ -1,0 +1,131 @@
+"""Faults that change the bricks of a real volume, while a file on it is read and written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.faults.add_brick import AddBrick
+from loadcell.faults.base import Fault
+from loadcell.faults.heal import Heal
+from loadcell.faults.rebalance import Rebalance
+from loadcell.faults.remove_brick import RemoveBrick
+from loadcell.faults.replace_brick import ReplaceBrick
+from loadcell.model.message import Message
+from loadcell.systems.base import TargetError
+from loadcell.systems.gluster.changes import Changes
+from loadcell.systems.gluster.options import GlusterOptions
+from loadcell.systems.gluster.storage import Gluster
+from loadcell.systems.gluster.subjects import VOLUME
+
+LIMIT_S = 60.0
+#: few, because each takes a rebalance 0.15 s
+FILES = 12
+
+
+@pytest.fixture(scope="module")
+def notes() -> list[Message]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory, notes: list[Message]) -> Iterator[Gluster]:
+    """Two copies on two hosts."""
+    options = GlusterOptions(hosts=2, replica=2)
+    storage = Gluster(options, tmp_path_factory.mktemp("gluster"), lambda _: None, notes.append)
+    storage.make()
+    for number in range(FILES):
+        (storage.mount / f"file-{number}").write_text(str(number))
+    yield storage
+    storage.remove()
+
+
+def apply(kind: type[Fault[Any]], storage: Gluster, **options: Any) -> Fault[Any]:
+    fault = kind(kind.Options.model_validate({"subject": VOLUME, **options}), storage.subject(VOLUME))
+    fault.prepare()
+    fault.apply()
+    return fault
+
+
+def changes(storage: Gluster) -> Changes:
+    return Changes(storage.volume)
+
+
+def bricks(storage: Gluster) -> list[str]:
+    """The bricks of the volume, as GlusterFS lists them."""
+    info = storage.volume.command_line.ask("volume", "info")
+    return [Path(brick.findtext("name") or "").name for brick in info.iter("brick")]
+
+
+def files_of(storage: Gluster, number: int) -> set[str]:
+    return {path.name for path in storage.volume.brick(number).path.glob("file-*") if path.stat().st_size}
+
+
+def until(condition: Any, event: str) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, event
+        time.sleep(0.1)
+
+
+def contents(storage: Gluster) -> list[str]:
+    return [(storage.mount / f"file-{number}").read_text() for number in range(FILES)]
+
+
+EXPECTED = [str(number) for number in range(FILES)]
+
+
+def test_a_replaced_brick_is_healed(storage: Gluster) -> None:
+    apply(ReplaceBrick, storage, brick=2, new=4)
+    assert bricks(storage) == ["brick-1", "brick-4"]
+    until(lambda: storage.volume.brick(4).path.is_dir(), "the new brick")
+    apply(Heal, storage, full=True)
+    until(lambda: len(files_of(storage, 4)) == FILES, "the heal of the new brick")
+    assert contents(storage) == EXPECTED
+
+
+def test_a_directory_with_the_remains_of_a_brick_is_refused(storage: Gluster) -> None:
+    with pytest.raises(TargetError, match=r"directory of brick 2 is not empty \(\.glusterfs"):
+        apply(AddBrick, storage, bricks=[2, 3])
+    with pytest.raises(TargetError, match="brick 4 is in the volume already"):
+        apply(AddBrick, storage, bricks=[4])
+
+
+def test_files_move_to_added_bricks_and_back_from_removed_ones(storage: Gluster) -> None:
+    apply(AddBrick, storage, bricks=[5, 6])
+    rebalance = apply(Rebalance, storage)
+    until(lambda: changes(storage).rebalance().ended, "the end of the rebalance")
+    rebalance.restore()
+    moved = files_of(storage, 5)
+    assert moved == files_of(storage, 6) != set()
+    removal = apply(RemoveBrick, storage, bricks=[5, 6])
+    until(lambda: bricks(storage) == ["brick-1", "brick-4"], "the commit of the removal")
+    removal.restore()
+    assert contents(storage) == EXPECTED
+
+
+def test_an_unfinished_removal_is_stopped(storage: Gluster) -> None:
+    apply(AddBrick, storage, bricks=[7, 8])
+    removal = apply(RemoveBrick, storage, bricks=[7, 8])
+    removal.restore()
+    with pytest.raises(TargetError, match="not started"):
+        changes(storage).removal([7, 8])
+    assert bricks(storage) == ["brick-1", "brick-4", "brick-7", "brick-8"]
+
+
+def test_a_changed_volume_is_made_again(storage: Gluster, notes: list[Message]) -> None:
+    assert storage.make(), "what was open on it is lost"
+    assert [note.code for note in notes if note.code == "gluster.made-again"] == ["gluster.made-again"]
+    assert bricks(storage) == ["brick-1", "brick-2"]
+    assert list(storage.mount.iterdir()) == []
+
+
+def test_copies_are_removed_at_once(storage: Gluster) -> None:
+    (storage.mount / "file").write_text("kept")
+    apply(RemoveBrick, storage, bricks=[2], replica=1)
+    assert bricks(storage) == ["brick-1"]
+    assert (storage.mount / "file").read_text() == "kept"
