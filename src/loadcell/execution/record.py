@@ -11,6 +11,7 @@ from dataclasses import replace
 from loadcell.analysis.error_codes import meaning
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
+from loadcell.analysis.faults.management import Answer
 from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import error_remedy
 from loadcell.model.fault_judgement import FaultJudgement
@@ -255,12 +256,17 @@ def fairness(shares: ClientShares | None) -> Fairness | None:
     return Fairness(shares.clients, shares.least, shares.most, index)
 
 
-def with_judgements(record: TrialRecord, result: LoadResult, clients: int) -> TrialRecord:
-    """The record of a trial with a judgement of each of its faults, and their metrics in its totals."""
+def with_judgements(
+    record: TrialRecord, result: LoadResult, clients: int, answers: Sequence[Answer] = ()
+) -> TrialRecord:
+    """The record of a trial with a judgement of each of its faults, and their metrics in its totals.
+
+    `answers` are those of the management plane.
+    """
     measured = bool(result.timelines) and result.seconds > 0
     completions = Completions.of(result.timelines, result.seconds) if measured else None
     faults = record.faults or ()
-    judgements = judge(faults, completions, clients)
+    judgements = judge(faults, completions, clients, answers)
     faults = tuple(map(_judged, faults, judgements))
     if record.totals is None:
         return replace(record, faults=faults)

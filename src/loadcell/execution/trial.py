@@ -6,17 +6,19 @@ can no longer be written, leaves through here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from loadcell.analysis.faults.management import Answer
 from loadcell.design.order import Trial
 from loadcell.execution import affinity, checks, fault_checks, machine_watch, trial_source
 from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
 from loadcell.execution.fault_run import FaultRun
 from loadcell.execution.load_watch import LoadWatch
+from loadcell.execution.management_watch import ManagementWatch
 from loadcell.execution.network_proxy import NetworkProxy, ProxySize
 from loadcell.execution.outcome import (
     DIED,
@@ -94,6 +96,8 @@ class TrialRun:
     #: what the engine speaks with the target
     _protocol: str = field(init=False, default="")
     _faults: FaultRun | None = field(init=False, default=None)
+    #: asks the management plane in trials with faults
+    _management: ManagementWatch = field(init=False)
     #: carries the load in runs with faults of the network
     _proxy: NetworkProxy | None = field(init=False, default=None)
 
@@ -212,6 +216,8 @@ class TrialRun:
                 self._protocol = order.protocol
                 self._counters_before = target.counters()
                 self._faults = self._fault_run(target)
+                management = target.management() if self._faults is not None else {}
+                self._management = ManagementWatch(management, self._event, self.context.monotonic_ns)
                 ports = {at.port for at in (endpoint, reached) if isinstance(at, ServerEndpoint)}
                 self._watch.start_monitors(target, tuple(ports))
             roots = self._watch.target_processes
@@ -222,11 +228,13 @@ class TrialRun:
             try:
                 with trial_source.profiling(self.sampler, target, self.writer.output):
                     hooks = self._hooks(limit_s, self._on_event)
+                    self._management.start()
                     if (sampler := self.sampler) is not None and target.in_worker:
                         hooks = replace(hooks, on_start=lambda pid: sampler.attach([pid], by_thread=True))
                     result = self.context.executor.run(order, hooks)
                 self._pinning.look("target", "load", target.processes())
             finally:
+                answers = self._management.end(self._watch.measuring_since_ns)
                 if self._faults is not None:
                     self._record = replace(self._record, faults=self._faults.end())
                 monitors = self._watch.stop_monitors()
@@ -236,7 +244,7 @@ class TrialRun:
                 self._record, result, self._workload, self._watch.metrics, self._protocol,
                 self._watch.metric_facts,
             )  # fmt: skip
-            self._judge_faults(result)
+            self._judge_faults(result, answers)
             if result.hlog_header:
                 self.writer.latency(result.hlog)
                 self.writer.latency_head(result.hlog_header)
@@ -276,12 +284,12 @@ class TrialRun:
             self.context.monotonic_ns,
         )
 
-    def _judge_faults(self, result: LoadResult) -> None:
+    def _judge_faults(self, result: LoadResult, answers: Sequence[Answer]) -> None:
         """Judge the faults by the timeline of the load, which is written, too."""
         if not self._record.faults:
             return
         timeline_files.write(result.timelines, self.writer)
-        self._record = with_judgements(self._record, result, self._resolved.clients)
+        self._record = with_judgements(self._record, result, self._resolved.clients, answers)
 
     def _broken_off(self, result: LoadResult) -> TrialEndedError:
         """Why a load did not run to its end."""

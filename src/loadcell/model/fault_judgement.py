@@ -15,6 +15,9 @@ HOLD_S: Final = 10.0
 Effect = Literal["none", "dip", "outage"]
 #: From the least to the worst: a metric of this kind is an index into them.
 EFFECTS: Final[tuple[Effect, ...]] = ("none", "dip", "outage")
+Management = Literal["ok", "slow", "down"]
+#: From the best to the worst, as `EFFECTS`.
+MANAGEMENT: Final[tuple[Management, ...]] = ("ok", "slow", "down")
 #: Why a fault is not judged: `not-applied`; `no-timeline`: the load recorded none; `no-baseline`: there is
 #: too little load before it.
 Unjudged = Literal["not-applied", "no-timeline", "no-baseline"]
@@ -67,6 +70,21 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True)
+class ManagementJudgement:
+    """The management plane of the storage while a fault lasted, by a probe.
+
+    `down`: an operation failed, or was not answered in time; `slow`: one took much longer than before the
+    fault. `longest_s` is the longest answer, of `operation`; `failed` are operations that failed.
+    """
+
+    verdict: Management
+    answers: int
+    longest_s: float
+    operation: Word
+    failed: Annotated[tuple[Word, ...], OMITTED] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FaultJudgement:
     """Values of one fault in the load until `until_s`: the next fault, or the end of the measurement.
 
@@ -87,3 +105,4 @@ class FaultJudgement:
     recovery: Recovery | None = None
     hung: HungClients | None = None
     errors: Annotated[Mapping[Word, int] | None, OMITTED] = None
+    management: Annotated[ManagementJudgement | None, OMITTED] = None

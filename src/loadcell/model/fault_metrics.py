@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from loadcell.model.fault_judgement import EFFECTS, FaultJudgement
+from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT, FaultJudgement
 from loadcell.model.message import MessageCode
 from loadcell.model.metrics import Kind, declare
 
@@ -39,6 +39,16 @@ _declare(
 _declare(_OF_UNDO, "time", lambda judged: _ms(judged.recovery.from_undo_s) if judged.recovery else None)
 _declare("hung_clients", "count", lambda judged: judged.hung.number if judged.hung else None)
 _declare("effect", "effect", lambda judged: float(EFFECTS.index(judged.effect)) if judged.effect else None)
+_declare(
+    "management",
+    "management",
+    lambda judged: float(MANAGEMENT.index(judged.management.verdict)) if judged.management else None,
+)
+_declare(
+    "management_answer",
+    "time",
+    lambda judged: _ms(judged.management.longest_s) if judged.management else None,
+)
 
 #: Keys of all metrics of faults.
 KEYS: Final = tuple(_METRICS)

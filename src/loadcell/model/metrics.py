@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import EFFECTS
+from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
 from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
 #: in percent), `time` milliseconds (written with any unit of time), `size` bytes, `bandwidth` bytes per
 #: second (`100MB/s`), `effect` an index into `EFFECTS` (written as a word).
-Kind = Literal["count", "rate", "share", "time", "size", "bandwidth", "effect"]
+Kind = Literal["count", "rate", "share", "time", "size", "bandwidth", "effect", "management"]
 Direction = Literal["higher", "lower", "neither"]
 
 
@@ -109,6 +109,7 @@ _WRITERS: Mapping[Kind, numbers.Write] = {
     "size": numbers.size,
     "bandwidth": lambda value: f"{numbers.size(value)}/s",
     "effect": lambda value: EFFECTS[round(value)],
+    "management": lambda value: MANAGEMENT[round(value)],
 }
 
 

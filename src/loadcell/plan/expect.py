@@ -16,7 +16,7 @@ from typing import Literal
 from loadcell.model import fault_metrics as fault_metrics  # declares its metrics
 from loadcell.model import resource_metrics as resource_metrics  # likewise
 from loadcell.model import trial_record
-from loadcell.model.fault_judgement import EFFECTS
+from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
@@ -101,6 +101,7 @@ _ALLOWED: Mapping[Kind, Message] = {
     "size": units.Size.allowed,
     "bandwidth": units.Bandwidth.allowed,
     "effect": ALLOWED_EFFECT(effects=list(EFFECTS)),
+    "management": ALLOWED_EFFECT(effects=list(MANAGEMENT)),
 }
 #: Values of metrics of errors with a single error.
 _OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}
@@ -273,7 +274,8 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
             return float(units.parse(value, units.BYTES, allowed))
         case "bandwidth":
             return float(units.parse(value, units.BYTES_PER_SECOND, allowed))
-        case "effect":
-            if value not in EFFECTS:
+        case "effect" | "management":
+            words: Sequence[str] = EFFECTS if kind == "effect" else MANAGEMENT
+            if value not in words:
                 raise SettingError(INVALID_THRESHOLD(value=shown(value), allowed=allowed))
-            return float(EFFECTS.index(value))
+            return float(words.index(value))

@@ -314,6 +314,10 @@ class Target(TargetPart[Opts], ABC):
         """A part of the target, which is up, for a fault; not its network. Raises KeyError."""
         raise KeyError(name)
 
+    def management(self) -> Mapping[str, Callable[[], None]]:
+        """Operations of the management plane of its storage by name, for a probe; each raises TargetError."""
+        return {}
+
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""
         return None

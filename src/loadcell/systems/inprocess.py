@@ -283,6 +283,10 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         return storage_abilities(options.storage)
 
+    def management(self) -> Mapping[str, Callable[[], None]]:
+        storage = self._location.storage
+        return {} if storage is None else storage.management()
+
     def subject(self, name: str) -> Subject:
         if (storage := self._location.storage) is None:
             raise KeyError(name)

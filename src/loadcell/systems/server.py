@@ -5,7 +5,7 @@ running.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -275,6 +275,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         server = SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)
         storage = storage_abilities(options.storage)
         return {cls.name: server, **storage, **super().subject_abilities(options)}
+
+    def management(self) -> Mapping[str, Callable[[], None]]:
+        storage = self._location.storage
+        return {} if storage is None else storage.management()
 
     def subject(self, name: str) -> Subject:
         if name != self.name:

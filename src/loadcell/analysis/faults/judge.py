@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from loadcell.analysis.faults.baseline import Normal, baseline
 from loadcell.analysis.faults.completions import Completions
@@ -11,6 +12,7 @@ from loadcell.analysis.faults.dip import DEPTH, dip
 from loadcell.analysis.faults.first_effect import first_effect
 from loadcell.analysis.faults.hung import hung_clients
 from loadcell.analysis.faults.lost import excursions
+from loadcell.analysis.faults.management import Answer, judge_management
 from loadcell.analysis.faults.pause import Gap, pause
 from loadcell.analysis.faults.recovery import recovery
 from loadcell.model.fault_judgement import Dip, Effect, FaultJudgement
@@ -22,6 +24,22 @@ _TIMES_USUAL_GAP = 2.0
 
 
 def judge(
+    faults: Sequence[FaultRecord],
+    completions: Completions | None,
+    clients: int,
+    answers: Sequence[Answer] = (),
+) -> tuple[FaultJudgement, ...]:
+    """A judgement of each fault, in the order of the faults, by the load and by the answers of the
+    management plane."""
+    judged = _by_load(faults, completions, clients)
+    first_s = min((fault.applied.began_s for fault in faults if fault.applied is not None), default=0.0)
+    return tuple(
+        replace(judgement, management=judge_management(fault, answers, first_s, judgement.until_s or inf))
+        for fault, judgement in zip(faults, judged, strict=True)
+    )
+
+
+def _by_load(
     faults: Sequence[FaultRecord], completions: Completions | None, clients: int
 ) -> tuple[FaultJudgement, ...]:
     """A judgement of each fault, in the order of the faults.

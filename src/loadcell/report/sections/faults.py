@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import EFFECTS
+from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
 from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
@@ -16,6 +16,8 @@ from loadcell.stats.repeats import Repeats
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
 _TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": "good"}
 _EFFECT = Labels("fault.effect", EFFECTS)
+_MANAGEMENT = Labels("fault.management", MANAGEMENT)
+_MANAGEMENT_TONES: Mapping[str, Tone] = {"ok": "good", "slow": "caution", "down": "problem"}
 _UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline"))
 _TIMING = Labels("fault.timing", ("at", "after", "for"))
 #: Metrics in the table, with how their values are written.
@@ -61,6 +63,7 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
     """A row for each fault of a treatment: expected against observed."""
     texts = context.texts
     several = len({fault.treatment.id for fault in faults}) > 1
+    managed = any(item.judgement.management for fault in faults for item in fault.trials)
     columns = [
         *([Column(texts("column.treatment"))] if several else []),
         Column(texts("column.fault"), code=True, keep=True),
@@ -69,6 +72,7 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
         Column(texts("column.verdict")),
         Column(texts("column.fault.effect")),
         *(Column(texts(_HEADING(key)), figure=True, yields=_YIELDING.get(key, 0)) for key in _METRICS),
+        *([Column(texts("column.fault.management"), many=True)] if managed else []),
     ]
     rows = [
         [
@@ -79,6 +83,7 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
             _verdict(fault, context),
             Cell(_effect(fault, context)),
             *(_value(fault, key, context) for key in _METRICS),
+            *([_management(fault, context)] if managed else []),
         ]
         for fault in faults
     ]
@@ -120,6 +125,26 @@ def _value(fault: FaultOfTreatment, key: str, context: ReportContext) -> Cell:
     if censored:
         text = texts("fault.partly-recovered", value=text, count=censored, of=len(fault.trials))
     return Cell(text, sort=repeats.median)
+
+
+def _management(fault: FaultOfTreatment, context: ReportContext) -> Cell:
+    """The worst verdict on the management plane, the operations that failed, and the longest answer."""
+    texts = context.texts
+    judged = [item.judgement.management for item in fault.trials if item.judgement.management is not None]
+    if not judged:
+        return Cell(texts("mark.none"))
+    verdict = max((item.verdict for item in judged), key=MANAGEMENT.index)
+    failed = dict.fromkeys(operation for item in judged for operation in item.failed)
+    longest = max(judged, key=lambda item: item.longest_s)
+    text = texts(
+        "fault.management-answer",
+        verdict=texts(_MANAGEMENT(verdict)),
+        longest=numbers.milliseconds(longest.longest_s * 1e3),
+        operation=longest.operation,
+    )
+    if failed:
+        text = texts("fault.management-failed", answer=text, operations=texts("mark.list").join(failed))
+    return Cell(text, tone=_MANAGEMENT_TONES[verdict])
 
 
 def _repeats(repeats: Repeats, write: Callable[[float], str], context: ReportContext) -> str:

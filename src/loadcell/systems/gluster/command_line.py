@@ -41,7 +41,7 @@ class CommandLine:
         command = self.hosts.inside(
             self._host() if host is None else host, ["gluster", "--mode=script", "--xml", *words]
         )
-        output, _ = _output(command, title, limit_s)
+        output, _ = run_limited(command, title, limit_s)
         try:
             answer = ET.fromstring(output)  # noqa: S314 - written by a program of this machine
         except ET.ParseError:
@@ -55,7 +55,7 @@ class CommandLine:
         """Run `gluster WORDS` that has no answer in XML (`volume heal`). Raises CommandError, TargetError."""
         title = " ".join(("gluster", *words))
         command = self.hosts.inside(self._host(), ["gluster", "--mode=script", *words])
-        output, status = _output(command, title, limit_s)
+        output, status = run_limited(command, title, limit_s)
         if status:
             raise CommandError(COMMAND_FAILED(command=title, output=" ".join(output.split()) or "-"))
 
@@ -86,8 +86,8 @@ class CommandLine:
         raise CommandError(NO_MANAGEMENT())
 
 
-def _output(command: list[str], title: str, limit_s: float) -> tuple[str, int]:
-    """Output and exit status of a command."""
+def run_limited(command: list[str], title: str, limit_s: float) -> tuple[str, int]:
+    """Output and exit status of a command. Raises CommandError if it does not end in time."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

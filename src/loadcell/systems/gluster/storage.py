@@ -15,6 +15,7 @@ from loadcell.plan.parts import Misfit
 from loadcell.systems.base import TargetError
 from loadcell.systems.gluster.hosts import Hosts
 from loadcell.systems.gluster.options import GlusterOptions
+from loadcell.systems.gluster.probe import ManagementProbe
 from loadcell.systems.gluster.subjects import abilities, subject
 from loadcell.systems.gluster.volume import NAME, Volume
 from loadcell.systems.shared.account import environment
@@ -100,6 +101,9 @@ class Gluster(Storage):
 
     def subject(self, name: str) -> Subject:
         return subject(self.volume, name)
+
+    def management(self) -> Mapping[str, Callable[[], None]]:
+        return ManagementProbe(self.volume).operations
 
     def facts(self) -> StorageFacts:
         if self._facts is None:  # a fault may have ended what tells them

@@ -58,6 +58,10 @@ class Storage(ABC):
         """A part of it, for a fault. Raises KeyError."""
 
     @abstractmethod
+    def management(self) -> Mapping[str, Callable[[], None]]:
+        """Operations of its management plane by name, for a probe; each raises TargetError, in seconds."""
+
+    @abstractmethod
     def facts(self) -> StorageFacts:
         """Facts for the record."""
 
