@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import time
 from contextlib import closing
@@ -223,3 +224,20 @@ def test_a_fault_is_judged_on_the_timeline_of_the_load(tmp_path: Path) -> None:
 def test_a_trial_without_faults_has_no_timeline(tmp_path: Path) -> None:
     records(tmp_path, REDIS.replace("duration: 3s", "duration: 1s"))
     assert not list((tmp_path / "run").glob("trials/*/timeline.csv"))
+
+
+def test_acknowledged_writes_of_a_killed_redis_without_persistence_are_lost(tmp_path: Path) -> None:
+    """All acknowledged before the kill; an append-only file loses none, as the page cache survives."""
+    plan = (
+        "target: {redis: {server: local}}\nworkload: {kv: {keys: 10}}\n"
+        "load: {clients: 2, rate: 100/s, max_backlog: 1min, warmup: 0s, duration: 4s}\n"
+        "faults: [{kill: redis, at: 2s, for: 300ms}]\n"
+        "factors: {target.redis.settings.appendonly: ['no', 'yes']}\n"
+        "monitors: [{writes: {rate: 200/s}}]\norder: as-written\nrepeats: 1\nexpect: [lost_writes == 0]\n"
+    )
+    without, logged = (trial["totals"]["figures"] for trial in records(tmp_path, plan, status=1))
+    assert 200 < without["lost_writes"] < without["acknowledged_writes"]
+    assert logged["lost_writes"] == without["unexpected_writes"] == logged["unexpected_writes"] == 0
+    shown = loadcell(tmp_path, "show", "run").stdout
+    assert "Acknowledged writes" in shown
+    assert re.search(r"appendonly = yes +[\d,]+ +0 ", shown), shown

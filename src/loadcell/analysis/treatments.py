@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
-from loadcell.model import catalogue, fault_metrics, tools
+from loadcell.model import catalogue, fault_metrics, tools, write_metrics
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -214,7 +214,7 @@ def _treatment(
         figures={
             name: summarise([trial.figures.get(name) for trial in counting])
             for name in dict.fromkeys(name for trial in counting for name in trial.figures)
-            if name not in fault_metrics.KEYS  # the report has a section on them
+            if name not in fault_metrics.KEYS and name not in write_metrics.KEYS  # which have tables
         },
         types=over_repeats([trial.types for trial in counting], succeeded),
         outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),

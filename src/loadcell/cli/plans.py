@@ -105,6 +105,7 @@ def show(name: str) -> None:
 @option("--json", "as_json", is_flag=True, group="output")
 def metrics(as_json: bool) -> None:
     """List the metrics that expectations may bound."""
+    parts.installed()  # which declare metrics of their own
     listed = declared().values()
     if as_json:
         keys = ("key", "kind", "better", "per_group")

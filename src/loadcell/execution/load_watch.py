@@ -112,6 +112,7 @@ class LoadWatch:
             measuring=lambda: self._measuring,
             secret=self._context.secret,
             redact=self._context.redact,
+            numbered_writes=target.numbered_writes,
         )
         for name, options in self._resolved.monitors.items():
             monitor = self._context.parts.monitor(name)(options, replace(context, key=name))

@@ -23,6 +23,7 @@ from loadcell.plan.parts import MonitorPart, Opts
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+    from loadcell.monitors.numbered_writes import NumberedWrites
 
 Row: TypeAlias = "JsonObject"
 
@@ -39,7 +40,7 @@ class MonitorContext:
     load, warm-up included; `measuring` is True within the measured window. `secret` turns
     `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
     before they are cut. `key` is the monitor's key in the plan, which has a name in it
-    where the plan has several of one kind.
+    where the plan has several of one kind. `numbered_writes` gives a writer of numbered records.
     """
 
     roots: Callable[[], list[int]]
@@ -50,6 +51,7 @@ class MonitorContext:
     secret: Callable[[str], str] = str
     redact: Callable[[str], str] = str
     key: str = ""
+    numbered_writes: Callable[[], NumberedWrites | None] = lambda: None
 
 
 class Monitor(MonitorPart[Opts], ABC):

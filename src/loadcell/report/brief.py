@@ -29,6 +29,7 @@ from loadcell.report.sections import (
     environment,
     faults,
     memory,
+    numbered_writes,
     profile,
     provenance,
     resources,
@@ -70,7 +71,7 @@ def build(context: ReportContext) -> Report:
     homes = [summary.section_of(finding) for finding in findings]
     links = [None if home == summary.SUMMARY else Link(home, texts(f"section.{home}")) for home in homes]
     lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
-    broken = faults.brief(context)
+    broken = [block for block in (faults.brief(context), numbered_writes.table(context)) if block is not None]
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     provenance_section = Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)])
@@ -84,7 +85,7 @@ def build(context: ReportContext) -> Report:
     sections = [
         provenance_section,
         Section("results", "", _results(context)),
-        Section("faults", "", [] if broken is None else [broken]),
+        Section("faults", "", broken),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
         Section("memory", "", [] if lost is None else [lost]),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from loadcell.model.trial_record import PlanRecord
+    from loadcell.monitors.numbered_writes import NumberedWrites
     from loadcell.plan.workload import StatementText
     from loadcell.profilers.launcher import ProfilerAccount
     from loadcell.systems.shared.packages import Package
@@ -320,6 +321,10 @@ class Target(TargetPart[Opts], ABC):
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""
+        return None
+
+    def numbered_writes(self) -> NumberedWrites | None:
+        """A writer of numbered records; None unless it offers `NUMBERED_WRITES`."""
         return None
 
     @staticmethod

@@ -11,6 +11,7 @@ from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
 from loadcell.report.context import ReportContext
+from loadcell.report.sections import numbered_writes
 from loadcell.stats.repeats import Repeats
 
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
@@ -38,13 +39,21 @@ def section(context: ReportContext) -> Section | None:
     """None for a run without faults."""
     faults = faults_of(context.analysis.treatments, context.records)
     if not faults:
-        return None
+        return _without_faults(context)
     texts = context.texts
     trials = of_trials(faults, context)
     blocks: list[Block] = [Paragraph(texts("faults.meaning")), table(faults, context)]
+    if (writes := numbered_writes.table(context)) is not None:
+        blocks.append(writes)
     blocks += charts.drawn_in("faults", context)
     blocks.append(Details(trials.title, [trials]))
     return Section("faults", texts("section.faults"), blocks)
+
+
+def _without_faults(context: ReportContext) -> Section | None:
+    """The numbered writes of a run in which nothing was broken."""
+    writes = numbered_writes.table(context)
+    return None if writes is None else Section("faults", writes.title, [writes])
 
 
 def brief(context: ReportContext) -> Table | None:
@@ -64,12 +73,20 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
     texts = context.texts
     several = len({fault.treatment.id for fault in faults}) > 1
     managed = any(item.judgement.management for fault in faults for item in fault.trials)
+    is_judged = any(fault.expected for fault in faults)
+    expected = (
+        [
+            Column(texts("column.fault.expected"), code=True, many=True, yields=5),
+            Column(texts("column.verdict")),
+        ]
+        if is_judged
+        else []
+    )
     columns = [
         *([Column(texts("column.treatment"))] if several else []),
         Column(texts("column.fault"), code=True, keep=True),
         Column(texts("column.fault.when"), yields=1),
-        Column(texts("column.fault.expected"), code=True, many=True, yields=5),
-        Column(texts("column.verdict")),
+        *expected,
         Column(texts("column.fault.effect")),
         *(Column(texts(_HEADING(key)), figure=True, yields=_YIELDING.get(key, 0)) for key in _METRICS),
         *([Column(texts("column.fault.management"), many=True)] if managed else []),
@@ -79,8 +96,7 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
             *([Cell(fault.treatment.label, sort=fault.treatment.index)] if several else []),
             Cell(fault.title),
             Cell(when(fault, context)),
-            Cell(texts("mark.semicolon").join(fault.expected) or texts("mark.none")),
-            _verdict(fault, context),
+            *(_expected(fault, context) if is_judged else ()),
             Cell(_effect(fault, context)),
             *(_value(fault, key, context) for key in _METRICS),
             *([_management(fault, context)] if managed else []),
@@ -90,6 +106,12 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
     repeated = any(len(fault.trials) > 1 for fault in faults)
     note = texts("table.faults.repeats") if repeated else ""
     return Table("table-faults", texts("table.faults"), columns, rows, note)
+
+
+def _expected(fault: FaultOfTreatment, context: ReportContext) -> tuple[Cell, Cell]:
+    """Expectations of a fault, and their verdict."""
+    texts = context.texts
+    return Cell(texts("mark.semicolon").join(fault.expected) or texts("mark.none")), _verdict(fault, context)
 
 
 def _verdict(fault: FaultOfTreatment, context: ReportContext) -> Cell:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
+from loadcell.monitors.numbered_writes import NUMBERED_WRITES
 from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import (
     COMMITS_PER_CONNECTION,
@@ -43,6 +44,7 @@ from loadcell.systems.postgres.connection import (
     external,
 )
 from loadcell.systems.postgres.databases import Databases, Schema
+from loadcell.systems.postgres.numbered_writes import PostgresWrites
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions, data_cache, read_back, remarks
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
@@ -99,7 +101,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     name = "postgres"
     summary = "PostgreSQL: embedded, local, or external"
     Options = PostgresOptions
-    offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS})
+    offers = frozenset({POSTGRES, DATABASES, POSTGRES_STATISTICS, NUMBERED_WRITES})
     database_url = DatabaseUrl(("postgresql", "postgres"), "dsn", "PGPASSWORD", keywords=True)
     answered_codes = ANSWERED
     size_questions = Questions("SELECT pg_database_size(current_database())", "SHOW shared_buffers")
@@ -251,6 +253,9 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def _external_processes(self, address: Address) -> list[int]:
         with address.session(DOING_FIND_THE_PROCESS(), during="collect", limit_s=ALIVE_LIMIT_S) as connection:
             return _postmaster_of(connection)
+
+    def numbered_writes(self) -> PostgresWrites:
+        return PostgresWrites(self._admin())
 
     def observed(self) -> Observed:
         prepared, managed = self._prepared, self._server is not None

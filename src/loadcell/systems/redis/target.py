@@ -12,10 +12,12 @@ from loadcell.linux import procfs
 from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode
+from loadcell.monitors.numbered_writes import NUMBERED_WRITES
 from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
+from loadcell.systems.redis.numbered_writes import RedisWrites
 from loadcell.systems.redis.options import RECORDED, RedisOptions, data_cache, remarks
 from loadcell.systems.redis.server import SECTIONS, DataDirectory, Server, find_binary, product_from_info
 from loadcell.systems.redis.settings import unknown_settings
@@ -79,7 +81,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     name = "redis"
     summary = "Redis, Valkey and what speaks RESP: local, or external"
     Options = RedisOptions
-    offers = frozenset({RESP, REDIS_INFO})
+    offers = frozenset({RESP, REDIS_INFO, NUMBERED_WRITES})
     answered_codes = ANSWERED
     single_threaded = True  # commands; `io-threads` read and write only
     size_questions = Questions("INFO memory", "CONFIG GET maxmemory")
@@ -141,6 +143,9 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
 
     def endpoint(self) -> ServerEndpoint:
         return self._load_address().endpoint()
+
+    def numbered_writes(self) -> RedisWrites:
+        return RedisWrites(self._admin())
 
     def observed(self) -> Address:
         return self._admin()
