@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from execution.live import Live, loadcell, until
+from loadcell.store.query import query
 from servers import PostgresServer
 
 REDIS = """
@@ -238,6 +239,14 @@ def test_acknowledged_writes_of_a_killed_redis_without_persistence_are_lost(tmp_
     without, logged = (trial["totals"]["figures"] for trial in records(tmp_path, plan, status=1))
     assert 200 < without["lost_writes"] < without["acknowledged_writes"]
     assert logged["lost_writes"] == without["unexpected_writes"] == logged["unexpected_writes"] == 0
+    queried = query([tmp_path / "run"], "SELECT lost_writes FROM trials ORDER BY number").rows
+    assert queried == [(without["lost_writes"],), (0,)]
+    [(completions, rows)] = query(
+        [tmp_path / "run"], "SELECT sum(succeeded), count(*) FROM timeline WHERE t_s >= 0"
+    ).rows
+    assert completions == pytest.approx(800, abs=20)
+    assert rows > 400
+    assert query([tmp_path / "run"], 'SELECT client, "group", outcome FROM slow').rows == []
     shown = loadcell(tmp_path, "show", "run").stdout
     assert "Acknowledged writes" in shown
     assert re.search(r"appendonly = yes +[\d,]+ +0 ", shown), shown

@@ -51,6 +51,8 @@ TIMELINE_COLUMNS: Final = (
 )  # fmt: skip
 SLOW: Final = "slow.csv"
 SLOW_COLUMNS: Final = ("client", "group", "intended_s", "start_s", "end_s", "outcome")
+#: Columns of both that hold text.
+TIMELINE_WORDS: Final = frozenset({"group", "response_ns", "errors", "outcome"})
 FOLDED: Final = "profile.folded"
 FLAMES: Final = "profile.svg"
 

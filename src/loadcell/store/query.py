@@ -1,5 +1,5 @@
 """SQL over the files of one run or many, in place, through DuckDB: views `trials`, `intervals`, `samples`,
-`events`.
+`events`, and of trials with faults `timeline` and `slow`.
 
 Nothing that comes from outside is ever put together into SQL text: paths and frames are handed over as
 values, and the connection can read the runs' own files and nothing else, and write nothing at all.
@@ -53,7 +53,7 @@ _MEMORY = "2GB"
 MOST_VALUES = 10_000_000
 _BLOCK_ROWS = 10_000
 
-VIEWS = ("trials", "intervals", "samples", "events")
+VIEWS = ("trials", "intervals", "samples", "events", "timeline", "slow")
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,14 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
     _create_table(connection, "trials", _trial_types(trials), trials)
     readable: list[Path] = []
     if "intervals" in named:
-        readable += _csv_view(connection, "intervals", runs, _intervals_file)
+        readable += _csv_view(connection, "intervals", runs, _file_of(layout.INTERVALS, "load"))
     if "samples" in named:
         readable += _csv_view(connection, "samples", runs, layout.sample_files)
+    for view, (file, columns) in _TIMELINES.items():
+        if view in named:
+            readable += _csv_view(
+                connection, view, runs, _file_of(file, view), columns, layout.TIMELINE_WORDS
+            )
     if "events" in named:
         types: dict[str, ColumnType] = {"run": "text", **FRONT, **EVENT_COLUMNS}
         rows = [dict(zip(types, (run.id, *row), strict=True)) for run in runs for row in run.event_rows()]
@@ -147,8 +152,16 @@ def _create_table(
     )
 
 
-def _intervals_file(trial: TrialRecord) -> dict[str, str]:
-    return {"load": layout.INTERVALS} if layout.INTERVALS in (trial.files or {}) else {}
+#: Views of trials with faults: the file of each, and its columns.
+_TIMELINES = {
+    "timeline": (layout.TIMELINE, layout.TIMELINE_COLUMNS),
+    "slow": (layout.SLOW, layout.SLOW_COLUMNS),
+}
+
+
+def _file_of(file: str, source: str) -> Callable[[TrialRecord], Mapping[str, str]]:
+    """Gives the file of a trial, under the name of its source, if the trial has it."""
+    return lambda trial: {source: file} if file in (trial.files or {}) else {}
 
 
 def _csv_view(
@@ -156,11 +169,13 @@ def _csv_view(
     view: str,
     runs: Sequence[StoredRun],
     files_of: Callable[[TrialRecord], Mapping[str, str]],
+    columns_without_files: Sequence[str] = layout.INTERVAL_COLUMNS,
+    words: frozenset[str] | None = None,
 ) -> list[Path]:
     """Make a view over one CSV file of every trial; returns the files it reads in place.
 
     Complete files are read by DuckDB when the query runs; cut ones are read here, up to their last whole
-    line.
+    line. `words` are its columns of text; without them each trial's record has these.
     """
     files: list[Row] = []
     cut_rows: list[Row] = []
@@ -169,7 +184,7 @@ def _csv_view(
     for run in runs:
         for trial in run.trials:
             for monitor, name in files_of(trial).items():
-                text |= text_columns(trial, name)
+                text |= text_columns(trial, name) if words is None else words
                 path = run.directory(trial.name) / name
                 columns = {
                     "run": run.id,
@@ -186,7 +201,7 @@ def _csv_view(
     front_types: dict[str, ColumnType] = {
         "run": "text", **({"monitor": "text"} if view == "samples" else {}), **FRONT
     }  # fmt: skip
-    types = column_types(list(header) or list(layout.INTERVAL_COLUMNS), text or UNDECLARED_TEXT)
+    types = column_types(list(header) or columns_without_files, text or words or UNDECLARED_TEXT)
     _create_table(connection, f"{view}_cut", front_types | types, cut_rows)
     if files:
         _create_table(connection, f"{view}_files", {"file": "text", **front_types}, files)
@@ -242,6 +257,7 @@ def trial_rows(runs: Iterable[StoredRun]) -> list[Row]:
                 **_latency("response", totals.response), **_latency("service", totals.service),
                 "client_busy_max": trial.client.busy_max if trial.client else None,
                 **{metric.key: used and metric.value(used) for metric in resource_metrics.METRICS},
+                **{key: value for key, value in totals.figures.items() if key not in _FIXED},
                 "document": json.dumps(document(trial), ensure_ascii=False),
             })  # fmt: skip
     return rows
@@ -257,7 +273,13 @@ _FACTOR = "factor."
 
 def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
     """Types of the columns of `trials`; those of factors are texts, as their levels differ in type."""
-    factors = dict.fromkeys(name for row in rows for name in row if name.startswith(_FACTOR))
+    names = dict.fromkeys(name for row in rows for name in row)
+    types = _fixed_types([name for name in names if name.startswith(_FACTOR)])
+    return {**types, **{name: "number" for name in names if name not in types}}
+
+
+def _fixed_types(factors: Iterable[str]) -> dict[str, ColumnType]:
+    """Types of the columns without those of metrics of workload, tool and monitors."""
     return {
         "run": "text",
         "plan": "text",
@@ -276,3 +298,7 @@ def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
         **dict.fromkeys((metric.key for metric in resource_metrics.METRICS), "number"),
         "document": "text",
     }
+
+
+#: Columns that a metric of a workload, a tool or a monitor cannot replace.
+_FIXED = frozenset(_fixed_types(()))
