@@ -107,6 +107,7 @@ class LoadWatch:
         context = MonitorContext(
             roots=watched,
             observed=target.observed(),
+            storage=target.made_storage(),
             process_kind=target.process_kind,
             length_s=length_s,
             measuring=lambda: self._measuring,

@@ -189,6 +189,19 @@ class KeyValueTable:
 
 
 @dataclass(frozen=True)
+class BrickTables:
+    """Tables of the monitor of a distributed storage.
+
+    `bricks` has the columns `brick`, `host`, `open_descriptors`, `files` and `size_bytes`, the last two at
+    the beginning and the end of a trial. `progress` has `node`, `task`, `status`, `files`, `size_bytes`,
+    `scanned`, `failures`, `skipped`, `run_time_s`, `files_per_s` and `left_s`.
+    """
+
+    bricks: str
+    progress: str
+
+
+@dataclass(frozen=True)
 class FactUnit:
     """Unit of facts of a target, by their paths in the record; `*` stands for one part with any name."""
 
@@ -235,6 +248,7 @@ Declaration: TypeAlias = (
     | DipCause
     | DatabaseTables
     | KeyValueTable
+    | BrickTables
     | FactUnit
     | VaryingFacts
     | FactLabels
@@ -278,6 +292,11 @@ def database_tables() -> tuple[DatabaseTables, ...]:
 def key_value_tables() -> tuple[KeyValueTable, ...]:
     """The tables of all monitors of key-value servers. Raises ExtensionError."""
     return tuple(item for item in _all() if isinstance(item, KeyValueTable))
+
+
+def brick_tables() -> tuple[BrickTables, ...]:
+    """The tables of all monitors of distributed storage. Raises ExtensionError."""
+    return tuple(item for item in _all() if isinstance(item, BrickTables))
 
 
 @cache

@@ -35,7 +35,8 @@ class MonitorContext:
     """Context of a monitor.
 
     `roots` gives the present ids of the target's root processes; `observed` is the target's access for
-    monitors of its kind (`Target.observed`), None if there is none; `process_kind` reduces the title of a
+    monitors of its kind (`Target.observed`), None if there is none; `storage` is what loadcell made under its
+    data (`Target.made_storage`); `process_kind` reduces the title of a
     process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
     load, warm-up included; `measuring` is True within the measured window. `secret` turns
     `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
@@ -45,6 +46,7 @@ class MonitorContext:
 
     roots: Callable[[], list[int]]
     observed: Any = None
+    storage: Any = None
     process_kind: Callable[[str], str] = str
     length_s: float = 0.0
     measuring: Callable[[], bool] = lambda: True

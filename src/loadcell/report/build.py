@@ -8,6 +8,7 @@ from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
+    bricks,
     capacity,
     environment,
     faults,
@@ -53,6 +54,7 @@ def of_context(context: ReportContext) -> Report:
         resources.section(context),
         server.section(context),
         server.plans(context),
+        bricks.section(context),
         open_loop.sampled(context),
         method.files_read(context),
         profile.section(context),

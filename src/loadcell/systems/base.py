@@ -18,7 +18,7 @@ from loadcell.model.message import ForeignText, Message, MessageCode, MessageErr
 from loadcell.plan.affinity import ANYWHERE, Pin
 from loadcell.plan.parts import Misfit, Opts, TargetPart
 from loadcell.systems.shared.run_locks import RunLocks
-from loadcell.systems.shared.storage import StorageFacts, Storages
+from loadcell.systems.shared.storage import Storage, StorageFacts, Storages
 from loadcell.systems.subjects import NETWORK, Network, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
@@ -315,9 +315,14 @@ class Target(TargetPart[Opts], ABC):
         """A part of the target, which is up, for a fault; not its network. Raises KeyError."""
         raise KeyError(name)
 
+    def made_storage(self) -> Storage | None:
+        """The storage that loadcell made under its data."""
+        return None
+
     def management(self) -> Mapping[str, Callable[[], None]]:
         """Operations of the management plane of its storage by name, for a probe; each raises TargetError."""
-        return {}
+        storage = self.made_storage()
+        return {} if storage is None else storage.management()
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""

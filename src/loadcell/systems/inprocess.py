@@ -41,7 +41,7 @@ from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.launch import Launch
 from loadcell.systems.shared.owned_directory import HOME_LOST_CONTENTS, OwnedDirectory
 from loadcell.systems.shared.owner import Owner
-from loadcell.systems.shared.storage import StorageFacts
+from loadcell.systems.shared.storage import Storage, StorageFacts
 from loadcell.systems.shared.storage_options import StorageOptions, storage_abilities, storage_misfits
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
@@ -283,9 +283,8 @@ class InProcessTarget(Target[OptionsT], Generic[OptionsT]):
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         return storage_abilities(options.storage)
 
-    def management(self) -> Mapping[str, Callable[[], None]]:
-        storage = self._location.storage
-        return {} if storage is None else storage.management()
+    def made_storage(self) -> Storage | None:
+        return self._location.storage
 
     def subject(self, name: str) -> Subject:
         if (storage := self._location.storage) is None:

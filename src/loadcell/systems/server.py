@@ -5,7 +5,7 @@ running.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from loadcell.systems.shared.data_sets import DataSets, Prepared
 from loadcell.systems.shared.disk_image import Image
 from loadcell.systems.shared.packages import Package, Repository
 from loadcell.systems.shared.run_locks import RunLock
+from loadcell.systems.shared.storage import Storage
 from loadcell.systems.shared.storage_options import storage_abilities, storage_misfits
 from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
@@ -276,9 +277,8 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         storage = storage_abilities(options.storage)
         return {cls.name: server, **storage, **super().subject_abilities(options)}
 
-    def management(self) -> Mapping[str, Callable[[], None]]:
-        storage = self._location.storage
-        return {} if storage is None else storage.management()
+    def made_storage(self) -> Storage | None:
+        return self._location.storage
 
     def subject(self, name: str) -> Subject:
         if name != self.name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,17 @@ from loadcell.faults.rebalance import Rebalance
 from loadcell.faults.remove_brick import RemoveBrick
 from loadcell.faults.replace_brick import ReplaceBrick
 from loadcell.model.message import Message
+from loadcell.monitors.base import MonitorContext
 from loadcell.systems.base import TargetError
 from loadcell.systems.gluster.changes import Changes
+from loadcell.systems.gluster.monitor import GlusterMonitor, GlusterMonitorOptions
 from loadcell.systems.gluster.options import GlusterOptions
-from loadcell.systems.gluster.storage import Gluster
+from loadcell.systems.gluster.storage import Gluster, unmet
 from loadcell.systems.gluster.subjects import VOLUME
+
+pytestmark = pytest.mark.skipif(
+    unmet() is not None and "CI" not in os.environ, reason="needs root, GlusterFS and FUSE"
+)
 
 LIMIT_S = 60.0
 #: few, because each takes a rebalance 0.15 s
@@ -100,6 +107,16 @@ def test_files_move_to_added_bricks_and_back_from_removed_ones(storage: Gluster)
     rebalance = apply(Rebalance, storage)
     until(lambda: changes(storage).rebalance().ended, "the end of the rebalance")
     rebalance.restore()
+    monitor = GlusterMonitor(GlusterMonitorOptions(), MonitorContext(list, storage=storage))
+    progress = monitor.sample(0.0)
+    assert {(row["node"], row["task"], row["status"], row["left_s"]) for row in progress} == {
+        ("host-1", "rebalance", "completed", 0.0),
+        ("host-2", "rebalance", "completed", 0.0),
+    }
+    assert sum(row["scanned"] for row in progress) >= FILES
+    contents_of = {row["brick"]: row for row in monitor.further_rows()["bricks"]}
+    assert [contents_of[brick]["running"] for brick in (1, 4, 5, 6)] == [1, 1, 1, 1]
+    assert contents_of[1]["files"] >= FILES - len(files_of(storage, 5))
     moved = files_of(storage, 5)
     assert moved == files_of(storage, 6) != set()
     removal = apply(RemoveBrick, storage, bricks=[5, 6])

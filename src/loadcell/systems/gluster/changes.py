@@ -71,6 +71,7 @@ class Changes:
         bricks = [self._brick(number) for number in numbers]
         self._volume.changed = True
         self._ask("remove-brick", *_places(bricks), how="start")
+        self._volume.removing = tuple(numbers)
 
     def removal(self, numbers: Sequence[int]) -> TaskStatus:
         """State of a removal that was begun."""
@@ -79,11 +80,13 @@ class Changes:
     def commit_removal(self, numbers: Sequence[int]) -> None:
         """Take bricks out of the volume whose data have been moved."""
         bricks = [self._brick(number) for number in numbers]
+        self._volume.removing = ()
         self._ask("remove-brick", *_places(bricks), how="commit")
         self._forget(bricks)
 
     def stop_removal(self, numbers: Sequence[int]) -> None:
         """Abandon a removal: the bricks stay, and data that were moved stay where they are."""
+        self._volume.removing = ()
         self._ask("remove-brick", *_places(self._brick(number) for number in numbers), how="stop")
 
     def replace(self, number: int, new: int) -> None:
@@ -98,6 +101,7 @@ class Changes:
     def begin_rebalance(self, *, fix_layout: bool) -> None:
         """Begin to move files to the bricks that their names belong to."""
         self._ask("rebalance", *(("fix-layout",) if fix_layout else ()), "start")
+        self._volume.rebalanced = True
 
     def rebalance(self) -> TaskStatus:
         """State of the last rebalance."""

@@ -86,6 +86,7 @@ class Gluster(Storage):
             self._note(MADE_AGAIN())
             self.remove()
             self.volume.forget()
+        self.volume.rebalanced = False
         if not self.hosts.running:
             if (missing := unmet()) is not None:
                 raise TargetError(missing)

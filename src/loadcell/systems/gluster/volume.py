@@ -56,6 +56,9 @@ class Volume:
         self._log = log
         #: whether a fault changed its bricks: it then has to be made again
         self.changed = False
+        #: numbers of bricks whose removal was begun, and whether a rebalance was
+        self.removing: tuple[int, ...] = ()
+        self.rebalanced = False
         self.bricks = self._planned_bricks()
 
     def _planned_bricks(self) -> tuple[Brick, ...]:
@@ -63,7 +66,8 @@ class Volume:
 
     def forget(self) -> None:
         """Take it for not made: its hosts and all data have been removed."""
-        self.changed = False
+        self.changed = self.rebalanced = False
+        self.removing = ()
         self.bricks = self._planned_bricks()
 
     def brick(self, number: int) -> Brick:
