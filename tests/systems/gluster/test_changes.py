@@ -141,6 +141,22 @@ def test_a_changed_volume_is_made_again(storage: Gluster, notes: list[Message]) 
     assert list(storage.mount.iterdir()) == []
 
 
+def test_the_management_plane_answers_until_its_daemons_stop(storage: Gluster) -> None:
+    operations = storage.management()
+    for operation in operations.values():
+        operation()
+    assert bricks(storage) == ["brick-1", "brick-2"], "the volume of the probe is deleted"
+    management = storage.subject("storage.management")
+    assert management.stop is not None
+    assert management.start is not None
+    management.stop()
+    for name in ("status", "mount", "create"):
+        with pytest.raises(TargetError):
+            operations[name]()
+    management.start()
+    operations["mount"]()
+
+
 def test_copies_are_removed_at_once(storage: Gluster) -> None:
     (storage.mount / "file").write_text("kept")
     apply(RemoveBrick, storage, bricks=[2], replica=1)

@@ -16,13 +16,14 @@ LIMIT_S = 8.0
 #: Refusals while a fault or a monitor has the lock of the volume.
 _LOCKED = "Another transaction is in progress"
 _PROBE = "probe"
-#: Mounts in a mount namespace of the command alone, so that its end is the end of the mount. Nothing is read
-#: from the mount: that would be I/O.
+#: Mounts in a mount namespace of the command alone, so that its end is the end of the mount. The mount
+#: appears before the client has the description of the volume: only an answer of its root shows success.
 _MOUNT = """\
 "$@" & pid=$!
 until grep -qs " $LOADCELL_MOUNT " /proc/self/mountinfo
 do kill -0 $pid 2>/dev/null || exit 1; sleep 0.02; done
-umount -l "$LOADCELL_MOUNT"; kill $pid; wait $pid 2>/dev/null; exit 0
+stat "$LOADCELL_MOUNT" >/dev/null; status=$?
+umount -l "$LOADCELL_MOUNT"; kill $pid 2>/dev/null; wait $pid 2>/dev/null; exit $status
 """
 
 
