@@ -43,6 +43,8 @@ pub struct Target {
     pub connect_timeout_ns: Nanos,
     /// Embedded store: its engine and directory, as the crate `embedded` reads them.
     pub store: Option<serde_json::Value>,
+    /// Directory of files, as the crate `files` reads it.
+    pub files: Option<serde_json::Value>,
     /// Directory for files of a host's probes; it exists.
     pub directory: Option<PathBuf>,
     /// Peer of a host's network probes, `HOST:PORT`; by default this process.
@@ -74,6 +76,8 @@ pub enum Protocol {
     /// Redis, Valkey and compatible servers.
     Resp,
     Http,
+    /// None: files in a directory are used by calls of the operating system.
+    Files,
     /// None: the machine itself is measured.
     Host,
     /// None: functions of another language are called.
@@ -89,7 +93,7 @@ impl Protocol {
             Self::Store => 0,
             Self::Resp => 6379,
             Self::Http => 80,
-            Self::Host | Self::Calls => 0,
+            Self::Files | Self::Host | Self::Calls => 0,
         }
     }
 
@@ -101,7 +105,7 @@ impl Protocol {
             Self::Store => None,
             Self::Resp => None,
             Self::Http => None,
-            Self::Host | Self::Calls => None,
+            Self::Files | Self::Host | Self::Calls => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
 use loadcell_core::target::Protocol;
 use loadcell_embedded as embedded;
+use loadcell_files as files;
 use loadcell_load::blocking::BlockingLoad;
 use loadcell_load::callable::{self, CallableClients, CallableFactory};
 use loadcell_load::{
@@ -75,6 +76,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
         Protocol::Store => embedded::sessions(spec),
+        Protocol::Files => files::sessions(spec),
         Protocol::Host => probes::sessions(spec),
         Protocol::Calls => Err(SpecError::workload(spec.workload().0).into()),
         Protocol::Resp => match spec.workload() {

@@ -12,6 +12,7 @@ use loadcell_workloads::{pgbench, redis, sysbench, tpcc, ycsb};
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, LoadError> {
     match spec.target.protocol {
         Protocol::Store => return loadcell_embedded::load(spec, observer),
+        Protocol::Files => return loadcell_files::load(spec, observer),
         Protocol::Resp => return redis::prepare(spec, observer),
         Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
     }

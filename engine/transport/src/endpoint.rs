@@ -27,7 +27,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// Resolve the host name. It may take long, so it is done once and before any measurement.
     pub fn of(target: &Target) -> Result<Self, LoadError> {
-        if let Some(store) = &target.store {
+        if let Some(store) = target.store.as_ref().or(target.files.as_ref()) {
             return Ok(Self {
                 name: store.get("directory").and_then(Value::as_str).unwrap_or_default().into(),
                 addresses: Vec::new(),

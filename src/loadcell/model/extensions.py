@@ -25,8 +25,8 @@ class Capability:
     name: str
 
 
-POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, HOST = map(
-    Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "host")
+POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, FILES, HOST = map(
+    Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "files", "host")
 )
 #: The target makes a database for the data of a workload, and removes it.
 DATABASES = Capability("databases")

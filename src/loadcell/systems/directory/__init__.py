@@ -1,0 +1,1 @@
+"""A directory as a target: its file system is what is measured."""
