@@ -189,6 +189,7 @@ def test_chinese_is_chinese() -> None:
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "limit.candidate",
         "mark.list",
+        "fault.management-answer",
         "fault.range", "fault.verdict-of",
         "mark.colon", "mark.detail", "mark.of", "mark.semicolon", "figure.of-part", "compare.place.bare",
             "compare.terminal.why",

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadcell.model import numbers, panels
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import count_cell
 from loadcell.store.frames import Frame
 
-_TRIAL = ("trial", "treatment", "number")
+_BRICK_VALUES = ("files-before", "files-after", "size-before", "size-after", "descriptors")
+_BRICK = Labels("column.brick", _BRICK_VALUES)
 _PROGRESS = (
     "node", "task", "status", "files", "size_bytes", "scanned", "failures", "skipped", "run_time_s",
     "files_per_s",
 )  # fmt: skip
+_TASK = Labels("column.progress", _PROGRESS)
 
 
 def section(context: ReportContext) -> Section | None:
@@ -32,11 +35,10 @@ def section(context: ReportContext) -> Section | None:
 def _bricks(samples: Frame, context: ReportContext) -> Table:
     """A row for each brick of a trial: its contents before and after, and the most open descriptors."""
     texts = context.texts
-    headings = ("files-before", "files-after", "size-before", "size-after", "descriptors")
     columns = [
         Column(texts("column.trial"), code=True),
         Column(texts("column.brick"), figure=True),
-        *(Column(texts(f"column.brick.{heading}"), figure=True) for heading in headings),
+        *(Column(texts(_BRICK(value)), figure=True) for value in _BRICK_VALUES),
     ]
     rows = []
     begins: dict[str, float] = {}
@@ -68,10 +70,7 @@ def _progress(samples: Frame, context: ReportContext) -> Table:
     texts = context.texts
     columns = [
         Column(texts("column.trial"), code=True),
-        *(
-            Column(texts(f"column.progress.{name}"), figure=name not in ("node", "task", "status"))
-            for name in _PROGRESS
-        ),
+        *(Column(texts(_TASK(name)), figure=name not in ("node", "task", "status")) for name in _PROGRESS),
     ]
     rows = []
     for last in samples.groups("trial", "node", "task").last().tolist():
