@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -74,7 +74,7 @@ VICTIMS = {
     "runner, hung up": signal.SIGHUP,
 }
 _WORKER = "loadcell.execution.worker"
-_SERVERS = ("postgres", "redis-server", "valkey-server", "nginx")
+SERVERS = ("postgres", "redis-server", "valkey-server", "nginx")
 #: How long an attempt may take, and what was killed may need to end.
 _PATIENCE_S, _END_S = 180.0, 30.0
 _POLL_S = 0.05
@@ -99,10 +99,14 @@ def case(random: Random, home: Path) -> None:
     assert not problems, problems
 
 
-def apart(home: Path, seed: str, kills: int = 3, system: str = "", victim: str = "") -> str:
-    """The problems of a case that runs on a dedicated machine; `victim` is who dies each time."""
+def apart(
+    home: Path, seed: str, kills: int = 3, system: str = "", victim: str = "", campaign: str = __name__
+) -> str:
+    """The problems of a case that runs on a dedicated machine; `victim` is who dies each time, `campaign` the
+    module.
+    """
     home.chmod(0o755)
-    command = [sys.executable, "-m", "campaigns.kills", seed, str(kills), system, victim]
+    command = [sys.executable, "-m", campaign, seed, str(kills), system, victim]
     environment = {**os.environ, "TMPDIR": str(home)}
     if os.geteuid() == 0:
         namespaces = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -155,7 +159,13 @@ def finished(run: Path) -> dict[str, bytes]:
 
 
 def attempt(
-    home: Path, plan: str, victim: str | None, at_s: float, *, in_trials: bool = False
+    home: Path,
+    plan: str,
+    victim: str | None,
+    at_s: float,
+    *,
+    in_trials: bool = False,
+    killer: Callable[[str, Live], None] | None = None,
 ) -> tuple[Live, bool]:
     """Begin or resume the run, kill somebody at that instant, and wait for its end; whether it had none."""
     run = home / "run"
@@ -169,7 +179,7 @@ def attempt(
             if since is None and trials(run) - before:
                 since = time.monotonic()
             if victim is not None and since is not None and time.monotonic() - since >= at_s:
-                kill(victim, live)
+                (killer or kill)(victim, live)
                 victim = None
             time.sleep(_POLL_S)
         late = live.process.poll() is None
@@ -191,7 +201,7 @@ def kill(victim: str, live: Live) -> None:
     with contextlib.suppress(psutil.Error):
         for process in psutil.Process(live.process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                if process.name() in _SERVERS:
+                if process.name() in SERVERS:
                     servers.append(process)
                 elif _WORKER in " ".join(process.cmdline()):
                     workers.append(process)

@@ -250,3 +250,15 @@ def test_acknowledged_writes_of_a_killed_redis_without_persistence_are_lost(tmp_
     shown = loadcell(tmp_path, "show", "run").stdout
     assert "Acknowledged writes" in shown
     assert re.search(r"appendonly = yes +[\d,]+ +0 ", shown), shown
+
+
+def test_a_server_of_a_command_is_killed_and_started_on_its_port(tmp_path: Path) -> None:
+    plan = (
+        "target: {command: {command: [python3, -u, -m, http.server, '{port}', --bind, 127.0.0.1], "
+        "url: 'http://127.0.0.1:{port}'}}\nworkload: {http: {path: /}}\nmonitors: []\nrepeats: 1\n"
+        "load: {clients: 1, rate: 20/s, max_backlog: 1min, warmup: 0s, duration: 3s}\n"
+        "faults: [{kill: command, at: 1s, for: 200ms}, {hang: command, at: 2s, for: 200ms}]\n"
+    )
+    [trial] = records(tmp_path, plan)
+    assert [fault["state"] for fault in trial["faults"]] == ["undone", "undone"]
+    assert trial["totals"]["transactions"]["succeeded"] >= 50

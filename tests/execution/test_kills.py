@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import kills
+from campaigns import fault_kills, kills
 
 
 @pytest.mark.parametrize(("system", "seed"), [("redis", "1"), ("postgres", "2"), ("nginx", "3")])
@@ -17,3 +17,11 @@ def test_nothing_is_lost_and_nothing_remains(system: str, seed: str, tmp_path: P
 @pytest.mark.parametrize("system", ["postgres", "nginx"])
 def test_a_server_killed_with_its_runner_leaves_nothing(system: str, tmp_path: Path) -> None:
     assert kills.apart(tmp_path, "4", kills=2, system=system, victim="runner and server") == ""
+
+
+@pytest.mark.parametrize(
+    ("system", "victim"),
+    [("redis", "runner and guardian"), ("nginx", "runner and guardian and worker and server")],
+)
+def test_no_fault_is_left_after_the_next_start(system: str, victim: str, tmp_path: Path) -> None:
+    assert kills.apart(tmp_path, "5", 2, system, victim, fault_kills.__name__) == ""

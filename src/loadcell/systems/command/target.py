@@ -55,7 +55,7 @@ from loadcell.systems.managed_server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
 from loadcell.systems.shared.launch import Launch
-from loadcell.systems.subjects import Network
+from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -131,6 +131,7 @@ class Command(Target[CommandOptions]):
             self.down()
         if process is None and PORT not in self.options.url:
             self._refuse_strangers()
+        self._port = free_port()
         self._start()
         self._served = True
 
@@ -143,7 +144,7 @@ class Command(Target[CommandOptions]):
         raise TargetError(COMMAND_PLACE_TAKEN(address=self.address, port="{port}"))
 
     def _start(self) -> None:
-        self._port = free_port()
+        """Start it on the present port, and wait until it is ready. Raises TargetError."""
         self._seen.clear()
         work = self.context.work
         for name, text in self.options.files.items():
@@ -247,13 +248,34 @@ class Command(Target[CommandOptions]):
         return TargetError(COMMAND_ENDED(program=self._program, how=how, said=reason))
 
     def down(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
+        self._stop()
+        self._process = None
+
+    def _stop(self) -> None:
+        """Stop the server in an orderly way, then by SIGKILL."""
+        if self._process is None:
             return
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
         within = max(stop.within, END_WITHIN_S) if self.options.under else stop.within
-        process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
+        self._process.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
+
+    def _start_again(self) -> None:
+        """Start a server that has ended on the port that it had; does nothing while it runs."""
+        process = self._process
+        if process is None or not process.running:
+            if process is not None:
+                process.stop(((SIGKILL, 10.0, "SIGKILL"),))  # the remaining processes of its session
+            self._start()
+
+    @classmethod
+    def subject_abilities(cls, options: CommandOptions) -> Mapping[str, SubjectAbilities]:
+        return {cls.name: SubjectAbilities(startable=True), **super().subject_abilities(options)}
+
+    def subject(self, name: str) -> Subject:
+        if name != self.name:
+            raise KeyError(name)
+        return Subject(name, lambda: tuple(self.processes()), stop=self._stop, start=self._start_again)
 
     # -- asked by the runner
 
