@@ -66,10 +66,11 @@ def owner(work: Path) -> int | None:
 
 def remains(work: Path, pid: int) -> list[str]:
     """Processes, mounts and files of a run with this work directory, which another may have by now."""
+    if owner(work) not in (None, pid):
+        return []
     processes = [pid for pid in procfs.process_ids() if str(work) in command_line(pid)]
     mounted = [str(path) for path in mounts.mount_points() if work in path.parents]
-    files = [] if owner(work) not in (None, pid) else [*map(str, work.glob("*"))]
-    return [*map(command_line, living(processes)), *mounted, *files]
+    return [*map(command_line, living(processes)), *mounted, *map(str, work.glob("*"))]
 
 
 def test_bricks_and_hosts_fail_under_load_and_come_back(tmp_path: Path) -> None:
