@@ -248,7 +248,8 @@ def test_acknowledged_writes_of_a_killed_redis_without_persistence_are_lost(tmp_
     assert rows > 400
     assert query([tmp_path / "run"], 'SELECT client, "group", outcome FROM slow').rows == []
     shown = loadcell(tmp_path, "show", "run").stdout
-    assert "Acknowledged writes" in shown
+    assert "Acknowledged writes were lost with appendonly = no (" in " ".join(shown.split())
+    assert "1 treatment lost none of" in shown
     assert re.search(r"appendonly = yes +[\d,]+ +0 ", shown), shown
 
 

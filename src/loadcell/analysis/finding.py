@@ -76,6 +76,7 @@ class Evidence(Enum):
     METHOD = auto()
     PLANS = auto()
     SOURCES = auto()
+    FAULTS = auto()
     FINDINGS = auto()
 
 
@@ -86,6 +87,7 @@ class Subject(Enum):
     GROUPS = "groups", Evidence.GROUPS, 3
     SEARCH = "search", Evidence.SEARCH, 4
     OPEN_LOOP = "open-loop", Evidence.OPEN_LOOP, 3
+    WRITES = "writes", Evidence.FAULTS, None
     SATURATION = "saturation", Evidence.SATURATION, 4
     LIMIT = "limit", Evidence.RESOURCES, 2
     EFFECTS = "effects", Evidence.EFFECTS, 4

@@ -24,6 +24,7 @@ from loadcell.analysis import (
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.expectations import outcomes
+from loadcell.analysis.faults import lost_writes
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import RATE, Best, Recommendation
@@ -421,6 +422,7 @@ def find(
     What a search found stands in the place of the best level of those tried.
     """
     return (
+        *lost_writes.findings(treatments),
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *search_descent.findings(searches),
         *flames.leak_findings(all_trials),

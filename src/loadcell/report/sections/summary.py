@@ -80,6 +80,7 @@ PLACES: Mapping[Evidence, tuple[str, ...]] = {
     Evidence.SERIES: ("series", "chart-series"),
     Evidence.METHOD: ("method",),
     Evidence.SOURCES: ("sources", "table-sources"),
+    Evidence.FAULTS: ("faults", "table-writes"),
 }
 #: The section of findings whose evidence no section shows.
 SUMMARY = "summary"
