@@ -1,7 +1,7 @@
 //! The clients of a load on files.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
@@ -26,10 +26,10 @@ static IN_USE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 struct Claim(PathBuf);
 
 impl Claim {
-    fn of(directory: &PathBuf) -> Option<Self> {
+    fn of(directory: &Path) -> Option<Self> {
         let mut in_use = IN_USE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let added = in_use.get_or_insert_default().insert(directory.clone());
-        added.then(|| Self(directory.clone()))
+        let added = in_use.get_or_insert_default().insert(directory.to_path_buf());
+        added.then(|| Self(directory.to_path_buf()))
     }
 }
 

@@ -87,6 +87,9 @@ fn exists(path: &Path) -> bool {
     path.try_exists().unwrap()
 }
 
+/// Changes a file of the set behind the back of the load.
+type Damage = fn(&Path);
+
 #[test]
 fn every_operation_succeeds_and_is_listed() {
     let bench = Bench::new();
@@ -110,7 +113,7 @@ fn every_operation_succeeds_and_is_listed() {
 
 #[test]
 fn reads_notice_damage() {
-    let damages: [(&str, fn(&Path)); 4] = [
+    let damages: [(&str, Damage); 4] = [
         ("corrupt", |path| {
             let mut bytes = fs::read(path).unwrap();
             *bytes.last_mut().unwrap() ^= 1;
