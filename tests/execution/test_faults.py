@@ -263,3 +263,25 @@ def test_a_server_of_a_command_is_killed_and_started_on_its_port(tmp_path: Path)
     [trial] = records(tmp_path, plan)
     assert [fault["state"] for fault in trial["faults"]] == ["undone", "undone"]
     assert trial["totals"]["transactions"]["succeeded"] >= 50
+
+
+def test_each_client_group_is_judged_alone(tmp_path: Path) -> None:
+    """One group sends to the server that hangs twice as often as the other."""
+    plan = (
+        "target: {redis: {server: local}}\nworkloads:\n"
+        "  often: {kv: {keys: 10}, load: {clients: 2, rate: 200/s, max_backlog: 1min}}\n"
+        "  seldom: {kv: {keys: 10}, load: {clients: 1, rate: 100/s, max_backlog: 1min}}\n"
+        "load: {warmup: 0s, duration: 4s}\nmonitors: []\nrepeats: 1\n"
+        "faults: [{hang: redis, at: 2500ms, for: 300ms}]\n"
+        "expect: [often.pause > 250ms, seldom.pause > 250ms]\n"
+    )
+    [trial] = records(tmp_path, plan)
+    [fault] = trial["faults"]
+    assert fault["groups"].keys() == {"often", "seldom"}
+    rates = {name: judged["baseline"]["rate_per_s"] for name, judged in fault["groups"].items()}
+    assert rates["often"] == pytest.approx(2 * rates["seldom"], rel=0.1)
+    assert fault["judgement"]["baseline"]["rate_per_s"] == pytest.approx(sum(rates.values()), rel=0.05)
+    assert trial["groups"]["seldom"]["figures"]["pause"] >= 290
+    page = loadcell(tmp_path, "report", "run", "--format", "md", "--out", "page.md")
+    assert page.returncode == 0, page.stderr
+    assert "Faults by client group" in (tmp_path / "page.md").read_text()

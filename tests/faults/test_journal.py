@@ -15,9 +15,11 @@ from faults.sleepers import family, hang, journal_files, states, until_states
 from little_room import little_room
 from loadcell.faults import journal as journals
 from loadcell.faults.base import FaultError
+from loadcell.faults.command import Command, CommandOptions
 from loadcell.faults.journal import Entry, Journal, Unusable
 from loadcell.linux import procfs
 from loadcell.linux.process_identity import ProcessIdentity
+from loadcell.systems.subjects import Subject
 
 
 def entry_of(pid: int) -> Entry:
@@ -60,17 +62,39 @@ def test_a_reused_process_id_is_not_signalled(tmp_path: Path) -> None:
         entry = entry_of(pid)
         [[number, started]] = entry.arguments["roots"]
         other = replace(entry, arguments={"roots": [[number, started + 1]]})
-        assert journals.undo(other, Journal(tmp_path)).error is None, "the process of the entry has ended"
+        journal = Journal(tmp_path)
+        assert journals.undo(other, journal, is_holder=True).error is None, "the process has ended"
         until_states(pid, {"T"})
-        assert journals.undo(entry, Journal(tmp_path)).error is None
+        rebooted = replace(entry, guardian=replace(entry.guardian, boot="another"))
+        journal.write(rebooted)
+        assert [outcome.error for outcome in journals.replay(journal)] == [None]
+        until_states(pid, {"T"})
+        assert journal_files(tmp_path) == [], "a stopped process does not outlive a boot"
+        assert journals.undo(entry, journal, is_holder=True).error is None
         until_states(pid, {"S"})
+
+
+def test_a_program_that_undoes_is_executed_once_and_after_a_boot(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    undo = f"echo undone >> {tmp_path}/log"
+    arguments = Command(
+        CommandOptions(subject="server", run="true", undo=undo), Subject("server", lambda: ())
+    ).prepare()
+    assert arguments is not None
+    guardian = replace(ProcessIdentity.of_this_process(), boot="another")
+    entry = Entry("1", "command", "loadcell.faults.command", "Command", "server", arguments, guardian)
+    journal.write(entry)
+    [listed] = journal.abandoned()
+    for _ in range(2):  # two commands that listed it before either undid it
+        assert journals.undo(listed, journal).error is None
+    assert (tmp_path / "log").read_text() == "undone\n"
 
 
 def test_undoing_twice_does_nothing_more(tmp_path: Path) -> None:
     with family() as pid:
         entry = entry_of(pid)
         for _ in range(2):
-            assert journals.undo(entry, Journal(tmp_path)).error is None
+            assert journals.undo(entry, Journal(tmp_path), is_holder=True).error is None
         until_states(pid, {"S"})
 
 
@@ -89,7 +113,7 @@ def test_an_action_that_is_not_installed_keeps_its_entry(tmp_path: Path) -> None
 def test_a_name_that_is_no_fault_is_never_called(tmp_path: Path) -> None:
     with family() as pid:
         entry = replace(entry_of(pid), module="os", name="abort")
-        assert journals.undo(entry, Journal(tmp_path)).error is not None
+        assert journals.undo(entry, Journal(tmp_path), is_holder=True).error is not None
 
 
 def test_a_damaged_entry_is_named_and_the_others_are_undone(tmp_path: Path) -> None:

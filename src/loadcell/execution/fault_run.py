@@ -265,7 +265,7 @@ class FaultRun:
         """Undo effects that outlive the run. Those that cannot be undone stay in the journal."""
         if item.entry is None:
             return
-        outcome = journals.undo(item.entry, self._guardian.journal)
+        outcome = journals.undo(item.entry, self._guardian.journal, is_holder=True)
         if outcome.error is not None:
             self._fail(item, "remains", outcome.error)
         else:

@@ -15,7 +15,6 @@ from loadcell.analysis.faults.management import Answer
 from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import error_remedy
 from loadcell.model.fault_judgement import FaultJudgement
-from loadcell.model.fault_record import FaultRecord
 from loadcell.model.latency import Latency
 from loadcell.model.load_result import (
     ClientResult,
@@ -259,7 +258,8 @@ def fairness(shares: ClientShares | None) -> Fairness | None:
 def with_judgements(
     record: TrialRecord, result: LoadResult, clients: int, answers: Sequence[Answer] = ()
 ) -> TrialRecord:
-    """The record of a trial with a judgement of each of its faults, and their metrics in its totals.
+    """The record of a trial with a judgement of each of its faults, and their metrics in its totals; the same
+    by the load of each client group, where there are several.
 
     `answers` are those of the management plane.
     """
@@ -267,7 +267,17 @@ def with_judgements(
     completions = Completions.of(result.timelines, result.seconds) if measured else None
     faults = record.faults or ()
     judgements = judge(faults, completions, clients, answers)
-    faults = tuple(map(_judged, faults, judgements))
+    of_groups = _judged_by_group(record, result) if measured else {}
+    faults = tuple(
+        replace(
+            fault,
+            judgement=judgement,
+            groups={name: judged[number] for name, judged in of_groups.items()} or None,
+        )
+        for number, (fault, judgement) in enumerate(zip(faults, judgements, strict=True))
+    )
+    if of_groups:
+        record = replace(record, groups=_with_fault_metrics(record.groups or {}, of_groups))
     if record.totals is None:
         return replace(record, faults=faults)
     of_faults = {key: value for key, value in fault_metrics.of_trial(judgements).items() if value is not None}
@@ -279,8 +289,40 @@ def with_judgements(
     return replace(record, faults=faults, totals=totals)
 
 
-def _judged(fault: FaultRecord, judgement: FaultJudgement) -> FaultRecord:
-    return replace(fault, judgement=judgement)
+def _judged_by_group(record: TrialRecord, result: LoadResult) -> dict[str, tuple[FaultJudgement, ...]]:
+    """Judgements of all faults by client group; none of a load with one group."""
+    groups = record.groups or {}
+    timelines = [timeline for timeline in result.timelines if timeline.group in groups]
+    if len(timelines) < 2:
+        return {}
+    return {
+        timeline.group: judge(
+            record.faults or (),
+            Completions.of([timeline], result.seconds),
+            groups[timeline.group].clients or 1,
+        )
+        for timeline in timelines
+    }
+
+
+def _with_fault_metrics(
+    groups: Mapping[str, GroupRecord], judgements: Mapping[str, tuple[FaultJudgement, ...]]
+) -> dict[str, GroupRecord]:
+    """Client groups with the metrics of faults."""
+    return {
+        name: replace(
+            group,
+            figures={
+                **group.figures,
+                **{
+                    key: value
+                    for key, value in fault_metrics.of_trial(judgements.get(name, ())).items()
+                    if value is not None
+                },
+            },
+        )
+        for name, group in groups.items()
+    }
 
 
 Values = dict[str, float | None]

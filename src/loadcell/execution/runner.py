@@ -264,9 +264,10 @@ class Runner:
                 workdir.remove(work, self._release)
                 workdir.sweep(self.work_home, self._release)  # servers that were still ending at the start
         status = exit_status(state, run.trials, records)
+        faults_remain = self.faults_remain or status == EXIT_FAULT_REMAINS
         if isinstance(source, Searching) and state == "finished":
             status = source.exit_status(records)
-        if self.faults_remain:
+        if faults_remain:
             status = EXIT_FAULT_REMAINS
         return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
 

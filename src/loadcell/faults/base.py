@@ -51,6 +51,8 @@ class Fault(ABC, Generic[OptionsT]):
     Options: ClassVar[type[SubjectOptions]] = SubjectOptions
     #: whether its effect stays until it is undone; without one, `for` has no meaning
     lasts: ClassVar[bool] = True
+    #: whether a reboot of the machine leaves it in effect
+    outlives_boot: ClassVar[bool] = False
     #: whether it may be used against a server that loadcell did not start
     external: ClassVar[bool] = False
     #: whether its subject is the network between load and target, else processes

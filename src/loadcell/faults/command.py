@@ -50,6 +50,7 @@ class Command(Fault[CommandOptions]):
     summary = "Execute `run`, later `undo`, and `probe` to see whether it is undone"
     Options = CommandOptions
     external = True
+    outlives_boot = True  # the programs of a user may do anything
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
 
     def prepare(self) -> JsonObject | None:

@@ -191,7 +191,7 @@ class _Leases:
         with self._lock:
             held = [entry for entry, end in self._entries.values() if end <= ended_until]
         for entry in reversed(held):
-            is_undone = journals.undo(entry, self._journal).error is None
+            is_undone = journals.undo(entry, self._journal, is_holder=True).error is None
             with self._lock:
                 if is_undone:
                     self._entries.pop(entry.id, None)

@@ -148,14 +148,14 @@ class Journal:
 
     @contextlib.contextmanager
     def claimed(self, entry: Entry) -> Iterator[bool]:
-        """Hold the lock of an entry; False if another process has undone it meanwhile.
+        """Hold the lock of an entry; False if another process has removed it.
 
-        Raises FaultError if that process takes too long. An entry without a file has nobody to wait for.
+        Raises FaultError if that process takes too long.
         """
         try:
             descriptor = os.open(self._path(entry.id), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
-            yield True
+            yield False
             return
         try:
             deadline = time.monotonic() + _CLAIM_LIMIT_S
@@ -228,11 +228,15 @@ def fault_class(entry: Entry) -> FaultClass | None:
     return part if isinstance(part, type) and issubclass(part, Fault) else None
 
 
-def undo(entry: Entry, journal: Journal) -> Outcome:
-    """Undo an entry's fault, look whether it is undone, and remove the entry if so. Never raises."""
+def undo(entry: Entry, journal: Journal, *, is_holder: bool = False) -> Outcome:
+    """Undo an entry's fault, look whether it is undone, and remove the entry if so. Never raises.
+
+    `is_holder`: by its run or its guardian, which also undo a fault whose file is gone; for others, somebody
+    else has undone it.
+    """
     try:
-        with journal.claimed(entry) as is_ours:
-            return _undo_claimed(entry, journal) if is_ours else Outcome(entry)
+        with journal.claimed(entry) as is_claimed:
+            return _undo_claimed(entry, journal) if is_claimed or is_holder else Outcome(entry)
     except FaultError as error:
         return Outcome(entry, error)
     except Exception as error:  # whatever it was, the other faults are still to be undone
@@ -246,6 +250,9 @@ def _undo_claimed(entry: Entry, journal: Journal) -> Outcome:
     if fault is None:
         message = UNKNOWN_ACTION(action=entry.action, module=entry.module, path=journal.directory)
         return Outcome(entry, FaultError(message))
+    if entry.guardian.is_of_other_boot() and not fault.outlives_boot:
+        journal.remove(entry)  # the process ids in it may be those of others now
+        return Outcome(entry)
     fault.undo(entry.arguments)
     if not fault.is_undone(entry.arguments):
         return Outcome(entry, FaultError(NOT_UNDONE(action=entry.action, subject=entry.subject)))

@@ -55,6 +55,11 @@ class ProcessIdentity:
         recorded = self.machine or self.host
         return bool(recorded) and (self.machine, self.host) != (machine, socket.gethostname())
 
+    def is_of_other_boot(self) -> bool:
+        """True if the machine was booted again since then."""
+        boot = boot_id()
+        return bool(self.boot and boot) and self.boot != boot
+
     def has_ended(self, *, local: bool = False) -> bool | None:
         """True if the process has ended, False if it lives, None if that cannot be determined here.
 

@@ -20,9 +20,11 @@ _SUMMED: Final = "lost_operations"
 _OF_UNDO: Final = "recovery_from_undo"
 
 
-def _declare(key: str, kind: Kind, value: Callable[[FaultJudgement], Value]) -> None:
+def _declare(
+    key: str, kind: Kind, value: Callable[[FaultJudgement], Value], *, per_group: bool = True
+) -> None:
     meaning = MessageCode(f"metric-meaning.{key}", "info")
-    declare(key, kind, meaning(), "lower", additive=False, per_group=False)
+    declare(key, kind, meaning(), "lower", additive=False, per_group=per_group)
     _METRICS[key] = value
 
 
@@ -43,11 +45,13 @@ _declare(
     "management",
     "management",
     lambda judged: float(MANAGEMENT.index(judged.management.verdict)) if judged.management else None,
+    per_group=False,
 )
 _declare(
     "management_answer",
     "time",
     lambda judged: _ms(judged.management.longest_s) if judged.management else None,
+    per_group=False,
 )
 
 #: Keys of all metrics of faults.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Literal
@@ -38,6 +39,8 @@ class FaultRecord:
     reason_args: Annotated[JsonObject | None, OMITTED] = None
     text: Annotated[str | None, OMITTED] = None
     judgement: Annotated[FaultJudgement | None, OMITTED] = None
+    #: the judgement by the load of each client group alone, where there are several
+    groups: Annotated[Mapping[Word, FaultJudgement] | None, OMITTED] = None
     expected_errors: Annotated[tuple[Word, ...], OMITTED] = ()
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None

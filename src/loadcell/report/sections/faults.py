@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
-from loadcell.model import numbers
-from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
+from loadcell.model import fault_metrics, numbers
+from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT, FaultJudgement
 from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
@@ -46,7 +46,7 @@ def section(context: ReportContext) -> Section | None:
     if (writes := numbered_writes.table(context)) is not None:
         blocks.append(writes)
     blocks += charts.drawn_in("faults", context)
-    blocks.append(Details(trials.title, [trials]))
+    blocks.append(Details(trials.title, [trials, *by_group(faults, context)]))
     return Section("faults", texts("section.faults"), blocks)
 
 
@@ -232,3 +232,36 @@ def _trial_row(fault: FaultOfTreatment, item: FaultOfTrial, context: ReportConte
         ),
         Cell(texts("mark.list").join(errors) or texts("mark.none")),
     ]
+
+
+def by_group(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[Table]:
+    """A row for each fault of a trial and client group; none of loads with one group."""
+    texts = context.texts
+    rows = [
+        [
+            Cell(item.trial),
+            Cell(fault.title),
+            Cell(group),
+            Cell(texts("mark.none") if judged.effect is None else texts(_EFFECT(judged.effect))),
+            *(_of_group(judged, key, context) for key in _METRICS),
+        ]
+        for fault in faults
+        for item in fault.trials
+        for group, judged in (item.fault.groups or {}).items()
+    ]
+    columns = [
+        Column(texts("column.trial"), code=True),
+        Column(texts("column.fault"), code=True, keep=True),
+        Column(texts("column.group"), code=True),
+        Column(texts("column.fault.effect")),
+        *(Column(texts(_HEADING(key)), figure=True) for key in _METRICS),
+    ]
+    return [Table("table-fault-groups", texts("table.fault-groups"), columns, rows)] if rows else []
+
+
+def _of_group(judgement: FaultJudgement, key: str, context: ReportContext) -> Cell:
+    value = fault_metrics.of_fault(judgement)[key]
+    if value is not None:
+        return Cell(_METRICS[key](value), sort=value)
+    censored = key in ("recovery", "recovery_from_undo") and judgement.recovery is not None
+    return Cell(context.texts("fault.not-recovered" if censored else "mark.none"))
