@@ -23,6 +23,7 @@ from loadcell.parts import installed
         (("duckdb",), "duckdb"),
         (("host",), "probe"),
         (("command",), "http"),
+        (("directory",), "files"),
         (("http", "http://127.0.0.1:8080/items?page=1"), "http"),
     ],
 )
@@ -36,7 +37,7 @@ def test_no_system_lacks_one() -> None:
     assert set(installed().targets) <= set(names())
 
 
-@pytest.mark.parametrize("system", ["postgres", "mysql", "redis", "store", "command"])
+@pytest.mark.parametrize("system", ["postgres", "mysql", "redis", "store", "command", "directory"])
 def test_an_open_loop_is_valid_instead(tmp_path: Path, system: str) -> None:
     plan = init(tmp_path, system).stdout
     (tmp_path / "plan.yaml").write_text(plan.replace("# rate:", "rate:"))

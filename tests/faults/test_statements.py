@@ -54,13 +54,18 @@ def subject(server: PostgresServer, database: str) -> Subject:
 
 
 def terminate(server: PostgresServer, query: str) -> None:
-    """End the sessions of faults whose last statement is like that, as an administrator does."""
+    """End the session of a fault whose last statement is like that, as an administrator does."""
+    deadline = time.monotonic() + 10
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        ended = connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name = %s AND query LIKE %s",
-            [FAULT_APPLICATION, query],
-        ).fetchall()
+        while not (
+            ended := connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name = %s AND query LIKE %s",
+                [FAULT_APPLICATION, query],
+            ).fetchall()
+        ):
+            assert time.monotonic() < deadline, "it comes to that statement"
+            time.sleep(0.01)
         assert len(ended) == 1
 
 
