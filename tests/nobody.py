@@ -11,15 +11,12 @@ NOBODY = 65534
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """Become the user nobody, where the tests run as root; else stay the same user.
-
-    The real user changes as well, which is whose rights `access` asks for.
-    """
+    """Become the user nobody, where the tests run as root; else stay the same user."""
     root = os.geteuid() == 0
     if root:
-        os.setresuid(NOBODY, NOBODY, 0)
+        os.seteuid(NOBODY)
     try:
         yield
     finally:
         if root:
-            os.setresuid(0, 0, 0)
+            os.seteuid(0)

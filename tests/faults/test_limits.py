@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import subprocess
 import sys
 import time
@@ -19,12 +18,10 @@ from loadcell.faults.cpu_hogs import CpuHogs, CpuHogsOptions
 from loadcell.faults.cpu_quota import CpuQuota, CpuQuotaOptions
 from loadcell.faults.disk_full import DiskFull, DiskFullOptions
 from loadcell.faults.memory_limit import MemoryLimit, MemoryLimitOptions
-from loadcell.faults.memory_pressure import MemoryPressure, MemoryPressureOptions
 from loadcell.faults.slow_disk import SlowDisk, SlowDiskOptions
 from loadcell.linux import limited_groups, procfs
 from loadcell.plan.units import Bandwidth, Size
 from loadcell.systems.subjects import Subject
-from nobody import nobody
 
 #: Writes past the page cache until it is killed.
 _WRITER = """
@@ -89,14 +86,6 @@ def test_a_cpu_quota_holds_and_is_gone_afterwards() -> None:
     assert 0.1 <= share <= 0.25
 
 
-def test_without_root_check_names_what_a_limit_needs() -> None:
-    options = CpuQuotaOptions.model_validate({"subject": "server", "cores": 0.5})
-    with nobody():
-        [misfit] = CpuQuota.misfits(options, {})
-    assert misfit.message.code == "fault.no-controller"
-    assert "root" in misfit.message.advice
-
-
 def test_undoing_twice_or_after_the_process_ended_is_no_error() -> None:
     with running("while True: pass") as process:
         fault = CpuQuota(CpuQuotaOptions(subject="server", cores=0.5), subject(process.pid))
@@ -128,26 +117,6 @@ def test_a_process_that_needs_more_than_its_memory_limit_is_killed() -> None:
         assert process.wait(timeout=20) == -9
         MemoryLimit.undo(arguments)
         assert MemoryLimit.is_undone(arguments)
-
-
-def test_a_process_under_memory_pressure_lives_and_gets_its_memory_after_the_undo() -> None:
-    with running(_ALLOCATOR) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdout.readline()
-        options = MemoryPressureOptions(subject="server", size=Size(32 << 20))
-        fault = MemoryPressure(options, subject(process.pid))
-        arguments = fault.prepare()
-        fault.apply()
-        process.stdin.write(f"{256 << 20}\n")
-        process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], 1.0)
-        assert not ready, "it waits for its memory"
-        assert process.poll() is None
-        for _ in range(2):
-            MemoryPressure.undo(arguments)
-        assert MemoryPressure.is_undone(arguments)
-        assert process.stdout.readline() == "has\n"
 
 
 def test_a_slow_disk_is_as_slow_as_it_should_be(tmp_path: Path) -> None:

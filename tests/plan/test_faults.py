@@ -141,12 +141,6 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             "found",
             None,
         ),
-        (
-            PLAN + "faults: [{memory-pressure: redis, at: 1s}]\n",
-            "faults.0.memory-pressure.size",
-            "is missing",
-            None,
-        ),
         (PLAN + "faults: [{command: redis, at: 1s}]\n", "faults.0.command.run", "is missing", None),
         (PLAN + "faults: hang\n", "faults", 'found "hang"', None),
         (PLAN + "faults: [hang]\n", "faults.0", 'found "hang"', None),

@@ -414,6 +414,28 @@ expect: [errors = 0, p99 < 5ms]
     ]
 
 
+@pytest.mark.parametrize("name", ["databas", "oracle"])
+def test_a_wrong_target_and_a_factor_of_the_right_one_hides_no_other_mistake(
+    name: str, tmp_path: Path
+) -> None:
+    factors = "factors: {target.database.settings.work_mem: [4MB, 8MB]}\n"
+    text = with_target(f"{{{name}: {{dns: x}}}}").replace("{mix: {}}", "{mix: {tables: x}}") + factors
+    wrong, *others = mistakes(tmp_path, text + "repeats: 0\n")
+    assert wrong.path == f"target.{name}"
+    assert wrong.finding == f'there is no target "{name}"'
+    assert "database" in (wrong.allowed or "")
+    if name == "databas":
+        assert wrong.nearest == "target.database"
+        option = others.pop(0)
+        assert (option.path, option.nearest) == ("target.database.dns", "target.database.dsn")
+    assert [problem.path for problem in others] == ["workload.mix.tables", "repeats"]
+
+
+def test_a_misspelt_target_and_the_right_one_is_the_mistake(tmp_path: Path) -> None:
+    (problem,) = mistakes(tmp_path, with_target("{databas: {}, database: {}}"))
+    assert (problem.path, problem.nearest) == ("target.databas", "target.database")
+
+
 def test_a_mistake_that_shows_in_many_treatments_is_reported_once(tmp_path: Path) -> None:
     text = (
         PLAN.replace("{mix: {}}", "{mix: {tables: x}}")

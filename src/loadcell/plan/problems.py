@@ -168,20 +168,25 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(unique, key=lambda p: (p.mark.file.startswith("--"), p.mark.line or 0, p.mark.column or 0))
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
+#: Similarity (`difflib`) of a name worth proposing, and of one whose meaning is beyond doubt: one letter
+#: more, fewer or exchanged in a name of five.
+SIMILAR, MISSPELT = 0.6, 0.8
+
+
+def nearest(name: str, valid: Iterable[str], similarity: float = SIMILAR) -> str | None:
     """The valid name most like `name`, None when nothing is much like it."""
-    return next(iter(close(name, valid)), None)
+    return next(iter(close(name, valid, similarity)), None)
 
 
 #: Names that a mistake lists of many.
 MOST_LISTED = 6
 
 
-def close(name: str, valid: Iterable[str]) -> list[str]:
+def close(name: str, valid: Iterable[str], similarity: float = SIMILAR) -> list[str]:
     """The valid names most like `name`, the nearest first: few of many, or none."""
     folded = name.lower().replace("-", "_")
     by_folded = {candidate.lower().replace("-", "_"): candidate for candidate in valid}
-    matches = difflib.get_close_matches(folded, list(by_folded), n=MOST_LISTED, cutoff=0.6)
+    matches = difflib.get_close_matches(folded, list(by_folded), n=MOST_LISTED, cutoff=similarity)
     return [by_folded[match] for match in matches]
 
 

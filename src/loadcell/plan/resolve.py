@@ -30,7 +30,7 @@ from loadcell.plan.parts import (
     part_name,
 )
 from loadcell.plan.paths import UNKNOWN_PART
-from loadcell.plan.problems import INVALID, MISSING, Mark, Problem, listed, nearest, shown
+from loadcell.plan.problems import INVALID, MISSING, MISSPELT, Mark, Problem, listed, nearest, shown
 from loadcell.plan.reading import read_model
 
 ALLOWED_CLIENTS = MessageCode("allowed.clients")
@@ -298,13 +298,30 @@ class Resolver:
         problems: list[Problem],
         target: str | None = None,
     ) -> tuple[str, Options] | None:
-        """The only part named in `section`, with its options. A mistake lists those for `target`."""
+        """The only part named in `section`, with its options. A mistake lists those for `target`.
+
+        The options of a misspelt name are checked as those of the part that was probably meant, so that all
+        their errors appear at once.
+        """
         node = root.get(section)
-        if not isinstance(node, Keys) or len(node.entries) != 1:
-            problems.append(self._not_one_part(root, section, self._fitting(installed, target)))
-            return None
-        name, entry = next(iter(node.entries.items()))
-        options = self._options(section, name, entry, installed, problems, target)
+        entries = node.entries if isinstance(node, Keys) else {}
+        names = [name for name in entries if name in installed]
+        unknown = [name for name in entries if name not in installed]
+        meant: dict[str, str | None] = {}
+        if unknown or len(names) != 1:
+            fitting = self._fitting(installed, target)
+            if not entries or len(names) > 1:
+                problems.append(self._not_one_part(root, section, fitting))
+                return None
+            problems.extend(_unknown_part(section, name, entries[name].mark, fitting) for name in unknown)
+            meant = {name: nearest(name, fitting, MISSPELT) for name in unknown}
+            names = names or list(filter(None, meant.values()))
+            if not names:
+                return None
+        name = names[0]
+        parts = [entry for key, entry in entries.items() if name in (key, meant.get(key))]
+        model: type[Options] = installed[name].Options
+        options = self._read(model, _merged(parts), (section, name), parts[0].mark, problems)
         return (name, options) if options is not None else None
 
     def _fitting(self, installed: Mapping[str, type[Any]], target: str | None) -> Mapping[str, type[Any]]:
@@ -327,25 +344,6 @@ class Resolver:
         near = f"{section}: {{{near}: {{}}}}" if near else None
         return Problem(node.mark, section, message, near)
 
-    def _options(
-        self,
-        section: str,
-        name: str,
-        entry: Entry,
-        installed: Mapping[str, type[Any]],
-        problems: list[Problem],
-        target: str | None = None,
-    ) -> Options | None:
-        if name not in installed:
-            fitting = self._fitting(installed, target)
-            near = nearest(name, fitting)
-            message = UNKNOWN_PART[section](name=shown(name), names=listed(fitting))
-            near = f"{section}.{near}" if near else None
-            problems.append(Problem(entry.mark, f"{section}.{name}", message, near))
-            return None
-        model: type[Options] = installed[name].Options
-        return self._read(model, entry.node, (section, name), entry.mark, problems)
-
     def _monitors(self, root: Keys, target: str | None, problems: list[Problem]) -> dict[str, Options]:
         """The monitors named, and those of the default ones that fit the target."""
         node = root.get("monitors")
@@ -354,7 +352,12 @@ class Resolver:
         for name, entry in entries.items():
             if entry.implied and (target is None or not self._parts.fits(self._parts.monitors[name], target)):
                 continue
-            options = self._options("monitors", part_name(name), entry, self._parts.monitors, problems)
+            part = part_name(name)
+            if part not in self._parts.monitors:
+                problems.append(_unknown_part("monitors", part, entry.mark, self._parts.monitors))
+                continue
+            model = self._parts.monitors[part].Options
+            options = self._read(model, entry.node, ("monitors", part), entry.mark, problems)
             if options is not None:
                 monitors[name] = options
         problems.extend(_metrics_twice(entries, monitors))
@@ -384,6 +387,22 @@ class Resolver:
                 message = MONITOR_MISFIT(monitor=name, target=target, allowed=self._allowed(part))
                 problems.append(Problem(node.entries[name].mark, f"monitors.{name}", message))
         return problems
+
+
+def _unknown_part(section: str, name: str, mark: Mark, fitting: Mapping[str, type[Any]]) -> Problem:
+    """A name that no installed part has; `fitting` are those it could be."""
+    near = nearest(name, fitting)
+    message = UNKNOWN_PART[section](name=shown(name), names=listed(fitting))
+    return Problem(mark, f"{section}.{name}", message, f"{section}.{near}" if near else None)
+
+
+def _merged(parts: Sequence[Entry]) -> Node:
+    """The options under several spellings of one part's name."""
+    first, *others = (entry.node for entry in parts)
+    for node in others:
+        if isinstance(first, Keys) and isinstance(node, Keys):
+            first = Keys(first.mark, {**first.entries, **node.entries})
+    return first
 
 
 def _metrics_twice(entries: Mapping[str, Entry], monitors: Mapping[str, Options]) -> Iterator[Problem]:
