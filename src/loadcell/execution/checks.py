@@ -270,7 +270,8 @@ def conditions(name: str, data_conditions: Sequence[Condition]) -> Check:
     wrong = [condition for condition in data_conditions if condition.wrong]
     if wrong:
         detail["first"] = wrong[0].example
-    return Check(name, "broken" if wrong else "ok", detail)
+    verdict = "broken" if any(condition.invalidates for condition in wrong) else "noticed"
+    return Check(name, verdict if wrong else "ok", detail)
 
 
 #: The codes of errors by which a verified read says what is wrong with a value.

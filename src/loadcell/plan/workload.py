@@ -110,12 +110,13 @@ class Condition:
     """Something that must hold of the data after a trial.
 
     `says` is the condition itself, as an expression; `wrong` counts what does not meet it, and `example` is
-    the first.
+    the first. Violations of one that does not invalidate a trial are a warning.
     """
 
     says: str
     wrong: int
     example: str = ""
+    invalidates: bool = True
 
 
 @dataclass(frozen=True)

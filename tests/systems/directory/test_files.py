@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from loadcell.execution import checks
 from loadcell.execution.executor import LoadError
 from loadcell.model.load_result import LoadResult
 from loadcell.plan.workload import DATA_SEED
@@ -136,7 +137,12 @@ def test_a_directory_with_other_permissions_is_reported(bench: LoadBench[Directo
     bench.prepare(target)
     bench.run(target)
     (target.files.data / "d0002").chmod(0o000)
-    assert violations(target)["wrong_mode == 0"] == 1
+    assert violations(target)["wrong_directory_mode == 0"] == 1
+    rows = Files(FilesOptions()).verify(target.ask)
+    assert [row.says for row in rows if not row.invalidates] == ["wrong_directory_mode == 0"]
+    assert checks.conditions("files", rows).verdict == "noticed", "the files are intact"
+    (target.files.data / "d0001" / "f4-0").unlink()
+    assert checks.conditions("files", Files(FilesOptions()).verify(target.ask)).verdict == "broken"
 
 
 def test_an_older_version_and_a_deleted_file_are_reported(bench: LoadBench[Directory]) -> None:

@@ -29,12 +29,15 @@ CONDITIONS = (
     "two_names == 0",
     "deleted_but_listed == 0",
     "wrong_mode == 0",
+    "wrong_directory_mode == 0",
     "wrong_size == 0",
     "wrong_checksum == 0",
     "old_version == 0",
     "unreadable == 0",
     "clients_without_end == 0",
 )
+#: Violated by a file system whose files are intact, and measured as planned.
+_HARMLESS = frozenset({"wrong_directory_mode == 0"})
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,10 @@ class _Violations:
         self.examples.setdefault(f"{name} == 0", example)
 
 
-def compare(directory: Path, lists: Path) -> list[tuple[str, int, str]]:
-    """Each condition with the number of its violations and the first of them. Raises OSError."""
+def compare(directory: Path, lists: Path) -> list[tuple[str, int, str, bool]]:
+    """Each condition with the number of its violations, the first of them, and whether they invalidate the
+    trial. Raises OSError.
+    """
     violations = _Violations()
     expected = _expected(lists, violations)
     folders = _folders(directory)
@@ -81,7 +86,10 @@ def compare(directory: Path, lists: Path) -> list[tuple[str, int, str]]:
             name = f"f{number}-{entry.generation}"
             if all(listing.rpartition("/")[2] != name for listing in listed.get(number, ())):
                 violations.add("missing", name)
-    return [(name, violations.counts[name], violations.examples.get(name, "")) for name in CONDITIONS]
+    return [
+        (name, violations.counts[name], violations.examples.get(name, ""), name not in _HARMLESS)
+        for name in CONDITIONS
+    ]
 
 
 def _expected(lists: Path, violations: _Violations) -> dict[int, Expected]:
@@ -111,7 +119,9 @@ def _compare_folders(directory: Path, folders: Counter[str], violations: _Violat
             violations.add("listed_twice", f"{folder}, {count} times")
         status = (directory / folder).lstat()
         if status.st_uid != os.geteuid() or status.st_mode & _FOLDER_MODE != _FOLDER_MODE:
-            violations.add("wrong_mode", f"{folder}: {stat.filemode(status.st_mode)}, owner {status.st_uid}")
+            violations.add(
+                "wrong_directory_mode", f"{folder}: {stat.filemode(status.st_mode)}, owner {status.st_uid}"
+            )
 
 
 def _listed(directory: Path, folders: list[str]) -> dict[int, Counter[str]]:
