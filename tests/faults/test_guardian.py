@@ -160,3 +160,14 @@ def test_it_answers_while_a_slow_program_undoes(tmp_path: Path) -> None:
         guardian.release(other)
     guardian.close()
     assert journal_files(tmp_path / "journal") == []
+
+
+def test_a_run_that_ends_before_its_guardian_is_ready_leaves_no_traceback(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "loadcell.faults.guardian", str(tmp_path)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,9 @@ NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
 
 #: How long before its time a fault is prepared and written to the journal.
 _PREPARE_BEFORE_NS = 500_000_000
+#: How long before its time a fault looks at its subject again, which may have changed: that takes
+#: milliseconds, which would delay it.
+_LOOK_BEFORE_NS = 20_000_000
 #: A sleeping thread wakes up to a millisecond late; for the last part of the wait it polls the clock.
 _SPIN_NS = 1_500_000
 #: Delay after which the guardian undoes a fault of a run that is alive but has not undone it.
@@ -42,6 +44,8 @@ class _Item:
     due_ns: int | None
     state: FaultState = "waiting"
     prepared: bool = False
+    looked: bool = False
+    ready: bool = False
     entry: Entry | None = None
     undo_due_ns: int | None = None
     applied: tuple[int, int, int] | None = None
@@ -168,11 +172,9 @@ class FaultRun:
     def _wait_s(self, due_ns: int | None) -> float | None:
         """Seconds to sleep: until a fault is due, or is to be prepared."""
         instants = [] if due_ns is None else [due_ns - _SPIN_NS]
-        instants += [
-            item.due_ns - _PREPARE_BEFORE_NS
-            for item in self._items
-            if not item.prepared and item.state == "waiting" and item.due_ns is not None
-        ]
+        for item in self._items:
+            if item.state == "waiting" and item.due_ns is not None and not item.looked:
+                instants.append(item.due_ns - (_LOOK_BEFORE_NS if item.prepared else _PREPARE_BEFORE_NS))
         return max(0.0, (min(instants) - self._now()) / 1e9) if instants else None
 
     def _due_by_operations(self) -> None:
@@ -187,17 +189,24 @@ class FaultRun:
                 item.due_ns = self._now()
 
     def _prepare_due(self) -> None:
-        now = self._now()
         for item in self._items:
-            is_due = item.due_ns is not None and item.due_ns - _PREPARE_BEFORE_NS <= now
-            if item.state == "waiting" and not item.prepared and is_due:
+            if item.state != "waiting" or item.due_ns is None:
+                continue
+            left_ns = item.due_ns - self._now()
+            if not item.prepared and left_ns <= _PREPARE_BEFORE_NS:
+                item.prepared = True
                 self._prepare(item)
+            if not item.looked and 0 < left_ns <= _LOOK_BEFORE_NS:
+                item.looked = True
+                item.ready = self._prepare(item)
 
-    def _prepare(self, item: _Item) -> None:
+    def _prepare(self, item: _Item) -> bool:
         """Record in advance how to undo it. A failure is ignored: it may succeed when the fault is due."""
-        item.prepared = True
-        with contextlib.suppress(Exception):
+        try:
             self._hold(item, item.fault.prepare())
+        except Exception:  # of any fault
+            return False
+        return True
 
     def _hold(self, item: _Item, arguments: JsonObject | None) -> None:
         """Have the guardian record how to undo a fault, unless it is recorded already."""
@@ -227,7 +236,8 @@ class FaultRun:
     def _apply(self, item: _Item, due_ns: int) -> None:
         begun = False
         try:
-            self._hold(item, item.fault.prepare())
+            if not item.ready:
+                self._hold(item, item.fault.prepare())
             begun = True
             began_ns = self._now()
             arguments = item.fault.apply()

@@ -79,7 +79,8 @@ class Fault(ABC, Generic[OptionsT]):
     def prepare(self) -> JsonObject | None:
         """Look up what is about to be changed: arguments of `undo`, None where nothing outlives the run.
 
-        Called half a second before the fault, and again at its time: the subject may have changed.
+        Called half a second before the fault, and again 20 ms before it: the subject may have changed. If it
+        is due at once, or could not be prepared, it is prepared at its time.
         """
         return None
 

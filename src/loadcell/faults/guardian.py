@@ -206,7 +206,7 @@ def main(words: list[str]) -> None:
     os.chdir("/")
     leases = _Leases(Journal(Path(words[0])))
     waiting = b""
-    print("{}", flush=True)
+    _answer(b"{}")
     while True:
         ready, _, _ = select.select([0], [], [], leases.wait_s())
         if not ready:
@@ -217,10 +217,14 @@ def main(words: list[str]) -> None:
             break
         *lines, waiting = (waiting + chunk).split(b"\n")
         for line in lines:
-            answer = json.dumps(leases.take(json.loads(line)))
-            with contextlib.suppress(OSError):
-                os.write(1, answer.encode() + b"\n")
+            _answer(json.dumps(leases.take(json.loads(line))).encode())
     leases.undo_all()
+
+
+def _answer(line: bytes) -> None:
+    """Answer the run, which may have been killed."""
+    with contextlib.suppress(OSError):
+        os.write(1, line + b"\n")
 
 
 if __name__ == "__main__":
