@@ -69,6 +69,34 @@ def test_a_run_that_was_stopped_is_noticed_and_its_load_stands(tmp_path: Path) -
     assert trial.status == "ok"
 
 
+def test_counters_that_were_read_late_are_dropped(tmp_path: Path) -> None:
+    """The run stands still from within the measurement until long after it."""
+    with Hostile(says(response())) as server:
+        plan = PLAN.format(port=server.port).replace("duration: 8s", "duration: 3s")
+        with Live(tmp_path, plan) as live:
+            live.measured()
+            stop_for(live.process.pid, 5.0)
+            live.end()
+            [trial] = live.stored().trials
+    window = check_of(trial, "resource-window")
+    assert window.verdict == "noticed"
+    assert window.detail["overdue_s"] > 1.0
+    assert (trial.status, trial.resources) == ("ok", None)
+
+
+@pytest.mark.parametrize(
+    ("began_s", "ended_s", "verdict"),
+    [(0.0, 10.0, "ok"), (0.4, 10.5, "ok"), (0.0, 11.1, "noticed"), (1.1, 10.0, "noticed")],
+)
+def test_readings_up_to_a_tenth_of_the_window_late_are_accepted(
+    began_s: float, ended_s: float, verdict: str
+) -> None:
+    second = 10**9
+    between = int((5 + began_s) * second), int((5 + ended_s) * second)
+    assert checks.resource_window(between, Window(10.0, 5 * second)).verdict == verdict
+    assert checks.resource_window(None, Window(10.0, 5 * second)).verdict == "unknown"
+
+
 def remarked(paused_s: float) -> checks.Check:
     """The check of 10 s with pauses of so much together."""
     result = convert(

@@ -93,8 +93,8 @@ _NUMBER = re.compile(r" \(\d+\)$")
 for _name in (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
-    "client-waiting", "client-paused", "sampling-gap", "affinity", "direct-io", "ports", "tool-output",
-    "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
+    "client-waiting", "client-paused", "sampling-gap", "resource-window", "affinity", "direct-io", "ports",
+    "tool-output", "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
     "faults", "fault-not-applied", "fault-late", "fault-remains",
 ):  # fmt: skip
     MessageCode(f"check-name.{_name}")

@@ -48,6 +48,9 @@ PAUSED_LIMIT = 0.01
 #: Longest time that the run's process may do nothing before it is remarked on: samples are taken once per
 #: second.
 SAMPLING_GAP_LIMIT_S = 2.0
+#: Counters of resources that were read outside the measurement for more than this share of it, and for more
+#: than this time, would give means of another window.
+WINDOW_LIMIT, WINDOW_LIMIT_S = 0.1, 0.1
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
 CLOCK_STEP_LIMIT_S = 0.5
 #: Intervals and the window are cut by the same clock; they may differ by how late a tick was.
@@ -250,6 +253,23 @@ def sampling_gap(gaps_ns: Sequence[tuple[int, int]], measure: Window | None) -> 
         return Check("sampling-gap", "ok")
     detail = {"longest_s": longest_s, "total_s": sum(length for length in lengths_s if length > 0)}
     return Check("sampling-gap", "noticed", {**detail, "limit_s": SAMPLING_GAP_LIMIT_S})
+
+
+def resource_window(between_ns: tuple[int, int] | None, measure: Window | None) -> Check:
+    """The counters of resources were read at both ends of the measurement.
+
+    `between_ns` are the instants (CLOCK_MONOTONIC) of the readings. They are late if this process had no time
+    for them; the load is another process, and its values stand.
+    """
+    if between_ns is None or measure is None or measure.started_mono_ns is None:
+        return Check("resource-window", "unknown")
+    began_ns, ended_ns = between_ns
+    start_ns = measure.started_mono_ns
+    late_s = (abs(began_ns - start_ns) + abs(ended_ns - start_ns - measure.duration_s * 1e9)) / 1e9
+    detail = {"window_s": (ended_ns - began_ns) / 1e9, "covered_s": measure.duration_s, "overdue_s": late_s}
+    if late_s <= max(WINDOW_LIMIT * measure.duration_s, WINDOW_LIMIT_S):
+        return Check("resource-window", "ok", detail)
+    return Check("resource-window", "noticed", detail)
 
 
 def neighbour(seen: Sequence[int]) -> Check:

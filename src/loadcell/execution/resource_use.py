@@ -300,6 +300,13 @@ class ResourceWatch:
             self._waits.sessions(),
         )  # fmt: skip
 
+    @property
+    def between_ns(self) -> tuple[int, int] | None:
+        """Instants of the readings at both ends of the window; None without a window."""
+        if self._begun is None or self._ended is None:
+            return None
+        return self._begun.at_ns, self._ended.at_ns
+
     def _last_complete(self, now: tuple[_Tree, _Tree]) -> tuple[_Tree, _Tree]:
         """The last look at each side, or the one before if threads ended between both: a load ends its
         threads before its end is known here.

@@ -244,6 +244,8 @@ class TrialRun:
                 self._record, result, self._workload, self._watch.metrics, self._protocol,
                 self._watch.metric_facts,
             )  # fmt: skip
+            if result.tool is None:
+                self._check_resources()
             self._judge_faults(result, answers)
             if result.hlog_header:
                 self.writer.latency(result.hlog)
@@ -327,6 +329,14 @@ class TrialRun:
             before, after, lifetime, alone=alone, groups=lifetimes, workers=workers,
             of_connecting=connects * after.get(COMMITS_PER_CONNECTION, 0),
         )  # fmt: skip
+
+    def _check_resources(self) -> None:
+        """Drop means of resources that are not of the measurement."""
+        watch = self._watch.resources
+        check = checks.resource_window(watch.between_ns if watch else None, self._record.measure)
+        self._checks.append(check)
+        if check.verdict == "noticed":
+            self._record = replace(self._record, resources=None)
 
     def _verify(self, target: Target[Any], result: LoadResult) -> None:
         self._checks += self._pinning.checks()
