@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class RedisServer:
     """A separate Redis: `start`, `kill`, finally `remove`; a context manager starts and removes it.
 
     Nothing is persisted, and the password is `password`; settings may say otherwise. `program` is the server,
-    Debian's by default.
+    Debian's by default; `prefix` is a command that starts it.
     """
 
     def __init__(
@@ -53,8 +53,9 @@ class RedisServer:
         *,
         password: str = "secret",
         program: Path | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
-        self.program = program or debian_redis()
+        self.program, self.prefix = program or debian_redis(), prefix
         self.host, self.port, self.password = "127.0.0.1", _free_port(), password
         self.root = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
         self.settings = {"save": "", **(settings or {})}
@@ -68,7 +69,7 @@ class RedisServer:
             "unixsocket": str(self.root / "s"), **({"requirepass": self.password} if self.password else {}),
             **self.settings,
         }  # fmt: skip
-        command = [str(self.program)]
+        command = [*self.prefix, str(self.program)]
         for name, value in words.items():
             command += [f"--{name}", *(value.split() or [""])]
         self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,6 +162,35 @@ def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
     assert re.search(r"Succeeded +5,000\b", result.stdout)
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert not [text for text in (result.stdout, result.stderr, *texts) if server.password in text]
+
+
+def test_json_has_the_limit_of_an_observed_server(tmp_path: Path, server: RedisServer) -> None:
+    location = f"redis://:{server.password}@{server.host}:{server.port}"
+    words = ("-c", "8", "-d", "3s", "--keys", "1000", "--warmup", "0s", "--no-report")
+    result = command(tmp_path, "redis", location, *words, "--json", "-q")
+    assert result.returncode == 0, result.stdout + result.stderr
+    limits = json.loads(result.stdout)["limits"]
+    assert list(limits) == ["baseline"]
+    assert limits["baseline"]["observed"]
+    shown = command(tmp_path, "show", "last", "--json")
+    assert json.loads(shown.stdout)["limits"] == limits
+
+
+def test_an_unidentified_server_is_reported(
+    tmp_path: Path, server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadcell.systems.redis.target.identify", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    location = f"redis://:{server.password}@{server.host}:{server.port}"
+    words = ("-c", "4", "-d", "1s", "--keys", "100", "--warmup", "0s", "--no-report")
+    result = CliRunner().invoke(main, ["redis", location, *words])
+    assert result.exit_code == 0, result.output
+    assert "no process of this machine was identified as the server; run loadcell outside of" in result.stderr
+    [path] = (tmp_path / "results" / "redis").iterdir()
+    assert document(read_run(path).trials[0])["resources"]["unobserved"] == "unidentified"
+    shown = CliRunner().invoke(main, ["show", "last"]).stdout
+    assert "The bottleneck is unknown: the target was not observed" in " ".join(shown.split())
+    assert "nearest to its limit" not in shown
 
 
 def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisServer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ import click
 
 from loadcell import parts, report
 from loadcell.analysis import expectations
+from loadcell.analysis.limits import judge
 from loadcell.analysis.trials import from_record
 from loadcell.cli import again, call, display, language, locales, messages
 from loadcell.cli.arguments import (
@@ -33,7 +34,6 @@ from loadcell.execution import progress as run_progress
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
 from loadcell.model import json as model_json
-from loadcell.model import trial_record
 from loadcell.report import brief
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
@@ -44,6 +44,7 @@ from loadcell.systems.base import TargetError
 if TYPE_CHECKING:
     from loadcell.execution.runner import Ended
     from loadcell.plan.load import LoadedPlan
+    from loadcell.store.read import StoredRun
 
 
 @command("run")
@@ -186,7 +187,7 @@ def _results(ended: Ended, write_report: bool, as_json: bool) -> int:
     if stored.trials and write_report:
         reports, ended = written_report(ended)
     if as_json:
-        echo_json(as_document(ended, stored.trials, reports))
+        echo_json(as_document(ended, stored, reports))
         return ended.exit_status
     if stored.trials:
         terminal.render(brief.of_run(stored, locales.current()))
@@ -226,7 +227,7 @@ _OF_A_TRIAL = (
 )  # fmt: skip
 
 
-def as_document(ended: Ended, trials: Sequence[trial_record.TrialRecord], reports: list[Path]) -> str:
+def as_document(ended: Ended, stored: StoredRun, reports: list[Path]) -> str:
     """The results as JSON."""
     return json.render(
         {
@@ -235,9 +236,10 @@ def as_document(ended: Ended, trials: Sequence[trial_record.TrialRecord], report
             "reason": ended.reason and ended.reason.text,
             "exit_status": ended.exit_status,
             "expectations": [
-                result.document() for result in expectations.outcomes([*map(from_record, trials)])
+                result.document() for result in expectations.outcomes([*map(from_record, stored.trials)])
             ],
-            "trials": [_of_a_trial(model_json.document(trial)) for trial in trials],
+            "limits": judge.documents_of_run(stored.run, stored.trials),
+            "trials": [_of_a_trial(model_json.document(trial)) for trial in stored.trials],
             "reports": reports,
         }
     )

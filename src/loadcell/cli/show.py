@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from loadcell.analysis import error_codes, trials
+from loadcell.analysis.limits import judge
 from loadcell.cli import language, locales, messages
 from loadcell.cli.arguments import runs
 from loadcell.cli.command import argument, command, option
@@ -57,6 +58,7 @@ def _document(stored: StoredRun) -> model_json.JsonObject:
         "records": [model_json.document(record) for record in stored.trials],
         "unscored_records": [model_json.document(record) for record in stored.unscored],
         "damage": [str(damage) for damage in stored.damage],
+        "limits": judge.documents_of_run(stored.run, stored.trials),
     }
 
 

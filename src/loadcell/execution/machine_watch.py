@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import ipaddress
 import os
-import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from loadcell.execution.checks import CLOCK_STEP_LIMIT_S
 from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.host_counters import CpuTicks, read_cpu, read_vmstat
+from loadcell.linux.local_addresses import is_local
 from loadcell.linux.process_counters import Key, thread_times
 from loadcell.linux.procfs import (
     ProcessStat,
@@ -62,19 +59,7 @@ def on_this_machine(endpoint: JsonObject) -> bool:
     """True if the target that the engine is pointed at may run here; another name is taken for another
     machine's.
     """
-    if endpoint.get("socket"):
-        return True
-    host = str(endpoint.get("host") or "")
-    if host in ("", "localhost", socket.gethostname()):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    local_addresses = {
-        entry.address.partition("%")[0] for interface in psutil.net_if_addrs().values() for entry in interface
-    }
-    return address.is_loopback or str(address) in local_addresses
+    return bool(endpoint.get("socket")) or is_local(str(endpoint.get("host") or ""))
 
 
 def process_stats(root: Path) -> dict[Key, ProcessStat]:

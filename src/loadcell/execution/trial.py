@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loadcell.analysis.faults.management import Answer
+from loadcell.analysis.limits.unobserved import unobserved
 from loadcell.design.order import Trial
 from loadcell.execution import affinity, checks, fault_checks, machine_watch, trial_source
 from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
@@ -45,6 +46,7 @@ from loadcell.model.json import JsonObject, document
 from loadcell.model.load_result import LoadEvent, LoadingProgress, LoadResult, PhaseBegan
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
+from loadcell.model.resources import Unobserved
 from loadcell.model.trial_record import Check, ExpectationResult, Status, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.affinity import numbers
@@ -90,6 +92,8 @@ class TrialRun:
     _target: Target[Any] | None = field(init=False, default=None)
     #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
     _target_here: list[int] | None = field(init=False, default=None)
+    #: why none of the target's processes is known
+    _unobserved: Unobserved | None = field(init=False, default=None)
     #: what the target had counted before the load
     _counters_before: dict[str, int] = field(init=False, default_factory=dict)
     _pinning: affinity.Pinning = field(init=False, default_factory=affinity.Pinning)
@@ -221,10 +225,14 @@ class TrialRun:
                 ports = {at.port for at in (endpoint, reached) if isinstance(at, ServerEndpoint)}
                 self._watch.start_monitors(target, tuple(ports))
             roots = self._watch.target_processes
-            is_identified = (
-                bool(roots) or target.in_worker or not machine_watch.on_this_machine(endpoint.section())
-            )
+            if not roots and not target.in_worker:
+                here = machine_watch.on_this_machine(endpoint.section())
+                self._unobserved = Unobserved.UNIDENTIFIED if here else Unobserved.ELSEWHERE
+            is_identified = self._unobserved is not Unobserved.UNIDENTIFIED
             self._target_here = roots if is_identified else None
+            if not is_identified:
+                why = unobserved(self._unobserved)
+                self.context.progress.note(why, key=why.code)
             try:
                 with trial_source.profiling(self.sampler, target, self.writer.output):
                     hooks = self._hooks(limit_s, self._on_event)
@@ -239,6 +247,8 @@ class TrialRun:
                     self._record = replace(self._record, faults=self._faults.end())
                 monitors = self._watch.stop_monitors()
                 used = self._watch.resources.resources() if self._watch.resources else None
+                if used is not None:
+                    used = replace(used, unobserved=self._unobserved)
                 self._record = replace(self._record, monitors=monitors, resources=used)
             self._record = with_result(
                 self._record, result, self._workload, self._watch.metrics, self._protocol,

@@ -7,8 +7,10 @@ come from samples one to two seconds apart, of the monitors and beside the load,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
 
-from loadcell.model.json import Word
+from loadcell.model.json import OMITTED, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +261,21 @@ class SessionUse:
     waits: tuple[SessionWait, ...] = ()
 
 
+class Unobserved(StrEnum):
+    """Why no process of the target was observed."""
+
+    #: its address is that of another machine
+    ELSEWHERE = "elsewhere"
+    #: its address is on this machine, but none of the processes was identified as the target's
+    UNIDENTIFIED = "unidentified"
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Resources of one trial within `window_s` seconds; `target` is None on another machine. Disks and links
-    are ordered by use, the busiest first. `cost_s` is the CPU time of all these readings. `in_client`: the
-    target works within the client's process, which is then its use, too.
+    """Resources of one trial within `window_s` seconds; `target` is None where it was not observed, with the
+    reason as `unobserved` (absent in older runs). Disks and links are ordered by use, the busiest first.
+    `cost_s` is the CPU time of all these readings. `in_client`: the target works within the client's process,
+    which is then its use, too.
     """
 
     window_s: float
@@ -277,6 +289,7 @@ class Resources:
     queues: tuple[QueueUse, ...] = ()
     accept_queue: AcceptQueueUse | None = None
     sessions: SessionUse | None = None
+    unobserved: Annotated[Unobserved | None, OMITTED] = None
 
     @property
     def served(self) -> ProcessUse | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from loadcell.linux.local_addresses import is_local
 from loadcell.systems.base import Secret
 
 
@@ -27,7 +28,7 @@ class ServerAddress(ABC):
     @property
     def here(self) -> bool:
         """True if the server is, as far as can be seen, on this machine."""
-        return self.socket is not None or self.host in ("localhost", "127.0.0.1", "::1")
+        return self.socket is not None or is_local(self.host)
 
     @abstractmethod
     def check(self, *, limit_s: int) -> None:

@@ -14,7 +14,7 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Subject
 from loadcell.analysis.limits.candidate import Evidence, is_most
 from loadcell.analysis.limits.candidates import all_candidates
-from loadcell.analysis.limits.findings import findings
+from loadcell.analysis.limits.findings import against, findings
 from loadcell.analysis.limits.judge import judged, supported
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.model.json import document
@@ -33,6 +33,7 @@ from loadcell.model.resources import (
     SessionUse,
     SessionWait,
     ThreadUse,
+    Unobserved,
 )
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
@@ -72,6 +73,7 @@ QUOTA = replace(
 CPU = replace(IDLE, target=ProcessUse(4, 4, 3.8, busiest_threads=thread(0.95)))
 SHARED = replace(IDLE, host=FULL, target=ProcessUse(4, 4, 2.6), client=ProcessUse(1, 2, 1.2))
 THREAD = replace(IDLE, target=ProcessUse(1, 4, 1.0, busiest_threads=thread(0.93)))
+IDLE_THREAD = replace(THREAD, target=ProcessUse(1, 4, 0.9, busiest_threads=thread(0.85)))
 CLIENT = replace(IDLE, client=ProcessUse(1, 2, 1.0, busiest_threads=thread(0.97)))
 CLIENT_OF_HOST = replace(IDLE, host=FULL, client=ProcessUse(4, 8, 2.9, busiest_threads=thread(0.7)))
 OTHERS = replace(IDLE, host=FULL)
@@ -223,7 +225,7 @@ def test_a_link_near_its_speed_is_seen_beside_an_empty_queue() -> None:
         item.candidate.name: item.sign.level
         for item in judged(Evidence(replace(SPEED, links=(link,), queues=(quiet,)), in_flight=32.0))
     }
-    assert levels["network"] == pytest.approx(0.88)
+    assert levels["network"] == pytest.approx(0.88 / 0.9)
 
 
 def test_no_resource_at_its_limit_is_not_known() -> None:
@@ -336,6 +338,82 @@ def test_repeats_that_disagree_leave_the_limit_unknown(tmp_path: Path) -> None:
 def test_half_of_the_repeats_is_not_enough(tmp_path: Path) -> None:
     _, analysis = analysed(tmp_path / "run", CPU, IDLE)
     assert {limit.named for limit in analysis.limits} == {None}
+
+
+def test_the_condition_that_failed_is_named(tmp_path: Path) -> None:
+    """91% busy is a full machine only while tasks wait for a core."""
+    waiting = replace(NEARLY_FULL, cpu=CpuShares(0.91, 0.7, 0.21, 0.0, 0.0))
+    unmet = replace(SHARED, host=replace(waiting, pressure=replace(QUIET, cpu=0.31)))
+    _, analysis = analysed(tmp_path / "run", unmet, unmet, factors={})
+    (limit,) = analysis.limits
+    assert limit.named is None
+    document = limit.document()["next"]
+    assert (document["limit"], document["measured"], document["needed"]) == ("cpu", 0.91, 0.95)
+    for lang, sentence in (
+        (
+            "en",
+            "nearest to its limit was the CPU of the target, the machine was 91% busy, 2.60 cores of it for "
+            "the target (the machine is full from 95% busy, or from 90% while tasks wait for a core in more "
+            "than 50% of the time, here 31%)",
+        ),
+        ("zh", "有任务等待 CPU 的时间（PSI）超过 50%，此处为 31%"),
+    ):
+        assert sentence in Texts(lang).message(against(limit))
+
+
+def test_half_of_the_repeats_shows_what_the_others_lack(tmp_path: Path) -> None:
+    run, analysis = analysed(tmp_path / "run", THREAD, IDLE_THREAD, factors={})
+    assert {limit.named for limit in analysis.limits} == {None}
+    (finding,) = [finding for finding in analysis.findings if finding.subject is Subject.LIMIT]
+    assert Texts("en").message(finding.message) == (
+        "The bottleneck is unknown: only 1 of 2 trials shows signs of one thread of the target; in another, "
+        "thread worker used 85% of a core and waited for one for 0% of the time (the limit begins at 90%)."
+    )
+    run, _ = analysed(tmp_path / "three", THREAD, THREAD, IDLE_THREAD, factors={})
+    page = markdown.render(build(read_run(run), "en"))
+    assert "Only 2 of 3 trials show it; in another, thread worker used 85% of a core" in page
+
+
+def test_an_unobserved_target_is_stated_and_the_client_is_not_nearest(tmp_path: Path) -> None:
+    busy_client = replace(CLIENT, target=None, client=ProcessUse(1, 2, 0.6, busiest_threads=thread(0.6)))
+    for reason, text in (
+        (Unobserved.ELSEWHERE, "because it is on another machine"),
+        (Unobserved.UNIDENTIFIED, "because no process of this machine was identified as the server"),
+        (None, "the target was not observed; run loadcell on its machine"),
+    ):
+        used = replace(busy_client, unobserved=reason)
+        run, analysis = analysed(tmp_path / str(reason), used, used, factors={})
+        (limit,) = analysis.limits
+        assert (limit.named, limit.next) == (None, None)
+        page = markdown.render(build(read_run(run), "en"))
+        assert text in page
+        assert "the load generator, thread" not in page
+    at_limit = replace(CLIENT, target=None, unobserved=Unobserved.ELSEWHERE)
+    _, analysis = analysed(tmp_path / "client", at_limit, at_limit, factors={})
+    (limit,) = analysis.limits
+    assert limit.document()["limit"] == "client"
+    assert "Not compared with others: the target was not observed" in against(limit).text
+
+
+def test_a_short_measurement_names_the_time_it_needs(tmp_path: Path) -> None:
+    short = replace(IDLE, window_s=0.5)
+    _, analysis = analysed(tmp_path / "run", short, short, factors={})
+    (limit,) = analysis.limits
+    assert against(limit).text == "the measurement of 0.50 s was too short, measure for 3 s or longer"
+
+
+@pytest.mark.parametrize("used", [QUOTA, SHARED, THREAD, CLIENT_OF_HOST, DISK, MEMORY, LOCKS, NETWORK])
+def test_a_named_limit_has_the_level_1_and_lacks_nothing(used: Resources) -> None:
+    (item,) = supported(judged(Evidence(used, in_flight=32.0)))
+    document = item.document()
+    assert (document["level"], document["lacking"]) == (1.0, [])
+    assert document["measured"] >= document["needed"]
+
+
+def test_the_next_resource_has_a_name(tmp_path: Path) -> None:
+    run, _ = analysed(tmp_path / "run", CPU, CPU, factors={})
+    assert "next: the load generator, at 10% of its limit" in markdown.render(build(read_run(run), "en"))
+    assert "次高：压测端，为其上限的 10%" in markdown.render(build(read_run(run), "zh"))
 
 
 def test_two_of_three_are_named_with_the_objection(tmp_path: Path) -> None:
@@ -471,7 +549,12 @@ def test_every_sign_has_its_sentence(lang: str) -> None:
     texts = Texts(lang)
     for used in SENTENCES:
         for item in judged(Evidence(used, in_flight=32.0)):
-            for message in (item.candidate.label(), item.candidate.advice(), item.sign.evidence):
+            for message in (
+                item.candidate.label(),
+                item.candidate.advice(),
+                item.sign.evidence,
+                *item.sign.lacking,
+            ):
                 text = texts.message(message)
                 assert text
                 assert "{" not in text

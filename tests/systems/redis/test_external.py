@@ -65,6 +65,14 @@ def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench[Redis], server:
         bench.up(server="external", socket=f"{path}x")
 
 
+def test_a_server_started_by_its_bare_name_is_observed(bench: Bench[Redis]) -> None:
+    """Its INFO names a program in the working directory, where there is none."""
+    with RedisServer(program=Path("redis-server")) as server:
+        target = external(bench, server)
+        assert target.processes() == [server.pid]
+        target.destroy()
+
+
 def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench[Redis], server: RedisServer) -> None:
     server.ask("SET", "key:theirs", "x")
     target = external(bench, server)

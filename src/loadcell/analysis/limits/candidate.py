@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
-from loadcell.model.message import Message, MessageCode
-from loadcell.model.resources import ProcessUse, Resources, ThreadUse
+from loadcell.model.message import Count, Message, MessageCode, Number, Share
+from loadcell.model.resources import HostUse, ProcessUse, Resources, ThreadUse
 
 #: Utilisation from which a resource is at its limit. Counters of CPU time have ticks of 10 ms, and a closed
 #: loop leaves short gaps between requests.
@@ -25,6 +25,21 @@ HOST_AT_LIMIT = 0.95
 LEAD = 0.03
 #: Share of the time of requests, or of instants, from which on they mostly waited for one thing.
 MOSTLY = 0.5
+#: Requirements of conditions that are not met.
+NEEDS_SHARE = MessageCode("limit.needs.share", "info", needed_share=Share)
+NEEDS_MOSTLY = MessageCode("limit.needs.mostly", "info", needed_share=Share, looks=Count)
+NEEDS_SAMPLES = MessageCode("limit.needs.samples", "info", looks=Count)
+NEEDS_FULL = MessageCode("limit.needs.full", "info", full_share=Share)
+NEEDS_FULL_OR_WAITING = MessageCode(
+    "limit.needs.full-or-waiting",
+    "info",
+    full_share=Share,
+    saturated_share=Share,
+    mostly_share=Share,
+    waiting_share=Share,
+)
+NEEDS_HALF = MessageCode("limit.needs.half", "info", cores=Number)
+NEEDS_QUOTA_LEFT = MessageCode("limit.needs.quota-left", "info")
 #: Quantile of the normal distribution for a one-sided confidence of 95%.
 _Z = 1.645
 
@@ -101,9 +116,13 @@ class Evidence:
         """True if the CPU of the whole machine leaves nothing to either side: by its utilisation, or by a
         utilisation of `AT_LIMIT` and saturation, where tasks mostly waited for a core (PSI).
         """
+        return self.host_busy >= (AT_LIMIT if self.is_host_saturated else HOST_AT_LIMIT)
+
+    @property
+    def is_host_saturated(self) -> bool:
+        """True if some task waited for a core most of the time (PSI)."""
         pressure = self.used.host.pressure
-        is_saturated = pressure is not None and (pressure.cpu or 0.0) > MOSTLY
-        return self.host_busy >= (AT_LIMIT if is_saturated else HOST_AT_LIMIT)
+        return pressure is not None and (pressure.cpu or 0.0) > MOSTLY
 
     @property
     def waiting_capacity(self) -> float | None:
@@ -126,17 +145,108 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Sign:
-    """A candidate in one trial: `level`, 0 to 1, is the measure of its utilisation; `is_limit` if all its
-    conditions are met. `explains` names further candidates whose signs follow from it in this trial, and
-    `precedes` those that would reach their limit after it.
+class Condition:
+    """A condition of a sign: `measured` reaches `needed`, in the same unit. A condition that is no comparison
+    of numbers has neither. `text` states what an unmet one requires.
     """
 
-    level: float
-    is_limit: bool
+    is_met: bool
+    text: Message
+    measured: float | None = None
+    needed: float | None = None
+
+    @property
+    def strength(self) -> float | None:
+        """`measured` over `needed`."""
+        if self.measured is None or self.needed is None:
+            return None
+        return self.measured / self.needed if self.needed > 0 else 1.0
+
+
+def reaching(measured: float, needed: float, text: Message) -> Condition:
+    """A value of at least `needed`."""
+    return Condition(measured >= needed, text, measured, needed)
+
+
+def at_limit(utilisation: float, needed: float = AT_LIMIT) -> Condition:
+    """A utilisation, 0 to 1, of at least `needed`."""
+    return reaching(utilisation, needed, NEEDS_SHARE(needed_share=needed))
+
+
+def mostly(share: float, looks: float, *, is_met: bool | None = None) -> Condition:
+    """A share of `looks` instants that is above one half with a confidence of 95% (`is_most`).
+
+    By inversion of Wilson's interval, which is that of the score test, this is a share above
+    1/2 + z / (2 sqrt(looks)).
+    """
+    needed = MOSTLY + _Z / 2 / max(looks, 1e-9) ** 0.5
+    text = (
+        NEEDS_SAMPLES(looks=round(looks))
+        if needed >= 1 or share > needed
+        else NEEDS_MOSTLY(needed_share=needed, looks=round(looks))
+    )
+    return Condition(is_most(share, looks) if is_met is None else is_met, text, share, needed)
+
+
+def full_machine(evidence: Evidence) -> Condition:
+    """CPU of the whole machine that leaves nothing to either side (`Evidence.is_host_full`)."""
+    pressure = evidence.used.host.pressure
+    waiting = None if pressure is None else pressure.cpu
+    text = NEEDS_FULL(full_share=HOST_AT_LIMIT)
+    if waiting is not None:
+        text = NEEDS_FULL_OR_WAITING(
+            full_share=HOST_AT_LIMIT, saturated_share=AT_LIMIT, mostly_share=MOSTLY, waiting_share=waiting
+        )
+    return reaching(evidence.host_busy, AT_LIMIT if evidence.is_host_saturated else HOST_AT_LIMIT, text)
+
+
+def half_of(cores: float, host: HostUse) -> Condition:
+    """At least half of the machine's cores in use by one side."""
+    return reaching(cores, host.cores / 2, NEEDS_HALF(cores=host.cores / 2))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A candidate in one trial, at its limit if all its conditions are met. `explains` names further
+    candidates whose signs follow from it in this trial, and `precedes` those that would reach their limit
+    after it.
+    """
+
+    conditions: tuple[Condition, ...]
     evidence: Message
     explains: tuple[str, ...] = ()
     precedes: tuple[str, ...] = ()
+
+    @property
+    def is_limit(self) -> bool:
+        """True if all conditions are met."""
+        return all(condition.is_met for condition in self.conditions)
+
+    @property
+    def binding(self) -> Condition | None:
+        """The condition that is farthest from being met, or that only just is; None without numbers."""
+        compared = [condition for condition in self.conditions if condition.strength is not None]
+        return min(compared, key=lambda condition: condition.strength or 0.0, default=None)
+
+    @property
+    def strength(self) -> float:
+        """Measured over needed value of the binding condition."""
+        return 1.0 if self.binding is None else self.binding.strength or 0.0
+
+    @property
+    def level(self) -> float:
+        """The same at most 1: 1 is the limit. A sign of level 1 is none if another condition is not met."""
+        return min(1.0, self.strength)
+
+    @property
+    def lacking(self) -> tuple[Message, ...]:
+        """The requirements of the conditions that are not met."""
+        return tuple(condition.text for condition in self.conditions if not condition.is_met)
+
+
+def stronger(*signs: Sign) -> Sign:
+    """The alternative that is at its limit or nearest to it; of equal ones the first."""
+    return max(signs, key=lambda sign: (sign.is_limit, sign.level))
 
 
 #: The sign of a candidate; None where the record cannot tell.
@@ -150,6 +260,7 @@ class Candidate:
     `label` is its name in a sentence and `advice` what to try. It is not judged in windows shorter than
     `least_window_s`. `explains` names candidates whose signs follow from this one. The one of lowest `rank`
     is dropped beside any other of a higher one: it is the limit only if no resource is.
+    `needs_target`: below its limit it is compared only with an observed target.
     """
 
     name: str
@@ -159,10 +270,17 @@ class Candidate:
     least_window_s: float
     explains: tuple[str, ...] = ()
     rank: int = 2
+    needs_target: bool = False
 
 
 def declared_candidate(
-    name: str, signs: Signs, *, least_window_s: float = 1.0, explains: tuple[str, ...] = (), rank: int = 2
+    name: str,
+    signs: Signs,
+    *,
+    least_window_s: float = 1.0,
+    explains: tuple[str, ...] = (),
+    rank: int = 2,
+    needs_target: bool = False,
 ) -> Candidate:
     """A candidate with the codes `limit.NAME` and `limit.NAME.advice`."""
     return Candidate(
@@ -173,6 +291,7 @@ def declared_candidate(
         least_window_s,
         explains,
         rank,
+        needs_target,
     )
 
 
@@ -201,6 +320,11 @@ def is_at_quota(used: Resources) -> bool:
     """True if the target's CPU quota is used up, so that neither more cores nor other threads would help."""
     use = quota_use(used)
     return use is not None and use >= AT_LIMIT
+
+
+def quota_left(used: Resources) -> Condition:
+    """The target's CPU quota is not used up."""
+    return Condition(not is_at_quota(used), NEEDS_QUOTA_LEFT())
 
 
 def is_throttled(used: Resources) -> bool:

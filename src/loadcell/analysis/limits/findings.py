@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.analysis.limits.judge import Judged, Limit
+from loadcell.analysis.limits.judge import Judged, Limit, needed_window_s
+from loadcell.analysis.limits.unobserved import unobserved
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Count, Message, MessageCode, Share, as_written
+from loadcell.model.message import Count, Message, MessageCode, Seconds, Share, as_written
 
-#: Level of another candidate from which on it speaks against the named one.
-NEAR = 0.7
+#: Level of another candidate from which on it is evidence against the named one.
+NEAR = 0.8
 #: Treatments that a sentence names.
 MOST_NAMED = 3
 
@@ -72,14 +73,22 @@ POSITION_CLIENTS = MessageCode("limit.position.clients", "info", clients=str)
 POSITION_AT_KNEE = MessageCode("limit.position.knee", "info", position=Message)
 POSITION_HIGHEST = MessageCode("limit.position.highest", "info", position=Message)
 #: Objections to a limit: another one near its own, trials without the sign, or neither.
-CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share)
+CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share, limit=Message)
 ALONE = MessageCode("limit.against.alone", "info")
+NOT_OBSERVED = MessageCode("limit.against.unobserved", "info", why=Message)
 NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Message)
 FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
-NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message)
-NOTHING = MessageCode("limit.nearest.nothing", "info")
+FEWER_LACKING = MessageCode(
+    "limit.against.fewer.lacking", "info", count=Count, of=Count, evidence=Message, lacking=list
+)
+NEAREST = MessageCode("limit.nearest", "info", evidence=Message, limit=Message, lacking=list)
+NEAREST_IN_SOME = MessageCode(
+    "limit.nearest.some", "info", count=Count, of=Count, evidence=Message, limit=Message, lacking=list
+)
+SOME = MessageCode("limit.nearest.some.alone", "info", count=Count, of=Count, evidence=Message, limit=Message)
+TOO_SHORT = MessageCode("limit.nearest.short", "info", window_s=Seconds, needed_s=Seconds)
 SEVERAL_NAMED = MessageCode("limit.contradicting.named", "info", names=list)
-NEXT = MessageCode("limit.against.next", "info", level_share=Share)
+NEXT = MessageCode("limit.against.next", "info", level_share=Share, limit=Message)
 CANDIDATE = MessageCode("limit.candidate", "info", evidence=Message, limit=Message)
 SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 
@@ -111,7 +120,7 @@ def objection(limit: Limit) -> Message:
         return (
             _of(CANDIDATE, limit.next)
             if limit.next.sign.level >= NEAR
-            else NEXT(level_share=limit.next.sign.level)
+            else NEXT(level_share=limit.next.sign.level, limit=limit.next.candidate.label())
         )
     return against(limit)
 
@@ -121,14 +130,47 @@ def against(limit: Limit) -> Message:
     if limit.contradicting:
         return SEVERAL(candidates=[_of(CANDIDATE, judged) for judged in limit.contradicting])
     if limit.named is None:
-        return NOTHING() if limit.next is None else _of(NEAREST, limit.next)
+        return _unknown_because(limit)
     if limit.agreeing < limit.trials:
-        return FEWER(count=limit.agreeing, of=limit.trials)
+        return _fewer(limit)
+    if not limit.is_observed:
+        return NOT_OBSERVED(why=unobserved(limit.unobserved))
     if limit.next is None:
         return ALONE()
     if limit.next.sign.level >= NEAR:
         return _of(NEARLY, limit.next)
-    return CLEAR(level_share=limit.next.sign.level)
+    return CLEAR(level_share=limit.next.sign.level, limit=limit.next.candidate.label())
+
+
+def _unknown_because(limit: Limit) -> Message:
+    """The reason why no limit is known: the target was not observed, the measurement was too short, or no
+    candidate has all its signs.
+    """
+    if not limit.is_observed:
+        return unobserved(limit.unobserved)
+    if limit.missing is not None:
+        return NEAREST_IN_SOME(
+            count=limit.agreeing,
+            of=limit.trials,
+            limit=limit.missing.candidate.label(),
+            evidence=limit.missing.sign.evidence,
+            lacking=limit.missing.sign.lacking,
+        )
+    if limit.next is None:
+        return TOO_SHORT(window_s=limit.window_s, needed_s=needed_window_s())
+    sign = limit.next.sign
+    if limit.agreeing:
+        return SOME(
+            count=limit.agreeing, of=limit.trials, limit=limit.next.candidate.label(), evidence=sign.evidence
+        )
+    return NEAREST(limit=limit.next.candidate.label(), evidence=sign.evidence, lacking=sign.lacking)
+
+
+def _fewer(limit: Limit) -> Message:
+    if limit.missing is None or not limit.missing.sign.lacking:
+        return FEWER(count=limit.agreeing, of=limit.trials)
+    sign = limit.missing.sign
+    return FEWER_LACKING(count=limit.agreeing, of=limit.trials, evidence=sign.evidence, lacking=sign.lacking)
 
 
 def _of(code: MessageCode, judged: Judged) -> Message:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadcell.analysis.limits.candidate import Candidate, Evidence, Sign
 from loadcell.analysis.limits.candidates import all_candidates
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, treatments
+from loadcell.analysis.trials import of_run
 from loadcell.model.json import JsonObject
+from loadcell.model.resources import Unobserved
+from loadcell.model.run_record import RunRecord
+from loadcell.model.trial_record import TrialRecord
+
+#: Keys of a judged candidate as JSON.
+_KEYS = ("limit", "evidence", "level", "measured", "needed", "lacking")
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,9 @@ class Judged:
             "limit": self.candidate.name,
             "evidence": self.sign.evidence.text,
             "level": self.sign.level,
+            "measured": None if self.sign.binding is None else self.sign.binding.measured,
+            "needed": None if self.sign.binding is None else self.sign.binding.needed,
+            "lacking": [text.text for text in self.sign.lacking],
         }
 
 
@@ -32,7 +42,10 @@ class Limit:
     """The limiting resource of a treatment: `named`, or None with the candidates that contradict each other.
 
     `trials` is the number of judged trials, `agreeing` the number of those that support the candidate.
-    `next` is the one that came nearest to its limit beside it, of the trial whose sign is shown.
+    `next` is the one that came nearest to its limit beside it, of the trial whose sign is shown. `missing` is
+    the sign of the named candidate, or of the one that some trials support, in a trial without support.
+    `window_s` is the longest window of a trial. `is_observed`: the target was observed in a trial;
+    `unobserved` is the reason of one where it was not.
     """
 
     treatment: Treatment
@@ -41,18 +54,27 @@ class Limit:
     trials: int = 0
     agreeing: int = 0
     next: Judged | None = None
+    missing: Judged | None = None
+    window_s: float = 0.0
+    is_observed: bool = True
+    unobserved: Unobserved | None = None
 
     def document(self) -> JsonObject:
         """As plain JSON; `limit` is None where it is not known."""
         return {
-            **(
-                dict.fromkeys(("limit", "evidence", "level")) if self.named is None else self.named.document()
-            ),
+            **(dict.fromkeys(_KEYS) if self.named is None else self.named.document()),
             "contradicting": [item.document() for item in self.contradicting],
             "next": None if self.next is None else self.next.document(),
             "trials": self.trials,
             "agreeing": self.agreeing,
+            "observed": self.is_observed,
+            "window_s": self.window_s,
         }
+
+
+def needed_window_s() -> float:
+    """The shortest window in seconds in which every candidate is judged."""
+    return max(candidate.least_window_s for candidate in all_candidates())
 
 
 def judged(evidence: Evidence) -> tuple[Judged, ...]:
@@ -63,7 +85,7 @@ def judged(evidence: Evidence) -> tuple[Judged, ...]:
         if evidence.used.window_s >= candidate.least_window_s
         and (sign := candidate.signs(evidence)) is not None
     )
-    return tuple(sorted(signs, key=lambda item: (-item.sign.level, item.candidate.name)))
+    return tuple(sorted(signs, key=lambda item: (-item.sign.strength, item.candidate.name)))
 
 
 def supported(items: Sequence[Judged]) -> tuple[Judged, ...]:
@@ -88,25 +110,49 @@ def judge(treatment: Treatment) -> Limit | None:
     """
     trials = [trial for trial in treatment.trials if trial.counts]
     trials = trials or [trial for trial in treatment.trials if trial.status == "invalid"]
-    evidence = [Evidence.of(trial) for trial in trials]
-    of_trials = [judged(item) for item in evidence if item is not None]
-    if not of_trials:
+    records = [record for trial in trials if (record := Evidence.of(trial)) is not None]
+    if not records:
         return None
+    of_trials = [judged(record) for record in records]
     limits = [supported(items) for items in of_trials]
     rank = max((item.candidate.rank for items in limits for item in items), default=0)
     limits = [tuple(item for item in items if item.candidate.rank == rank) for items in limits]
     by_name = {item.candidate.name: item for items in limits for item in items}
     agreeing = sum(bool(items) for items in limits)
+    without = [items for items, supporting in zip(of_trials, limits, strict=True) if not supporting]
+    is_observed = any(record.used.served is not None for record in records)
+    limit = Limit(
+        treatment,
+        None,
+        trials=len(of_trials),
+        agreeing=agreeing,
+        missing=_nearest_of(without, next(iter(by_name))) if len(by_name) == 1 else None,
+        window_s=max(record.used.window_s for record in records),
+        is_observed=is_observed,
+        unobserved=next((record.used.unobserved for record in records if record.used.unobserved), None),
+    )
     if len(by_name) != 1 or 2 * agreeing <= len(of_trials):
         contradicting = tuple(by_name.values()) if len(by_name) > 1 else ()
-        return Limit(treatment, None, contradicting, len(of_trials), agreeing, _strongest(of_trials))
-    items = sorted((item for items in limits for item in items), key=lambda item: item.sign.level)
+        nearest = _strongest(of_trials, is_observed=is_observed)
+        return replace(limit, contradicting=contradicting, next=nearest)
+    items = sorted((item for items in limits for item in items), key=lambda item: item.sign.strength)
     named = items[len(items) // 2]
-    return Limit(treatment, named, (), len(of_trials), agreeing, _strongest(of_trials, named))
+    return replace(limit, named=named, next=_strongest(of_trials, named, is_observed=is_observed))
 
 
-def _strongest(of_trials: Sequence[Sequence[Judged]], named: Judged | None = None) -> Judged | None:
-    """The candidate of the highest level beside the named one, and beside what that explains."""
+def _nearest_of(of_trials: Sequence[Sequence[Judged]], name: str) -> Judged | None:
+    """The sign of one candidate, of the trial in which it is nearest to its limit."""
+    items = [item for items in of_trials for item in items if item.candidate.name == name]
+    return max(items, key=lambda item: item.sign.strength, default=None)
+
+
+def _strongest(
+    of_trials: Sequence[Sequence[Judged]], named: Judged | None = None, *, is_observed: bool
+) -> Judged | None:
+    """The candidate nearest to its limit beside the named one, and beside what that explains.
+
+    Without an observed target the load generator is no answer: the target may be nearer to a limit.
+    """
     left_out: set[str] = set()
     if named is not None:
         left_out = {named.candidate.name, *named.candidate.explains, *named.sign.explains}
@@ -114,12 +160,24 @@ def _strongest(of_trials: Sequence[Sequence[Judged]], named: Judged | None = Non
         item
         for items in of_trials
         for item in items
-        if item.candidate.name not in left_out and item.candidate.rank > 1
+        if item.candidate.name not in left_out
+        and item.candidate.rank > 1
+        and (is_observed or not item.candidate.needs_target)
     ]
-    return max(items, key=lambda item: item.sign.level, default=None)
+    return max(items, key=lambda item: item.sign.strength, default=None)
 
 
-def by_treatment(treatments: Sequence[Treatment]) -> tuple[Limit, ...]:
+def by_treatment(treatments_of_run: Sequence[Treatment]) -> tuple[Limit, ...]:
     """The limits of the treatments whose trials recorded resources."""
-    limits = map(judge, treatments)
+    limits = map(judge, treatments_of_run)
     return tuple(limit for limit in limits if limit is not None)
+
+
+def documents(limits: Sequence[Limit]) -> JsonObject:
+    """Limits by treatment id, as plain JSON."""
+    return {limit.treatment.id: limit.document() for limit in limits}
+
+
+def documents_of_run(run: RunRecord, records: Sequence[TrialRecord]) -> JsonObject:
+    """The same of a run's record and those of its finished trials."""
+    return documents(by_treatment(treatments(run, of_run(run, records))))

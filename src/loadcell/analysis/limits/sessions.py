@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from loadcell.analysis.limits.candidate import is_most
+from loadcell.analysis.limits.candidate import Condition, is_most, mostly
 from loadcell.model.resources import SessionUse, SessionWait
 
 #: Instants without which sightings at the same instant weigh too much.
@@ -47,12 +47,12 @@ LOG_FLUSH: Final = WaitClass(of_log=True)
 class Waiting:
     """Share of the time of active sessions, 0 to 1, in waits of one class, and the most frequent of them.
 
-    `is_most`: more than half of it, by the number of times that an active session was seen.
+    `condition`: more than half of it, by the number of times that an active session was seen.
     """
 
     share: float
     wait: str
-    is_most: bool
+    condition: Condition
 
 
 def waiting(sessions: SessionUse | None, of_class: WaitClass) -> Waiting | None:
@@ -63,5 +63,6 @@ def waiting(sessions: SessionUse | None, of_class: WaitClass) -> Waiting | None:
     if not waits:
         return None
     share = min(1.0, sum(wait.sessions for wait in waits) / sessions.active)
-    is_mostly = sessions.looks >= _LEAST_LOOKS and is_most(share, sessions.active * sessions.looks)
-    return Waiting(share, f"{waits[0].kind}: {waits[0].event}", is_mostly)
+    looks = sessions.active * sessions.looks
+    is_mostly = sessions.looks >= _LEAST_LOOKS and is_most(share, looks)
+    return Waiting(share, f"{waits[0].kind}: {waits[0].event}", mostly(share, looks, is_met=is_mostly))

@@ -211,7 +211,7 @@ def _results(ended: Ended, options: LineOptions) -> int:
     if options.write_report and any(trial.totals for trial in drawn):
         reports, ended = run_command.written_report(ended)
     if options.as_json:
-        echo_json(run_command.as_document(ended, stored.trials, reports))
+        echo_json(run_command.as_document(ended, stored, reports))
     elif stored.trials:
         terminal.render(adhoc_summary.of_run(stored, locales.current()))
     if ended.exit_status == 130:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-import psutil
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.model.extensions import HTTP
@@ -29,6 +28,7 @@ from loadcell.systems.base import (
     TargetFacts,
 )
 from loadcell.systems.shared import account
+from loadcell.systems.shared.server_process import listeners
 from loadcell.systems.subjects import Network
 
 SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
@@ -152,38 +152,6 @@ def _ascii(host: str) -> str:
         raise SettingError(SERVICE_HOST_NAME(host=repr(host), said=error)) from None
 
 
-def listeners(address: Address) -> list[int]:
-    """The processes of this machine that listen there, without those that another of them has started.
-
-    None where the service is elsewhere, or where this user may not know.
-    """
-    if not address.here:
-        return []
-    try:
-        connections = psutil.net_connections(kind="tcp" if address.socket is None else "unix")
-    except (psutil.Error, OSError):
-        return []
-    if address.socket is not None:
-        pids = {other.pid for other in connections if str(other.laddr) == address.socket and other.pid}
-    else:
-        pids = {
-            connection.pid
-            for connection in connections
-            if connection.status == psutil.CONN_LISTEN
-            and connection.laddr
-            and connection.laddr.port == address.port
-            and connection.pid
-        }
-    return sorted(pid for pid in pids if _parent(pid) not in pids)
-
-
-def _parent(pid: int) -> int | None:
-    try:
-        return psutil.Process(pid).ppid()
-    except psutil.Error:
-        return None
-
-
 #: What asking a service about itself may take; it is no part of any figure.
 _ASK_LIMIT_S = 3.0
 
@@ -262,7 +230,8 @@ class Http(Target[HttpOptions]):
         return HttpFacts(server="external", url=self.options.url, software=_software(self._address))
 
     def roles(self) -> tuple[Role, ...]:
-        pids = listeners(self._address)
+        address = self._address
+        pids = listeners(address.port, address.socket) if address.here else []
         return (Role("service", tuple(pids)),) if pids else ()
 
     def alive(self) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell.linux import procfs
 from loadcell.model.extensions import RESP
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, MessageCode
@@ -30,6 +29,7 @@ from loadcell.systems.shared.server_errors import (
     DOING_READ_COUNTERS,
     DOING_READ_SETTINGS,
 )
+from loadcell.systems.shared.server_process import ReportedProcess, identify
 
 if TYPE_CHECKING:
     from loadcell.systems.redis.client import Client
@@ -177,7 +177,9 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
 
     def _external_processes(self, address: Address) -> list[int]:
         with address.session(DOING_FIND_THE_PROCESS(), during="collect", limit_s=ALIVE_LIMIT_S) as client:
-            return _process(client.info("server"))
+            reported = reported_process(client.info("server"))
+        pid = None if reported is None else identify(reported, address.port, address.socket)
+        return [] if pid is None else [pid]
 
     def counters(self) -> dict[str, int]:
         with self._admin().session(DOING_READ_COUNTERS(), during="collect") as client:
@@ -219,13 +221,18 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _process(info: Mapping[str, str]) -> list[int]:
-    """The server's process id, if it is one of this machine: a port may be forwarded from elsewhere."""
+def reported_process(info: Mapping[str, str]) -> ReportedProcess | None:
+    """The process by INFO. Its `executable` is the first word of the command line below the working
+    directory, if that word is no absolute path: only its name is of use.
+    """
     try:
-        pid, program = int(info["process_id"]), Path(info["executable"])
+        pid = int(info["process_id"])
     except (KeyError, ValueError):
-        return []
-    return [pid] if procfs.link(pid, "exe") == program.resolve() else []
+        return None
+    uptime = info.get("uptime_in_seconds", "")
+    return ReportedProcess(
+        pid, Path(info.get("executable", "")).name or None, int(uptime) if uptime.isdecimal() else None
+    )
 
 
 PART = Redis

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, at_limit, declared_candidate
 from loadcell.model.message import Bytes, MessageCode, Share
 
 #: Share of the theoretical bandwidth that programs achieve: refresh, turns between reads and writes, and
@@ -20,10 +20,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     traffic, peak = host.memory_traffic_bytes_per_s, host.memory_peak_bytes_per_s
     if traffic is None or not peak:
         return None
-    level = traffic / (ACHIEVABLE * peak)
     return Sign(
-        min(1.0, level),
-        level >= AT_LIMIT,
+        (at_limit(traffic / peak, AT_LIMIT * ACHIEVABLE),),
         TRAFFIC(traffic_bytes=round(traffic), peak_bytes=round(peak), used_share=traffic / peak),
     )
 

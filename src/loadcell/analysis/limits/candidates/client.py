@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate, leads
+from loadcell.analysis.limits.candidate import (
+    Evidence,
+    Sign,
+    at_limit,
+    declared_candidate,
+    full_machine,
+    half_of,
+    leads,
+    stronger,
+)
 from loadcell.model.message import ForeignText, MessageCode, Number, Share
 
 BUSY = MessageCode("limit.client.busy", "info", thread=ForeignText, cpu_share=Share)
@@ -14,18 +23,18 @@ def _signs(evidence: Evidence) -> Sign | None:
     if client is None or evidence.used.in_client:
         return None
     thread = client.busiest_thread
-    level = 0.0 if thread is None else min(1.0, thread.cpu)
-    if thread is not None and (
-        level >= AT_LIMIT or not evidence.is_host_full or client.cores <= evidence.target_cores
-    ):
-        return Sign(
-            level,
-            level >= AT_LIMIT,
-            BUSY(thread=thread.name, cpu_share=thread.cpu),
-            precedes=("thread",) if leads(thread, evidence.used.target) else (),
-        )
-    is_limit = evidence.is_host_full and client.cores >= evidence.used.host.cores / 2
-    return Sign(level, is_limit, HOST(cores=client.cores, busy_share=evidence.host_busy))
+    of_machine = Sign(
+        (full_machine(evidence), half_of(client.cores, evidence.used.host)),
+        HOST(cores=client.cores, busy_share=evidence.host_busy),
+    )
+    if thread is None:
+        return of_machine
+    of_thread = Sign(
+        (at_limit(thread.cpu),),
+        BUSY(thread=thread.name, cpu_share=thread.cpu),
+        precedes=("thread",) if leads(thread, evidence.used.target) else (),
+    )
+    return of_thread if client.cores <= evidence.target_cores else stronger(of_thread, of_machine)
 
 
-CANDIDATE = declared_candidate("client", _signs)
+CANDIDATE = declared_candidate("client", _signs, needs_target=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
-    AT_LIMIT,
     Evidence,
     Sign,
+    at_limit,
     available_cores,
     declared_candidate,
-    is_at_quota,
+    full_machine,
+    half_of,
+    quota_left,
+    stronger,
 )
 from loadcell.model.message import MessageCode, Number, Share
 
@@ -21,18 +24,18 @@ def _signs(evidence: Evidence) -> Sign | None:
     if target is None:
         return None
     available = available_cores(evidence.used, target)
-    level = min(1.0, target.cores / available)
-    cores = CORES(cores=target.cores, available=available)
-    if is_at_quota(evidence.used):
-        return Sign(level, False, cores)
-    if level >= AT_LIMIT:
-        return Sign(level, True, cores)
-    host = evidence.used.host
-    if not evidence.is_host_full or available < host.cores:
-        return Sign(level, False, cores)
+    host, has_quota = evidence.used.host, quota_left(evidence.used)
+    of_target = Sign(
+        (at_limit(target.cores / available), has_quota), CORES(cores=target.cores, available=available)
+    )
     # Most of the machine's CPU time, and more than the client's: other processes are no limit of the target.
-    is_limit = target.cores >= host.cores / 2 and target.cores > evidence.client_cores
-    return Sign(level, is_limit, HOST(cores=target.cores, busy_share=evidence.host_busy))
+    if available < host.cores or target.cores <= evidence.client_cores:
+        return of_target
+    of_machine = Sign(
+        (full_machine(evidence), half_of(target.cores, host), has_quota),
+        HOST(cores=target.cores, busy_share=evidence.host_busy),
+    )
+    return stronger(of_target, of_machine)
 
 
 CANDIDATE = declared_candidate("cpu", _signs, explains=("thread",))

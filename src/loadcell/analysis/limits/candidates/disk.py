@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, is_most
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, mostly
 from loadcell.analysis.limits.sessions import DATA_IO, waiting
 from loadcell.model.message import ForeignText, MessageCode, Milliseconds, Number, Rate, Share
 
@@ -16,18 +16,19 @@ SESSIONS = MessageCode("limit.disk.sessions", "info", waiting_share=Share, wait=
 
 def _signs(evidence: Evidence) -> Sign | None:
     blocked, of_sessions = evidence.blocked_share, waiting(evidence.used.sessions, DATA_IO)
-    if of_sessions is not None and of_sessions.is_most and of_sessions.share >= (blocked or 0.0):
-        return Sign(of_sessions.share, True, SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait))
+    if of_sessions is not None and of_sessions.condition.is_met and of_sessions.share >= (blocked or 0.0):
+        return Sign(
+            (of_sessions.condition,), SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait)
+        )
     served, disk = evidence.used.served, evidence.used.disk
     if blocked is None or served is None or served.blocked is None:
         return None
-    mean, is_limit = served.blocked.working_mean, is_most(blocked, served.blocked.looks)
+    mean, conditions = served.blocked.working_mean, (mostly(blocked, served.blocked.looks),)
     if disk is None or disk.await_ms is None:
-        return Sign(blocked, is_limit, BLOCKED(blocked_share=blocked, mean=mean))
+        return Sign(conditions, BLOCKED(blocked_share=blocked, mean=mean))
     requests = disk.reads_per_s + disk.writes_per_s
     return Sign(
-        blocked,
-        is_limit,
+        conditions,
         DEVICE(
             blocked_share=blocked, mean=mean, disk=disk.device, utilisation_share=disk.utilisation,
             await_ms=disk.await_ms, requests_per_s=requests,

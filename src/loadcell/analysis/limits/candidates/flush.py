@@ -4,7 +4,7 @@ wait for the flush of the log.
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, is_most
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, mostly
 from loadcell.analysis.limits.sessions import LOG_FLUSH, waiting
 from loadcell.model.message import ForeignText, MessageCode, Share
 
@@ -14,13 +14,15 @@ SESSIONS = MessageCode("limit.flush.sessions", "info", waiting_share=Share, wait
 
 def _signs(evidence: Evidence) -> Sign | None:
     served, of_sessions = evidence.used.served, waiting(evidence.used.sessions, LOG_FLUSH)
-    if of_sessions is not None and of_sessions.is_most:
-        return Sign(of_sessions.share, True, SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait))
+    if of_sessions is not None and of_sessions.condition.is_met:
+        return Sign(
+            (of_sessions.condition,), SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait)
+        )
     blocked = None if served is None else served.blocked
     if blocked is None or blocked.flushing_share is None:
         return None
     share = blocked.flushing_share
-    return Sign(share, is_most(share, blocked.looks * blocked.coverage), CALLS(flushing_share=share))
+    return Sign((mostly(share, blocked.looks * blocked.coverage),), CALLS(flushing_share=share))
 
 
 CANDIDATE = declared_candidate("flush", _signs, explains=("disk",))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     MOSTLY,
+    NEEDS_QUOTA_LEFT,
+    Condition,
     Evidence,
     Sign,
+    at_limit,
     available_cores,
     declared_candidate,
     is_throttled,
@@ -19,25 +22,31 @@ OFFERED = MessageCode("limit.load.offered", "info", achieved_share=Share)
 RESTING = MessageCode("limit.load.resting", "info", resting_share=Share)
 SERIAL = MessageCode("limit.load.serial", "info", in_flight=Number)
 COMPUTING = MessageCode("limit.load.computing", "info", in_flight=Number, cores=Number, available=Number)
+NEEDS_FEWER = MessageCode("limit.needs.fewer", "info", available=Number)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
     if evidence.achieved_share is not None:
         share = min(1.0, evidence.achieved_share)
-        return Sign(share, share >= SUSTAINED_SHARE, OFFERED(achieved_share=share))
+        return Sign((at_limit(share, SUSTAINED_SHARE),), OFFERED(achieved_share=share))
     if evidence.resting_share >= MOSTLY:
-        return Sign(evidence.resting_share, True, RESTING(resting_share=evidence.resting_share))
+        return Sign(
+            (at_limit(evidence.resting_share, MOSTLY),), RESTING(resting_share=evidence.resting_share)
+        )
     in_flight, served = evidence.in_flight, evidence.used.served
     if not in_flight:
         return None
     if in_flight < ONE_AT_A_TIME:
-        return Sign(1.0, True, SERIAL(in_flight=in_flight))
+        return Sign((), SERIAL(in_flight=in_flight))
     cores = evidence.target_cores + evidence.client_cores
     available = evidence.used.host.cores if served is None else available_cores(evidence.used, served)
     computing = min(1.0, cores / in_flight)
     return Sign(
-        computing,
-        computing >= MOSTLY and in_flight < available and not is_throttled(evidence.used),
+        (
+            at_limit(computing, MOSTLY),
+            Condition(in_flight < available, NEEDS_FEWER(available=available)),
+            Condition(not is_throttled(evidence.used), NEEDS_QUOTA_LEFT()),
+        ),
         COMPUTING(in_flight=in_flight, cores=cores, available=available),
     )
 

@@ -13,7 +13,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     waited = waiting(evidence.used.sessions, LOCKS)
     if waited is None:
         return None
-    return Sign(waited.share, waited.is_most, WAITS(waiting_share=waited.share, wait=waited.wait))
+    return Sign((waited.condition,), WAITS(waiting_share=waited.share, wait=waited.wait))
 
 
 CANDIDATE = declared_candidate("locks", _signs, explains=("flush", "disk"))

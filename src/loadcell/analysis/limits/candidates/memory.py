@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
+    Condition,
     Evidence,
     Sign,
+    at_limit,
     available_cores,
     declared_candidate,
-    is_most,
+    mostly,
+    reaching,
 )
 from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
 from loadcell.model.resources import ControlGroupUse
@@ -19,6 +22,8 @@ STALLED = 0.1
 EVENTS_PER_S = 1.0
 GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
 MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)
+NEEDS_EVENTS = MessageCode("limit.needs.events", "info", events_per_s=Rate)
+NEEDS_KERNEL_TIME = MessageCode("limit.needs.kernel-time", "info")
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -28,22 +33,23 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     pressure = used.host.pressure
     stalled = None if pressure is None else pressure.memory
-    is_stalled = stalled is not None and stalled >= STALLED
-    if stalled is None:  # a kernel without PSI: what comes back from disk takes the time of requests
+    if stalled is not None:
+        is_stalled = at_limit(stalled, STALLED)
+    else:  # a kernel without PSI: what comes back from disk takes the time of requests
         stalled = evidence.blocked_share
-        is_stalled = (
-            stalled is not None and served.blocked is not None and is_most(stalled, served.blocked.looks)
-        )
-    if stalled is None:
-        return None
+        if stalled is None or served.blocked is None:
+            return None
+        is_stalled = mostly(stalled, served.blocked.looks)
     cause = _cause(evidence, served.control_group, stalled)
     if cause is None:
-        return Sign(stalled, False, MACHINE(reclaims_per_s=0.0, stalled_share=stalled))
+        return Sign(
+            (is_stalled, reaching(0.0, EVENTS_PER_S, NEEDS_EVENTS(events_per_s=EVENTS_PER_S))),
+            MACHINE(reclaims_per_s=0.0, stalled_share=stalled),
+        )
     is_reclaiming = _is_kernel_time(evidence)
     is_full = evidence.is_host_full or served.cores >= AT_LIMIT * available_cores(used, served)
     return Sign(
-        stalled,
-        is_stalled and (is_reclaiming or not is_full),
+        (is_stalled, Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME())),
         cause,
         explains=("cpu",) if is_reclaiming else (),
     )

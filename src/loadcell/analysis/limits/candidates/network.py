@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import AT_LIMIT, Evidence, Sign, declared_candidate, is_most
+from loadcell.analysis.limits.candidate import Evidence, Sign, at_limit, declared_candidate, mostly, stronger
 from loadcell.model.message import ForeignText, MessageCode, Share
 from loadcell.model.resources import LinkUse, QueueUse
 
@@ -19,18 +19,17 @@ def _signs(evidence: Evidence) -> Sign | None:
         for link in evidence.used.links
         if link.speed_bytes_per_s
     ]
-    return max(signs, key=lambda sign: (sign.is_limit, sign.level), default=None)
+    return stronger(*signs) if signs else None
 
 
 def _of_link(link: LinkUse, used: float) -> Sign:
     """`used` is the share of the nominal speed in the busier direction."""
-    return Sign(min(1.0, used), used >= AT_LIMIT, SPEED(interface=link.interface, used_share=used))
+    return Sign((at_limit(used),), SPEED(interface=link.interface, used_share=used))
 
 
 def _of_queue(queue: QueueUse) -> Sign:
     return Sign(
-        queue.waiting_share,
-        is_most(queue.waiting_share, queue.looks),
+        (mostly(queue.waiting_share, queue.looks),),
         QUEUE(
             interface=queue.interface, discipline=queue.discipline, waiting_share=queue.waiting_share
         ),

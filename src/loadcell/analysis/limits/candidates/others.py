@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, full_machine, half_of
 from loadcell.model.message import MessageCode, Number, Share
 
 BUSY = MessageCode("limit.others.busy", "info", cores=Number, of=Number, busy_share=Share)
@@ -15,8 +15,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     both_sides = evidence.target_cores + evidence.client_cores
     others = max(0.0, evidence.host_busy * used.host.cores - both_sides)
     return Sign(
-        min(1.0, others / used.host.cores),
-        evidence.is_host_full and others >= used.host.cores / 2,
+        (full_machine(evidence), half_of(others, used.host)),
         BUSY(cores=others, of=used.host.cores, busy_share=evidence.host_busy),
     )
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
-    AT_LIMIT,
+    MOSTLY,
     Evidence,
     Sign,
+    at_limit,
     declared_candidate,
-    is_throttled,
     quota_use,
+    reaching,
 )
 from loadcell.model.message import MessageCode, Number, Share
 
 THROTTLED_PERIODS = MessageCode(
     "limit.quota.throttled", "info", cores=Number, quota=Number, throttled_share=Share
 )
+NEEDS_THROTTLED = MessageCode("limit.needs.throttled", "info", needed_share=Share)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -25,8 +27,10 @@ def _signs(evidence: Evidence) -> Sign | None:
     used = quota_use(evidence.used) or 0.0
     # A group that is short of its quota only in bursts is throttled in fewer periods.
     return Sign(
-        min(1.0, used),
-        is_throttled(evidence.used) and used >= AT_LIMIT,
+        (
+            at_limit(used),
+            reaching(group.throttled_share, MOSTLY, NEEDS_THROTTLED(needed_share=MOSTLY)),
+        ),
         THROTTLED_PERIODS(
             cores=target.cores, quota=group.cpu_quota_cores, throttled_share=group.throttled_share
         ),

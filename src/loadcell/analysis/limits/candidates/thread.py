@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
+    Condition,
     Evidence,
     Sign,
+    at_limit,
     declared_candidate,
-    is_at_quota,
     leads,
+    quota_left,
 )
-from loadcell.model.message import ForeignText, MessageCode, Share
+from loadcell.model.message import Count, ForeignText, MessageCode, Number, Share
 
 BUSY = MessageCode("limit.thread.busy", "info", thread=ForeignText, cpu_share=Share, delay_share=Share)
+NEEDS_QUEUE = MessageCode("limit.needs.queue", "info", in_flight=Number, threads=Count)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -22,11 +25,13 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     full = target.full_threads or sum(other.cpu >= AT_LIMIT for other in target.busiest_threads)
     # As many full threads as requests in flight: the load has no more work for others.
-    has_queue = evidence.in_flight is None or evidence.in_flight >= full + 1
+    in_flight = evidence.in_flight
+    has_queue = Condition(
+        in_flight is None or in_flight >= full + 1, NEEDS_QUEUE(in_flight=in_flight or 0.0, threads=full)
+    )
     # The run delay of a thread belongs to whoever holds the cores.
     return Sign(
-        min(1.0, thread.cpu),
-        thread.cpu >= AT_LIMIT and has_queue and not is_at_quota(evidence.used),
+        (at_limit(thread.cpu), has_queue, quota_left(evidence.used)),
         BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),
         precedes=("client",) if leads(thread, evidence.used.client) else (),
     )
