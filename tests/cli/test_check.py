@@ -19,7 +19,7 @@ from loadcell.plan.load import load_plan
 PLAN = """\
 title: A sweep
 question: How far does it go?
-target: {postgres: {server: local}}
+target: {postgres: {server: local, settings: {max_connections: 12000}}}
 workload: {sysbench: {script: oltp_read_only}}
 load: {clients: 1, warmup: 1s, duration: 9s}
 """
@@ -302,13 +302,42 @@ def test_set_and_only_change_what_is_shown(tmp_path: Path) -> None:
     assert (document["repeats"], document["trial_count"], len(document["treatments"])) == (5, 10, 2)
 
 
-def test_too_few_connections_are_remarked_on_once(tmp_path: Path) -> None:
-    result = check(tmp_path, PLAN + "factors: {load.clients: {from: 50, to: 200, step: 50}}\n")
-    output = squeezed(result.stdout)
-    assert output.count("Remark") == 1
-    assert (
-        "Remark target.postgres.settings.max_connections (clients=200 and 2 more): 200 clients need" in output
-    )
+FEW_CONNECTIONS = """
+target: {postgres: {server: local, settings: {max_connections: 103}}}
+workload: {sysbench: {script: oltp_read_only}}
+factors: {load.clients: {from: 50, to: 200, step: 50}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        (
+            "en",
+            "200 clients need as many connections, and the server allows 100 (max_connections 103, "
+            "3 of them reserved) expected: max_connections of 203 or more, or fewer clients 1 error.",
+        ),
+        (
+            "zh",
+            "200 个客户端需要同样多的连接，而服务器只提供 100 个（max_connections 为 103，其中保留 3 个） "
+            "应为：max_connections 不小于 203，或减少客户端数 共 1 处错误",
+        ),
+    ],
+)
+def test_too_few_connections_are_one_mistake(tmp_path: Path, language: str, lines: str) -> None:
+    result = check(tmp_path, FEW_CONNECTIONS, "--lang", language)
+    assert result.exit_code == 2
+    assert f"plan.yaml:2:47: target.postgres.settings.max_connections: {lines}" in squeezed(result.stderr)
+    assert check(tmp_path, FEW_CONNECTIONS, "--only", "clients=50,100").exit_code == 0
+
+
+def test_too_few_connections_of_a_tool_are_a_remark(tmp_path: Path) -> None:
+    tool = "tool: {command: 'pgbench -c ${clients}', unit: transaction, figures: {tps: {pattern: '(\\d+)'}}}"
+    text = FEW_CONNECTIONS.replace("sysbench: {script: oltp_read_only}", tool)
+    output = squeezed(check(tmp_path, text).stdout)
+    remark = "Remark target.postgres.settings.max_connections (clients=200 and 1 more): 200 clients need as"
+    assert output.count("Remark target") == 1, output
+    assert remark in output
 
 
 def test_ten_thousand_treatments_ask_for_consent(tmp_path: Path) -> None:

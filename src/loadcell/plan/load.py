@@ -298,10 +298,19 @@ def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
 
 
 def _settled(plan: Arrangement, misread: bool) -> Iterator[Problem]:
-    """Mistakes in the settings; settings that an unreadable factor would have given are not missed."""
-    for problem in (*plan.problems, *plan.table.check(CHECKED_AT_ONCE)):
-        if not (misread and problem.missing):
-            yield problem
+    """Mistakes in the settings; settings that an unreadable factor would have given are not missed.
+
+    A mistake of many treatments is given once, in the words of the last: levels mostly rise.
+    """
+    latest: dict[tuple[Mark, str, str], list[Problem]] = {}
+    for problems in (plan.problems, *plan.table.check(CHECKED_AT_ONCE)):
+        alike: dict[tuple[Mark, str, str], list[Problem]] = {}
+        for problem in problems:
+            if not (misread and problem.missing):
+                alike.setdefault((problem.mark, problem.path, problem.message.code), []).append(problem)
+        latest.update(alike)
+    for problems in latest.values():
+        yield from problems
 
 
 def _slug(stem: str) -> str:

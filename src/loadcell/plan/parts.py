@@ -136,6 +136,11 @@ class TargetPart(Part[Opts]):
         return ()
 
     @classmethod
+    def refusals(cls, options: Opts, clients: int) -> Iterable[Misfit]:  # noqa: ARG003
+        """Why the system would certainly refuse some of this number of connections: paths as of `misfits`."""
+        return ()
+
+    @classmethod
     def cache(cls, options: Opts) -> Cache | None:  # noqa: ARG003
         """The memory that caches its data with these options; None if that is unknown, as on an external
         server.

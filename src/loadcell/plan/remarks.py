@@ -91,6 +91,9 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     target = parts.target(settings.target_name)
     advice: list[Advice] = list(_length(settings.load))
     advice += target.advice(settings.target, settings.load.model_copy(update={"clients": settings.clients}))
+    section = f"target.{settings.target_name}"
+    for refusal in target.refusals(settings.target, settings.clients):  # of a tool, whose connections differ
+        advice.append(Advice(f"{section}.{refusal.path}", refusal.message))
     advice += affinity_check.remarks(settings, parts)
     advice += fault_remarks.remarks(settings, parts)
     for group in settings.client_groups:

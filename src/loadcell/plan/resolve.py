@@ -151,6 +151,8 @@ class Resolver:
             problems.extend(self._fit(root, target[0], workload[0]))
         if workload is not None and load is not None:
             problems.extend(self._misfits(root, workload, load, target and target[0]))
+        if target is not None and workload is not None and load is not None:
+            problems.extend(self._refused(root, target, [workload[0]], load.clients or 0))
         if target is not None:
             problems.extend(self._watched(root, target[0], monitors))
             problems.extend(self._slowed(root, target[1]))
@@ -180,6 +182,10 @@ class Resolver:
         resolved_groups = groups.Reader(self._parts, self.resolve, root, load, all_problems).read()
         problems.extend(_alone(root, resolved_groups, self._parts))
         problems.extend(problem for problem in all_problems if problem not in problems)
+        if not problems and target is not None:
+            workloads = [group.workload_name for group in resolved_groups]
+            clients = sum(group.load.clients or 0 for group in resolved_groups)
+            problems.extend(self._refused(root, target, workloads, clients))
         if problems or target is None or limits is None:
             return None, problems
         settings = Resolved(
@@ -195,6 +201,15 @@ class Resolver:
             planned_faults,
         )
         return settings, []
+
+    def _refused(
+        self, root: Keys, target: tuple[str, Options], workloads: Sequence[str], clients: int
+    ) -> Iterator[Problem]:
+        """More clients than the target accepts, where each has a connection: those of the engine."""
+        name, options = target
+        if all(self._parts.workload(workload).made_by is None for workload in workloads):
+            for misfit in self._parts.target(name).refusals(options, clients):
+                yield _misfit(root, f"target.{name}.{misfit.path}", misfit)
 
     def _slowed(self, root: Keys, target: Options) -> Iterator[Problem]:
         """Expectations on times and rates of a system that is made slow on purpose."""

@@ -179,14 +179,14 @@ class Table:
         labels = {factor.key: level.label for factor, level in zip(self._factors, levels, strict=True)}
         return Treatment(self._names.of(index, combination), labels, values, resolved), []
 
-    def check(self, at_most: int) -> Iterator[Problem]:
-        """Mistakes in the treatments: in all of them, or in up to `at_most`, spread from first to last."""
+    def check(self, at_most: int) -> Iterator[Sequence[Problem]]:
+        """Mistakes in each treatment: in all of them, or in up to `at_most`, spread from first to last."""
         count = len(self)
         chosen = (
             range(count) if count <= at_most else (i * (count - 1) // (at_most - 1) for i in range(at_most))
         )
         for index in chosen:
-            yield from self.build(index)[1]
+            yield self.build(index)[1]
 
 
 CROSS_WITHOUT_DESIGN = MessageCode("plan.cross-without-design")

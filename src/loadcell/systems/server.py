@@ -5,7 +5,7 @@ running.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,6 +140,11 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @abstractmethod
     def remarks(options: Any, load: Load) -> list[Advice]:
         """Remarks on the options of a managed server under a load."""
+
+    @staticmethod
+    def too_many_clients(options: Any, clients: int) -> Iterable[Misfit]:  # noqa: ARG004
+        """The setting of a managed server that allows fewer connections than this number of clients has."""
+        return ()
 
     def _external_processes(self, address: AddressT) -> list[int]:  # noqa: ARG002
         """The server's root processes on this machine. Raises TargetError."""
@@ -303,6 +308,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
             yield from cls.repository.misfits(options, cls.check_programs)
         if not options.external:
             yield from cls._unknown_settings(options)
+
+    @classmethod
+    def refusals(cls, options: OptionsT, clients: int) -> Iterable[Misfit]:
+        return () if options.external else cls.too_many_clients(options, clients)
 
     @classmethod
     def packages(cls, options: OptionsT) -> tuple[Package, ...]:

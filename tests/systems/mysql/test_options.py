@@ -40,8 +40,6 @@ def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     ("settings", "clients", "path", "message"),
     [
-        ({}, 200, "max_connections", "200 clients need as many"),
-        ({"max_connections": 10}, 11, "max_connections", "allows 10"),
         ({"innodb_flush_log_at_trx_commit": 2}, 1, "innodb_flush_log_at_trx_commit", "last second's commits"),
         ({"innodb_doublewrite": False}, 1, "innodb_doublewrite", "can damage the database"),
         ({"innodb_buffer_pool_size": "900T"}, 1, "innodb_buffer_pool_size", "this machine has"),
@@ -55,9 +53,27 @@ def test_what_is_unwise_is_remarked_upon(
     assert message in remark.message.text
 
 
+@pytest.mark.parametrize(
+    ("settings", "clients", "finding"),
+    [
+        ({}, 152, "152 clients need as many connections, and the server allows 151"),
+        ({"max_connections": 10}, 11, "11 clients need as many connections, and the server allows 10"),
+    ],
+)
+def test_more_clients_than_connections_are_refused(
+    settings: dict[str, Any], clients: int, finding: str
+) -> None:
+    [misfit] = Mysql.refusals(MysqlOptions(settings=settings), clients)
+    assert misfit.path == "settings.max_connections"
+    assert misfit.message.text == finding
+    assert misfit.message.advice == f"max_connections of {clients} or more, or fewer clients"
+    assert list(Mysql.refusals(MysqlOptions(server="external", url="mysql://h/d"), clients)) == []
+
+
 def test_an_ordinary_plan_is_not_remarked_upon() -> None:
     settings: dict[str, Any] = {"innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": 1}
     assert Mysql.advice(MysqlOptions(settings=settings), Load(clients=151)) == []
+    assert list(Mysql.refusals(MysqlOptions(settings=settings), 151)) == []
 
 
 @pytest.mark.parametrize(

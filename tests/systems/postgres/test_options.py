@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcell.plan.model import Load
+from loadcell.plan.parts import Misfit
 from loadcell.systems.postgres.options import PostgresOptions, bytes_of, is_off, line
 from loadcell.systems.postgres.target import Postgres
 
@@ -116,15 +117,19 @@ def remarks(clients: int = 8, **options: Any) -> dict[str, str]:
     }
 
 
-def test_more_clients_than_connections_are_remarked_upon() -> None:
-    assert remarks(clients=97) == {}
-    [(path, text)] = remarks(clients=98).items()
-    assert path == "target.postgres.settings.max_connections"
-    assert "98 clients" in text
-    assert "set it to 101 or more" in text
-    assert remarks(clients=160, settings={"max_connections": 163}) == {}
-    assert remarks(clients=160, settings={"max_connections": "163", "reserved_connections": 1})
-    assert remarks(clients=1000, **EXTERNAL) == {}, "of an external server's settings nothing is known"
+def refusals(clients: int, **options: Any) -> list[Misfit]:
+    return list(Postgres.refusals(PostgresOptions(**options), clients))
+
+
+def test_more_clients_than_connections_are_refused() -> None:
+    assert refusals(97) == []
+    [misfit] = refusals(98)
+    assert misfit.path == "settings.max_connections"
+    assert "98 clients" in misfit.message.text
+    assert misfit.message.advice == "max_connections of 101 or more, or fewer clients"
+    assert refusals(160, settings={"max_connections": 163}) == []
+    assert refusals(160, settings={"max_connections": "163", "reserved_connections": 1})
+    assert refusals(1000, **EXTERNAL) == [], "of an external server's settings nothing is known"
 
 
 def test_what_is_not_durable_is_noted() -> None:

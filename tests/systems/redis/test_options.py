@@ -75,6 +75,16 @@ def test_what_a_reader_should_know_is_remarked() -> None:
     assert _paths({"server": "external", "host": "h"}, 10**5) == {}
 
 
+def test_more_clients_than_the_plan_allows_are_refused() -> None:
+    [misfit] = Redis.refusals(RedisOptions(settings={"maxclients": 9}), 9)
+    assert (misfit.path, misfit.message.advice) == (
+        "settings.maxclients",
+        "maxclients of 19 or more, or fewer clients",
+    )
+    assert list(Redis.refusals(RedisOptions(settings={"maxclients": 10}), 9)) == []
+    assert list(Redis.refusals(RedisOptions(), 10_000)) == [], "other products have other defaults"
+
+
 def test_too_few_file_descriptors_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1000))
     remarks = _paths({"settings": {"save": "", "maxclients": 5000}}, 1000)["load.clients"]

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.data_size import Cache
-from loadcell.plan.parts import Advice
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.server_options import (
     Setting,
     SslMode,
@@ -24,7 +24,7 @@ from loadcell.systems.server_options import (
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
-MYSQL_TOO_FEW_CONNECTIONS = MessageCode("mysql.too-few-connections", "caution", allowed=str, clients=str)
+MYSQL_TOO_FEW_CONNECTIONS = MessageCode("mysql.too-few-connections", allowed=str, clients=str)
 MYSQL_BUFFER_POOL_TOO_LARGE = MessageCode(
     "mysql.buffer-pool-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
 )
@@ -225,10 +225,9 @@ _UNSAFE: dict[str, tuple[tuple[str, ...], MessageCode]] = {
 }
 
 
-def remarks(options: MysqlOptions, load: Load) -> list[Advice]:
+def remarks(options: MysqlOptions, load: Load) -> list[Advice]:  # noqa: ARG001
     """Remarks before a run on a server that loadcell starts."""
     return [
-        *_connections(options, load),
         *_safety(options),
         *memory_remarks(
             _PATH + "innodb_buffer_pool_size",
@@ -256,14 +255,14 @@ def data_cache(options: MysqlOptions) -> Cache | None:
     )
 
 
-def _connections(options: MysqlOptions, load: Load) -> Iterator[Advice]:
-    clients = load.clients
+def too_many_clients(options: MysqlOptions, clients: int) -> Iterator[Misfit]:
+    """`max_connections` where it allows fewer."""
     try:
         allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
     except ValueError:
         return
-    if isinstance(clients, int) and clients > allowed:
-        yield Advice(_PATH + "max_connections", MYSQL_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed))
+    if clients > allowed:
+        yield Misfit("settings.max_connections", MYSQL_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed))
 
 
 def _safety(options: MysqlOptions) -> Iterator[Advice]:

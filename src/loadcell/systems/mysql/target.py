@@ -17,7 +17,14 @@ from loadcell.systems.mysql import statements
 from loadcell.systems.mysql.changed_settings import changed_settings
 from loadcell.systems.mysql.connection import ANSWERED, MYSQL_STATISTICS, Address, Observed, external, rows
 from loadcell.systems.mysql.databases import Databases
-from loadcell.systems.mysql.options import RECORDED, RESERVED, MysqlOptions, data_cache, remarks
+from loadcell.systems.mysql.options import (
+    RECORDED,
+    RESERVED,
+    MysqlOptions,
+    data_cache,
+    remarks,
+    too_many_clients,
+)
 from loadcell.systems.mysql.server import (
     PACKAGES,
     USER,
@@ -91,6 +98,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
         "SELECT @@innodb_buffer_pool_size",
     )
     remarks = staticmethod(remarks)
+    too_many_clients = staticmethod(too_many_clients)
     repository = PACKAGES
     #: the database that the URL of an external server names
     _named_database: str | None = None

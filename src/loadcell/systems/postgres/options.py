@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.data_size import Cache
-from loadcell.plan.parts import Advice
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.base import SettingFacts
 from loadcell.systems.server_options import (
     Setting,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 POSTGRES_IMAGE_NEEDS_ROOT = MessageCode("postgres.image-needs-root", "caution")
 POSTGRES_TOO_FEW_CONNECTIONS = MessageCode(
     "postgres.too-few-connections",
-    "caution",
     allowed=str,
     clients=str,
     max_connections=str,
@@ -280,11 +279,10 @@ _UNSAFE = {
 }
 
 
-def remarks(options: PostgresOptions, load: Load) -> list[Advice]:
+def remarks(options: PostgresOptions, load: Load) -> list[Advice]:  # noqa: ARG001
     """Remarks before a run on a server that loadcell starts."""
     return [
         *_image(options),
-        *_connections(options, load),
         *_safety(options),
         *memory_remarks(
             _PATH + "shared_buffers",
@@ -310,17 +308,17 @@ def _image(options: PostgresOptions) -> Iterator[Advice]:
         yield Advice("target.postgres.data", POSTGRES_IMAGE_NEEDS_ROOT())
 
 
-def _connections(options: PostgresOptions, load: Load) -> Iterator[Advice]:
-    clients = load.clients
+def too_many_clients(options: PostgresOptions, clients: int) -> Iterator[Misfit]:
+    """`max_connections` where it allows fewer, without those that are reserved for superusers."""
     try:
         allowed = int(options.settings.get("max_connections", _MAX_CONNECTIONS))
         reserved = int(options.settings.get("superuser_reserved_connections", _SUPERUSER_RESERVED))
         reserved += int(options.settings.get("reserved_connections", 0))
     except ValueError:
         return
-    if isinstance(clients, int) and clients > allowed - reserved:
-        yield Advice(
-            _PATH + "max_connections",
+    if clients > allowed - reserved:
+        yield Misfit(
+            "settings.max_connections",
             POSTGRES_TOO_FEW_CONNECTIONS(
                 clients=clients,
                 allowed=allowed - reserved,

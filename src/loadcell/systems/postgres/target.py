@@ -45,7 +45,14 @@ from loadcell.systems.postgres.connection import (
 )
 from loadcell.systems.postgres.databases import Databases, Schema
 from loadcell.systems.postgres.numbered_writes import PostgresWrites
-from loadcell.systems.postgres.options import OLDEST, PostgresOptions, data_cache, read_back, remarks
+from loadcell.systems.postgres.options import (
+    OLDEST,
+    PostgresOptions,
+    data_cache,
+    read_back,
+    remarks,
+    too_many_clients,
+)
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting
@@ -106,6 +113,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     answered_codes = ANSWERED
     size_questions = Questions("SELECT pg_database_size(current_database())", "SHOW shared_buffers")
     remarks = staticmethod(remarks)
+    too_many_clients = staticmethod(too_many_clients)
     repository = binaries.PACKAGES
     _password: Secret | None = None
     #: True once a trial has run on the server since its start

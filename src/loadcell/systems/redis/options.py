@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.data_size import Cache
-from loadcell.plan.parts import Advice
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import SettingError
 from loadcell.systems.server_options import ManagedOrExternalOptions, Setting, memory_remarks, size_in_bytes
 
@@ -246,19 +246,31 @@ def remarks(options: RedisOptions, load: Load) -> list[Advice]:
     return [*_connections(options, load), *_persistence(options), *_memory(options)]
 
 
-def _connections(options: RedisOptions, load: Load) -> Iterator[Advice]:
-    clients = load.clients
+def too_many_clients(options: RedisOptions, clients: int) -> Iterator[Misfit]:
+    """`maxclients` of the plan where it allows fewer; the default is not the same in all products."""
+    if "maxclients" in options.settings:
+        yield from _max_clients(options, clients)
+
+
+def _max_clients(options: RedisOptions, clients: int) -> Iterator[Misfit]:
     try:
         allowed = int(options.settings.get("maxclients", _MAX_CLIENTS))
     except ValueError:
         return
-    if not isinstance(clients, int):
-        return
     if clients >= allowed:
-        yield Advice(
-            _PATH + "maxclients",
+        yield Misfit(
+            "settings.maxclients",
             REDIS_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed, needed=clients + 10),
         )
+
+
+def _connections(options: RedisOptions, load: Load) -> Iterator[Advice]:
+    clients = load.clients
+    if not isinstance(clients, int):
+        return
+    if "maxclients" not in options.settings:
+        for misfit in _max_clients(options, clients):
+            yield Advice(f"target.redis.{misfit.path}", misfit.message)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     needed = clients + 10 + _SPARE_FILES
     if most != resource.RLIM_INFINITY and needed > most:

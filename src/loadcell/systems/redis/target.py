@@ -17,7 +17,7 @@ from loadcell.systems.base import Secret, ServerEndpoint, TargetError
 from loadcell.systems.redis.connection import ANSWERED, PORT, REDIS_INFO, Address, RefusedError
 from loadcell.systems.redis.keys import Keys, key_count
 from loadcell.systems.redis.numbered_writes import RedisWrites
-from loadcell.systems.redis.options import RECORDED, RedisOptions, data_cache, remarks
+from loadcell.systems.redis.options import RECORDED, RedisOptions, data_cache, remarks, too_many_clients
 from loadcell.systems.redis.server import SECTIONS, DataDirectory, Server, find_binary, product_from_info
 from loadcell.systems.redis.settings import unknown_settings
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
@@ -86,6 +86,7 @@ class Redis(ServerTarget[RedisOptions, Server, Address]):
     single_threaded = True  # commands; `io-threads` read and write only
     size_questions = Questions("INFO memory", "CONFIG GET maxmemory")
     remarks = staticmethod(remarks)
+    too_many_clients = staticmethod(too_many_clients)
 
     @classmethod
     def cache(cls, options: RedisOptions) -> Cache | None:
