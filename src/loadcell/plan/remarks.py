@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loadcell.model.message import Count, Message, MessageCode
-from loadcell.plan import affinity_check, fault_remarks, rate
+from loadcell.plan import affinity_check, expect_remarks, fault_remarks, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
@@ -16,6 +17,7 @@ from loadcell.plan.treatment import Treatment
 LOAD_MANY_INTERVALS = MessageCode(
     "load.many-intervals", "caution", duration=str, interval=str, megabytes=Count, rows=Count
 )
+LOAD_LONG_WARMUP = MessageCode("load.long-warmup", "caution", warmup=str, duration=str)
 EXPECT_CONFLICTS = MessageCode("expect.conflicts", "caution", codes=list, expectation=str)
 AFFINITY_SAME_PLACE = MessageCode("affinity.same-place", "caution", placements=list, where=Message)
 
@@ -25,6 +27,8 @@ _ASKED_AT_MOST = 1_000
 #: groups of pgbench with eight statements)
 _MANY_INTERVALS = 7_200
 _INTERVAL_BYTES = 8_000
+#: a warm-up of a minute that is this many times as long as the measurement is more likely a slip of units
+_LONG_WARMUP_S, _LONG_WARMUP_TIMES = 60, 5
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
         advice.append(Advice(f"{section}.{refusal.path}", refusal.message))
     advice += affinity_check.remarks(settings, parts)
     advice += fault_remarks.remarks(settings, parts)
+    advice += expect_remarks.remarks(settings)
     for group in settings.client_groups:
         remarks_of_group = _of_group(settings.alone(group), parts)
         advice += [Advice(group.placed(remark.path), remark.message) for remark in remarks_of_group]
@@ -103,7 +108,10 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
 
 
 def _length(load: Load) -> Iterator[Advice]:
-    """Remarks on the size of a long trial's files."""
+    """Remarks on the size of a long trial's files, and on a warm-up that takes most of a trial."""
+    if load.warmup >= _LONG_WARMUP_S and load.warmup > _LONG_WARMUP_TIMES * (load.expected_s or math.inf):
+        message = LOAD_LONG_WARMUP(warmup=load.warmup.text, duration=load.duration.text)
+        yield Advice("load.warmup", message)
     rows = int((load.expected_s or 0.0) / load.interval)
     if rows > _MANY_INTERVALS:
         yield Advice(
