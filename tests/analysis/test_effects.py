@@ -13,6 +13,7 @@ from analysis.runs import analysis_of, findings_by_code
 from loadcell.analysis.effects import Effects, Interaction, MainEffect
 from loadcell.analysis.effects_findings import choices
 from loadcell.analysis.finding import Subject
+from loadcell.analysis.ranking import summary
 from loadcell.report.texts import LANGUAGES, Texts
 from stats.simulated import factorial
 
@@ -239,7 +240,8 @@ def test_a_baseline_that_gave_nothing_leaves_nothing_to_compare_with() -> None:
         ({"1x": [100], "1y": [100], "2x": [100]}, "found.effects.gaps"),
         ({"1x": [9, 9], "1y": [9, 9], "2x": [9, 9], "2y": [9, 9]}, "found.effects.hardly.once"),
         ({"1x": [None], "1y": [None], "2x": [None], "2y": [None]}, None),
-        ({"1x": [100], "2x": [100]}, None),
+        ({"1x": [100], "2x": [100]}, "found.effects.one.once"),
+        ({"1x": [100], "2x": [None]}, None),
     ],
 )  # fmt: skip
 def test_whatever_was_measured_has_a_sentence(
@@ -252,6 +254,37 @@ def test_whatever_was_measured_has_a_sentence(
     for language in LANGUAGES:
         for finding in matches:
             assert "nan" not in Texts(language).message(finding.message)
+
+
+@pytest.mark.parametrize(
+    ("off", "key"),
+    [
+        ([200, 202, 201], "found.effects.one"),
+        ([101, 102, 103], "found.effects.one.small"),
+        ([90, 130, 100], "found.effects.one.noise"),
+        ([200], "found.effects.one.once"),
+    ],
+)
+def test_the_only_factor_of_a_run_has_its_effect_once(off: list[float | None], key: str) -> None:
+    on: list[float | None] = [100, 101, 102]
+    levels = {"on": {"fsync": "on"}, "off": {"fsync": "off"}}
+    analysis = analysis_of({"on": on[: len(off)], "off": off}, levels=levels)
+    effects = [item for item in analysis.findings if item.subject is Subject.EFFECTS]
+    assert [item.message.code for item in effects] == [key]
+    arguments = effects[0].message.arguments
+    assert (arguments["factor"], arguments["before"], arguments["after"]) == ("fsync", "on", "off")
+    assert "found.lowest" not in [item.message.code for item in summary(analysis.findings, analysis.trials)]
+
+
+def test_of_the_only_factor_the_ratio_is_that_of_geometric_means() -> None:
+    levels = {"on": {"fsync": "on"}, "off": {"fsync": "off"}}
+    analysis = analysis_of({"on": [100, 400], "off": [400, 900]}, levels=levels)
+    assert analysis.effects.changes[0].ratio.value == pytest.approx(600 / 200)
+
+
+def test_throughput_follows_the_rate_of_an_open_loop_which_is_no_effect() -> None:
+    levels = {name: {"load.rate": int(name)} for name in ("100", "200")}
+    assert not analysis_of({"100": [100], "200": [200]}, levels=levels).effects.changes
 
 
 def test_a_thousand_treatments_of_many_factors_are_no_trouble() -> None:

@@ -106,6 +106,15 @@ def test_how_far_to_trust_it_always_has_a_place() -> None:
     assert keys(summary([*wrong, finding("found.drift", "caution")]))[-1] == "found.drift"
 
 
+def test_that_expectations_were_met_has_a_place_beside_failures_and_doubts() -> None:
+    answers = [finding(key) for key in ("found.effects.one", "found.recommend.none", "found.highest")]
+    wrong = [finding("found.errors.some", "problem")]
+    doubts = [finding(key, "caution") for key in ("found.drift", "found.descriptive", "found.spread.none")]
+    chosen = keys(summary([*answers, *wrong, *doubts, finding("found.expect.met", "good")]))
+    assert chosen[0] == "found.effects.one"
+    assert chosen[-1] == "found.expect.met"
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
     chance = random.Random(seed)
@@ -222,8 +231,8 @@ def test_one_repeat_is_reported_to_be_descriptive_once() -> None:
 
 def test_two_levels_have_a_highest_and_no_curve() -> None:
     assert summary_of(analysis_of({"1": [100.0, 101.0], "2": [150.0, 151.0]})) == [
-        "found.highest", "found.saturation.few", "found.descriptive", "found.spread", "found.well",
-        "found.lowest",
+        "found.effects.one", "found.highest", "found.saturation.few", "found.descriptive", "found.spread",
+        "found.well",
     ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from loadcell.report.render import json as json_renderer
 from loadcell.report.render import terminal
 from loadcell.report.texts import Texts
 from loadcell.store.layout import StoreError
-from loadcell.store.read import read_run
+from loadcell.store.read import StoredRun, read_run
 from report import comparisons
 
 Get = Callable[[str], Gathered]
@@ -277,6 +277,16 @@ def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> Non
     run = comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=4))
     steps = [command for _, command in next_steps(ReportContext.of(read_run(run), "en"))]
     assert f"loadcell compare {run}" in steps
+
+
+def test_a_run_with_levels_says_how_to_compare_them(stored: Callable[[str], StoredRun]) -> None:
+    pair, several = stored("two"), stored("many factors")
+    commands = [
+        [command for _, command in next_steps(ReportContext.of(run, "en")) if " compare " in command]
+        for run in (pair, several)
+    ]
+    assert commands[0] == [f"loadcell compare {pair.path}"]
+    assert commands[1] == [f"loadcell compare '{several.path}' --factor load.clients"]
 
 
 def test_an_aa_run_of_another_plan_is_refused(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from loadcell.analysis.layout import asked
+from loadcell.analysis.load_curves import RATE
 from loadcell.analysis.sweep import LOAD, Figure, fit
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.stats import additive, distributions
@@ -150,9 +151,9 @@ class Effects:
     `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more
     factors explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a
     `one-at-a-time` design there are no shares and no `interactions`, and `changes` go from the baseline to
-    each
-    other level. `repeated` says that there is noise to hold effects against, `alike` that there are repeats,
-    but all the same number; `choices` has factors that matter; `missing` names treatments without a value.
+    each other level; of a single factor (`one-factor`) they have its largest change alone.
+    `repeated` says that there is noise to hold effects against, `alike` that there are repeats, but all the
+    same number; `choices` has factors that matter; `missing` names treatments without a value.
     """
 
     design: Design
@@ -176,7 +177,7 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     keys = [key for key in every if len(_levels(key, treatments)) > 1]
     names = dict(zip(keys, short_keys(keys).values(), strict=True))
     if len(keys) < 2:
-        return Effects(kind, "one-factor", names)
+        return _of_one(treatments, figure, names, kind)
     if any(key not in treatment.levels for key in keys for treatment in treatments):
         return Effects(kind, "shape", names)
     usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]
@@ -192,6 +193,30 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     if missing or not complete:
         return Effects("full", "missing", names, missing=missing)
     return _full(usable, estimate, names)
+
+
+def _of_one(
+    treatments: Sequence[Treatment], figure: Figure, names: Mapping[str, str], kind: Design
+) -> Effects:
+    """The largest change between levels of a single factor, where all were measured.
+
+    There is none of the rate of an open loop, which throughput follows.
+    """
+    none = Effects(kind, "one-factor", names)
+    usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]
+    alone = [key for key in names if key != RATE]
+    if not alone or len(usable) < len(treatments) or any(alone[0] not in item.levels for item in treatments):
+        return none
+    fitted = fit(usable, figure)
+    assert fitted is not None
+    estimate = _Contrasts(fitted)
+    rows = _Rows(usable, estimate, {key: _levels(key, usable) for key in alone})
+    return replace(
+        none,
+        changes=tuple(rows.change(key, {}) for key in alone),
+        repeated=estimate.repeated,
+        alike=estimate.alike,
+    )
 
 
 def _levels(key: str, treatments: Sequence[Treatment]) -> tuple[str, ...]:

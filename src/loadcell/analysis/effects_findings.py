@@ -30,6 +30,12 @@ ALONE = _code("alone", **_CHANGE, **_INTERVAL)
 ALONE_ONCE = _code("alone.once", **_CHANGE)
 ALONE_NOISE = _code("alone.noise", **_CHANGE, **_INTERVAL)
 ALONE_SMALL = _code("alone.small", "info", (Concern.ANSWER, 170), **_CHANGE, **_INTERVAL)
+ONE = _code("one", **_CHANGE, **_INTERVAL)
+ONE_ONCE = _code("one.once", **_CHANGE)
+ONE_NOISE = _code("one.noise", **_CHANGE, **_INTERVAL)
+ONE_SMALL = _code("one.small", "info", (Concern.ANSWER, 170), **_CHANGE, **_INTERVAL)
+for _single in (ONE, ONE_ONCE, ONE_NOISE, ONE_SMALL):
+    _single.marked(evidence=Evidence.RESULTS, states=Statement.CHANGE)
 INTERACTION = _code(
     "together", after=str, at=str, before=str, explained_share=Share,
     first=str, first_times=Factor, of=str, second=str, second_times=Factor,
@@ -59,6 +65,8 @@ def summary(effects: Effects) -> Iterator[Finding]:
         names = tuple(treatment.label for treatment in effects.missing)
         ids = tuple(treatment.id for treatment in effects.missing)
         yield (MISSING if names else GAPS).finding(ids, count=len(names), treatments=names[:MOST_NAMES])
+    if effects.reason == "one-factor":
+        yield from (_one(change, effects) for change in effects.changes)
     if effects.reason:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
@@ -137,6 +145,17 @@ def _pair(pair: Interaction, effects: Effects) -> Finding:
         first=first, second=second, first_times=ratios[first], second_times=ratios[second],
         explained_share=pair.share,
     )  # fmt: skip
+
+
+def _one(change: Change, effects: Effects) -> Finding:
+    """The largest change by the only factor of a run."""
+    if change.ratio.is_significant is None:
+        code = ONE_ONCE
+    elif not change.ratio.is_significant:
+        code = ONE_NOISE
+    else:
+        code = ONE if change.ratio.size >= LEAST_EFFECT else ONE_SMALL
+    return code.finding(**_change_arguments(change, effects))
 
 
 def _alone(effects: Effects) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ class Statement(Enum):
     """Statements of one finding that another one need not repeat."""
 
     HIGHEST = auto()
+    CHANGE = auto()
     TRADE_OFF = auto()
     NO_CHOICE = auto()
     NO_REPEATS = auto()

@@ -116,7 +116,7 @@ FALLS = FindingCode(
 LOWEST = FindingCode(
     "found.lowest", Subject.THROUGHPUT, "info", (Concern.COST, 30), factor_times=Factor,
     throughput_per_s=Rate, treatment=str,
-).marked(implied_by=(Statement.SATURATION,))  # fmt: skip
+).marked(implied_by=(Statement.SATURATION, Statement.CHANGE))  # fmt: skip
 SPREAD = FindingCode(
     "found.spread", Subject.SPREAD, "info", (Concern.TRUST, 210), spread_share=Share, treatment=str,
     worst_share=Share,
@@ -143,7 +143,7 @@ TRIALS_SOME = FindingCode(
 ABANDONED = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
 UNFINISHED = FindingCode("found.unfinished", Subject.TRIALS, "caution", (Concern.STANDS, 50), count=Count)
 EXPECT_MET = FindingCode(
-    "found.expect.met", Subject.EXPECTATIONS, "good", (Concern.WELL, 40), count=Count, expressions=list
+    "found.expect.met", Subject.EXPECTATIONS, "good", (Concern.WELL, 0), count=Count, expressions=list
 )
 EXPECT_MISSED = FindingCode(
     "found.expect.missed", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count, expression=str,

@@ -179,12 +179,14 @@ def summary(
     ):
         rooms[Subject.EFFECTS] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
+    met = any(candidate.finding.code in (EXPECT_MET, WELL_EXPECTED) for candidate in candidates)
     limit = next((item for item in candidates if _is_limit(item)), None)
     chosen: list[Finding] = []
     for candidate in candidates:
         subject, concern = candidate.finding.subject, candidate.concern
         for_limit = int(limit is not None and subject is not Subject.LIMIT and not subjects[Subject.LIMIT])
         reserved = int(doubted and concern < Concern.TRUST) + (for_limit if concern <= Concern.ANSWER else 0)
+        reserved += int(met and concern < Concern.WELL)
         most_answers = MOST_OF_A_CONCERN.get(concern, most) - (for_limit if concern is Concern.ANSWER else 0)
         if (
             len(chosen) + reserved < most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadcell.analysis import error_codes
+from loadcell.analysis.compare import sides
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.open_loop import all_results, open_loop_result
 from loadcell.analysis.treatments import Treatment
@@ -203,9 +204,26 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
             steps.append((texts("terminal.output", trial=trial.name), str(environment.shown(log))))
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
+    if (comparison := _comparison(context)) is not None:
+        steps.append((texts("terminal.compare-levels"), f"loadcell compare {quoted(path)}{comparison}"))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
         steps.append((texts("terminal.resume"), resume_command(path, stored.run.resumed_by)))
     return steps
+
+
+def _comparison(context: ReportContext) -> str | None:
+    """Options of the command that compares levels of this run's factor, of several the one with the largest
+    effect; None where there are no levels to compare.
+    """
+    analysis, run = context.analysis, context.stored.run
+    measured = [treatment for treatment in analysis.treatments if treatment.measured]
+    keys = sides.factors(run)
+    if run.aa or analysis.searches or not analysis.comparable or len(measured) < 2 or not keys:
+        return None
+    if len(keys) == 1:
+        return ""
+    mains = analysis.effects.mains
+    return f" --factor {quoted(mains[0].key if mains else keys[0])}"
 
 
 def _shown(context: ReportContext) -> Sequence[Treatment]:
