@@ -34,8 +34,13 @@ STATEMENTS_TABLE = SampleTable(
     text=frozenset({"query_id", "query"}),
 )  # fmt: skip
 
-#: Classes of waits by what is in the name of a state; the first that matches.
+#: Classes of waits by what is in the name of a state; the first that matches. Waits for locks come first: a
+#: commit waits for "commit lock" and a query for "table flush" while another session holds FLUSH TABLES.
 _CLASSES = (
+    (
+        "Lock",
+        re.compile(r"^waiting\b.*\block$|^waiting for tables?( flush)?$|^flushing tables$", re.IGNORECASE),
+    ),
     ("Commit", re.compile(r"commit|binlog|semi-sync|\back\b|prior transaction", re.IGNORECASE)),
     ("Lock", re.compile(r"\block(s|ed)?\b|metadata", re.IGNORECASE)),
     ("Client", re.compile(r"to net|from net|to client|from client", re.IGNORECASE)),
