@@ -415,7 +415,8 @@ impl Connection {
             }
         }
         let now = &shared.effects;
-        if now.reset || before.blackhole && !now.blackhole && self.is_broken() {
+        if now.reset || now.leads_elsewhere(before) || before.blackhole && !now.blackhole && self.is_broken()
+        {
             return false;
         }
         for flow in [TO_SERVER, TO_CLIENT] {

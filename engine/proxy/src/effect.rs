@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use crate::link::Link;
 use loadcell_core::clock::Nanos;
-use loadcell_core::error::SpecError;
+use loadcell_core::error::{LoadError, SpecError};
+use loadcell_core::target::Target;
+use loadcell_transport::{Address, Endpoint};
 
 /// Direction of bytes: index of a flow, and of the end that it begins at.
 pub const TO_SERVER: usize = 0;
@@ -32,7 +34,7 @@ impl Direction {
 }
 
 /// Effect of a fault, as long as it lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Effect {
     /// Bytes arrive later by `time_ns`, give or take `jitter_ns`, and in their order.
@@ -50,6 +52,8 @@ pub enum Effect {
     HttpError { share: f64, status: u16 },
     /// A connection is closed after `bytes` of a response.
     Truncate { bytes: u64 },
+    /// Open connections are reset, and new ones are carried to another target.
+    Redirect { target: Box<Target> },
 }
 
 /// The longest delay: later bytes would wait for longer than any load lasts.
@@ -91,18 +95,31 @@ pub struct Lasting {
     pub number: u64,
     effect: Effect,
     links: [Option<Arc<Link>>; 2],
+    upstream: Option<Arc<[Address]>>,
 }
 
 impl Lasting {
-    pub fn new(number: u64, effect: Effect) -> Self {
-        let mut links = [None, None];
-        if let Effect::Bandwidth { bytes_per_s, direction } = effect {
-            for &flow in direction.flows() {
-                links[flow] = Some(Arc::new(Link::new(bytes_per_s)));
+    /// Resolve what the effect names.
+    pub fn new(number: u64, effect: Effect) -> Result<Self, LoadError> {
+        let (mut links, mut upstream) = ([None, None], None);
+        match &effect {
+            &Effect::Bandwidth { bytes_per_s, direction } => {
+                for &flow in direction.flows() {
+                    links[flow] = Some(Arc::new(Link::new(bytes_per_s)));
+                }
             }
+            Effect::Redirect { target } => upstream = Some(Endpoint::of(target)?.addresses.into()),
+            _ => {}
         }
-        Self { number, effect, links }
+        Ok(Self { number, effect, links, upstream })
     }
+}
+
+/// Addresses that new connections are carried to, by the effect of this number.
+#[derive(Clone, Debug)]
+pub struct Redirection {
+    pub number: u64,
+    pub upstream: Arc<[Address]>,
 }
 
 /// All effects that last at a time. Of two of one kind, the later one counts.
@@ -117,12 +134,13 @@ pub struct Effects {
     pub blackhole: bool,
     pub http_error: Option<HttpError>,
     pub truncate: Option<u64>,
+    pub redirection: Option<Redirection>,
 }
 
 impl Effects {
     pub fn of(lasting: &[Lasting], epoch: u64) -> Self {
         let mut effects = Self { epoch, ..Self::default() };
-        for Lasting { effect, links, .. } in lasting {
+        for Lasting { number, effect, links, upstream } in lasting {
             match *effect {
                 Effect::Delay { time_ns, jitter_ns, direction } => {
                     for &flow in direction.flows() {
@@ -139,9 +157,19 @@ impl Effects {
                 Effect::Blackhole {} => effects.blackhole = true,
                 Effect::HttpError { share, status } => effects.http_error = Some(HttpError { share, status }),
                 Effect::Truncate { bytes } => effects.truncate = Some(bytes),
+                Effect::Redirect { .. } => {
+                    let redirection = |upstream| Redirection { number: *number, upstream };
+                    effects.redirection = upstream.clone().map(redirection);
+                }
             }
         }
         effects
+    }
+
+    /// True if connections that were made under `before` lead elsewhere than those that are made now.
+    pub fn leads_elsewhere(&self, before: &Self) -> bool {
+        let number = |effects: &Self| effects.redirection.as_ref().map(|redirection| redirection.number);
+        number(self) != number(before)
     }
 
     /// True if bytes of a direction are held back.
@@ -167,11 +195,11 @@ mod tests {
     #[test]
     fn an_effect_is_read_with_its_values() {
         let delay = r#"{"delay": {"time_ns": 5, "jitter_ns": 1, "direction": "to-client"}}"#;
-        assert_eq!(
+        assert!(matches!(
             effect(delay),
             Ok(Effect::Delay { time_ns: 5, jitter_ns: 1, direction: Direction::ToClient })
-        );
-        assert_eq!(effect(r#"{"reset": {}}"#), Ok(Effect::Reset {}));
+        ));
+        assert!(matches!(effect(r#"{"reset": {}}"#), Ok(Effect::Reset {})));
         for wrong in [
             r#"{"delay": {"time_ns": 1, "jitter_ns": 2, "direction": "both"}}"#,
             r#"{"bandwidth": {"bytes_per_s": 0, "direction": "both"}}"#,
@@ -186,8 +214,8 @@ mod tests {
     #[test]
     fn the_later_of_two_effects_counts_and_the_earlier_one_after_it() {
         let delay = |time_ns, direction| Effect::Delay { time_ns, jitter_ns: 0, direction };
-        let first = Lasting::new(1, delay(10, Direction::Both));
-        let second = Lasting::new(2, delay(20, Direction::ToClient));
+        let first = Lasting::new(1, delay(10, Direction::Both)).unwrap();
+        let second = Lasting::new(2, delay(20, Direction::ToClient)).unwrap();
         let times = |lasting: &[Lasting]| {
             let effects = Effects::of(lasting, 0);
             [TO_SERVER, TO_CLIENT].map(|flow| effects.delay[flow].map_or(0, |delay| delay.time))

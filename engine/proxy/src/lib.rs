@@ -127,7 +127,7 @@ impl Proxy {
         let mut lasting = self.lasting.lock().unwrap_or_else(PoisonError::into_inner);
         lasting.begun += 1;
         let number = lasting.begun;
-        lasting.effects.push(Lasting::new(number, effect));
+        lasting.effects.push(Lasting::new(number, effect)?);
         self.follow(&mut lasting)?;
         Ok(number)
     }

@@ -231,6 +231,30 @@ fn new_connections_are_refused_and_old_ones_stay() {
 }
 
 #[test]
+fn connections_lead_to_another_target_after_a_reset() {
+    let proxy = proxy(server(echo));
+    let mut stream = client(&proxy);
+    exchange(&mut stream, b"before").unwrap();
+    let other = server(|mut stream| drop(stream.write_all(b"other")));
+    let target = json!({
+        "protocol": "resp", "host": "127.0.0.1", "port": other.port(), "sslmode": "disable",
+        "connect_timeout_ns": 1,
+    });
+    let number = proxy.begin(effect(json!({"redirect": {"target": target}}))).unwrap();
+    assert!(is_reset(stream.read(&mut [0; 8])));
+    let mut answer = [0; 5];
+    client(&proxy).read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"other");
+    // another effect changes nothing about it
+    let delay = json!({"delay": {"time_ns": 1, "jitter_ns": 0, "direction": "both"}});
+    proxy.end(proxy.begin(effect(delay)).unwrap()).unwrap();
+    client(&proxy).read_exact(&mut answer).unwrap();
+    proxy.end(number).unwrap();
+    exchange(&mut client(&proxy), b"after").unwrap();
+    assert!(proxy.stop().reset >= 1);
+}
+
+#[test]
 fn a_black_hole_swallows_bytes_and_keeps_connections_open() {
     let proxy = proxy(server(echo));
     let (mut used, mut idle) = (client(&proxy), client(&proxy));

@@ -231,8 +231,10 @@ impl Thread {
 
     /// Connect to the target's address of this number, or the next one that can be tried.
     fn connect(&mut self, token: Token, first: usize) {
-        for number in first..self.upstream.len() {
-            match Socket::connect(&self.upstream[number]) {
+        let redirection = self.shared.effects.redirection.as_ref();
+        let upstream = redirection.map_or(&self.upstream, |redirection| &redirection.upstream).clone();
+        for number in first..upstream.len() {
+            match Socket::connect(&upstream[number]) {
                 Ok(server) => {
                     let registered = self.epoll.add(server.fd(), token.auxiliary(), true).is_ok();
                     let Some(connection) = self.connection(token) else { return };
