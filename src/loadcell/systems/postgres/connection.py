@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -164,6 +164,12 @@ class Observed:
     database: str
     managed: bool
     options: str | None = None
+    #: gives the present address, where a failover changes it
+    present: Callable[[], Address] | None = None
+
+    def current(self) -> Address:
+        """The address of the server that serves the load now."""
+        return self.address if self.present is None else self.present()
 
 
 def external(

@@ -31,10 +31,12 @@ from loadcell.systems.postgres.monitor.samples import (
     IO_COUNTERS,
     IO_KEY,
     IO_TABLE,
+    REPLICATION_TABLE,
     WAITS_TABLE,
     Checkpoints,
     io_rows,
     numbers,
+    replication_rows,
 )
 from loadcell.systems.shared.server_monitor import AnswerError, ServerMonitor, ServerMonitorOptions
 from loadcell.systems.shared.server_samples import MEANS, Numbers, grown
@@ -81,6 +83,7 @@ class PostgresMonitor(ServerMonitor[PostgresMonitorOptions, Link, Observed]):
     tables: ClassVar[Mapping[str, SampleTable]] = {
         "waits": WAITS_TABLE,
         "io": IO_TABLE,
+        "replication": REPLICATION_TABLE,
         "statements": samples.TABLE,
     }
 
@@ -126,7 +129,7 @@ class PostgresMonitor(ServerMonitor[PostgresMonitorOptions, Link, Observed]):
         return self._open_in(observed, observed.database)
 
     def _open_in(self, observed: Observed, database: str, replication: str | None = None) -> Link:
-        connection = observed.address.connect(
+        connection = observed.current().connect(
             database, options=observed.options, limit_s=CONNECT_LIMIT_S, during="measure",
             application=APPLICATION, replication=replication,
         )  # fmt: skip
@@ -144,6 +147,7 @@ class PostgresMonitor(ServerMonitor[PostgresMonitorOptions, Link, Observed]):
             "sessions": queries.sessions(observed.database),
             "counters": queries.counters(link.version, observed.database),
             "io": queries.io(link.version),
+            "replication": queries.REPLICATION,
         }
         self._asked = {}
         for name, sql in wanted.items():
@@ -196,6 +200,8 @@ class PostgresMonitor(ServerMonitor[PostgresMonitorOptions, Link, Observed]):
             }
             before, self._io_before = self._io_before, now
             self._further["io"] = io_rows(before, now)
+        elif name == "replication":
+            self._further["replication"] = replication_rows(records)
         elif records:
             counted = numbers(records[0], (*COUNTERS, "checkpoints_done", "clock_ms"))
             earlier, self._before = self._before, counted

@@ -174,6 +174,21 @@ _IO_18 = _IO.format(
     read_bytes="read_bytes", write_bytes="coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)"
 )
 
+#: Standbys that are connected. A lag in time is that of the last commits; of an idle server it is none.
+REPLICATION = """
+    SELECT application_name AS standby, state, sync_state,
+           pg_wal_lsn_diff(position, sent_lsn) AS sent_lag_bytes,
+           pg_wal_lsn_diff(position, flush_lsn) AS flush_lag_bytes,
+           pg_wal_lsn_diff(position, replay_lsn) AS replay_lag_bytes,
+           extract(epoch FROM write_lag) * 1000 AS write_lag_ms,
+           extract(epoch FROM flush_lag) * 1000 AS flush_lag_ms,
+           extract(epoch FROM replay_lag) * 1000 AS replay_lag_ms
+    FROM pg_stat_replication,
+         (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                      ELSE pg_current_wal_insert_lsn() END AS position) AS log
+    WHERE state IS NOT NULL AND pid <> pg_backend_pid()
+"""
+
 #: A session whose owner we may not look at has no state and this text.
 _SESSIONS = """
     SELECT CASE WHEN query = '<insufficient privilege>' AND backend_type IS NULL THEN 'hidden'

@@ -36,6 +36,21 @@ IO_COUNTERS = (
     "fsyncs", "fsync_ms",
 )  # fmt: skip
 IO_TABLE = SampleTable("postgres-io", (*IO_KEY, *IO_COUNTERS), text=frozenset(IO_KEY))
+REPLICATION_KEY = ("standby", "state", "sync_state")
+REPLICATION_LAGS = (
+    "sent_lag_bytes", "flush_lag_bytes", "replay_lag_bytes", "write_lag_ms", "flush_lag_ms", "replay_lag_ms",
+)  # fmt: skip
+REPLICATION_TABLE = SampleTable(
+    "postgres-replication", (*REPLICATION_KEY, *REPLICATION_LAGS), text=frozenset(REPLICATION_KEY)
+)
+
+
+def replication_rows(records: Iterable[Record]) -> list[Row]:
+    """A row of each standby that is connected."""
+    return [
+        {**{name: record[name] for name in REPLICATION_KEY}, **numbers(record, REPLICATION_LAGS)}
+        for record in records
+    ]
 
 
 def numbers(record: Record, names: Iterable[str]) -> Numbers:
