@@ -41,11 +41,15 @@ def test_a_fault_has_an_action_a_subject_and_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["faults.md", "faults.zh-CN.md"])
-def test_the_plan_of_the_guide_is_valid_and_has_no_remark(tmp_path: Path, page: str) -> None:
-    [block] = re.findall(r"```yaml\n(.*?)```", (GUIDES / page).read_text(encoding="utf-8"), re.DOTALL)
-    plan = read(tmp_path, block)
-    assert [fault.title for fault in plan.base.faults] == ["hang postgres"]
-    assert not [item for item in remarks(plan, installed()) if item.message.code.startswith("faults.")]
+def test_the_plans_of_the_guide_are_valid_and_have_no_remark(tmp_path: Path, page: str) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", (GUIDES / page).read_text(encoding="utf-8"), re.DOTALL)
+    plans = [read(tmp_path, block) for block in blocks]
+    assert [[fault.title for fault in plan.base.faults] for plan in plans] == [
+        ["hang postgres"],
+        ["kill postgres", "promote postgres.standby-1"],
+    ]
+    for plan in plans:
+        assert not [item for item in remarks(plan, installed()) if item.message.code.startswith("faults.")]
 
 
 @pytest.mark.parametrize("written", ["100000 operations", "100_000 requests", "100000"])
@@ -61,6 +65,37 @@ def test_faults_are_levels_of_a_factor(tmp_path: Path) -> None:
     plan = read(tmp_path, text)
     assert [treatment.id for treatment in plan.treatments] == ["faults=none", "faults=hang", "faults=kill"]
     assert [len(treatment.resolved.faults) for treatment in plan.treatments] == [0, 1, 1]
+
+
+POSTGRES = "workload: {pgbench: {scale: 1}}\nload: {clients: 2, duration: 30s}\n"
+STANDBY = POSTGRES + "target: {postgres: {standbys: {count: 1}}}\n"
+
+
+def test_a_standby_can_be_promoted(tmp_path: Path) -> None:
+    plan = read(tmp_path, STANDBY + "faults: [{promote: postgres.standby-1, at: 5s}]\n")
+    assert [fault.title for fault in plan.base.faults] == ["promote postgres.standby-1"]
+    assert "fault.primary-stays-down" in {item.message.code for item in remarks(plan, installed())}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "part"),
+    [
+        (STANDBY, "{promote: postgres, at: 5s}", "postgres is no standby"),
+        (STANDBY, "{promote: postgres.standby-2, at: 5s}", 'no part "postgres.standby-2"'),
+        (STANDBY, "{promote: postgres.standby-1, at: 5s, for: 1s}", "ends by itself"),
+        (POSTGRES + "target: {postgres: {}}\n", "{promote: postgres.standby-1, at: 5s}", "is no standby"),
+        (
+            POSTGRES + "target: {postgres: {server: external, dsn: 'postgresql://a@b/c'}}\n",
+            "{promote: postgres.standby-1, at: 5s}",
+            "promote",
+        ),
+    ],
+)
+def test_only_a_standby_can_be_promoted(tmp_path: Path, text: str, fault: str, part: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        read(tmp_path, f"{text}faults: [{fault}]\n")
+    [problem] = caught.value.problems
+    assert part in str(problem.message), problem
 
 
 @pytest.mark.parametrize("text", [PLAN, ALLOWED, HTTP])

@@ -63,7 +63,7 @@ def test_a_postgresql_that_forgets(postgres_server: PostgresServer, k: int) -> N
     address = PostgresAddress(
         postgres_server.host, postgres_server.port, user=postgres_server.user, database="postgres"
     )
-    writes = PostgresWrites(address)
+    writes = PostgresWrites(lambda: address)
 
     def forget() -> None:
         numbers = ",".join(map(str, random.Random(SEED).sample(range(100), k)))

@@ -45,7 +45,7 @@ PHASE_LOAD = MessageCode("phase.load")
 class RunContext:
     """`lines` is what targets say, from whatever thread, on its way to the present trial's output.log.
 
-    `through_proxy`: the plan has faults of the network, so that a proxy carries the load of all trials.
+    `through_proxy`: the plan has faults that need a proxy, which carries the load of all trials.
     """
 
     parts: Parts

@@ -47,7 +47,6 @@ from loadcell.store.layout import SCHEMA, StoreError, new_run_directory
 from loadcell.store.read import StoredRun, read_run
 from loadcell.store.redaction import redacted, redacted_message
 from loadcell.store.write import RunWriter, is_free
-from loadcell.systems.subjects import NETWORK
 
 RUN_INTERRUPTED = MessageCode("run.interrupted")
 RUN_NO_TRIAL = MessageCode("run.no-trial", "info", resume=str)
@@ -230,7 +229,7 @@ class Runner:
                 self.secrets.reveal,
                 self.secrets.redact,
                 neighbours=self.neighbours,
-                through_proxy=self._breaks_network,
+                through_proxy=self._needs_proxy,
             )
             work = workdir.make_directory(writer.path.name, self.work_home)
             pool = TargetPool(
@@ -272,10 +271,11 @@ class Runner:
         return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
 
     @property
-    def _breaks_network(self) -> bool:
-        """True if any trial has a fault of the network."""
+    def _needs_proxy(self) -> bool:
+        """True if any trial has a fault that needs a proxy before the target."""
         settings = (self.plan.base, *(treatment.resolved for treatment in self.plan.treatments))
-        return any(fault.subject == NETWORK for resolved in settings for fault in resolved.faults)
+        actions = {fault.action for resolved in settings for fault in resolved.faults}
+        return any(self.parts.faults[action].needs_proxy for action in actions)
 
     def _trials(
         self,

@@ -102,7 +102,7 @@ class TrialRun:
     _faults: FaultRun | None = field(init=False, default=None)
     #: asks the management plane in trials with faults
     _management: ManagementWatch = field(init=False)
-    #: carries the load in runs with faults of the network
+    #: carries the load in runs with faults that need it
     _proxy: NetworkProxy | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -284,7 +284,8 @@ class TrialRun:
         self.context.guardian.start()
 
         def subject(name: str) -> Subject:
-            return Subject(NETWORK, carrier=self._proxy) if name == NETWORK else target.subject(name)
+            subject = Subject(NETWORK) if name == NETWORK else target.subject(name)
+            return replace(subject, carrier=self._proxy)
 
         return FaultRun(
             self._resolved.faults,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.model.json import JsonObject
-from loadcell.model.message import ForeignText, MessageCode, MessageError
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 from loadcell.plan.parts import Misfit, SubjectOptions
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
@@ -57,6 +57,8 @@ class Fault(ABC, Generic[OptionsT]):
     external: ClassVar[bool] = False
     #: whether its subject is the network between load and target, else processes
     on_network: ClassVar[bool] = False
+    #: whether a proxy must carry the load of the run
+    needs_proxy: ClassVar[bool] = False
     #: what its undo leaves, for `check`: a code with the argument `fault`
     remark: ClassVar[MessageCode | None] = None
     #: errors of the load that it can cause, as codes or classes: in its time they are expected
@@ -70,6 +72,15 @@ class Fault(ABC, Generic[OptionsT]):
     def misfits(cls, options: OptionsT, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:  # noqa: ARG003
         """Why it cannot be applied, as far as can be seen before the run; paths are those of options."""
         return iter(())
+
+    @classmethod
+    def without_subject(
+        cls,
+        options: OptionsT,  # noqa: ARG003
+        subjects: Mapping[str, SubjectAbilities],  # noqa: ARG003
+    ) -> Message | None:
+        """Why no subject of the target can have it, where one has another name; None: the name is wrong."""
+        return None
 
     @classmethod
     def changes(cls) -> str | None:

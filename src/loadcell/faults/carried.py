@@ -18,6 +18,7 @@ class CarriedFault(Fault[OptionsT]):
 
     external: ClassVar[bool] = True
     on_network: ClassVar[bool] = True
+    needs_proxy: ClassVar[bool] = True
     _number: int | None = None
 
     @abstractmethod

@@ -223,7 +223,8 @@ def _misfits(
     if fault.subject not in subjects:
         code = UNKNOWN_SUBJECT if subjects else NO_SUBJECTS
         message = code.pick(name=shown(fault.subject), target=target, subjects=listed(subjects))
-        yield Problem(mark, path, message, nearest(fault.subject, subjects))
+        missing = action.without_subject(fault.options, subjects)
+        yield Problem(mark, path, missing or message, nearest(fault.subject, subjects))
         return
     for misfit in action.misfits(fault.options, subjects):
         yield Problem(mark, f"{path}.{misfit.path}", misfit.message)

@@ -12,6 +12,7 @@ from loadcell.linux.network_namespace import NetworkNamespace
 from loadcell.model.json import JsonObject
 
 if TYPE_CHECKING:
+    from loadcell.systems.base import ServerEndpoint
     from loadcell.systems.gluster.changes import Changes
 
 #: Name of the host that the load comes from, among the addresses of a subject.
@@ -48,13 +49,15 @@ class SubjectAbilities:
     `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
     `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
     interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume whose bricks can change.
-    `network`: it consists of connections, not of processes.
+    `promotable`: it is a standby that can become the primary. `network`: it consists of connections, not of
+    processes.
     """
 
     startable: bool = False
     statements: bool = False
     dedicated_device: bool = False
     interfaces: bool = False
+    promotable: bool = False
     volume: VolumeShape | None = None
     network: Network | None = None
 
@@ -93,7 +96,8 @@ class Subject:
     commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
     the rights of the administration where loadcell started the server; `data` is its data directory.
     `interfaces` are those of its hosts, and `addresses` those of all subjects that they can reach.
-    `volume` executes commands that change bricks. `carrier` is that of a network.
+    `volume` executes commands that change bricks. `promote` makes a standby the primary that the load is to
+    connect to, and gives its endpoint. `carrier` carries the load, in runs with faults that need it.
     """
 
     name: str
@@ -105,4 +109,5 @@ class Subject:
     interfaces: Callable[[], tuple[Interface, ...]] | None = None
     addresses: Mapping[str, str] = field(default_factory=dict)
     volume: Changes | None = None
+    promote: Callable[[], ServerEndpoint] | None = None
     carrier: Carrier | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from collections.abc import Callable
 from typing import Any
 
 from loadcell.monitors.numbered_writes import (
@@ -23,7 +24,8 @@ APPLICATION = "loadcell writes"
 class PostgresWrites(NumberedWrites):
     """A table beside the load's database, whose counters stay those of the load."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Callable[[], Address]) -> None:
+        """`address` gives the present address: after a failover, another server's."""
         super().__init__()
         self._address = address
         self._session: driver.Connection[Any] | None = None
@@ -60,7 +62,7 @@ class PostgresWrites(NumberedWrites):
     def _execute(self, statement: str) -> list[tuple[Any, ...]]:
         if self._session is None:
             try:
-                self._session = self._address.connect(
+                self._session = self._address().connect(
                     limit_s=int(ANSWER_LIMIT_S), during="measure", application=APPLICATION
                 )
             except TargetError as error:

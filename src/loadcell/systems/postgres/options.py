@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.model.message import Bytes, MessageCode
 from loadcell.plan.data_size import Cache
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.base import SettingFacts
+from loadcell.systems.postgres.replication_options import StandbyOptions, check_standbys
 from loadcell.systems.server_options import (
     Setting,
     SslMode,
@@ -219,6 +220,11 @@ class PostgresOptions(VersionedOptions):
         "Default: looked for on PATH, in /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin, and where pg_config "
         "says.",
     )
+    standbys: StandbyOptions | None = Field(
+        default=None,
+        description="Standbys of the server, which loadcell starts and faults can promote: "
+        "`{count: 1, replication: synchronous}`. Not for `external`.",
+    )
     run_as: str | None = Field(
         default=None,
         min_length=1,
@@ -256,7 +262,7 @@ class PostgresOptions(VersionedOptions):
     )
 
     managed_only = frozenset(
-        {"settings", "data", "version", "binary", "binaries", "run_as", "connect", "fresh"}
+        {"settings", "data", "version", "binary", "binaries", "standbys", "run_as", "connect", "fresh"}
     )
     external_only = frozenset({"dsn", "password", "database", "sslmode", "sslrootcert"})
     setting_pattern = re.compile(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*")
@@ -264,6 +270,12 @@ class PostgresOptions(VersionedOptions):
     reserved_settings = RESERVED
     oldest = (OLDEST,)
     external_location = ("dsn", "postgresql://user@host:5432/database")
+
+    @model_validator(mode="after")
+    def _fits_its_standbys(self) -> PostgresOptions:
+        if self.standbys is not None:
+            check_standbys(self.standbys, self.settings, keep_data=self.keep_data)
+        return self
 
 
 _PATH = "target.postgres.settings."

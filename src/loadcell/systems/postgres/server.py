@@ -63,11 +63,13 @@ class DataDirectory(OwnedDirectory):
         log: Callable[[str], None],
         *,
         lasting: bool = False,
+        suffix: str = "",
     ) -> None:
-        name = f"postgres-{binaries.major}{binaries.build}"
+        name = f"postgres-{binaries.major}{binaries.build}{suffix}"
         super().__init__(parent, name, binaries.version, account, log, data="pgdata")
         self.binaries = binaries
         self.lasting = lasting
+        self.suffix = suffix
         self.config = self.home / "postgresql.conf"
 
     def _install(self, made_parent: bool) -> None:
@@ -138,14 +140,21 @@ class DataDirectory(OwnedDirectory):
         include = str(self.data / "postgresql.conf").replace("'", "''")
         lines = [f"include '{include}'\n"]
         lines += [line(name, value) for name, value in [*fixed.items(), *settings.items()]]
-        users = (
+        self._write_configuration(
+            {self.config: "".join(lines), hba: self._users(), ident: self._identities()}
+        )
+
+    def _users(self) -> str:
+        """Content of pg_hba.conf."""
+        return (
             f"local all {ADMIN} peer map=loadcell\n"
             f"local all {ROLE} scram-sha-256\n"
             f"host all {ROLE} 127.0.0.1/32 scram-sha-256\n"
         )
-        self._write_configuration(
-            {self.config: "".join(lines), hba: users, ident: f'loadcell "{accounts.current()}" {ADMIN}\n'}
-        )
+
+    def _identities(self) -> str:
+        """Content of pg_ident.conf."""
+        return f'loadcell "{accounts.current()}" {ADMIN}\n'
 
     def remove(self) -> None:
         """Remove what loadcell made, unless a server runs on it."""
@@ -184,8 +193,11 @@ class Server(ManagedServer[Address, DataDirectory]):
         return self.address(ADMIN, None, "postgres", "socket")
 
     def _configure(self, socket: Path) -> list[str | Path]:
+        self.directory.configure(self.port, socket.parent, self.settings)
+        return self._command()
+
+    def _command(self) -> list[str | Path]:
         directory = self.directory
-        directory.configure(self.port, socket.parent, self.settings)
         return [
             directory.binaries.postgres,
             "-D",

@@ -9,7 +9,6 @@ import os
 import re
 import secrets
 import socket
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -22,13 +21,12 @@ from loadcell.model.message import Message, MessageCode
 from loadcell.monitors.numbered_writes import NUMBERED_WRITES
 from loadcell.plan.data_size import Cache, Questions
 from loadcell.systems.base import (
-    COMMITS_PER_CONNECTION,
-    WORKERS_PER_QUERY,
     DatabaseUrl,
     DataSet,
     DataSpec,
     Execute,
     Loader,
+    Role,
     Secret,
     ServerEndpoint,
     TargetError,
@@ -37,12 +35,12 @@ from loadcell.systems.postgres import binaries, driver, shared_memory, statement
 from loadcell.systems.postgres.connection import (
     ANSWERED,
     FAULT_APPLICATION,
-    LOCK_APPLICATION,
     POSTGRES_STATISTICS,
     Address,
     Observed,
     external,
 )
+from loadcell.systems.postgres.counters import read_counters
 from loadcell.systems.postgres.databases import Databases, Schema
 from loadcell.systems.postgres.numbered_writes import PostgresWrites
 from loadcell.systems.postgres.options import (
@@ -54,6 +52,7 @@ from loadcell.systems.postgres.options import (
     too_many_clients,
 )
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
+from loadcell.systems.postgres.standbys import ReplicatedDirectory, Standbys, check_version
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared import account
@@ -90,6 +89,8 @@ _QUIET = (
 _FAULT = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
 #: Others name a database, a process or a subscription: `postgres: parallel worker for PID 4711`.
 _WORKER = re.compile(r"^postgres: (?:.*: )?((?:autovacuum|parallel|logical replication(?: \w+)*) worker)\b")
+#: Others name a position of the log: `postgres: standby_1: walreceiver streaming 0/3000148`.
+_REPLICATION = re.compile(r"^(postgres: (?:\S+: )?(?:startup|walreceiver|walsender))\b")
 #: Title of a server process: `postgres: user database 127.0.0.1(5432) idle in transaction`.
 _CLIENT_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
@@ -118,6 +119,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
+    _standbys: Standbys | None = None
 
     # -- life
 
@@ -127,7 +129,9 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     @staticmethod
     def check_programs(options: PostgresOptions) -> None:
-        binaries.chosen(options)
+        programs = binaries.chosen(options)
+        if options.standbys is not None:
+            check_version(programs)
 
     @staticmethod
     def unknown_settings(options: PostgresOptions) -> Mapping[str, str | None]:
@@ -136,11 +140,17 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def _make_server(self, parent: Path, settings: Mapping[str, Setting], sockets: Path) -> Server:
         options = self.options
         user = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)
-        programs = binaries.chosen(options)
-        directory = DataDirectory(
-            parent, binaries.usable_by(programs, user), user, self.context.log, lasting=options.keep_data
-        )
-        return Server("postgres", directory, settings, sockets, self.context.log)
+        programs, log = binaries.usable_by(binaries.chosen(options), user), self.context.log
+        if options.standbys is None:
+            directory = DataDirectory(parent, programs, user, log, lasting=options.keep_data)
+            return Server("postgres", directory, settings, sockets, log)
+        check_version(programs)
+        # not shared with targets of other options, which would change a primary without its standbys
+        directory = ReplicatedDirectory(parent, programs, user, log, suffix=f"-{_fingerprint(options)}")
+        settings = {**dict(options.standbys.primary_settings()), **settings}
+        primary = Server("postgres", directory, settings, sockets, log)
+        self._standbys = Standbys(options.standbys, primary, settings, sockets, log)
+        return primary
 
     def _managed_address(self, server: Server) -> Address:
         return server.address(ROLE, self._password, "postgres", self.options.connect)
@@ -148,14 +158,38 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     def _restart_needed(self) -> bool:
         return self.options.fresh and self._used
 
+    def up(self) -> None:
+        standbys = self._standbys
+        if standbys is not None and standbys.promoted is not None:
+            standbys.remove()
+            self._server = standbys.primary
+        super().up()
+        if self._standbys is not None:
+            self._standbys.start()
+
     def _start(self, server: Server) -> None:
+        standbys = self._standbys
+        if standbys is not None:
+            standbys.make()
         super()._start(server)
         self._used = False
         try:
+            if standbys is not None:
+                standbys.start()
             self._make_role()
         except BaseException:
-            server.stop()
+            self.down()
             raise
+
+    def down(self) -> None:
+        if self._standbys is not None:
+            self._standbys.stop()
+        super().down()
+
+    def destroy(self) -> None:
+        if self._standbys is not None:
+            self._standbys.remove()
+        super().destroy()
 
     def _make_role(self) -> None:
         """Make the load's role, or give it a new password."""
@@ -208,6 +242,8 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         if self.options.fresh and data_set.how == "loaded" and self._server is not None:
             # Loading filled the shared buffers, and later trials will find them empty.
             self._start(self._server)
+        if self._standbys is not None:
+            self._standbys.await_streaming("prepare")
         self._used = True
         return data_set
 
@@ -263,14 +299,17 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             return _postmaster_of(connection)
 
     def numbered_writes(self) -> PostgresWrites:
-        return PostgresWrites(self._admin())
+        return PostgresWrites(self._admin)
 
     def observed(self) -> Observed:
         prepared, managed = self._prepared, self._server is not None
         database = (prepared.database if prepared else None) or self._load_address().database
-        return Observed(self._admin(), database, managed, _QUIET if managed else None)
+        options = _QUIET if managed else None
+        return Observed(self._admin(), database, managed, options, self._admin)
 
     def counters(self) -> dict[str, int]:
+        if self._standbys is not None and self._standbys.promoted is not None:
+            return {}  # those of the standby, which has not counted the primary's work
         database = (self._prepared.database if self._prepared else None) or self._admin().database
         with self._administer(DOING_READ_COUNTERS()) as connection:
             return read_counters(connection, database, self._load_address().user)
@@ -292,11 +331,43 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     @classmethod
     def subject_abilities(cls, options: PostgresOptions) -> Mapping[str, SubjectAbilities]:
         abilities = super().subject_abilities(options)
-        return {**abilities, cls.name: replace(abilities[cls.name], statements=True)}
+        server, standbys = replace(abilities[cls.name], statements=True), options.standbys
+        standby = SubjectAbilities(startable=True, promotable=True)
+        names = [] if standbys is None else standbys.names
+        return {**abilities, cls.name: server, **{f"{cls.name}.{name}": standby for name in names}}
 
     def subject(self, name: str) -> Subject:
+        standbys, prefix = self._standbys, f"{self.name}."
+        if standbys is not None and name.startswith(prefix):
+            return self._standby_subject(name, standbys, name.removeprefix(prefix))
         subject = super().subject(name)
-        return replace(subject, session=self._fault_session) if name == self.name else subject
+        if name != self.name:
+            return subject
+        if standbys is not None:
+            primary = standbys.primary
+            subject = replace(
+                subject, processes=lambda: _process_ids(primary), start=standbys.start_primary_again
+            )
+        return replace(subject, session=self._fault_session)
+
+    def _standby_subject(self, name: str, standbys: Standbys, standby: str) -> Subject:
+        server = standbys.server(standby)
+
+        def promote() -> ServerEndpoint:
+            self._server = standbys.promote(standby)
+            return self.endpoint()
+
+        return Subject(
+            name,
+            lambda: _process_ids(server),
+            stop=server.shut_down,
+            start=server.start_again,
+            data=server.directory.data,
+            promote=promote,
+        )
+
+    def roles(self) -> tuple[Role, ...]:
+        return super().roles() if self._standbys is None else self._standbys.roles()
 
     @contextmanager
     def _fault_session(self) -> Iterator[RunStatement]:
@@ -330,10 +401,21 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     @staticmethod
     def process_kind(title: str) -> str:
+        if replication := _REPLICATION.match(title):
+            return replication[1]
         if _CLIENT_BACKEND.match(title):
             return "postgres: client backend"
         worker = _WORKER.match(title)
         return title if worker is None else f"postgres: {worker[1]}"
+
+
+def _process_ids(server: Server) -> tuple[int, ...]:
+    return () if server.pid is None else (server.pid,)
+
+
+def _fingerprint(options: PostgresOptions) -> str:
+    """Eight hex digits that stand for the options."""
+    return hashlib.sha256(options.model_dump_json().encode()).hexdigest()[:8]
 
 
 def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:
@@ -376,62 +458,6 @@ def _postmaster_of(connection: Connection[Any]) -> list[int]:
     if stat is None or not title.startswith("postgres:") or origin not in title:
         return []
     return [stat.parent]
-
-
-#: A session commits a transaction when it begins, and one when it has prepared its statements.
-_COMMITS_OF_CONNECTION = 2
-#: A session reports its last counts when it ends; this long may the load's take to do so.
-_LEAVE_LIMIT_S = 2.0
-_PAUSE_S = 0.02
-#: Before version 15 the values went through a file that is at most this old.
-_FILE_AGE_S = 0.6
-
-_DATABASE = """
-    SELECT xact_commit, xact_rollback, tup_inserted, tup_updated, tup_deleted, tup_returned, tup_fetched,
-           blks_hit, blks_read, deadlocks, temp_bytes, conflicts
-    FROM pg_stat_database WHERE datname = %s
-"""
-_WORKERS = "SELECT current_setting('max_parallel_workers_per_gather')"
-_OTHERS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND usename = %s
-      AND NOT starts_with(application_name, %s)
-"""
-_WAL = """
-    SELECT pg_wal_lsn_diff(
-        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END,
-        '0/0')
-"""
-_CHECKPOINTS = "SELECT num_timed + num_requested FROM pg_stat_checkpointer"
-_CHECKPOINTS_BEFORE_17 = "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"
-
-
-def read_counters(connection: Connection[Any], database: str, role: str) -> dict[str, int]:
-    """Counters of one database (pg_stat_database), and of the server: `wal_bytes`, `checkpoints`.
-
-    Waits a moment for the sessions of `role`, as a session reports its last counts when it ends. Background
-    work (autovacuum) is in these values too.
-    """
-    deadline = time.monotonic() + _LEAVE_LIMIT_S
-    while _number(connection, _OTHERS, [database, role, LOCK_APPLICATION]) and time.monotonic() < deadline:
-        time.sleep(_PAUSE_S)
-    if connection.info.server_version < 150000:
-        time.sleep(_FILE_AGE_S)
-    cursor = connection.execute(_DATABASE, [database])
-    names = [column.name for column in cursor.description or ()]
-    row = cursor.fetchone() or ()
-    counters = {name: int(value) for name, value in zip(names, row, strict=False) if value is not None}
-    counters[COMMITS_PER_CONNECTION] = _COMMITS_OF_CONNECTION
-    counters[WORKERS_PER_QUERY] = _number(connection, _WORKERS)
-    counters["wal_bytes"] = _number(connection, _WAL)
-    new = connection.info.server_version >= 170000
-    counters["checkpoints"] = _number(connection, _CHECKPOINTS if new else _CHECKPOINTS_BEFORE_17)
-    return counters
-
-
-def _number(connection: Connection[Any], query: str, values: list[Any] | None = None) -> int:
-    row = connection.execute(query, values).fetchone()
-    return int(row[0]) if row and row[0] is not None else 0
 
 
 PART = Postgres

@@ -188,14 +188,14 @@ class SocketDirectory:
 
     def __init__(self, preferred: Path, account: Account) -> None:
         self.path: Path | None = None
-        self._preferred = preferred
+        self.preferred = preferred
         self._account = account
 
     def make(self, name: str) -> Path:
         """Make the directory, unless it exists, for a socket called `name`. Raises TargetError."""
         if self.path is not None:
             return self.path
-        path = self._preferred
+        path = self.preferred
         if not _fits(path / name):
             path = Path(tempfile.mkdtemp(prefix="loadcell-", dir=_SHORT))
         try:
