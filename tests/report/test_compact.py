@@ -14,12 +14,19 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from fake_runs import Shape, write_run
+from loadcell.analysis import ranking
+from loadcell.analysis.finding import Finding, Subject
+from loadcell.analysis.validity import CHECK, check_advice, check_name
 from loadcell.execution.record import explained
 from loadcell.model import numbers
+from loadcell.model.message import Message
 from loadcell.model.trial_record import ErrorRecord, OperationStats, Status
 from loadcell.report import adhoc_summary
+from loadcell.report.adhoc_summary import MOST_FINDINGS
+from loadcell.report.blocks import Report, Sentences
 from loadcell.report.context import ReportContext
 from loadcell.report.render import terminal
+from loadcell.report.sections import summary
 from loadcell.store.read import StoredRun, read_run
 from records import latency
 
@@ -198,3 +205,36 @@ def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored
     assert "…" not in output
     assert "MiB" not in output
     assert all(name in output for name in ("50%", "90%", "99%"))
+
+
+def findings(report: Report) -> list[Finding]:
+    return [
+        finding
+        for section in report.sections
+        for block in section.blocks
+        if isinstance(block, Sentences)
+        for finding in block.findings
+    ]
+
+
+@pytest.mark.parametrize("name", ["sweep", "trouble", "watched", "two hundred"])
+def test_main_findings_are_those_of_run_in_a_few_lines(stored: Stored, name: str) -> None:
+    run = stored(name)
+    here = findings(adhoc_summary.of_run(run, "en"))
+    everything = ranking.condensed(summary.everything(ReportContext.of(run, "en")))
+    assert here
+    assert len(here) <= MOST_FINDINGS
+    assert all(finding in everything for finding in here)
+
+
+def test_the_limiting_resource_is_named_and_several_checks_are_one_sentence(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = Finding(Subject.LIMIT, Message("found.limit", {}).rated("info"))
+    doubts = [
+        CHECK.finding(("t",), "caution", count=1, of=1, check=check_name(name), advice=check_advice(name))
+        for name in ("neighbour", "steal")
+    ]
+    monkeypatch.setattr(summary, "everything", lambda _: [limit, *doubts])
+    subjects = [finding.subject for finding in findings(adhoc_summary.of_run(stored("two"), "en"))]
+    assert subjects == [Subject.LIMIT, Subject.CHECKS]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcell.analysis import ranking
 from loadcell.analysis.finding import Subject
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import carried, lack
@@ -27,14 +28,17 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.brief import frame, interval, treatment_names, trouble
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import environment
+from loadcell.report.sections import environment, summary
 from loadcell.report.sections.results import adds_nothing
 from loadcell.stats.repeats import summarise
 from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
 
-#: Kinds of findings that are shown besides the values; all others are for the report.
-_SHOWN = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP)
+#: Kinds of findings that are shown besides the values: answers, and doubts; all others are for the report.
+_ANSWERS = (Subject.SATURATION, Subject.LIMIT, Subject.MEMORY)
+_DOUBTS = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP)
+#: Findings that there is room for below the values.
+MOST_FINDINGS = 5
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 #: Columns that a narrow terminal leaves out, the first of them first; the report has them.
@@ -124,20 +128,28 @@ def of_run(stored: StoredRun, language: str) -> Report:
     repeats = stored.run.repeats or 1
     if repeats > 1:
         results.append(Paragraph(texts("compact.median-of", repeats=repeats), quiet=True))
-    findings = [
-        finding
-        for finding in context.findings
-        if finding.subject in _SHOWN and finding.severity in ("caution", "problem")
-    ]
     reasons = [trouble(trial, context, of_call=True) for trial in trials if trial.status != "ok"]
     sections = [
         Section("results", "", results),
         Section("errors", "", _errors(context)),
         Section("trials", "", reasons),
-        Section("findings", "", [Sentences(findings)] if findings else []),
+        Section("findings", "", _findings(context)),
         Section("next", "", _next(context)),
     ]
     return frame(context, sections)
+
+
+def _findings(context: ReportContext) -> list[Block]:
+    """The main findings of the summary of a run that the values do not show."""
+    condensed = ranking.condensed(summary.everything(context))
+    chosen = [
+        finding
+        for finding in condensed
+        if finding.subject in _ANSWERS
+        or (finding.subject in _DOUBTS and finding.severity in ("caution", "problem"))
+    ]
+    findings = ranking.summary(chosen, context.analysis.trials, MOST_FINDINGS)
+    return [Sentences(findings)] if findings else []
 
 
 def _single(context: ReportContext, treatment: Treatment) -> list[Block]:
