@@ -74,5 +74,5 @@ def test_a_long_warmup_for_a_short_measurement_is_remarked_on(tmp_path: Path) ->
         "load.warmup",
         "the warm-up takes 1h, the measurement only 1s. Check their units, or measure longer",
     )
-    for load in ("warmup: 5s, duration: 1s", "warmup: 5m, duration: 1m", "warmup: 5m, requests: 10"):
+    for load in ("warmup: 5s, duration: 1s", "warmup: 5min, duration: 1min", "warmup: 5min, requests: 10"):
         assert remarks_on(tmp_path, "errors == 0", f"{{clients: 1, {load}}}") == []
