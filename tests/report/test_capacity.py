@@ -52,6 +52,18 @@ def test_chinese(run: Path, tmp_path: Path) -> None:
     assert "2 个实例可按每秒" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+def test_titles_are_in_the_language_of_the_page(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", SHAPE)
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (run / "run.json").write_text(json.dumps({**record, "title_zh": "PostgreSQL 的容量"}), encoding="utf-8")
+    done = report(run, "--headroom", "30%", "--lang", "zh")
+    assert done.stdout.split("\n")[1] == "PostgreSQL 的容量"
+    assert SHAPE.title not in done.stdout
+    compare = CliRunner().invoke(main, ["compare", str(run), str(run), "--lang", "zh"])
+    assert "PostgreSQL 的容量" in compare.stdout, compare.output
+    assert SHAPE.title not in compare.stdout
+
+
 def test_json_has_rates_and_sentences(run: Path) -> None:
     document = json.loads(report(run, "--json", "--headroom", "50%").stdout)["capacity"]
     [system] = document["systems"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from loadcell.report.texts import Texts
 from loadcell.store import find
 from loadcell.store.layout import RUN, StoreError
 
@@ -93,3 +96,34 @@ def test_a_file_that_is_none(results: Path, text: str) -> None:
     (results / find.BASELINES).write_text(text)
     with pytest.raises(StoreError, match="is not a list of baselines"):
         find.baselines(results)
+
+
+@pytest.mark.parametrize(
+    ("number", "en", "zh"),
+    [
+        (
+            errno.EROFS,
+            "mounted read-only: change to a directory that you can write, and name the run by its path.",
+            "以只读方式挂载：请切换到可写的目录，并用路径指定运行。",
+        ),
+        (
+            errno.ENOSPC,
+            "Free some space there, then repeat the command.",
+            "请在那里释放空间，然后重新执行该命令。",
+        ),
+    ],
+)
+def test_a_name_that_cannot_be_kept_has_a_remedy_of_its_command(
+    results: Path, monkeypatch: pytest.MonkeyPatch, number: int, en: str, zh: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(find, "write_text", refuse)
+    with pytest.raises(StoreError) as caught:
+        find.keep_baseline("main", [results / "plan" / "one"], results)
+    assert caught.value.advice.endswith(en)
+    assert "--out" not in caught.value.advice
+    remedy = caught.value.message.remedy
+    assert remedy is not None
+    assert Texts("zh").message(remedy).endswith(zh)

@@ -23,6 +23,7 @@ from loadcell.model.json import document
 from loadcell.model.run_record import FactorRecord, LevelRecord, PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import MonitorRecord, Status, TrialRecord, Window
 from loadcell.plan.secrets import Secrets
+from loadcell.store import layout
 from loadcell.store.find import find_run, runs_under
 from loadcell.store.frames import Frame
 from loadcell.store.layout import StoreError
@@ -356,6 +357,10 @@ class TestPlaces:
         with pytest.raises(StoreError, match="Read-only file system") as caught:
             RunWriter(tmp_path / "run")
         assert "name another directory with --out" in caught.value.advice
+        (tmp_path / "run" / layout.RUN).write_text("{}")  # one to resume, which excludes --out
+        with pytest.raises(StoreError) as caught:
+            RunWriter(tmp_path / "run")
+        assert "copy the run to a directory that you can write" in caught.value.advice
 
     def test_runs_are_found_by_path_short_id_beginning_and_last(self, tmp_path: Path) -> None:
         names = ("a/20260101T000000Z-ab12", "b/20260102T000000Z-ab34", "b/20260103T000000Z-cd56")

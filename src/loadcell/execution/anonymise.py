@@ -12,7 +12,7 @@ from typing import Any
 from loadcell.execution.interrupts import INTERRUPTED
 from loadcell.model.json import JsonObject, convert, document
 from loadcell.model.run_record import RunRecord
-from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL, cannot_write, resume_command
+from loadcell.store.layout import ELSEWHERE_COPY, EVENTS, OUTPUT, RUN, TRIAL, cannot_write, resume_command
 from loadcell.store.write import json_text, write_text
 
 #: What stands for a directory and for another machine: each of a form that a plan takes.
@@ -41,7 +41,7 @@ def unname(run: Path) -> None:
             if path.is_file():
                 write_text(path, _resumed(path.read_text(encoding="utf-8", errors="replace"), instead))
     except OSError as error:
-        raise cannot_write(path, error, resume_command(run, by)) from None
+        raise cannot_write(path, error, resume_command(run, by), ELSEWHERE_COPY) from None
 
 
 def anonymous_run(run: RunRecord) -> RunRecord:

@@ -15,7 +15,7 @@ from pathlib import Path
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.store import layout
-from loadcell.store.layout import StoreError, cannot_write, is_run
+from loadcell.store.layout import ELSEWHERE_CHANGE, StoreError, cannot_write, is_run
 from loadcell.store.write import write_text
 
 BASELINES_NOT_A_LIST = MessageCode("baselines.not-a-list", path=str)
@@ -199,4 +199,4 @@ def _write(baselines: Mapping[str, Sequence[Path]], results: Path) -> None:
         results.mkdir(parents=True, exist_ok=True)
         write_text(results / BASELINES, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise cannot_write(results / BASELINES, error) from None
+        raise cannot_write(results / BASELINES, error, elsewhere=ELSEWHERE_CHANGE) from None

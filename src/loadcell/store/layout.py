@@ -13,17 +13,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from loadcell.model.message import ForeignText, MessageCode, MessageError
+from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 
 if TYPE_CHECKING:
     from loadcell.model.trial_record import TrialRecord
 
-UNWRITABLE_NO_SPACE = MessageCode("unwritable.no-space", path=str, said=ForeignText, resume=str)
-UNWRITABLE_QUOTA = MessageCode("unwritable.quota", path=str, said=ForeignText, resume=str)
-UNWRITABLE_READ_ONLY = MessageCode("unwritable.read-only", path=str, said=ForeignText)
-UNWRITABLE_NO_PERMISSION = MessageCode("unwritable.no-permission", path=str, said=ForeignText)
-UNWRITABLE_NOT_A_DIRECTORY = MessageCode("unwritable.not-a-directory", path=str, said=ForeignText)
-UNWRITABLE = MessageCode("unwritable", path=str, said=ForeignText)
+THEN_RESUME = MessageCode("unwritable.then-resume", resume=str)
+THEN_REPEAT = MessageCode("unwritable.then-repeat")
+ELSEWHERE_OUT = MessageCode("unwritable.elsewhere-out")
+ELSEWHERE_COPY = MessageCode("unwritable.elsewhere-copy")
+ELSEWHERE_CHANGE = MessageCode("unwritable.elsewhere-change")
+UNWRITABLE_NO_SPACE = MessageCode("unwritable.no-space", path=str, said=ForeignText, then=Message)
+UNWRITABLE_QUOTA = MessageCode("unwritable.quota", path=str, said=ForeignText, then=Message)
+UNWRITABLE_READ_ONLY = MessageCode("unwritable.read-only", path=str, said=ForeignText, elsewhere=Message)
+UNWRITABLE_NO_PERMISSION = MessageCode(
+    "unwritable.no-permission", path=str, said=ForeignText, elsewhere=Message
+)
+UNWRITABLE_NOT_A_DIRECTORY = MessageCode(
+    "unwritable.not-a-directory", path=str, said=ForeignText, elsewhere=Message
+)
+UNWRITABLE = MessageCode("unwritable", path=str, said=ForeignText, elsewhere=Message)
 
 SCHEMA: Final = 1
 
@@ -195,7 +204,14 @@ _UNWRITABLE = {
 }
 
 
-def cannot_write(path: Path, error: OSError, resume: str = "--resume") -> StoreError:
-    """The error for a failed write to `path`; `resume` is the command that resumes the run."""
+def cannot_write(
+    path: Path, error: OSError, resume: str | None = None, elsewhere: MessageCode = ELSEWHERE_OUT
+) -> StoreError:
+    """The error for a failed write to `path`.
+
+    `resume` is the command that resumes the run (default: the command is repeated); `elsewhere` is how the
+    command gets another directory.
+    """
+    then = THEN_REPEAT() if resume is None else THEN_RESUME(resume=resume)
     code = _UNWRITABLE.get(error.errno or 0, UNWRITABLE)
-    return StoreError(code.pick(path=path, said=error.strerror or error, resume=resume))
+    return StoreError(code.pick(path=path, said=error.strerror or error, then=then, elsewhere=elsewhere()))

@@ -161,7 +161,9 @@ class RunWriter:
 
     def unwritable(self, path: Path, error: OSError) -> StoreError:
         """The error for a failed write to a file of the run."""
-        return cannot_write(path, error, self._resume)
+        begun = (self.path / layout.RUN).exists()
+        elsewhere = layout.ELSEWHERE_COPY if begun else layout.ELSEWHERE_OUT
+        return cannot_write(path, error, self._resume, elsewhere)
 
     def _replace(self, name: str, text: str) -> None:
         try:

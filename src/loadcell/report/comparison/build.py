@@ -140,7 +140,7 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
         Section("summary", "", [Sentences(findings.find(comparison, gathered.noise_from))]),
         Section("next", "", [Code(texts("compare.terminal.hint"), page)] if page else []),
     ]
-    title = run.run.title or run.id
+    title = run.run.title_in(lang) or run.id
     return Report(lang, title, "", run.id, (), sections, unit=gathered.unit)
 
 

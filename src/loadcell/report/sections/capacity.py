@@ -38,7 +38,7 @@ def page(context: ReportContext) -> Report:
     shown = section(context)
     return Report(
         context.texts.language,
-        run.title or run.plan_name or context.stored.id,
+        run.title_in(context.texts.language) or run.plan_name or context.stored.id,
         "",
         context.stored.id,
         (),
