@@ -14,7 +14,8 @@ import pytest
 
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.command import Command, CommandOptions
-from loadcell.monitors.command.output import OutputReader
+from loadcell.monitors.command.output import LONGEST_LINE, OutputReader
+from monitors import hostile
 
 #: How long a busy machine may take for what an idle one does at once.
 PATIENCE_S = 30.0
@@ -119,6 +120,32 @@ def test_numbers_that_are_too_large_are_infinite() -> None:
     reader = OutputReader()
     [(_, value), (_, other)] = reader.read('{"a": 1' + "0" * 400 + ', "b": 2}')
     assert (value, other) == (float("inf"), 2.0)
+
+
+@pytest.mark.parametrize("kind", hostile.LINES)
+def test_time_grows_with_the_length_of_a_line(kind: str) -> None:
+    hostile.assert_linear(lambda line: OutputReader().read(line), hostile.LINES[kind])
+
+
+def test_lines_that_are_too_long_are_not_read(monitor_of: Make) -> None:
+    code = f"print('queue=' + '1' * {LONGEST_LINE}), print('lag 3')"
+    monitor = monitor_of(*python(code), start="each-interval", timeout="3s")
+    assert [(row["name"], row["value"]) for row in monitor.sample(1)] == [("lag", 3.0)]
+    assert remarks(monitor) == {"command-monitor.long-line": 1}
+    assert "lines above 64 KiB, which were not read" in text_of(monitor)
+
+
+def test_series_with_long_names_or_labels_are_not_recorded(monitor_of: Make) -> None:
+    code = """
+print("a" * 300, 1)
+print("q{" + "x" * 5000 + "}", 2)
+print('{"' + "k" * 9000 + '": {"below": 3}}')
+print("lag 4")
+"""
+    monitor = monitor_of(*python(code), start="each-interval", timeout="3s")
+    assert [(row["name"], row["value"]) for row in monitor.sample(1)] == [("lag", 4.0)]
+    assert remarks(monitor) == {"series.too-long": 3}
+    assert f"such as {'a' * 60}:" in text_of(monitor), "the name is cut"
 
 
 def test_one_program_prints_on(monitor_of: Make) -> None:

@@ -115,6 +115,16 @@ def test_a_url_without_a_path_is_that_of_metrics(pages: Pages) -> None:
     ]  # fmt: skip
 
 
+def test_series_with_long_names_or_labels_are_not_recorded(pages: Pages) -> None:
+    monitor = monitor_of(pages)
+    long = [f'a{{sql="{"x" * 5000}"}} 1', f'b{{sql="{"x" * 150_000}"}} 2', f"{'c' * 300} 3"]
+    pages.page = "\n".join([*long, "depth 7", ""])
+    for _ in range(2):
+        assert by_name(monitor.sample(0)) == {("depth", "", "value"): 7.0}
+    assert remarks(monitor) == {"series.too-long": 4}, "the longest at each sample"
+    assert "such as a:" in text_of(monitor)
+
+
 def test_series_are_chosen_by_name_pattern_and_label(pages: Pages) -> None:
     pages.page = 'a{x="1"} 1\na{x="2"} 2\nb 3\ngo_b 4\n'
     for series, expected in (

@@ -14,6 +14,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_text
 
 from loadcell.monitors.prometheus.page import NotAPageError, PageReader, Sampled
+from loadcell.monitors.series import Selector, Series
+from monitors import hostile
 
 TEXTS = ["a", "with space", 'quo"te', "back\\slash", "new\nline", "a,b={c}", "中文", ""]
 
@@ -139,6 +141,39 @@ def test_a_line_without_end_takes_no_time(line: str) -> None:
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before_bytes < 50_000_000
 
 
+@pytest.mark.parametrize("kind", hostile.LINES)
+def test_time_grows_with_the_length_of_a_line(kind: str) -> None:
+    def read(line: str) -> None:
+        list(PageReader(lambda sampled: sampled).read(line.encode()))
+
+    hostile.assert_linear(read, hostile.LINES[kind])
+
+
+@pytest.mark.parametrize("labels", [" ", "a", 'a="', '"', "a,", "\\"])
+def test_time_of_a_choice_grows_with_the_length_of_labels(labels: str) -> None:
+    selector = Selector.parse('x{a="b*"}')
+    hostile.assert_linear(
+        lambda text: selector.matches(Series("x", text)), lambda length: labels * (length // len(labels))
+    )
+
+
+def test_a_line_that_is_too_long_is_named_and_not_read() -> None:
+    reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
+    page = b'a 1\nstatement{sql="' + b"x" * 100_000 + b'"} 2\n# HELP b ' + b"y" * 100_000 + b"\nb 3\n"
+    assert [number for _, number in reader.read(page)] == [1.0, 3.0]
+    assert (reader.too_long, reader.unread) == ("statement", 0)
+    list(reader.read(b"a 1\n"))
+    assert reader.too_long == ""
+    with pytest.raises(NotAPageError):
+        list(reader.read(b'["' + b"x" * 100_000 + b'"]'))
+
+
+def test_labels_that_are_none_make_a_bad_line() -> None:
+    reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
+    assert [number for _, number in reader.read(b"a 1\nx{aaaa} 2\nb 3\n")] == [1.0, 3.0]
+    assert reader.unread == 1
+
+
 def test_of_a_page_with_too_many_series_the_first_are_read_and_stay_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -153,6 +188,14 @@ def test_of_a_page_with_too_many_series_the_first_are_read_and_stay_known(
     assert len(classified) == 51, "each once, and the first that is not read"
     assert len(list(reader.read(page[:300]))) < 50
     assert not reader.is_cut
+
+
+def test_memory_has_a_bound_when_labels_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadcell.monitors.prometheus.page._MOST_CACHED_BYTES", 100_000)
+    reader: PageReader[Sampled] = PageReader(lambda sampled: sampled)
+    for number in range(50):
+        assert len(list(reader.read(b'a{id="%d-%s"} 1' % (number, b"x" * 20_000)))) == 1
+        assert sum(map(len, reader.cached)) <= 125_000
 
 
 def test_memory_has_a_bound_when_series_always_change(monkeypatch: pytest.MonkeyPatch) -> None:

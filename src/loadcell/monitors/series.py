@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
 
-from loadcell.model.message import Count, Message, MessageCode
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.metrics import Direction, MetricFacts, find
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
@@ -30,6 +30,9 @@ SERIES_METRIC_NAME = MessageCode("series.metric-name", name=str)
 SERIES_INTERVAL = MessageCode("series.interval", least=str, most=str)
 SERIES_TIMEOUT = MessageCode("series.timeout", least=str, most=str)
 SERIES_LEFT_OUT = MessageCode("series.left-out", "caution", count=Count, limit=Count, names=list)
+SERIES_TOO_LONG = MessageCode(
+    "series.too-long", "caution", name=ForeignText, most_name=Count, most_labels=Count
+)
 SERIES_UNMATCHED = MessageCode("series.unmatched", "caution", names=list)
 
 #: Of a counter the rate per second, of a histogram or summary the mean of its observations, else the value.
@@ -42,11 +45,17 @@ TEXT: Final = frozenset({"name", "labels", "measure"})
 SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S = 0.1, 3600.0
 SHORTEST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.01, 3.0
 MOST_SERIES: Final = 1000
+#: Characters of a name and of a set of labels; statements and addresses as labels have no bound of their own.
+LONGEST_NAME: Final = 256
+LONGEST_LABELS: Final = 4096
+_SERIES_SHOWN: Final = 60
 #: Names that a remark lists; families that are counted beyond the limit.
 _NAMES_SHOWN, _FAMILIES_COUNTED = 8, 500
 _SELECTOR = re.compile(r"(?P<not>!?)(?P<name>[^{}\s!]*)(?:\{(?P<labels>.*)\})?")
 _SELECTORS: Final = ("`http_*`", '`queue_depth{queue="mail*"}`', "`!go_*`")
-_LABEL = re.compile(r'\s*([A-Za-z_][\w.-]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
+_LABEL = re.compile(r'\s*+([A-Za-z_][\w.-]*+)\s*+=\s*+"((?:[^"\\]++|\\.)*+)"\s*+(?:,|$)')
+#: A label of a series, whose name a service may choose freely.
+_FOREIGN_LABEL = re.compile(r'\s*+([^",={}]++)=\s*+"((?:[^"\\]++|\\.)*+)"\s*+(?:,|$)')
 _METRIC = re.compile(
     r"\s*(?P<how>mean|max|min|last)\s+of\s+(?P<series>.+?)\s*(?:,\s*(?P<better>lower|higher) is better\s*)?"
 )
@@ -102,8 +111,19 @@ class Selector:
             return False
         if not self.labels:
             return True
-        values = {label[1]: label[2] for label in _LABEL.finditer(series.labels)}
+        values = _label_values(series.labels)
         return all(pattern.match(values.get(label, "")) is not None for label, pattern in self.labels)
+
+
+def _label_values(labels: str) -> dict[str, str]:
+    """Labels of a series by name, up to the first that is not written as Prometheus does."""
+    values: dict[str, str] = {}
+    position = 0
+    # Not `finditer`, which tries each position again where a long text is no label.
+    while (label := _FOREIGN_LABEL.match(labels, position)) is not None:
+        values[label[1].rstrip()] = label[2]
+        position = label.end()
+    return values
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
@@ -298,6 +318,18 @@ class SeriesMonitor(Monitor[Opts]):
         """Note what happened: the first of each kind, and how often there was one."""
         first, count = self._remarks.get(message.code, (message, 0))
         self._remarks[message.code] = (first, count + 1)
+
+    def is_too_long(self, series: Series) -> bool:
+        """True, with a remark, for a series whose name or labels are too long to be recorded."""
+        if len(series.name) <= LONGEST_NAME and len(series.labels) <= LONGEST_LABELS:
+            return False
+        self.remark_too_long(series.name)
+        return True
+
+    def remark_too_long(self, name: str) -> None:
+        """Note that a series of this name is not recorded for its length."""
+        shown = self.context.redact(name)[:_SERIES_SHOWN]
+        self.remark(SERIES_TOO_LONG(name=shown, most_name=LONGEST_NAME, most_labels=LONGEST_LABELS))
 
     @property
     def has_remarks(self) -> bool:

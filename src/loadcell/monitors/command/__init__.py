@@ -21,7 +21,7 @@ from loadcell.linux.process import plain_environment
 from loadcell.model import trial_record
 from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.command.output import OutputReader
+from loadcell.monitors.command.output import LONGEST_LINE, OutputReader
 from loadcell.monitors.command.program import MOST_BYTES, Program, TooMuchOutputError
 from loadcell.monitors.series import (
     Choice,
@@ -40,6 +40,7 @@ COMMAND_MISSING = MessageCode("command-monitor.missing", path=str)
 COMMAND_VARIABLE = MessageCode("command-monitor.variable", name=str)
 COMMAND_NOT_STARTED = MessageCode("command-monitor.not-started", "caution", program=str, said=ForeignText)
 COMMAND_TEXT = MessageCode("command-monitor.text", "caution", program=str, line=str)
+COMMAND_LONG_LINE = MessageCode("command-monitor.long-line", "caution", program=str, limit_kib=int)
 COMMAND_SILENT = MessageCode("command-monitor.silent", "caution", program=str)
 COMMAND_TOO_MUCH = MessageCode("command-monitor.too-much", "caution", program=str, limit_kib=int)
 COMMAND_SLOW = MessageCode("command-monitor.slow", "caution", program=str, limit_s=Seconds)
@@ -243,14 +244,18 @@ class Command(SeriesMonitor[CommandOptions]):
         return COMMAND_FAILED(program=self.options.shown, status=status, said=output)
 
     def _rows(self, lines: list[str]) -> list[Row]:
-        unread = self._output.unread
+        unread, too_long = self._output.unread, self._output.too_long
         values: dict[Series, float] = {}
         for line in lines:
             for series, value in self._output.read(line):
+                if self.is_too_long(series):
+                    continue
                 if math.isfinite(value):
                     values[series] = value
                 else:
                     self.remark(COMMAND_NO_NUMBERS(program=self.options.shown, name=series.name))
+        if self._output.too_long > too_long:
+            self.remark(COMMAND_LONG_LINE(program=self.options.shown, limit_kib=LONGEST_LINE >> 10))
         if self._output.unread > unread:
             line = self.context.redact(self._output.first_unread)[:_LINE_SHOWN]
             self.remark(COMMAND_TEXT(program=self.options.shown, line=repr(line)))

@@ -2,6 +2,9 @@
 
 Lines are JSON objects, rows of CSV below their header, or names with values (`queue 3`, `queue=3 lag=0.5`,
 `queue{shard="a"}: 3`); a lone number has the name `value`.
+
+The text is that of a foreign program, and a regular expression holds the interpreter lock: quantifiers are
+possessive and lines have a bound, so that the time of a line grows in proportion to its length.
 """
 
 from __future__ import annotations
@@ -18,29 +21,42 @@ from loadcell.monitors.series import Series
 
 #: The name of a number that stands alone.
 VALUE: Final = "value"
-_NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[nN][aA][nN]|[iI]nf(?:inity)?)"
-_ALONE = re.compile(rf"\s*({_NUMBER})\s*")
+#: Longest line that is read, in characters.
+LONGEST_LINE: Final = 1 << 16
+_NUMBER = r"[-+]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|[nN][aA][nN]|[iI]nf(?:inity)?)"
+_ALONE = re.compile(rf"\s*+({_NUMBER})\s*+")
+#: A colon is part of the name unless a number follows that ends the pair.
+_NAME = rf"[^\W\d][\w./%-]*+(?::(?!\s*+{_NUMBER}(?:[\s,;]|$))[\w./%-]*+)*+"
 _PAIR = re.compile(
-    r"\s*(?P<name>[^\W\d][\w.:/%-]*?)(?:\{(?P<labels>[^{}]*)\})?"
-    rf"(?:\s*[=:]\s*|\s+)(?P<value>{_NUMBER})(?:\s*[,;]\s*|\s+|$)"
+    rf"\s*+(?P<name>{_NAME})(?:\{{(?P<labels>[^{{}}]*+)\}})?"
+    rf"(?:\s*+[=:]\s*+|\s++)(?P<value>{_NUMBER})(?:\s*+[,;]\s*+|\s++|$)"
 )
-_COLUMN = re.compile(r'\s*"?[^\W\d][^",={}]*"?\s*')
+_COLUMN = re.compile(r'\s*+"?[^\W\d][^",={}]*+"?\s*+')
 #: Levels of nested JSON objects, whose keys are joined by dots.
 _DEEPEST: Final = 4
+#: Characters of such a name, which is refused later: names below a long one must not fill the memory.
+_LONGEST_PATH: Final = 1 << 12
 
 Values = list[tuple[Series, float]]
 
 
 @dataclass
 class OutputReader:
-    """Reads lines one after the other. `unread` counts those without a number; `first_unread` is one."""
+    """Reads lines one after the other. `unread` counts those without a number; `first_unread` is one.
+
+    `too_long` counts lines above `LONGEST_LINE`, which are not looked at.
+    """
 
     unread: int = 0
+    too_long: int = 0
     first_unread: str = ""
     _header: list[str] = field(default_factory=list)
 
     def read(self, line: str) -> Values:
         """The numbers of a line (NaN and infinite ones, too), none of a header or of other text."""
+        if len(line) > LONGEST_LINE:
+            self.too_long += 1
+            return []
         text = line.strip()
         if not text:
             return []
@@ -99,7 +115,8 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Series, 
             yield Series(name), _number(value)
     elif isinstance(value, dict) and depth < _DEEPEST:
         for key, below in value.items():
-            yield from _flat(below, f"{name}.{key}" if name else str(key), depth + 1)
+            path = f"{name}.{key}" if name else str(key)
+            yield from _flat(below, path[:_LONGEST_PATH], depth + 1)
 
 
 def _number(value: float) -> float:

@@ -203,6 +203,8 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
         if sampled.part in _PARTS_SKIPPED:
             return None
         series = sampled.series
+        if self.is_too_long(series):
+            return None
         choice = self.selection.choose(series)
         if sampled.kind in ("histogram", "summary") and sampled.part in ("count", "sum"):
             of_mean = Series(sampled.family, series.labels)
@@ -255,9 +257,11 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             mean.count = mean.sum = math.nan
             if count > 0 and math.isfinite(total):
                 yield Reading(mean.series, "mean", total / count, count), mean.choice
+        if self._reader.too_long:
+            self.remark_too_long(self._reader.too_long)
         if self._reader.is_cut:
             self.remark(SCRAPE_CROWDED(url=url, most=MOST_SAMPLES))
-        if not samples and not self._reader.cached:
+        if not samples and not self._reader.cached and not self._reader.too_long:
             self.remark(SCRAPE_EMPTY(url=url))
 
 
