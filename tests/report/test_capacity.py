@@ -59,7 +59,8 @@ def test_titles_are_in_the_language_of_the_page(tmp_path: Path) -> None:
     done = report(run, "--headroom", "30%", "--lang", "zh")
     assert done.stdout.split("\n")[1] == "PostgreSQL 的容量"
     assert SHAPE.title not in done.stdout
-    compare = CliRunner().invoke(main, ["compare", str(run), str(run), "--lang", "zh"])
+    other = write_run(tmp_path / "other", SHAPE)
+    compare = CliRunner().invoke(main, ["compare", str(run), str(other), "--lang", "zh"])
     assert "PostgreSQL 的容量" in compare.stdout, compare.output
     assert SHAPE.title not in compare.stdout
 
