@@ -18,6 +18,7 @@ from loadcell.execution import progress as run_progress
 from loadcell.model import json as model_json
 from loadcell.model import latency as latency_record
 from loadcell.model import trial_record
+from loadcell.model.message import Labels
 from loadcell.report import blocks, brief, texts
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
@@ -28,6 +29,20 @@ if TYPE_CHECKING:
     from loadcell.model.message import Message
     from loadcell.report.texts import Texts
     from loadcell.store.read import StoredRun
+
+_COUNT = Labels(
+    "show.count", ("throughput", "attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
+)
+_KIND = Labels("show.kind", ("read", "write", "other", "type", "outcome"))
+_CHECK = Labels("show.check", ("ok", "noticed", "broken"))
+_COLUMN = Labels("show.column", ("response", "service", "operation", "kind", "p99"))
+_FACT = Labels(
+    "show.fact",
+    (
+        *("name", "version", "unread", "command"),
+        *("samples", "event", "frequency", "call_graph", "processes", "tool", "file"),
+    ),
+)
 
 
 @command("show")
@@ -92,11 +107,11 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord, texts: Texts) -> 
     sections = [
         blocks.Section("trial", "", [*paragraphs, blocks.Code("", str(stored.directory(trial.name)))])
     ]
-    for heading, rows in _tables(trial, texts):
+    for heading, titles, rows in _tables(trial, texts):
         title = texts.message(heading)
         columns = [
             blocks.Column(
-                "",
+                texts(titles[position]) if titles and titles[position] else "",
                 figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows),
                 many=True,
             )
@@ -109,11 +124,16 @@ def _trial(stored: StoredRun, trial: trial_record.TrialRecord, texts: Texts) -> 
     )
 
 
-def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message, list[tuple[str, ...]]]]:
-    """Each table of a trial with its heading; empty tables are omitted."""
+#: A table of a trial: its heading, the codes of its columns' titles (none: it has no such line), its rows.
+_Rows = list[tuple[str, ...]]
+_Table = tuple["Message", tuple[str, ...], _Rows]
+
+
+def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[_Table]:
+    """Each table of a trial; empty tables are omitted."""
     latencies = trial.totals and [
         (
-            name.removesuffix("_ms"),
+            texts(f"statistic.{name.removesuffix('_ms')}"),
             *(
                 _cell(latency, name, run_progress.milliseconds)
                 for latency in (trial.totals.response, trial.totals.service)
@@ -126,7 +146,7 @@ def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message
     operations = [
         (
             name,
-            stats.kind,
+            _labelled(_KIND, stats.kind, texts),
             f"{stats.succeeded or 0:,}",
             f"{stats.failed or 0:,}",
             _cell(stats.response, "p99_ms", run_progress.milliseconds),
@@ -134,7 +154,11 @@ def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message
         for name, stats in trial.operations.items()
     ]
     phases = [
-        (phase.name, run_progress.duration(phase.duration_s or 0.0), phase.status or "")
+        (
+            texts.or_none(f"phase.{phase.name}") or phase.name,
+            run_progress.duration(phase.duration_s or 0.0),
+            texts.or_none(f"status.{phase.status}") or phase.status or "",
+        )
         for phase in trial.phases
     ]
     errors = [
@@ -147,46 +171,68 @@ def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[tuple[Message
         )
         for error in trial.errors
     ]
+    checks = [
+        (
+            check.name,
+            _labelled(_CHECK, check.verdict, texts),
+            "" if check.verdict == "ok" else texts.or_none(f"check-name.{check.name}") or "",
+        )
+        for check in trial.checks
+    ]
+    expected = [
+        (result.expression, texts.or_none(f"verdict.{result.verdict}") or result.verdict)
+        for result in trial.expect
+    ]
+    of_latencies = ("", _COLUMN("response"), _COLUMN("service"))
+    of_operations = (
+        *(_COLUMN(name) for name in ("operation", "kind")),
+        *(_COUNT(name) for name in ("succeeded", "failed")),
+        _COLUMN("p99"),
+    )
     return [
-        (messages.SHOW_TRANSACTIONS(), _transactions(trial.totals or trial_record.Totals())),
-        (messages.SHOW_LATENCY(), [*(latencies or ())]),
-        (messages.SHOW_OPERATIONS(), [*operations]),
-        (messages.SHOW_ERRORS(), [*errors]),
-        (messages.SHOW_TOOL(), _tool(trial.tool)),
-        (messages.SHOW_PROFILE(), _profile(trial)),
-        (messages.SHOW_EXPECTED(), [(result.expression, result.verdict) for result in trial.expect]),
-        (messages.SHOW_CHECKS(), [(check.name, check.verdict) for check in trial.checks]),
-        (messages.SHOW_PHASES(), [*phases]),
+        (messages.SHOW_TRANSACTIONS(), (), _transactions(trial.totals or trial_record.Totals(), texts)),
+        (messages.SHOW_LATENCY(), of_latencies, [*latencies]),
+        (messages.SHOW_OPERATIONS(), of_operations, [*operations]),
+        (messages.SHOW_ERRORS(), (), [*errors]),
+        (messages.SHOW_TOOL(), (), _tool(trial.tool, texts)),
+        (messages.SHOW_PROFILE(), (), _profile(trial, texts)),
+        (messages.SHOW_EXPECTED(), (), [*expected]),
+        (messages.SHOW_CHECKS(), (), [*checks]),
+        (messages.SHOW_PHASES(), (), [*phases]),
     ]
 
 
-def _transactions(totals: trial_record.Totals) -> list[tuple[str, ...]]:
+def _labelled(labels: Labels, name: str, texts: Texts) -> str:
+    """A word of a record in the reader's language; a word of a later version as it is."""
+    return texts(labels(name)) if name in labels else name
 
-    counts = asdict(totals.transactions)
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value is not None]
+
+def _transactions(totals: trial_record.Totals, texts: Texts) -> _Rows:
     if totals.throughput_per_s is None:
         return []
+    counts = asdict(totals.transactions)
+    rows = [
+        (_labelled(_COUNT, key, texts), f"{value:,}") for key, value in counts.items() if value is not None
+    ]
     values = [(name, f"{value:,.0f}") for name, value in totals.figures.items() if value is not None]
-    return [("throughput", run_progress.rate(totals.throughput_per_s)), *rows, *values]
+    return [(texts(_COUNT("throughput")), run_progress.rate(totals.throughput_per_s)), *rows, *values]
 
 
-def _tool(tool: trial_record.ToolRecord | None) -> list[tuple[str, ...]]:
+def _tool(tool: trial_record.ToolRecord | None, texts: Texts) -> _Rows:
     """Name, version and command of an external tool."""
     if tool is None:
         return []
-    values = {"name": tool.name, "version": tool.version, "unread": tool.unread}
-    rows = [(name, str(value)) for name, value in values.items() if value is not None]
-    return [*rows, *([("command", shlex.join(tool.command))] if tool.command else [])]
+    command = shlex.join(tool.command) if tool.command else None
+    values = {"name": tool.name, "version": tool.version, "unread": tool.unread, "command": command}
+    return [(texts(_FACT(name)), str(value)) for name, value in values.items() if value is not None]
 
 
-def _profile(trial: trial_record.TrialRecord) -> list[tuple[str, ...]]:
+def _profile(trial: trial_record.TrialRecord, texts: Texts) -> _Rows:
     """Sampled event of a profile, and its files."""
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
     values = [(name, getattr(trial.profile, name)) for name in names] if trial.profile is not None else []
-    rows: list[tuple[str, ...]] = [
-        (name.replace("_", " "), str(value)) for name, value in values if value is not None
-    ]
-    return rows + [("file", name) for name in (layout.FOLDED, layout.FLAMES) if name in (trial.files or {})]
+    values += [("file", name) for name in (layout.FOLDED, layout.FLAMES) if name in (trial.files or {})]
+    return [(texts(_FACT(name)), str(value)) for name, value in values if value is not None]
 
 
 def _cell(latency: latency_record.Latency | None, name: str, text: Callable[[float], str]) -> str:

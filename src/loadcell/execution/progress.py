@@ -38,6 +38,7 @@ PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
 PROGRESS_SAME_REASON = MessageCode("progress.same-reason", "info")
 PROGRESS_WITHOUT_RESULT = MessageCode("progress.without-result", "info", reason=Message, status=Message)
 PROGRESS_OFFERED = MessageCode("progress.offered", "info", offered=str, throughput=str)
+PROGRESS_P99 = MessageCode("progress.p99", "info", p99=str)
 PROGRESS_ERRORS = MessageCode("progress.errors", "info", errors=str)
 PROGRESS_MISSED = MessageCode("progress.missed", "info", conditions=list)
 PROGRESS_UNJUDGED = MessageCode("progress.unjudged", "info", condition=str, count=Count, needed=Count)
@@ -422,7 +423,7 @@ def outcome(record: TrialRecord, write: Writer = in_english, before: TrialRecord
         throughput_text = write(PROGRESS_OFFERED(throughput=throughput_text, offered=rate(offered_per_s)))
     parts = [name, throughput_text]
     if shown and p99_ms is not None:
-        parts.append(f"p99 {milliseconds(p99_ms)}")
+        parts.append(write(PROGRESS_P99(p99=milliseconds(p99_ms))))
     parts.append(write(PROGRESS_ERRORS(errors=totals.errors)))
     missed = [result.expression for result in record.expect if result.verdict == "missed"]
     if missed:

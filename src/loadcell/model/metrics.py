@@ -128,11 +128,11 @@ QUERIES = MessageCode("metric-meaning.queries", "info")
 ERRORS = MessageCode("metric-meaning.errors", "info")
 ERROR_RATE = MessageCode("metric-meaning.error-rate", "info")
 RETRIES = MessageCode("metric-meaning.retries", "info")
-RESPONSE_TIME = MessageCode("metric-meaning.response-time", "info", statistic=str)
-SERVICE_TIME = MessageCode("metric-meaning.service-time", "info", statistic=str)
+RESPONSE_TIME = MessageCode("metric-meaning.response-time", "info", statistic=Message)
+SERVICE_TIME = MessageCode("metric-meaning.service-time", "info", statistic=Message)
 OFFERED = MessageCode("metric-meaning.offered", "info")
 BACKLOG = MessageCode("metric-meaning.backlog", "info")
-PACING = MessageCode("metric-meaning.pacing", "info", statistic=str)
+PACING = MessageCode("metric-meaning.pacing", "info", statistic=Message)
 ELAPSED_TIME = MessageCode("metric-meaning.elapsed", "info")
 CLIENT_CPU = MessageCode("metric-meaning.client-cpu", "info")
 FAIRNESS = MessageCode("metric-meaning.fairness", "info")
@@ -143,13 +143,14 @@ declare("queries", "rate", QUERIES())
 declare("errors", "count", ERRORS(), "lower")
 declare("error_rate", "share", ERROR_RATE(), "lower")
 declare("retries", "count", RETRIES(), "lower")
-for _statistic in LATENCIES:
-    declare(f"latency.{_statistic}", "time", RESPONSE_TIME(statistic=_statistic), "lower")
-for _statistic in LATENCIES:
-    declare(f"service.{_statistic}", "time", SERVICE_TIME(statistic=_statistic), "lower")
+_STATISTICS = {name: MessageCode(f"statistic.{name}", "info") for name in LATENCIES}
+for _key, _statistic in _STATISTICS.items():
+    declare(f"latency.{_key}", "time", RESPONSE_TIME(statistic=_statistic()), "lower")
+for _key, _statistic in _STATISTICS.items():
+    declare(f"service.{_key}", "time", SERVICE_TIME(statistic=_statistic()), "lower")
 declare("offered", "rate", OFFERED(), "neither")
 declare("backlog", "count", BACKLOG(), "lower")
-for _statistic in LATENCIES:
-    declare(f"pacing.{_statistic}", "time", PACING(statistic=_statistic), "lower")
+for _key, _statistic in _STATISTICS.items():
+    declare(f"pacing.{_key}", "time", PACING(statistic=_statistic()), "lower")
 declare("client.cpu", "share", CLIENT_CPU(), "lower", per_group=False)
 declare("fairness", "share", FAIRNESS(), additive=False, per_group=False)
