@@ -54,7 +54,7 @@ class Again:
         """
         run = self.stored.run
         files = copies.to_run_again(self.stored.path, run)
-        return self._loaded((*run.sets, *sets), only or run.only, labels, files)
+        return self._loaded((*run.sets, *sets), only or run.only, labels, files, begun=False)
 
     def load_to_resume(
         self, sets: tuple[str, ...], only: tuple[str, ...], labels: tuple[str, ...]
@@ -63,7 +63,7 @@ class Again:
         from the plan's directory. Raises PlanError.
         """
         files = copies.undamaged_copies(self.stored.path, self.stored.run)
-        return self._loaded(sets, only, labels, files)
+        return self._loaded(sets, only, labels, files, begun=True)
 
     def _loaded(
         self,
@@ -71,6 +71,8 @@ class Again:
         only: tuple[str, ...],
         labels: tuple[str, ...],
         files: Mapping[str, Path],
+        *,
+        begun: bool,
     ) -> LoadedPlan:
         run = self.stored.run
         return plan_loader.load_plan(
@@ -82,6 +84,7 @@ class Again:
             added_labels=labels,
             copies=files,
             name=run.plan_name,
+            begun=begun,
         )
 
 

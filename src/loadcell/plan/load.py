@@ -159,12 +159,14 @@ def load_plan(
     added_labels: Sequence[str] = (),
     copies: Mapping[str, Path] | None = None,
     name: str | None = None,
+    begun: bool = False,
 ) -> LoadedPlan:
     """Read and check a plan. Raises PlanError with all mistakes.
 
     `sets`, `only` and `added_labels` are the texts after `--set`, `--only` and `--label`; `env` holds the
     secrets (default: the process's environment); files that the plan names are looked for from `directory`
     (default: the plan's own), or are `copies`, by their names; `name` is the plan's (default: the file's).
+    `begun`: it is that of a run, in which trials with more clients than the target accepts have failed.
     """
     return load_text(
         read_text(path),
@@ -177,6 +179,7 @@ def load_plan(
         added_labels=added_labels,
         copies=copies,
         name=name,
+        begun=begun,
     )
 
 
@@ -193,6 +196,7 @@ def load_text(
     added_labels: Sequence[str] = (),
     copies: Mapping[str, Path] | None = None,
     name: str | None = None,
+    begun: bool = False,
 ) -> LoadedPlan:
     """Check a plan that is no file, or none yet: `path` is what it is called, and `directory` (default: the
     path's) where it names files from.
@@ -225,7 +229,9 @@ def load_text(
         factors = (*factors, search[1])
     root = with_monitors_by_name(root, parts, problems)
 
-    plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, files))
+    plan = arrange(
+        root, factors, head.design if head else "full", chosen, Resolver(parts, expect, files, begun=begun)
+    )
     problems.extend(_settled(plan, misread))
     problems.extend(strangers(profiles, root, plan.table.names))
     problems.extend(slowed(profiles, root, _profilers(plan) if profiles else {}))

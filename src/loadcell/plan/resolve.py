@@ -123,8 +123,16 @@ def _with_monitors(root: Keys, mark: Mark, monitors: Keys) -> Keys:
 class Resolver:
     """Checks trees of settings against the installed parts. Sections that did not change are checked once."""
 
-    def __init__(self, parts: Parts, expect: tuple[Expectation, ...], files: PlanFiles | None = None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        expect: tuple[Expectation, ...],
+        files: PlanFiles | None = None,
+        *,
+        begun: bool = False,
+    ) -> None:
         self._parts = parts
+        self._begun = begun
         self._files = files
         self._expect = expect
         self._cache: dict[tuple[type[BaseModel], str], BaseModel] = {}
@@ -207,7 +215,7 @@ class Resolver:
     ) -> Iterator[Problem]:
         """More clients than the target accepts, where each has a connection: those of the engine."""
         name, options = target
-        if all(self._parts.workload(workload).made_by is None for workload in workloads):
+        if not self._begun and all(self._parts.workload(workload).made_by is None for workload in workloads):
             for misfit in self._parts.target(name).refusals(options, clients):
                 yield _misfit(root, f"target.{name}.{misfit.path}", misfit)
 
