@@ -12,6 +12,8 @@ from rich.console import Console
 
 from analysis.faults.made import constant, fault, queue, stop, timeline
 from fake_runs import Shape, write_run
+from loadcell.analysis import recommend
+from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model.fault_record import FaultRecord
@@ -69,6 +71,14 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     return read_run(path)
 
 
+def in_terminal(run: StoredRun, lang: str) -> str:
+    """The summary of a run on a wide terminal."""
+    out = io.StringIO()
+    console = Console(file=out, width=160, highlight=False, color_system=None)
+    terminal.render(brief.of_run(run, lang), console)
+    return out.getvalue()
+
+
 def section(report: Report) -> tuple[Table, Table, Chart]:
     """Both tables and the chart."""
     [of_faults] = [section for section in report.sections if section.id == "faults"]
@@ -107,12 +117,25 @@ def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun)
     assert phases == ["before", "held", "undone", "recovered"]
 
 
+def test_the_summary_begins_with_the_effect_of_the_fault(broken: StoredRun) -> None:
+    """Not the target's rate: with a fault it is no capacity."""
+    shown = in_terminal(broken, "en")
+    assert "faults caused an outage: " in shown
+    assert "(pause of 1,00" in shown
+    assert "sustain" not in shown
+
+
+def test_levels_of_faults_are_no_choice(broken: StoredRun) -> None:
+    """A treatment per fault, none of which is recommended or fastest; each has its name."""
+    treatments = analyse(broken.run, broken.trials).treatments
+    assert recommend.is_choice(treatments)
+    of_faults = [replace(treatment, levels={"faults": treatment.id}) for treatment in treatments]
+    assert not recommend.is_choice(of_faults)
+
+
 @pytest.mark.parametrize(("lang", "title", "effect"), [("en", "Fault", "outage"), ("zh", "故障", "中断")])
 def test_the_terminal_has_the_table(broken: StoredRun, lang: str, title: str, effect: str) -> None:
-    out = io.StringIO()
-    console = Console(file=out, width=160, highlight=False, color_system=None)
-    terminal.render(brief.of_run(broken, lang), console)
-    shown = out.getvalue()
+    shown = in_terminal(broken, lang)
     assert title in shown
     assert effect in shown
     assert "hang postgres" in shown

@@ -19,6 +19,7 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.expectations import ExpectationOutcome
+from loadcell.analysis.faults.repeats import faults_of
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.layout import Layout, lay_out
@@ -253,10 +254,17 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     comparable = quantities(treatments_of_run) <= 1
     held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
-    recommendation = recommend.find(held, layout)
+    recommendation = recommend.find(held, layout) if recommend.is_choice(held) else None
     limits = limit_judge.by_treatment(treatments_of_run)
     findings_of_run = findings.find(
-        treatments_of_run, trials, layout, lines, on_throughput, recommendation, searches
+        treatments_of_run,
+        trials,
+        layout,
+        lines,
+        on_throughput,
+        recommendation,
+        searches,
+        faults_of(treatments_of_run, {record.name: record for record in records}),
     )
     findings_of_run = (
         *findings.abandoned(run),

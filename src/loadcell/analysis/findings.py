@@ -24,7 +24,9 @@ from loadcell.analysis import (
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.expectations import outcomes
+from loadcell.analysis.faults import effects as fault_effects
 from loadcell.analysis.faults import lost_writes
+from loadcell.analysis.faults.repeats import FaultOfTreatment
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.recommend import RATE, Best, Recommendation
@@ -416,18 +418,28 @@ def find(
     effects: Effects,
     recommendation: Recommendation | None,
     searches: Sequence[Searched] = (),
+    faults: Sequence[FaultOfTreatment] = (),
 ) -> tuple[Finding, ...]:
     """Every finding, in reading order.
 
-    What a search found stands in the place of the best level of those tried.
+    What a search found stands in the place of the best level of those tried. Treatments that differ by their
+    faults are no choice, so that none is the best.
     """
+    with_faults = {fault.treatment.id for fault in faults}
     return (
+        *fault_effects.findings(faults),
         *lost_writes.findings(treatments),
-        *(search.findings(searches) if searches else throughput(treatments, layout)),
+        *(
+            search.findings(searches)
+            if searches
+            else throughput(treatments, layout)
+            if recommend.is_choice(treatments)
+            else ()
+        ),
         *search_descent.findings(searches),
         *flames.leak_findings(all_trials),
         *saturation.summary(lines),
-        *open_loop.findings(treatments),
+        *open_loop.findings([treatment for treatment in treatments if treatment.id not in with_faults]),
         *effects_findings.summary(effects),
         *(
             [recommend.choice(recommendation), *recommend.left_out(recommendation)]

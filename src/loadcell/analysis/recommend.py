@@ -25,6 +25,8 @@ from loadcell.model.message import Count, Factor, Message, MessageCode, Millisec
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
 #: latency.
 NEARLY = 0.95
+#: Name of the factor whose levels are lists of faults.
+_FAULTS = "faults"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ def _alike(treatment: Treatment, other: Treatment, test: TreatmentTest) -> bool:
     """
     differ = test.differ(treatment, other)
     return treatment.throughput.median == other.throughput.median if differ is None else not differ
+
+
+def is_choice(treatments: Sequence[Treatment]) -> bool:
+    """False if the treatments differ by their faults, of which none is the best."""
+    return not any(_FAULTS in treatment.levels for treatment in treatments)
 
 
 def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:

@@ -167,10 +167,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
                 name: self.context.secret(value) if isinstance(value, str) else value
                 for name, value in self.options.settings.items()
             }
-            server = self._make_server(self._location.parent, settings, self.context.work / "socket")
-            if self.context.preloads:
-                server.preload(self.context.work)
-            self._server = server
+            self._server = self._make_server(self._location.parent, settings, self.context.work / "socket")
         server = self._server
         if self._location.make() and server.running:
             server.stop(quickly=True)
@@ -281,10 +278,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @classmethod
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         dedicated_device = not options.external and isinstance(options.data, Image)
-        managed = not options.external
-        server = SubjectAbilities(
-            startable=managed, dedicated_device=dedicated_device, preloadable=managed, data=managed
-        )
+        server = SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)
         storage = storage_abilities(options.storage)
         return {cls.name: server, **storage, **super().subject_abilities(options)}
 
@@ -304,16 +298,7 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         if server is None:
             return Subject(name, processes)
         data = server.directory.data
-        control = None if server.preloaded is None else server.preloaded.control
-        return Subject(
-            name,
-            processes,
-            stop=server.shut_down,
-            start=server.start_again,
-            bring_back=server.bring_back,
-            data=data,
-            fault_control=control,
-        )
+        return Subject(name, processes, stop=server.shut_down, start=server.start_again, data=data)
 
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:

@@ -322,13 +322,7 @@ def data(gathered: Gathered) -> Mapping[str, object]:
             for difference in of_run
         ],
         "disturbed": [
-            {
-                "side": item.side.label,
-                "trials": item.count,
-                "of": item.of,
-                "kinds": item.kinds,
-                "waited": item.waited,
-            }
+            {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
             for item in disturbed(comparison.sides)
         ],
         "rows": [_row_document(row, gathered) for row in comparison.rows],
