@@ -18,7 +18,7 @@ from loadcell.report.charts import percentiles, style, treatments
 from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
 from loadcell.report.render.html import NO_BREAK, coded, counted, headed
-from loadcell.report.sections import method, trouble
+from loadcell.report.sections import check_evidence, method
 from loadcell.report.sections.environment import summarised
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
@@ -59,9 +59,8 @@ def test_evidence_has_no_more_digits_than_it_needs(value: float, text: str) -> N
     assert numbers.short(value) == text
 
 
-def test_evidence_of_a_check_has_few_digits(stored: Stored) -> None:
-    context = ReportContext.of(stored("two"), "en")
-    text = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, context)
+def test_evidence_of_a_check_has_few_digits() -> None:
+    text = check_evidence.written("other", {"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, Texts("en"))
     assert text == "cores: rustc (16004) 0.929, limit: 0.1"
 
 
