@@ -60,8 +60,6 @@ _NOTE = {
 MOST_OPEN = 15
 #: More rows than this scroll a terminal's sentences away.
 MOST_ROWS = 28
-#: Headings of a terminal's columns are cut to this length.
-MOST_HEADING = 10
 TONES: dict[str, Tone] = {
     "faster": "good",
     "slower": "problem",
@@ -320,7 +318,7 @@ def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = Non
         heads = [sides[0].label, texts("column.value") if several else sides[1].label]
     columns = [
         *([Column(texts("compare.column.side"))] if several else []),
-        *([Column(texts("compare.column.where"))] if contexts else []),
+        *([Column(texts("compare.column.where"), many=True)] if contexts else []),
         Column(texts("compare.column.figure"), keep=True),
         *(Column(head, figure=True) for head in heads),
         Column(texts("compare.column.change"), figure=True),
@@ -372,9 +370,8 @@ def _whys(words: Words, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
-    """A heading that does not widen its column: a level without its factor, cut."""
-    level = name.rsplit(" = ", 1)[-1]
-    return level if len(level) <= MOST_HEADING else f"{level[: MOST_HEADING - 1]}…"
+    """A heading that does not widen its column: a level without its factor."""
+    return name.rsplit(" = ", 1)[-1]
 
 
 def _with_unit(row: Row, words: Words, *, brief: bool) -> str:

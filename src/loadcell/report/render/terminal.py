@@ -4,6 +4,7 @@ details.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 
 #: Text columns and words of headings are not cut to less.
 LEAST_WIDTH = 10
+#: Chinese words of headings are not broken up to this width.
+MOST_CHINESE = 14
+#: On a terminal narrower than this, rows whose texts would be cut stand one below the other.
+NARROW = 60
+#: Texts of sentences are not folded to less on a narrow terminal.
+LEAST_SENTENCE = 20
 #: Names of a definition list are folded beyond this width.
 MOST_NAME = 32
 
@@ -48,6 +55,8 @@ _SIGNS: dict[Severity, tuple[str, str]] = {
     "caution": ("!", "yellow"),
     "problem": ("✕", "red"),
 }
+#: Folds words of headings.
+_FOLDING = Console(width=ANY_WIDTH)
 #: Marks that do not begin a line.
 _CLOSING = "，。；：、）》”！？,.;:)%"
 #: Marks that do not end one.
@@ -138,7 +147,7 @@ def _print_block(block: Block, texts: Texts, out: Console) -> None:
 
 def _print_table(block: Table, out: Console) -> None:
     """A table that fits the terminal, or its rows one below the other; in a file or a pipe it is complete,
-    however wide.
+    however wide, unless the variable COLUMNS has a width.
     """
     width = out.width
     if out.is_terminal:
@@ -146,6 +155,9 @@ def _print_table(block: Table, out: Console) -> None:
             out.print(_grid(block, width))
         else:
             _print_rows(block, out)
+        return
+    if os.environ.get("COLUMNS", "").isdigit() and not _fits(block, width, complete=True):
+        _print_rows(block, out, complete=True)
         return
     grid = _grid(block, width, complete=True)
     out.width = max(width, Measurement.get(out, out.options.update(width=ANY_WIDTH), grid).maximum)
@@ -155,17 +167,23 @@ def _print_table(block: Table, out: Console) -> None:
         out.width = width
 
 
-def _fits(block: Table, width: int) -> bool:
-    """True if no number has to be cut."""
-    positions = _positions(block, width)
+def _fits(block: Table, width: int, *, complete: bool = False) -> bool:
+    """True if no number has to be cut, nor, on a narrow terminal, a text."""
+    positions = _positions(block, ANY_WIDTH if complete else width)
     columns = [block.columns[position] for position in positions]
-    widths = column_widths(columns, [[row[position] for position in positions] for row in block.rows], width)
+    rows = [[row[position] for position in positions] for row in block.rows]
+    widths = column_widths(columns, rows, width, complete=complete)
+    if width < NARROW:
+        for position, (column, shown) in enumerate(zip(columns, widths, strict=True)):
+            needed = max((cell_len(row[position].text) for row in rows), default=0)
+            if not column.figure and shown < (min(needed, LEAST_SENTENCE) if column.many else needed):
+                return False
     return sum(widths) + GAP * (len(widths) - 1) <= width
 
 
-def _print_rows(block: Table, out: Console) -> None:
+def _print_rows(block: Table, out: Console, *, complete: bool = False) -> None:
     """The rows of a table one below the other: the first cell, then a line for each other cell."""
-    positions = _positions(block, out.width)
+    positions = _positions(block, ANY_WIDTH if complete else out.width)
     for row in block.rows:
         first, *others = positions
         head = Text.assemble((f"{block.columns[first].title} ".lstrip(), "dim"), (row[first].text, "bold"))
@@ -233,7 +251,7 @@ def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
     )  # fmt: skip
     widths = column_widths(columns, rows, width, complete=complete)
     for column, least in zip(columns, widths, strict=True):
-        title = Text("\n").join(lines(Text(column.title), least))
+        title = Text("\n").join(_heading(column.title, least))
         justify: Literal["left", "right"] = "right" if column.figure else "left"
         if column.many and not column.figure:
             grid.add_column(title, justify=justify, overflow="fold", width=least)
@@ -292,17 +310,20 @@ def column_widths(
 ) -> list[int]:
     """Widths of columns that fit into `width`: headings give way first, then text, never numbers.
 
-    In a `complete` table only text that can be folded gives way.
+    In a `complete` table only text that can be folded gives way, and headings within Chinese words.
     """
     cells = [
         max((cell_len(row[position].text) for row in rows), default=0) for position in range(len(columns))
     ]
     room = width - GAP * (len(columns) - 1)
     widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
-    least = [max(needed, _heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)]
-    for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
-        excess = max(0, sum(widths) - room)
-        widths[position] -= min(excess, widths[position] - least[position])
+    for heading_width in (_heading_width, _narrowest_heading)[: 1 + complete]:
+        least = [
+            max(needed, heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)
+        ]
+        for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
+            excess = max(0, sum(widths) - room)
+            widths[position] -= min(excess, max(0, widths[position] - least[position]))
     texts = [not c.figure and (c.many or not complete) for c in columns]
     for flexible in (
         [position for position, column in enumerate(columns) if texts[position] and not column.keep],
@@ -317,8 +338,34 @@ def column_widths(
 
 
 def _heading_width(title: str) -> int:
-    """Least width of a heading: its longest word, at most `LEAST_WIDTH`."""
+    """Least width of a heading: its longest word, at most `LEAST_WIDTH`, or `MOST_CHINESE`."""
+    return max((min(_most(word), cell_len(word)) for word in _words(title)), default=0)
+
+
+def _narrowest_heading(title: str) -> int:
+    """The same where Chinese words are broken."""
     return min(LEAST_WIDTH, max((cell_len(line.plain) for line in lines(Text(title), 1)), default=0))
+
+
+def _words(title: str) -> list[str]:
+    """Words of a heading; Chinese ones end at spaces and before brackets."""
+    return [word for word in re.split(r" |(?=（)", title) if word]
+
+
+def _most(word: str) -> int:
+    return LEAST_WIDTH if cell_len(word) == len(word) else MOST_CHINESE
+
+
+def _heading(title: str, width: int) -> list[Text]:
+    """Lines of a heading: broken between words, and within words that are longer than a line."""
+    broken: list[str] = []
+    for word in _words(title):
+        joined = f"{broken[-1]}{'' if word.startswith('（') else ' '}{word}" if broken else word
+        if broken and cell_len(joined) <= width:
+            broken[-1] = joined
+        else:
+            broken += [part.plain for part in Text(word).wrap(_FOLDING, max(width, 2), overflow="fold")]
+    return [Text(line) for line in broken]
 
 
 def distinct(names: Sequence[str], width: int) -> list[str]:

@@ -1,0 +1,76 @@
+"""Tables on narrow terminals: whole texts, whole headings, and nothing beyond the last column."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadcell.report.blocks import Cell, Column, Report, Section, Table
+from loadcell.report.render import terminal
+
+METRICS = Table(
+    "metrics",
+    "",
+    [Column("Metric"), Column("Bound"), Column("Meaning", many=True)],
+    [
+        [
+            Cell("error_rate"),
+            Cell("percentage: 5%"),
+            Cell("failed transactions as a share of those that ended"),
+        ]
+    ],
+)
+CHINESE = Table(
+    "resources",
+    "",
+    [Column("clients"), *(Column(name, figure=True) for name in ("主机 CPU", "被测系统核数", "P99（毫秒）"))],
+    [[Cell("1"), Cell("9%"), Cell("0.5"), Cell("8.3")]],
+)
+
+
+def printed(table: Table, width: int, *, is_terminal: bool = True) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, force_terminal=is_terminal, highlight=False)
+    terminal.render(Report("en", "", "", "", (), [Section("t", "", [table])]), console)
+    return out.getvalue()
+
+
+def test_texts_that_would_be_cut_stand_one_below_the_other() -> None:
+    text = printed(METRICS, 40)
+    assert "percentage: 5%" in text
+    assert "…" not in text
+    assert max(map(cell_len, text.splitlines())) <= 40
+    assert {"transactions", "share"} <= set(text.split())
+
+
+def test_chinese_words_of_headings_are_whole() -> None:
+    text = printed(CHINESE, 42)
+    assert all(word in text for word in ("主机", "被测系统核数", "（毫秒）"))
+
+
+def test_output_into_a_pipe_has_the_width_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Table(
+        "wide",
+        "",
+        [Column("clients"), *(Column(f"value{n}", figure=True) for n in range(9))],
+        [[Cell("1"), *(Cell("1,000,000") for _ in range(9))]],
+    )
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert max(map(cell_len, printed(wide, 40, is_terminal=False).splitlines())) > 40
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed(wide, 40, is_terminal=False)
+    assert max(map(cell_len, text.splitlines())) <= 40
+    assert text.count("1,000,000") == 9
+
+
+def test_a_long_level_in_a_heading_is_folded_not_cut() -> None:
+    table = Table(
+        "levels", "", [Column("Metric", keep=True), Column("read-write-with-a-long-name", figure=True)],
+        [[Cell("throughput (/s)"), Cell("5,726")]],
+    )  # fmt: skip
+    text = printed(table, 30)
+    assert "…" not in text
+    assert "read-write" in text.replace("\n", "")
