@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from loadcell.model.json import document
-from loadcell.systems.postgres import target
+from loadcell.systems.postgres.scram import scram_verifier
 from loadcell.systems.postgres.server import Server
-from loadcell.systems.postgres.target import Postgres, scram_verifier
+from loadcell.systems.postgres.target import Postgres
 from systems.bench import Bench
 
 from .conftest import DATA, load, query
@@ -89,7 +90,7 @@ def test_a_setting_from_the_environment_is_not_read_back(shared: Bench[Postgres]
 
 def test_the_verifier_is_the_standards() -> None:
     """Example of RFC 7677: user `user`, password `pencil`."""
-    salt = target.base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+    salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     assert scram_verifier("pencil", lambda _: salt) == (
         "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
         "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="

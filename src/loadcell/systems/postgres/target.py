@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 import os
-import re
 import secrets
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell.linux import procfs
 from loadcell.model.extensions import DATABASES, POSTGRES
 from loadcell.model.message import Message, MessageCode
 from loadcell.monitors.numbered_writes import NUMBERED_WRITES
@@ -31,7 +26,7 @@ from loadcell.systems.base import (
     ServerEndpoint,
     TargetError,
 )
-from loadcell.systems.postgres import binaries, driver, shared_memory, statements
+from loadcell.systems.postgres import binaries, driver, processes, shared_memory, statements
 from loadcell.systems.postgres.connection import (
     ANSWERED,
     FAULT_APPLICATION,
@@ -51,6 +46,7 @@ from loadcell.systems.postgres.options import (
     remarks,
     too_many_clients,
 )
+from loadcell.systems.postgres.scram import scram_verifier
 from loadcell.systems.postgres.server import ROLE, DataDirectory, Server
 from loadcell.systems.postgres.standbys import ReplicatedDirectory, Standbys, check_version
 from loadcell.systems.server import ALIVE_LIMIT_S, DatabaseFacts, ServerFacts, ServerTarget
@@ -87,12 +83,6 @@ _QUIET = (
 )
 #: Session options of faults: without a time limit of statements.
 _FAULT = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
-#: Others name a database, a process or a subscription: `postgres: parallel worker for PID 4711`.
-_WORKER = re.compile(r"^postgres: (?:.*: )?((?:autovacuum|parallel|logical replication(?: \w+)*) worker)\b")
-#: Others name a position of the log: `postgres: standby_1: walreceiver streaming 0/3000148`.
-_REPLICATION = re.compile(r"^(postgres: (?:\S+: )?(?:startup|walreceiver|walsender))\b")
-#: Title of a server process: `postgres: user database 127.0.0.1(5432) idle in transaction`.
-_CLIENT_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +106,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     remarks = staticmethod(remarks)
     too_many_clients = staticmethod(too_many_clients)
     repository = binaries.PACKAGES
+    process_kind = staticmethod(processes.kind)
     _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
@@ -296,7 +287,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
 
     def _external_processes(self, address: Address) -> list[int]:
         with address.session(DOING_FIND_THE_PROCESS(), during="collect", limit_s=ALIVE_LIMIT_S) as connection:
-            return _postmaster_of(connection)
+            return processes.postmaster_of(connection)
 
     def numbered_writes(self) -> PostgresWrites:
         return PostgresWrites(self._admin)
@@ -399,15 +390,6 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
         options = _QUIET if self._server is not None else None
         return self._admin().session(doing, during=during, options=options)
 
-    @staticmethod
-    def process_kind(title: str) -> str:
-        if replication := _REPLICATION.match(title):
-            return replication[1]
-        if _CLIENT_BACKEND.match(title):
-            return "postgres: client backend"
-        worker = _WORKER.match(title)
-        return title if worker is None else f"postgres: {worker[1]}"
-
 
 def _process_ids(server: Server) -> tuple[int, ...]:
     return () if server.pid is None else (server.pid,)
@@ -416,16 +398,6 @@ def _process_ids(server: Server) -> tuple[int, ...]:
 def _fingerprint(options: PostgresOptions) -> str:
     """Eight hex digits that stand for the options."""
     return hashlib.sha256(options.model_dump_json().encode()).hexdigest()[:8]
-
-
-def scram_verifier(password: str, salt: Callable[[int], bytes] = secrets.token_bytes) -> str:
-    """The stored form of a password, so that the password itself is in no statement (RFC 5802, RFC 7677)."""
-    rounds, random = 4096, salt(16)
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), random, rounds)
-    client = hmac.digest(salted, b"Client Key", "sha256")
-    server = hmac.digest(salted, b"Server Key", "sha256")
-    words = [base64.b64encode(part).decode() for part in (random, hashlib.sha256(client).digest(), server)]
-    return f"SCRAM-SHA-256${rounds}:{words[0]}${words[1]}:{words[2]}"
 
 
 def _database_facts(connection: Connection[Any], name: str) -> DatabaseFacts:
@@ -437,27 +409,6 @@ def _database_facts(connection: Connection[Any], name: str) -> DatabaseFacts:
     if row is None:
         return DatabaseFacts(name)
     return DatabaseFacts(name, encoding=row[0], collation=row[1], ctype=row[2], size_bytes=int(row[3]))
-
-
-def _postmaster_of(connection: Connection[Any]) -> list[int]:
-    """The postmaster's process id, if the server process of this connection is one of this machine.
-
-    A port may be forwarded from elsewhere, where the same number is another process: the title of ours
-    must name the port we connected from.
-    """
-    row = connection.execute("SELECT pg_backend_pid()").fetchone()
-    assert row is not None
-    pid = int(row[0])
-    title = " ".join(procfs.command_line(pid))
-    try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as client:
-            origin = "[local]" if client.family == socket.AF_UNIX else f"({client.getsockname()[1]})"
-    except OSError:
-        return []
-    stat = procfs.process_stat(procfs.ROOT, pid)
-    if stat is None or not title.startswith("postgres:") or origin not in title:
-        return []
-    return [stat.parent]
 
 
 PART = Postgres
