@@ -46,7 +46,7 @@ $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-$(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name Cargo.toml \) -print)
+$(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name "*.[ch]" -o -name Cargo.toml \) -print)
 	@echo 'building the engine: some minutes, up to 15 on a busy machine'
 	quiet=--quiet; if [ -t 2 ] && [ -z "$${CI:-}" ]; then quiet=; fi; $(BIN)/maturin develop --release $$quiet
 	@touch $@

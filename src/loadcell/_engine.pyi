@@ -243,5 +243,10 @@ def mysql_encrypted(password: bytes, nonce: bytes, key: bytes) -> bytes:
     TLS. Raises ValueError for another key.
     """
 
+def preload_library() -> bytes:
+    """The library that causes faults in the processes which load it (`LD_PRELOAD`). The file that
+    `LOADCELL_FAULT_CONTROL` names controls it. Empty where there is none for this system.
+    """
+
 def version() -> str:
     """Return the engine's version."""

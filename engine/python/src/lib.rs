@@ -187,6 +187,12 @@ fn mysql_encrypted(password: &[u8], nonce: &[u8], key: &[u8]) -> PyResult<Vec<u8
     encrypted(password, nonce, key).map_err(PyValueError::new_err)
 }
 
+/// The library that causes faults in processes of a target (ELF); empty where there is none for this system.
+#[pyfunction]
+fn preload_library() -> &'static [u8] {
+    include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"))
+}
+
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
@@ -206,6 +212,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
     module.add_class::<import::Stretches>()?;
     module.add_class::<proxy::Proxy>()?;
+    module.add_function(wrap_pyfunction!(preload_library, module)?)?;
     module.add_function(wrap_pyfunction!(mysql_proof, module)?)?;
     module.add_function(wrap_pyfunction!(mysql_encrypted, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
