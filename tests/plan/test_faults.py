@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.faults import preload_fault
 from loadcell.linux import limited_groups
 from loadcell.parts import installed
 from loadcell.plan.load import LoadedPlan, load_plan
@@ -23,6 +24,11 @@ EXTERNAL = PLAN.replace("server: local", "server: external, host: 127.0.0.1")
 ALLOWED = PLAN.replace("server: local", "server: external, host: 127.0.0.1, faults-allowed: true")
 HTTP = """
 target: {http: {url: "http://127.0.0.1:80", faults-allowed: true}}
+workload: {http: {requests: {get: {path: /}}}}
+load: {clients: 2, duration: 30s}
+"""
+COMMAND = """
+target: {command: {command: "python3 -m http.server {port}", url: "http://127.0.0.1:{port}"}}
 workload: {http: {requests: {get: {path: /}}}}
 load: {clients: 2, duration: 30s}
 """
@@ -47,6 +53,7 @@ def test_the_plans_of_the_guide_are_valid_and_have_no_remark(tmp_path: Path, pag
     assert [[fault.title for fault in plan.base.faults] for plan in plans] == [
         ["hang postgres"],
         ["kill postgres", "promote postgres.standby-1"],
+        ["clock-step postgres", "write-errors postgres", "fsync-errors postgres"],
     ]
     for plan in plans:
         assert not [item for item in remarks(plan, installed()) if item.message.code.startswith("faults.")]
@@ -174,6 +181,38 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             PLAN + "faults: [{memory-limit: {subject: redis, size: 0B}, at: 1s}]\n",
             "faults.0.memory-limit.size",
             "found",
+            None,
+        ),
+        (PLAN + "faults: [{clock-step: redis, at: 1s}]\n", "faults.0.clock-step.by", "is missing", None),
+        (
+            PLAN
+            + "faults: [{clock-shift: {subject: redis, by: 2s, over: 1s, direction: backward}, at: 1s}]\n",
+            "faults.0.clock-shift",
+            "let the clock run backwards",
+            None,
+        ),
+        (
+            PLAN + "faults: [{write-errors: {subject: redis, directory: ../other}, at: 1s}]\n",
+            "faults.0.write-errors.directory",
+            "not a directory below",
+            None,
+        ),
+        (
+            PLAN + "faults: [{fsync-errors: {subject: redis, error: EPERM}, at: 1s}]\n",
+            "faults.0.fsync-errors.error",
+            'found "EPERM"',
+            None,
+        ),
+        (
+            COMMAND + "faults: [{write-errors: command, at: 1s}]\n",
+            "faults.0.write-errors.subject",
+            "data directory of command is unknown",
+            None,
+        ),
+        (
+            EXTERNAL + "faults: [{clock-step: {subject: redis, by: 1h}, at: 1s}]\n",
+            "faults.0.clock-step",
+            "did not start",
             None,
         ),
         (PLAN + "faults: [{command: redis, at: 1s}]\n", "faults.0.command.run", "is missing", None),
@@ -318,6 +357,21 @@ def test_limits_of_one_hierarchy_of_control_groups_do_not_overlap(
         if refused:
             with pytest.raises(PlanError) as raised:
                 read(tmp_path, text)
-            assert "memory-limit redis would replace the limits of cpu-quota redis" in str(raised.value)
+            assert "memory-limit redis would replace the effect of cpu-quota redis" in str(raised.value)
         else:
             assert len(read(tmp_path, text).base.faults) == 2
+
+
+def test_the_clock_has_one_fault_at_a_time_and_writes_have_another(tmp_path: Path) -> None:
+    clocks = "faults:\n  - {clock-step: {subject: redis, by: 1h}, at: 1s, for: 5s}\n"
+    shift = "  - {clock-shift: {subject: redis, by: 1s, over: 1s}, at: 2s, for: 1s, overlap: true}\n"
+    with pytest.raises(PlanError, match="clock-shift redis would replace the effect of clock-step redis"):
+        read(tmp_path, PLAN + clocks + shift)
+    writes = "  - {write-errors: redis, at: 2s, for: 1s, overlap: true}\n"
+    assert len(read(tmp_path, PLAN + clocks + writes).base.faults) == 2
+
+
+def test_an_engine_without_the_library_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preload_fault._engine, "preload_library", lambda: b"")
+    with pytest.raises(PlanError, match="no library for faults"):
+        read(tmp_path, PLAN + "faults: [{clock-step: {subject: redis, by: 1h}, at: 1s}]\n")

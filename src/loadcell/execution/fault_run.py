@@ -301,6 +301,7 @@ class FaultRun:
             self._instants(item.applied),
             self._instants(item.undone),
             expected_errors=item.fault.expected_errors,
+            counts=item.fault.counts() or None,
             entry=item.entry.id if item.entry is not None and item.state == "remains" else None,
         )
         if item.error is None:

@@ -34,6 +34,7 @@ from loadcell.execution.trial_source import (
     trial_entry,
 )
 from loadcell.faults import journal as journals
+from loadcell.faults.base import FaultClass
 from loadcell.model.message import ForeignText, Message, MessageCode
 from loadcell.model.numbers import utc_text
 from loadcell.model.run_record import RUN_COMMAND, Execution, RepeatedRun, RunRecord
@@ -229,7 +230,7 @@ class Runner:
                 self.secrets.reveal,
                 self.secrets.redact,
                 neighbours=self.neighbours,
-                through_proxy=self._needs_proxy,
+                through_proxy=any(action.needs_proxy for action in self._actions),
             )
             work = workdir.make_directory(writer.path.name, self.work_home)
             pool = TargetPool(
@@ -238,6 +239,7 @@ class Runner:
                 log=context.lines.put,
                 secret=self.secrets.reveal,
                 note=self.progress.note,
+                preloads=any(action.preloads for action in self._actions),
             )
             records = list(reused.values())
             state, reason = "failed", None
@@ -271,11 +273,11 @@ class Runner:
         return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
 
     @property
-    def _needs_proxy(self) -> bool:
-        """True if any trial has a fault that needs a proxy before the target."""
+    def _actions(self) -> list[FaultClass]:
+        """Actions of the faults of all trials."""
         settings = (self.plan.base, *(treatment.resolved for treatment in self.plan.treatments))
-        actions = {fault.action for resolved in settings for fault in resolved.faults}
-        return any(self.parts.faults[action].needs_proxy for action in actions)
+        names = {fault.action for resolved in settings for fault in resolved.faults}
+        return [self.parts.faults[name] for name in names]
 
     def _trials(
         self,

@@ -58,7 +58,8 @@ class TargetPool:
     A treatment with other options of the target, or that runs it elsewhere (`pin`), has another target
     object: where a process runs is settled when it is started.
 
-    All of one kind share a work directory, so that settings can vary over one data set.
+    All of one kind share a work directory, so that settings can vary over one data set. `preloads`: the
+    plan has faults by the library that processes load, so that those of all trials do.
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class TargetPool:
         log: Callable[[str], None],
         secret: Callable[[str], str],
         note: Callable[[Message], None],
+        preloads: bool = False,
     ) -> None:
         self._parts = parts
         self._work = work
         self._log = log
         self._secret = secret
         self._note = note
+        self._preloads = preloads
         self._locks = RunLocks()
         self._storages = Storages()
         self._targets: dict[str, Target[Any]] = {}
@@ -132,7 +135,14 @@ class TargetPool:
             work = self._work / resolved.target_name
             work.mkdir(mode=0o755, exist_ok=True)
             context = TargetContext(
-                work, self._log, self._secret, pin, self._note, self._locks, self._storages
+                work,
+                self._log,
+                self._secret,
+                pin,
+                self._note,
+                self._locks,
+                self._storages,
+                self._preloads,
             )
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)

@@ -31,6 +31,8 @@ CONNECTION_LOST = ("connection", "reset", "length", "08")
 NO_ANSWER = ("timeout", "http-504")
 SERVER_ENDED = ("refused", "57P01", "57P02", "57P03", "LOADING", "http-502", "http-503")
 NO_ROOM = ("53100", "1114", "MISCONF")
+#: ... and storage fails.
+IO_FAILED = ("58030", "1026", "1030")
 
 
 class EndedEarlyError(FaultError):
@@ -55,6 +57,8 @@ class Fault(ABC, Generic[OptionsT]):
     outlives_boot: ClassVar[bool] = False
     #: whether it may be used against a server that loadcell did not start
     external: ClassVar[bool] = False
+    #: whether processes of its subject must have been started with the library for faults
+    preloads: ClassVar[bool] = False
     #: whether its subject is the network between load and target, else processes
     on_network: ClassVar[bool] = False
     #: whether a proxy must carry the load of the run
@@ -103,6 +107,10 @@ class Fault(ABC, Generic[OptionsT]):
         """Bring back what ended, in the run that it belongs to. Raises EndedEarlyError if the effect had
         ended before.
         """
+
+    def counts(self) -> Mapping[str, int]:
+        """Counts of its effect for the record, after `restore`."""
+        return {}
 
     @classmethod
     def undo(cls, arguments: JsonObject) -> None:

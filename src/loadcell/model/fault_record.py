@@ -28,6 +28,7 @@ class Instants:
 class FaultRecord:
     """One fault of a trial; `reason` is the message code of a failure and `text` its English text.
     `expected_errors` are the error codes of the load, or their classes, that a fault of its kind can cause.
+    `counts` are those of its effect, such as `calls` and `failed` of write errors.
     """
 
     action: Word
@@ -42,6 +43,7 @@ class FaultRecord:
     #: the judgement by the load of each client group alone, where there are several
     groups: Annotated[Mapping[Word, FaultJudgement] | None, OMITTED] = None
     expected_errors: Annotated[tuple[Word, ...], OMITTED] = ()
+    counts: Annotated[Mapping[Word, int] | None, OMITTED] = None
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None
 

@@ -188,6 +188,7 @@ class TargetContext:
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
     `pin` is where the processes run that the target starts. `note` tells the user something at once.
     `locks` are those of the run on external servers, `storages` what it made under data directories.
+    `preloads`: its processes are to be started with the library for faults.
     """
 
     work: Path
@@ -197,6 +198,7 @@ class TargetContext:
     note: Callable[[Message], None] = _ignore
     locks: RunLocks = field(default_factory=RunLocks)
     storages: Storages = field(default_factory=Storages)
+    preloads: bool = False
 
 
 @dataclass(frozen=True)

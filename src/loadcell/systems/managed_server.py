@@ -17,6 +17,7 @@ from loadcell.systems.server_address import ServerAddress
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.account import SocketDirectory, environment, free_port
 from loadcell.systems.shared.owned_directory import OwnedDirectory, no_room
+from loadcell.systems.shared.preload import Preload
 from loadcell.systems.shared.server_errors import PortTakenError, StillHeldError
 
 PROCESS_NOT_STARTED = MessageCode("process.not-started", said=ForeignText)
@@ -27,6 +28,9 @@ _HELD_LIMIT_S = 20.0
 #: A start may have to recover from a crash; the trial's own limit is the sharper one.
 _START_LIMIT_S = 600.0
 _POLL_S = 0.03
+#: How long a server may take to recover from a fault by itself: PostgreSQL 18 was seen to wait forever for a
+#: startup process that had failed.
+_RECOVERY_LIMIT_S = 20.0
 #: How long a line of the log may take to arrive after the error of a statement.
 _LOG_DELAY_S = 0.2
 AddressT = TypeVar("AddressT", bound=ServerAddress)
@@ -66,7 +70,18 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
         self.log = log
         self.port = 0
         self.sockets = SocketDirectory(sockets, directory.account)
-        self._process = supervision.SupervisedProcess(name, log, environment())
+        self._environment = environment()
+        self._process = supervision.SupervisedProcess(name, log, self._environment)
+        #: the library for faults that its processes are started with
+        self.preloaded: Preload | None = None
+
+    def preload(self, work: Path) -> None:
+        """Start the processes from now on with the library for faults, written below `work`.
+
+        Raises TargetError.
+        """
+        self.preloaded = Preload.install(work, self.directory.account)
+        self._environment.update(self.preloaded.variables(self._environment))
 
     @property
     def running(self) -> bool:
@@ -126,6 +141,20 @@ class ManagedServer(ABC, Generic[AddressT, DirectoryT]):
         if not self.running:
             self._process.stop(self.stop_steps[-1:])  # the remaining processes of its session
             self._start(lambda: self.port)
+
+    def bring_back(self) -> None:
+        """Wait until the server answers after a fault; start it again where it has ended, or does not recover
+        by itself. Raises TargetError.
+        """
+        deadline = time.monotonic() + _RECOVERY_LIMIT_S
+        while self.running and time.monotonic() < deadline:
+            try:
+                self.admin().check(limit_s=5)
+                return
+            except TargetError:
+                time.sleep(_POLL_S)
+        self._process.stop(self.stop_steps[1:])
+        self._start(lambda: self.port)
 
     def shut_down(self) -> None:
         """Stop the server in an orderly way; its port and its Unix socket's directory stay its own."""

@@ -167,7 +167,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
                 name: self.context.secret(value) if isinstance(value, str) else value
                 for name, value in self.options.settings.items()
             }
-            self._server = self._make_server(self._location.parent, settings, self.context.work / "socket")
+            server = self._make_server(self._location.parent, settings, self.context.work / "socket")
+            if self.context.preloads:
+                server.preload(self.context.work)
+            self._server = server
         server = self._server
         if self._location.make() and server.running:
             server.stop(quickly=True)
@@ -278,7 +281,10 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
     @classmethod
     def subject_abilities(cls, options: OptionsT) -> Mapping[str, SubjectAbilities]:
         dedicated_device = not options.external and isinstance(options.data, Image)
-        server = SubjectAbilities(startable=not options.external, dedicated_device=dedicated_device)
+        managed = not options.external
+        server = SubjectAbilities(
+            startable=managed, dedicated_device=dedicated_device, preloadable=managed, data=managed
+        )
         storage = storage_abilities(options.storage)
         return {cls.name: server, **storage, **super().subject_abilities(options)}
 
@@ -298,7 +304,16 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         if server is None:
             return Subject(name, processes)
         data = server.directory.data
-        return Subject(name, processes, stop=server.shut_down, start=server.start_again, data=data)
+        control = None if server.preloaded is None else server.preloaded.control
+        return Subject(
+            name,
+            processes,
+            stop=server.shut_down,
+            start=server.start_again,
+            bring_back=server.bring_back,
+            data=data,
+            fault_control=control,
+        )
 
     @classmethod
     def misfits(cls, options: OptionsT) -> Iterator[Misfit]:

@@ -50,7 +50,8 @@ class SubjectAbilities:
     `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
     interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume whose bricks can change.
     `promotable`: it is a standby that can become the primary. `network`: it consists of connections, not of
-    processes.
+    processes. `preloadable`: loadcell starts its processes, and can start them with the library for faults.
+    `data`: it has a data directory.
     """
 
     startable: bool = False
@@ -60,6 +61,8 @@ class SubjectAbilities:
     promotable: bool = False
     volume: VolumeShape | None = None
     network: Network | None = None
+    preloadable: bool = False
+    data: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,17 +96,20 @@ class Subject:
     """A subject of a target that is up, by the name that plans use (`postgres`, `storage.brick`).
 
     `processes` gives the present roots of its process trees; `stop` and `start` are the target's own
-    commands, which raise TargetError; None where it has none. `session` opens a session for statements, with
+    commands, which raise TargetError; None where it has none. `bring_back` waits until it answers after a
+    fault, and starts it again if need be. `session` opens a session for statements, with
     the rights of the administration where loadcell started the server; `data` is its data directory.
     `interfaces` are those of its hosts, and `addresses` those of all subjects that they can reach.
     `volume` executes commands that change bricks. `promote` makes a standby the primary that the load is to
     connect to, and gives its endpoint. `carrier` carries the load, in runs with faults that need it.
+    `fault_control` is the control file of the library for faults that its processes were started with.
     """
 
     name: str
     processes: Callable[[], tuple[int, ...]] = _none
     stop: Callable[[], None] | None = None
     start: Callable[[], None] | None = None
+    bring_back: Callable[[], None] | None = None
     session: Callable[[], AbstractContextManager[RunStatement]] | None = None
     data: Path | None = None
     interfaces: Callable[[], tuple[Interface, ...]] | None = None
@@ -111,3 +117,4 @@ class Subject:
     volume: Changes | None = None
     promote: Callable[[], ServerEndpoint] | None = None
     carrier: Carrier | None = None
+    fault_control: Path | None = None

@@ -55,6 +55,7 @@ from loadcell.systems.managed_server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
 from loadcell.systems.shared.launch import Launch
+from loadcell.systems.shared.preload import Preload
 from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Command(Target[CommandOptions]):
         self._files: Mapping[str, FileFacts] = {}
         self._process: supervision.SupervisedProcess | None = None
         self._launch: Launch | None = None
+        self._preload: Preload | None = None
 
     # -- life
 
@@ -161,11 +163,13 @@ class Command(Target[CommandOptions]):
             **({"HOME": os.environ["HOME"]} if "HOME" in os.environ else {}),
             **{name: self._filled(value) for name, value in self.options.env.items()},
         }
-        words[0] = self._program_path(words[0], directory, environment["PATH"])
-        self._files = files_of(words, directory)
         who = account.Account(
             account.current(), os.geteuid(), os.getegid(), (), other=False, pin=self.context.pin
         )
+        if self.context.preloads:
+            environment = self._preloading(who).variables(environment)
+        words[0] = self._program_path(words[0], directory, environment["PATH"])
+        self._files = files_of(words, directory)
         self._launch = Launch.of(self.options.under, self.context.work)
         if self._launch is not None:
             words = self._launch.command(words)
@@ -179,6 +183,11 @@ class Command(Target[CommandOptions]):
         except BaseException:
             self.down()
             raise
+
+    def _preloading(self, who: account.Account) -> Preload:
+        if self._preload is None:
+            self._preload = Preload.install(self.context.work, who)
+        return self._preload
 
     def _program_path(self, program: str, directory: Path, path: str) -> str:
         if "/" in program:
@@ -270,12 +279,21 @@ class Command(Target[CommandOptions]):
 
     @classmethod
     def subject_abilities(cls, options: CommandOptions) -> Mapping[str, SubjectAbilities]:
-        return {cls.name: SubjectAbilities(startable=True), **super().subject_abilities(options)}
+        return {
+            cls.name: SubjectAbilities(startable=True, preloadable=True),
+            **super().subject_abilities(options),
+        }
 
     def subject(self, name: str) -> Subject:
         if name != self.name:
             raise KeyError(name)
-        return Subject(name, lambda: tuple(self.processes()), stop=self._stop, start=self._start_again)
+        return Subject(
+            name,
+            lambda: tuple(self.processes()),
+            stop=self._stop,
+            start=self._start_again,
+            fault_control=None if self._preload is None else self._preload.control,
+        )
 
     # -- asked by the runner
 
