@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from loadcell.faults.cpu_hogs import CpuHogs, CpuHogsOptions
 from loadcell.faults.cpu_quota import CpuQuota, CpuQuotaOptions
 from loadcell.faults.disk_full import DiskFull, DiskFullOptions
 from loadcell.faults.memory_limit import MemoryLimit, MemoryLimitOptions
+from loadcell.faults.memory_pressure import MemoryPressure, MemoryPressureOptions
 from loadcell.faults.slow_disk import SlowDisk, SlowDiskOptions
 from loadcell.linux import limited_groups, procfs
 from loadcell.plan.units import Bandwidth, Size
@@ -117,6 +119,26 @@ def test_a_process_that_needs_more_than_its_memory_limit_is_killed() -> None:
         assert process.wait(timeout=20) == -9
         MemoryLimit.undo(arguments)
         assert MemoryLimit.is_undone(arguments)
+
+
+def test_a_process_under_memory_pressure_lives_and_gets_its_memory_after_the_undo() -> None:
+    with running(_ALLOCATOR) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        options = MemoryPressureOptions(subject="server", size=Size(32 << 20))
+        fault = MemoryPressure(options, subject(process.pid))
+        arguments = fault.prepare()
+        fault.apply()
+        process.stdin.write(f"{256 << 20}\n")
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], 1.0)
+        assert not ready, "it waits for its memory"
+        assert process.poll() is None
+        for _ in range(2):
+            MemoryPressure.undo(arguments)
+        assert MemoryPressure.is_undone(arguments)
+        assert process.stdout.readline() == "has\n"
 
 
 def test_a_slow_disk_is_as_slow_as_it_should_be(tmp_path: Path) -> None:

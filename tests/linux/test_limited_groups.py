@@ -10,6 +10,7 @@ import pytest
 from faults.sleepers import family
 from loadcell.faults.cpu_quota import CpuQuota
 from loadcell.faults.memory_limit import MemoryLimit
+from loadcell.faults.memory_pressure import MemoryPressure
 from loadcell.faults.slow_disk import SlowDisk
 from loadcell.linux import limited_groups, process_tree
 from loadcell.linux.limited_groups import Hierarchy
@@ -74,19 +75,36 @@ def test_a_reused_process_id_is_not_moved(tmp_path: Path) -> None:
     assert back.read_text() == ""
 
 
-@pytest.mark.parametrize("fault", [CpuQuota, MemoryLimit])
-def test_limits_have_the_files_of_their_version(fault: type[CpuQuota | MemoryLimit]) -> None:
+@pytest.mark.parametrize("fault", [CpuQuota, MemoryLimit, MemoryPressure])
+def test_limits_have_the_files_of_their_version(
+    fault: type[CpuQuota | MemoryLimit | MemoryPressure],
+) -> None:
     options = fault.Options(subject="server", **({"cores": 0.5} if fault is CpuQuota else {"size": "32MiB"}))
     made = fault(options, None)  # type: ignore[arg-type]
     v1, v2 = made.limits(False), made.limits(True)
     if fault is CpuQuota:
         assert v2 == {"cpu.max": "50000 100000"}
         assert v1 == {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}
+    elif fault is MemoryPressure:
+        assert v2 == {"memory.high": str(32 << 20)}
+        assert v1 == {"memory.oom_control": "1", "memory.limit_in_bytes": str(32 << 20)}
     else:
         assert v2["memory.max"] == v1["memory.limit_in_bytes"] == str(32 << 20)
 
 
 def test_every_limit_names_its_controllers() -> None:
-    assert {fault.name: fault.controller for fault in (CpuQuota, MemoryLimit, SlowDisk)} == {
-        "cpu-quota": ("cpu", "cpu"), "memory-limit": ("memory", "memory"), "slow-disk": ("blkio", "io"),
+    assert {fault.name: fault.controller for fault in (CpuQuota, MemoryLimit, MemoryPressure, SlowDisk)} == {
+        "cpu-quota": ("cpu", "cpu"), "memory-limit": ("memory", "memory"),
+        "memory-pressure": ("memory", "memory"), "slow-disk": ("blkio", "io"),
     }  # fmt: skip
+
+
+def test_limits_change_where_the_group_has_them(tmp_path: Path) -> None:
+    file = written(tmp_path / "loadcell-1" / "memory.high")
+    limits = {"memory.high": "max", "memory.limit_in_bytes": "-1"}
+    limited_groups.change(file.parent, limits)
+    assert file.read_text() == "max"
+    assert not (file.parent / "memory.limit_in_bytes").exists()
+    limited_groups.change(tmp_path / "loadcell-2", limits)
+    with pytest.raises(ValueError, match=str(tmp_path)):
+        limited_groups.change(tmp_path, limits)

@@ -183,6 +183,12 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             "found",
             None,
         ),
+        (
+            PLAN + "faults: [{memory-pressure: redis, at: 1s}]\n",
+            "faults.0.memory-pressure.size",
+            "is missing",
+            None,
+        ),
         (PLAN + "faults: [{clock-step: redis, at: 1s}]\n", "faults.0.clock-step.by", "is missing", None),
         (
             PLAN

@@ -97,6 +97,16 @@ def make(group: Path, limits: Mapping[str, str]) -> None:
         (group / name).write_text(value)
 
 
+def change(group: Path, limits: Mapping[str, str]) -> None:
+    """Change limits of a group that `make` made, as far as it and their files exist. Raises OSError."""
+    if not is_ours(group):
+        raise ValueError(group)
+    for name, value in limits.items():
+        if (group / name).exists():
+            with contextlib.suppress(FileNotFoundError):
+                (group / name).write_text(value)
+
+
 def members(group: Path) -> list[int]:
     """Processes in a group."""
     return [int(word) for word in procfs.text(group / "cgroup.procs").split()]
