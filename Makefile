@@ -131,6 +131,7 @@ bench: setup
 	$(BIN)/python -m bench.monitors
 	$(BIN)/python -m bench.host_monitors
 	$(BIN)/python -m bench.monitors_throughput
+	$(BIN)/python -m bench.preload
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 	$(BIN)/python -m bench.import_speed

@@ -94,22 +94,21 @@ static const struct timespec *translated(const struct timespec *deadline, struct
 }
 
 EXPORTED int clock_gettime(clockid_t clock, struct timespec *now) {
+  if (!is_active(&control->clock.active)) return next_clock_gettime(clock, now);
   int result = next_clock_gettime(clock, now);
-  if (is_active(&control->clock.active) && result == 0 && is_realtime(clock)) shift(now);
+  if (result == 0 && is_realtime(clock)) shift(now);
   return result;
 }
 
 EXPORTED int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  if (!is_active(&control->clock.active)) return next_gettimeofday(now, zone);
   int result = next_gettimeofday(now, zone);
-  if (is_active(&control->clock.active) && result == 0) {
-    struct timeval *volatile given = now; /* declared to be there, which old programs ignore */
-    struct timespec shifted;
-    if (given == NULL) return result;
-    if (next_clock_gettime(CLOCK_REALTIME, &shifted) != 0) return result;
-    shift(&shifted);
-    now->tv_sec = shifted.tv_sec;
-    now->tv_usec = shifted.tv_nsec / 1000;
-  }
+  struct timeval *volatile given = now; /* declared to be there, which old programs ignore */
+  struct timespec shifted;
+  if (result != 0 || given == NULL || next_clock_gettime(CLOCK_REALTIME, &shifted) != 0) return result;
+  shift(&shifted);
+  now->tv_sec = shifted.tv_sec;
+  now->tv_usec = shifted.tv_nsec / 1000;
   return result;
 }
 
