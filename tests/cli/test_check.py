@@ -546,3 +546,24 @@ load: {{clients: 1, duration: 1s}}
     result = check(tmp_path, text)
     assert (result.exit_code == 0) is is_right, result.output
     assert ("the plan contains a secret" in result.output) is not is_right
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        (
+            "target: {command: {command: server, url: 'http://127.0.0.1:{port}', "
+            "under: massif}}\nworkload: {http: {path: /}}\nload: {clients: 1}\n",
+            "Remark target.command.under (baseline): valgrind is not installed; install it "
+            "(Debian: apt-get install valgrind), or omit under",
+        ),
+        (PLAN + "profile: cpu\n", "Remark profile (baseline): perf is not installed; install it"),
+    ],
+)
+def test_a_missing_profiler_is_remarked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, remark: str
+) -> None:
+    (tmp_path / "server").touch()
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    result = check(tmp_path, text.replace("server: local, ", ""))
+    assert remark in squeezed(result.stdout), result.output

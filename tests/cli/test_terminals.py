@@ -86,6 +86,7 @@ def test_a_stream_of_another_encoding_is_no_fault(home: Path) -> None:
     )  # fmt: skip
     assert chinese.returncode == 2
     assert b"Traceback" not in chinese.stderr
+    assert "错误" in chinese.stderr.decode(), "question marks are no text"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ class LazyGroup(Group):
         with click.Context(self) as root:
             call.note(root, words)
             locales.choose(root, locales.of_words(words) or locales.of_environment())
-            display.adapt_streams(keep_utf8=locales.is_chosen(words))
+            display.adapt_streams(keep_utf8=locales.is_chosen(words), language=locales.current())
             if locales.current() != locales.DEFAULT:
                 click_texts.install()
             try:

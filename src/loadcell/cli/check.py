@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from loadcell import parts
 from loadcell.cli import check_report, locales
@@ -26,6 +26,7 @@ from loadcell.plan.parts import Options
 from loadcell.plan.remarks import Remark
 from loadcell.plan.sizing import concurrency, sizings, unsized
 from loadcell.plan.treatment import short_keys
+from loadcell.profilers import perf
 from loadcell.report import texts
 from loadcell.report.render import json, terminal
 
@@ -161,6 +162,15 @@ def _given(options: Options) -> JsonObject:
     )
 
 
+def _missing_perf(plan: LoadedPlan) -> Iterator[Remark]:
+    """A remark on profiles where perf is not installed on this machine."""
+    try:
+        if plan.profiles:
+            perf.find_program()
+    except perf.ProfilerError as error:
+        yield Remark("profile", error.message, plan.treatment(0).id, plan.treatment_count - 1)
+
+
 #: Mistakes that --json lists; one damaged line may make thousands.
 _MOST_PROBLEMS = 200
 
@@ -174,7 +184,7 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
     """Show what a plan would run."""
     try:
         loaded = load(plan, sets, only)
-        remarks = plan_remarks.remarks(loaded, parts.installed())
+        remarks = [*plan_remarks.remarks(loaded, parts.installed()), *_missing_perf(loaded)]
         seed = loaded.seed if seed is None else seed
         document = describe(loaded, seed, remarks, called=plan)
     except plan_problems.PlanError as error:

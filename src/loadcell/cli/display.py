@@ -71,19 +71,35 @@ def note_no_color(context: click.Context, _: click.Parameter, value: bool) -> No
         context.find_root().call_on_close(lambda: os.environ.pop(_NO_COLOR, None))
 
 
-def adapt_streams(*, keep_utf8: bool) -> None:
+#: A character of Chinese texts, which an encoding can show or not.
+_HAN = "中"
+
+
+def adapt_streams(*, keep_utf8: bool, language: str) -> None:
     """Let standard output and error replace characters that their terminal lacks.
 
-    `keep_utf8`: the user asked for a language that ASCII cannot show.
+    `keep_utf8`: the user asked for a language that ASCII cannot show. Chinese is written in UTF-8 where the
+    encoding has no Chinese characters: with replacements nothing of it would be left.
     """
     for stream in (sys.stdout, sys.stderr):
         if not isinstance(stream, io.TextIOWrapper):
             continue
         encoding = stream.encoding.lower().replace("-", "")
-        if encoding != "utf8":
+        if language == "zh" and not _can_show(_HAN, stream.encoding):
+            stream.reconfigure(encoding="utf-8", errors=_registered())
+        elif encoding != "utf8":
             stream.reconfigure(errors=_registered())
         elif not keep_utf8 and stream.isatty() and (charset := _charset(os.environ)) != "utf8":
             stream.reconfigure(encoding=charset, errors=_registered())
+
+
+def _can_show(text: str, encoding: str) -> bool:
+    """True if an encoding has all characters of a text."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _charset(environment: Mapping[str, str]) -> str:

@@ -54,7 +54,7 @@ from loadcell.systems.http.target import Address
 from loadcell.systems.managed_server import start_process
 from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
-from loadcell.systems.shared.launch import Launch
+from loadcell.systems.shared.launch import Launch, missing_profiler
 from loadcell.systems.shared.preload import Preload
 from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
@@ -118,6 +118,7 @@ class Command(Target[CommandOptions]):
             Advice("target.command.command", COMMAND_ADJACENT_FILE(file=word), subject=word)
             for word in options.adjacent_files
         ]
+        remarks += missing_profiler("target.command.under", options.under)
         return [*super().advice(options, load), *remarks]
 
     @classmethod

@@ -24,6 +24,7 @@ from loadcell.profilers.launcher import SystemCode
 from loadcell.systems.base import Endpoint, TargetError, TargetFacts
 from loadcell.systems.inprocess import DataFiles, InProcessOptions, InProcessTarget
 from loadcell.systems.shared.disk_image import Image
+from loadcell.systems.shared.launch import missing_profiler
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -211,6 +212,7 @@ class Store(InProcessTarget[StoreOptions]):
     @classmethod
     def advice(cls, options: StoreOptions, load: Load) -> list[Advice]:
         remarks = super().advice(options, load)
+        remarks += missing_profiler("target.store.under", options.under)
         if options.engine == "lmdb" and "cache" in options.model_fields_set:
             remarks.append(Advice("target.store.cache", STORE_NO_CACHE()))
         return remarks

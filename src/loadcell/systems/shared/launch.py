@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from loadcell.plan.parts import Advice
 from loadcell.profilers.launcher import (
     PROFILER_MISSING,
     Launcher,
@@ -57,3 +58,9 @@ class Launch:
         finally:
             self.file.unlink(missing_ok=True)
         return replace(account, began_mono_ns=self._began_ns)
+
+
+def missing_profiler(path: str, under: str | None) -> Iterator[Advice]:
+    """A remark on `under` where its profiler is not installed on this machine."""
+    if under is not None and shutil.which((profiler := launcher(under)).program) is None:
+        yield Advice(path, PROFILER_MISSING(program=profiler.program, package=profiler.package))
