@@ -11,7 +11,7 @@ import pytest
 from analysis.runs import run_of
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.capacity import Capacity, CapacityError, Provision, capacities
-from loadcell.model.trial_record import ExpectationResult
+from loadcell.model.trial_record import Check, ExpectationResult
 
 BOUND = "latency.p99 < 20ms"
 SIX = (1000.0, 1010.0, 1020.0, 1030.0, 1040.0, 1050.0)
@@ -90,6 +90,33 @@ def test_a_failed_trial_is_not_within_the_bounds() -> None:
     capacity = only(bounded({"8": [1000.0, 1000.0], "16": [1500.0, None]}, {}))
     assert capacity.treatment is not None
     assert (capacity.treatment.id, capacity.open_ended) == ("8", False)
+
+
+def checked(names: Sequence[str]) -> Capacity:
+    """The capacity of a run in whose first trial these checks noticed something."""
+    run, records = run_of({"8": SIX})
+    met = (ExpectationResult(BOUND, "met", 19.0),)
+    noticed = tuple(Check(name, "noticed") for name in names)
+    first, *others = (replace(record, expect=met) for record in records)
+    return only(analyse(run, [replace(first, checks=noticed), *others]))
+
+
+def test_a_load_generator_that_waits_is_no_disturbance_by_other_work() -> None:
+    """On a saturated machine it shares the cores with the target: the check's advice applies."""
+    capacity = checked(["client-waiting"])
+    assert (capacity.disturbed, capacity.warned) == (0, {"client-waiting": 1})
+    *_, last = capacity.sentences(Provision())
+    assert last.text == (
+        "The load generator often waited for a core: 1 of 6 trials. Response times include that waiting: "
+        "keep cores free for the load generator, or use another machine for it."
+    )
+    assert codes(capacity) == ["highest", "interval", "provision", "open-ended", "warned"]
+
+
+def test_a_load_generator_that_waits_for_other_work_was_disturbed() -> None:
+    capacity = checked(["client-waiting", "other-processes"])
+    assert (capacity.disturbed, capacity.warned) == (1, {})
+    assert codes(capacity)[-1] == "disturbed"
 
 
 def test_where_every_treatment_missed_a_bound_there_is_no_capacity() -> None:

@@ -192,6 +192,23 @@ def test_disturbances_of_the_machine_stand_beside_the_verdict(tmp_path: Path, la
     assert any(item.name == tile for block in tiles if isinstance(block, Tiles) for item in block.tiles)
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_load_generator_that_waited_for_a_core_is_no_disturbance(tmp_path: Path, lang: str) -> None:
+    """On a machine at its limit it shares the cores with the target; beside other work it is disturbed."""
+    noticed = dict.fromkeys((1, 2, 3), ("client-waiting", "noticed"))
+    shape = fake_runs.Shape(factors={"target.storage": ["local", "replicated"]}, repeats=6, noticed=noticed)
+    gathered = gather(Wanted([(comparisons.write(tmp_path / "run", shape), None)]))
+    parsed = json.loads(json_renderer.render(data(gathered)))
+    assert [item["trials"] for item in parsed["disturbed"]] == [0, 0]
+    assert sum(item["waited"] for item in parsed["disturbed"]) == 3
+    codes = [finding.code for finding in findings.find(gathered.comparison, None)]
+    assert differences.WAITED in codes
+    assert differences.DISTURBED not in codes
+    output = re.sub(r"\s", "", printed(gathered, lang))
+    assert ("keepcoresfreefortheloadgenerator" if lang == "en" else "请为压测端留出CPU核心") in output
+    assert ("quietmachine" if lang == "en" else "空闲的机器") not in output
+
+
 def test_a_quiet_machine_gives_no_finding(get: Get) -> None:
     parsed = json.loads(json_renderer.render(data(get("levels"))))
     assert [item["trials"] for item in parsed["disturbed"]] == [0, 0]

@@ -6,13 +6,16 @@ every one of its trials succeeded and met them all. The interval is that of the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcell.analysis import sweep
+from loadcell.analysis.disturbances import disturbances, warnings
 from loadcell.analysis.search import Searched
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.analysis.validity import check_advice, check_name
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode, MessageError, Rate, Share
 
@@ -43,6 +46,7 @@ NONE_WITHIN = MessageCode("capacity.none-within", "problem", bounds=list)
 NONE_WITHIN_OF = MessageCode("capacity.none-within.of", "problem", levels=str, bounds=list)
 SOME_MISSED = MessageCode("capacity.some-missed", "caution", met=Count, tried=Count)
 DISTURBED = MessageCode("capacity.disturbed", "caution", count=Count, of=Count)
+WARNED = MessageCode("capacity.warned", "caution", advice=Message, check=Message, count=Count, of=Count)
 
 #: Statuses of trials whose load was too much or that broke.
 _FAILED = ("failed", "timed-out", "aborted")
@@ -93,9 +97,15 @@ class Capacity:
 
     @property
     def disturbed(self) -> int:
-        """Trials of the treatment in which a check noticed a disturbance."""
+        """Trials of the treatment that the machine disturbed."""
         trials = () if self.treatment is None else self.treatment.trials
-        return sum(any(check.verdict == "noticed" for check in trial.checks) for trial in trials)
+        return sum(bool(disturbances(trial)) for trial in trials)
+
+    @property
+    def warned(self) -> Mapping[str, int]:
+        """Number of trials of the treatment in which a check noticed something else, by check."""
+        trials = () if self.treatment is None else self.treatment.trials
+        return dict(sorted(Counter(check for trial in trials for check in warnings(trial)).items()))
 
     def sentences(self, provision: Provision) -> Iterator[Message]:
         """The statement, from the capacity to its assumptions."""
@@ -126,6 +136,13 @@ class Capacity:
             yield SOME_MISSED(met=self.met, tried=self.tried)
         if disturbed := self.disturbed:
             yield DISTURBED(count=disturbed, of=len(self.treatment.trials))
+        for check, count in self.warned.items():
+            yield WARNED(
+                check=check_name(check),
+                advice=check_advice(check),
+                count=count,
+                of=len(self.treatment.trials),
+            )
 
     def document(self, provision: Provision) -> JsonObject:
         """Plain JSON values; rates per second."""
@@ -136,6 +153,7 @@ class Capacity:
         return {
             "levels": dict(self.levels),
             "disturbed": self.disturbed,
+            "warned": dict(self.warned),
             "bounds": [str(bound) for bound in self.bounds],
             "treatment": None if self.treatment is None else self.treatment.id,
             "capacity_per_s": rate,

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from loadcell.analysis.compare import sides as sides_of
 from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.disturbances import DISTURBANCES, WAITING, disturbances, warnings
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.systems import target_name
-from loadcell.analysis.validity import doubts
+from loadcell.analysis.validity import check_advice
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.model.panels import varying_facts
@@ -271,26 +272,28 @@ def _flat(document: JsonObject, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-#: Checks of a trial that notice something of the machine, rather than of the load or of the client's limits.
+#: Names of disturbances of the machine.
 KINDS: Mapping[str, MessageCode] = {
-    check: MessageCode(f"compare.disturbance.{check}")
-    for check in (
-        "steal", "neighbour", "other-processes", "client-waiting", "client-paused", "sampling-gap",
-        "throttled", "swap", "clock-step",
-    )
-}  # fmt: skip
+    check: MessageCode(f"compare.disturbance.{check}") for check in sorted({*DISTURBANCES, WAITING})
+}
 DISTURBED = FindingCode("compare.disturbed", Subject.VERDICT, "caution", kinds=list, sides=list)
+#: Trials without a disturbance in which the load generator waited for a core.
+WAITED = FindingCode("compare.waited", Subject.VERDICT, "caution", advice=Message, sides=list)
 DISTURBED_SIDE = MessageCode("compare.disturbed.side", count=Count, of=Count, side=str)
 
 
 @dataclass(frozen=True)
 class Disturbed:
-    """Number of trials of a side that count and were disturbed, and the number by each check."""
+    """Number of trials of a side that count and were disturbed, and the number by each check.
+
+    `waited` is the number of others in which the load generator waited for a core.
+    """
 
     side: Side
     count: int
     of: int
     kinds: Mapping[str, int]
+    waited: int = 0
 
 
 def disturbed(sides: Sides) -> tuple[Disturbed, ...]:
@@ -299,19 +302,28 @@ def disturbed(sides: Sides) -> tuple[Disturbed, ...]:
 
 
 def disturbance_findings(sides: Sides) -> Iterator[Finding]:
-    """One finding on all sides with the kinds, the most frequent first; none where nothing was noticed."""
+    """One finding on all sides with the kinds, the most frequent first; none where nothing was noticed.
+    Another one on load generators that waited for a core.
+    """
     by_side = disturbed(sides)
-    kinds = sum((Counter(item.kinds) for item in by_side), Counter())
-    if not kinds:
-        return
-    counts: list[Message] = [
-        DISTURBED_SIDE(count=item.count, of=item.of, side=sides_of.name(sides, item.side)) for item in by_side
-    ]
-    yield DISTURBED.finding(sides=counts, kinds=[KINDS[check]() for check, _ in kinds.most_common()])
+
+    def counts(count: Callable[[Disturbed], int]) -> list[Message]:
+        return [
+            DISTURBED_SIDE(count=count(item), of=item.of, side=sides_of.name(sides, item.side))
+            for item in by_side
+        ]
+
+    if kinds := sum((Counter(item.kinds) for item in by_side), Counter()):
+        yield DISTURBED.finding(
+            sides=counts(lambda item: item.count), kinds=[KINDS[check]() for check, _ in kinds.most_common()]
+        )
+    if any(item.waited for item in by_side):
+        yield WAITED.finding(sides=counts(lambda item: item.waited), advice=check_advice(WAITING))
 
 
 def _of_side(side: Side, sides: Sides) -> Disturbed:
     counting = [trial for context in sides.contexts for trial in side.trials.get(context, ()) if trial.counts]
-    noticed = [{doubt.name for doubt in doubts(trial)} & KINDS.keys() for trial in counting]
+    noticed = [disturbances(trial) for trial in counting]
     kinds = Counter(check for checks in noticed for check in checks)
-    return Disturbed(side, sum(map(bool, noticed)), len(counting), dict(kinds))
+    waited = sum(WAITING in warnings(trial) for trial in counting)
+    return Disturbed(side, sum(map(bool, noticed)), len(counting), dict(kinds), waited)

@@ -322,7 +322,13 @@ def data(gathered: Gathered) -> Mapping[str, object]:
             for difference in of_run
         ],
         "disturbed": [
-            {"side": item.side.label, "trials": item.count, "of": item.of, "kinds": item.kinds}
+            {
+                "side": item.side.label,
+                "trials": item.count,
+                "of": item.of,
+                "kinds": item.kinds,
+                "waited": item.waited,
+            }
             for item in disturbed(comparison.sides)
         ],
         "rows": [_row_document(row, gathered) for row in comparison.rows],
