@@ -257,6 +257,14 @@ def test_a_share_of_few_instants_is_no_sign(used: Resources) -> None:
     assert names(used) == []
 
 
+def test_few_instants_are_counted_whatever_the_number_of_sessions() -> None:
+    """Eight sessions at two instants are no 16 samples."""
+    waiting = Evidence(replace(LOCKS, sessions=replace(sessions("Lock", "tuple", 7.0), looks=2)))
+    [sign] = [item.sign for item in judged(waiting) if item.candidate.name == "locks"]
+    assert [text.text for text in sign.lacking] == ["2 samples are too few"]
+    assert sign.level == 0.5
+
+
 def test_a_majority_needs_a_confidence_of_95_percent() -> None:
     """Wilson's interval: 4 of 4 lie above one half (0.597), 3 of 3 too (0.526), 2 of 2 do not (0.425)."""
     assert [is_most(1.0, looks) for looks in (2, 3, 4)] == [False, True, True]

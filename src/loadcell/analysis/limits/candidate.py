@@ -173,7 +173,7 @@ def at_limit(utilisation: float, needed: float = AT_LIMIT) -> Condition:
     return reaching(utilisation, needed, NEEDS_SHARE(needed_share=needed))
 
 
-def mostly(share: float, looks: float, *, is_met: bool | None = None) -> Condition:
+def mostly(share: float, looks: float) -> Condition:
     """A share of `looks` instants that is above one half with a confidence of 95% (`is_most`).
 
     By inversion of Wilson's interval, which is that of the score test, this is a share above
@@ -182,10 +182,10 @@ def mostly(share: float, looks: float, *, is_met: bool | None = None) -> Conditi
     needed = MOSTLY + _Z / 2 / max(looks, 1e-9) ** 0.5
     text = (
         NEEDS_SAMPLES(looks=round(looks))
-        if needed >= 1 or share > needed
+        if needed >= 1
         else NEEDS_MOSTLY(needed_share=needed, looks=round(looks))
     )
-    return Condition(is_most(share, looks) if is_met is None else is_met, text, share, needed)
+    return Condition(is_most(share, looks), text, share, needed)
 
 
 def full_machine(evidence: Evidence) -> Condition:

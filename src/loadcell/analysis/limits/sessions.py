@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from loadcell.analysis.limits.candidate import Condition, is_most, mostly
+from loadcell.analysis.limits.candidate import NEEDS_SAMPLES, Condition, mostly, reaching
 from loadcell.model.resources import SessionUse, SessionWait
 
 #: Instants without which sightings at the same instant weigh too much.
@@ -63,6 +63,7 @@ def waiting(sessions: SessionUse | None, of_class: WaitClass) -> Waiting | None:
     if not waits:
         return None
     share = min(1.0, sum(wait.sessions for wait in waits) / sessions.active)
-    looks = sessions.active * sessions.looks
-    is_mostly = sessions.looks >= _LEAST_LOOKS and is_most(share, looks)
-    return Waiting(share, f"{waits[0].kind}: {waits[0].event}", mostly(share, looks, is_met=is_mostly))
+    condition = mostly(share, sessions.active * sessions.looks)
+    if sessions.looks < _LEAST_LOOKS:
+        condition = reaching(sessions.looks, _LEAST_LOOKS, NEEDS_SAMPLES(looks=sessions.looks))
+    return Waiting(share, f"{waits[0].kind}: {waits[0].event}", condition)
