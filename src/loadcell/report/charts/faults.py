@@ -142,13 +142,13 @@ def _view(column: str, title: str, texts: Texts, *, last: bool) -> JsonObject:
         "phase:N",
         sort=None,
         scale=alt.Scale(domain=names, range=list(_COLOURS)),
-        legend=alt.Legend(title=None, orient="bottom", symbolOpacity=0.3) if last else None,
+        legend=alt.Legend(title=None, orient="bottom", symbolOpacity=0.3),
     )
     colour = alt.Color(
         "treatment:N",
         sort=None,
         scale=alt.Scale(range=list(SERIES)),
-        legend=style.legend_below() if last else None,
+        legend=style.legend_below(),
     )
     tips = [
         alt.Tooltip("trial:N", title=texts("axis.trial")),
