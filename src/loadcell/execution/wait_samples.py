@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadcell.analysis.limits.sessions import shortened
 from loadcell.linux.host_counters import difference
 from loadcell.linux.listen_queues import SOCKET_DIAGNOSIS, waiting_connections
 from loadcell.linux.netlink import NetlinkSocket, network_namespace, open_socket, open_socket_of
@@ -32,7 +33,7 @@ from loadcell.monitors.base import Row
 _EVERY_NS, _COST = 200_000_000, 500
 #: Threads of one look; of more, a random choice of this size stands for all.
 _MOST_THREADS = 30
-#: Waits of sessions that a record names.
+#: Waits of sessions that a record names; it has sums of the others.
 _MOST_WAITS = 8
 
 #: Threads by id, each with the id of its process.
@@ -193,11 +194,13 @@ class WaitSamples:
         if not looks:
             return None
         waits = [
-            SessionWait(kind, event, count / looks)
-            for (kind, event), count in self._waits.most_common(_MOST_WAITS)
+            SessionWait(kind, event, count / looks) for (kind, event), count in self._waits.most_common()
         ]
         return SessionUse(
-            looks, self._sessions["sessions"] / looks, self._sessions["sessions_active"] / looks, tuple(waits)
+            looks,
+            self._sessions["sessions"] / looks,
+            self._sessions["sessions_active"] / looks,
+            shortened(waits, _MOST_WAITS),
         )
 
     def queues(self) -> tuple[QueueUse, ...]:

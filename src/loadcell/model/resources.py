@@ -39,7 +39,8 @@ class PressureStall:
 
 @dataclass(frozen=True, slots=True)
 class HostUse:
-    """Use of the whole machine. `cpu_max` is the largest sample of `busy`; `busiest_core` a mean, 0 to 1.
+    """Use of the whole machine. `cores` is 0 if unknown. `cpu_max` is the largest sample of `busy`;
+    `busiest_core` a mean, 0 to 1.
 
     `memory_available_bytes` is that at the end of the window, `memory_available_min_bytes` the least of all
     samples. Direct reclaim is done by tasks themselves before they get memory: how often
@@ -252,7 +253,8 @@ class SessionWait:
 @dataclass(frozen=True, slots=True)
 class SessionUse:
     """Sessions of an SQL server at `looks` instants, from its monitor: the mean number of active ones, and
-    their waits, the most frequent first. What waits for nothing is in none of them.
+    their waits, the most frequent first, then sums of the others by kind (event `others`). What waits for
+    nothing is in none of them.
     """
 
     looks: int

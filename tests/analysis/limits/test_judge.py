@@ -16,6 +16,8 @@ from loadcell.analysis.limits.candidate import Evidence, is_most
 from loadcell.analysis.limits.candidates import all_candidates
 from loadcell.analysis.limits.findings import against, findings
 from loadcell.analysis.limits.judge import judged, supported
+from loadcell.analysis.limits.sessions import LOCKS as LOCK_WAITS
+from loadcell.analysis.limits.sessions import LOG_FLUSH, shortened, waiting
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.model.json import document
 from loadcell.model.resources import (
@@ -282,6 +284,68 @@ def test_reclaim_takes_kernel_time_and_programs_take_theirs() -> None:
     user = replace(busy.host, cpu=CpuShares(0.97, 0.7, 0.27, 0.0, 0.0))
     assert names(replace(busy, host=kernel)) == ["memory"]
     assert names(replace(busy, host=user)) == ["cpu"]
+
+
+def test_swapping_needs_ten_pages_per_second_of_the_target() -> None:
+    """One page within 60 s, on a machine with much kernel time: reclaim does not take it."""
+    pressed = replace(FULL, pressure=replace(QUIET, memory=0.12), swap_in_bytes_per_s=4096 / 60)
+    kernel = replace(pressed, cpu=CpuShares(0.97, 0.3, 0.67, 0.0, 0.0), direct_reclaim_per_s=0.0)
+    computing = replace(IDLE, host=kernel, target=ProcessUse(1, 4, 3.7, working_threads=4))
+    assert names(computing) == ["cpu"]
+    swapping = replace(computing, host=replace(kernel, swap_in_bytes_per_s=1e7))
+    assert names(swapping) == ["cpu"], "swapping waits; it takes no CPU time"
+    assert SWAP.target is not None
+    assert names(replace(SWAP, host=replace(SWAP.host, swap_in_bytes_per_s=9 * 4096.0))) == ["disk"]
+    of_another = replace(SWAP.target, major_faults_per_s=0.5)
+    assert names(replace(SWAP, target=of_another)) == ["disk"], "pages of another process"
+    (item,) = supported(judged(Evidence(SWAP, in_flight=32.0)))
+    assert (
+        item.sign.evidence.text
+        == "977 KiB/s were swapped in, and tasks waited for memory for 40% of the time"
+    )
+
+
+def test_kernel_time_is_reclaim_only_where_tasks_reclaim() -> None:
+    kernel = replace(FULL, cpu=CpuShares(0.97, 0.3, 0.67, 0.0, 0.0), pressure=replace(QUIET, memory=0.4))
+    reclaiming = replace(kernel, direct_reclaim_per_s=50.0, direct_scan_pages_per_s=9e4)
+    computing = replace(IDLE, host=reclaiming, target=ProcessUse(1, 4, 3.7, working_threads=4))
+    assert names(computing) == ["memory"]
+    scanned = replace(reclaiming, direct_reclaim_per_s=0.2, direct_scan_pages_per_s=6.0)
+    assert names(replace(computing, host=scanned)) == ["cpu"]
+
+
+def test_an_unknown_number_of_cores_is_no_sign() -> None:
+    for used in (CPU, SHARED, CLIENT_OF_HOST, OTHERS, MEMORY, IDLE):
+        assert "cpu" not in names(replace(used, host=replace(used.host, cores=0)))
+    assert names(replace(IDLE, host=replace(FULL, cores=0)), in_flight=2.0) == []
+    bound = replace(CPU.target, cpus_allowed=4) if CPU.target else None
+    assert names(replace(CPU, host=replace(HOST, cores=0), target=bound)) == ["cpu"]
+
+
+def test_locks_spread_over_many_waits_are_counted() -> None:
+    """Sixteen locks with 60% of the time together; a record names eight waits."""
+    waits = [SessionWait("CPU", "CPU", 12.8), *(SessionWait("LWLock", f"L{i}", 1.2) for i in range(16))]
+    log = [SessionWait("LWLock", "WALWrite", 0.3), SessionWait("IO", "WALSync", 0.2)]
+    recorded = SessionUse(40, 32.0, 32.0, shortened([*waits, *log], 8))
+    assert len(recorded.waits) == 11
+    of_locks, of_log = waiting(recorded, LOCK_WAITS), waiting(recorded, LOG_FLUSH)
+    assert of_locks is not None
+    assert of_log is not None
+    assert of_locks.share == pytest.approx(19.2 / 32)
+    assert of_locks.wait == "LWLock: L0"
+    assert of_log.share == pytest.approx(0.5 / 32)
+    assert names(replace(IDLE, sessions=recorded)) == ["locks"]
+
+
+def test_requests_in_flight_are_throughput_times_response_time(tmp_path: Path) -> None:
+    """A pipeline is in the throughput already (Little)."""
+    _, analysis = analysed(tmp_path / "run", IDLE, factors={})
+    trial = replace(
+        analysis.trials[0], clients=2, pipeline=16, throughput_per_s=1_000.0, service={"mean_ms": 2.0}
+    )
+    evidence = Evidence.of(trial)
+    assert evidence is not None
+    assert evidence.in_flight == pytest.approx(2.0)
 
 
 def test_what_another_process_causes_is_no_limit_of_the_target() -> None:

@@ -85,7 +85,7 @@ class Evidence:
         in_flight: float | None = None if trial.clients is None else trial.clients * trial.pipeline
         mean_ms = (trial.service or trial.response or {}).get("mean_ms")
         if mean_ms is not None and trial.throughput_per_s:
-            in_flight = trial.throughput_per_s * mean_ms / 1e3 * (trial.pipeline if in_flight else 1)
+            in_flight = trial.throughput_per_s * mean_ms / 1e3  # each request of a pipeline counts
             if trial.clients is not None:
                 in_flight = min(in_flight, trial.clients * trial.pipeline)
         loop = trial.open_loop
@@ -333,7 +333,7 @@ def is_throttled(used: Resources) -> bool:
     return group is not None and (group.throttled_share or 0.0) >= MOSTLY
 
 
-def available_cores(used: Resources, process: ProcessUse) -> float:
-    """Cores that a process may use: of the machine, of its affinity, and of its quota."""
+def available_cores(used: Resources, process: ProcessUse) -> float | None:
+    """Cores that a process may use: of the machine, of its affinity, and of its quota; None if unknown."""
     quota = None if process.control_group is None else process.control_group.cpu_quota_cores
-    return min(used.host.cores, process.cpus_allowed or used.host.cores, quota or used.host.cores)
+    return min((cores for cores in (used.host.cores, process.cpus_allowed, quota) if cores), default=None)

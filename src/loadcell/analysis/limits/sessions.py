@@ -5,6 +5,8 @@ states of MariaDB and MySQL (`loadcell.systems.mysql.monitor.samples`).
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +33,10 @@ class WaitClass:
             return self.of_log and is_log
         return wait.kind in self.kinds or wait.event in self.events
 
+    def has_by_event(self, wait: SessionWait) -> bool:
+        """True if the name of the event decides on it, not its kind alone."""
+        return self.has(wait) and wait.kind not in self.kinds
+
 
 #: Waits for each other. Of communication between processes (IPC) those for group updates: others are waits of
 #: a leader for its own workers, or for a standby.
@@ -41,6 +47,22 @@ LOCKS: Final = WaitClass(
 #: Waits for reads and writes of data, and for the flush of the log.
 DATA_IO: Final = WaitClass(frozenset({"IO"}))
 LOG_FLUSH: Final = WaitClass(of_log=True)
+_CLASSES: Final = (LOCKS, DATA_IO, LOG_FLUSH)
+#: Event of the sum of less frequent waits of one kind.
+OTHER_EVENTS: Final = "others"
+
+
+def shortened(waits: Sequence[SessionWait], most: int) -> tuple[SessionWait, ...]:
+    """The `most` first of the waits, and all others as sums that belong to the same classes.
+
+    Events that a class has by their name remain: there are few of them.
+    """
+    remaining: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for wait in waits[most:]:
+        is_named = any(of_class.has_by_event(wait) for of_class in _CLASSES)
+        remaining[wait.kind, wait.event if is_named else OTHER_EVENTS] += wait.sessions
+    sums = [SessionWait(kind, event, count) for (kind, event), count in remaining.items()]
+    return (*waits[:most], *sorted(sums, key=lambda wait: -wait.sessions))
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,17 @@ def _signs(evidence: Evidence) -> Sign | None:
         (full_machine(evidence), half_of(client.cores, evidence.used.host)),
         HOST(cores=client.cores, busy_share=evidence.host_busy),
     )
+    has_cores = evidence.used.host.cores > 0
     if thread is None:
-        return of_machine
+        return of_machine if has_cores else None
     of_thread = Sign(
         (at_limit(thread.cpu),),
         BUSY(thread=thread.name, cpu_share=thread.cpu),
         precedes=("thread",) if leads(thread, evidence.used.target) else (),
     )
-    return of_thread if client.cores <= evidence.target_cores else stronger(of_thread, of_machine)
+    if not has_cores or client.cores <= evidence.target_cores:
+        return of_thread
+    return stronger(of_thread, of_machine)
 
 
 CANDIDATE = declared_candidate("client", _signs, needs_target=True)

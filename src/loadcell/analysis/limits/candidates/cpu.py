@@ -24,12 +24,14 @@ def _signs(evidence: Evidence) -> Sign | None:
     if target is None:
         return None
     available = available_cores(evidence.used, target)
+    if available is None:
+        return None
     host, has_quota = evidence.used.host, quota_left(evidence.used)
     of_target = Sign(
         (at_limit(target.cores / available), has_quota), CORES(cores=target.cores, available=available)
     )
     # Most of the machine's CPU time, and more than the client's: other processes are no limit of the target.
-    if available < host.cores or target.cores <= evidence.client_cores:
+    if not host.cores or available < host.cores or target.cores <= evidence.client_cores:
         return of_target
     of_machine = Sign(
         (full_machine(evidence), half_of(target.cores, host), has_quota),

@@ -40,6 +40,8 @@ def _signs(evidence: Evidence) -> Sign | None:
         return Sign((), SERIAL(in_flight=in_flight))
     cores = evidence.target_cores + evidence.client_cores
     available = evidence.used.host.cores if served is None else available_cores(evidence.used, served)
+    if not available:
+        return None
     computing = min(1.0, cores / in_flight)
     return Sign(
         (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
     Condition,
@@ -14,15 +17,21 @@ from loadcell.analysis.limits.candidate import (
     reaching,
 )
 from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
-from loadcell.model.resources import ControlGroupUse
+from loadcell.model.resources import ProcessUse, Resources
 
 #: Share of the time in which some task waited for memory (PSI) from which on that is a limit, and allocations
 #: at the limit a second that cause it.
 STALLED = 0.1
 EVENTS_PER_S = 1.0
+#: Pages swapped in per second that cause it: one that comes from a hard disk takes some 10 ms, so that fewer
+#: do not account for `STALLED`.
+SWAPPED_PER_S = 10.0
+_PAGE_BYTES = 4096
 GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
 MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)
+SWAPPING = MessageCode("limit.memory.swapping", "info", swapped_bytes=Bytes, stalled_share=Share)
 NEEDS_EVENTS = MessageCode("limit.needs.events", "info", events_per_s=Rate)
+NEEDS_SWAPPING = MessageCode("limit.needs.swapping", "info", pages_per_s=Rate)
 NEEDS_KERNEL_TIME = MessageCode("limit.needs.kernel-time", "info")
 
 
@@ -40,19 +49,24 @@ def _signs(evidence: Evidence) -> Sign | None:
         if stalled is None or served.blocked is None:
             return None
         is_stalled = mostly(stalled, served.blocked.looks)
-    cause = _cause(evidence, served.control_group, stalled)
-    if cause is None:
-        return Sign(
-            (is_stalled, reaching(0.0, EVENTS_PER_S, NEEDS_EVENTS(events_per_s=EVENTS_PER_S))),
-            MACHINE(reclaims_per_s=0.0, stalled_share=stalled),
-        )
-    is_reclaiming = _is_kernel_time(evidence)
-    is_full = evidence.is_host_full or served.cores >= AT_LIMIT * available_cores(used, served)
+    cause = max(_causes(used, served, stalled), key=lambda cause: cause.condition.strength or 0.0)
+    is_reclaiming = cause.is_reclaim and _is_kernel_time(evidence)
+    cores = available_cores(used, served)
+    is_full = evidence.is_host_full or (cores is not None and served.cores >= AT_LIMIT * cores)
     return Sign(
-        (is_stalled, Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME())),
-        cause,
-        explains=("cpu",) if is_reclaiming else (),
+        (is_stalled, cause.condition, Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME())),
+        cause.evidence,
+        explains=("cpu",) if is_reclaiming and cause.condition.is_met else (),
     )
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """A reason for waits. `is_reclaim`: tasks free memory themselves, which takes CPU time of the kernel."""
+
+    condition: Condition
+    evidence: Message
+    is_reclaim: bool
 
 
 def _is_kernel_time(evidence: Evidence) -> bool:
@@ -61,17 +75,33 @@ def _is_kernel_time(evidence: Evidence) -> bool:
     return cpu is not None and cpu.system > cpu.user
 
 
-def _cause(evidence: Evidence, group: ControlGroupUse | None, stalled: float) -> Message | None:
-    """The reason for waiting tasks; None without one."""
-    used = evidence.used
+def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Cause]:
+    """Reclaim of the machine, swapping by the target, and the limit of its control group."""
+    host, group = used.host, served.control_group
+    needs_events = NEEDS_EVENTS(events_per_s=EVENTS_PER_S)
+    reclaims = host.direct_reclaim_per_s or 0.0
+    scanned = host.direct_scan_pages_per_s
+    yield _Cause(
+        reaching(reclaims, EVENTS_PER_S, needs_events),
+        MACHINE(reclaims_per_s=reclaims, stalled_share=stalled),
+        is_reclaim=scanned is None or scanned > 0,
+    )
+    if swapped := host.swap_in_bytes_per_s:
+        # Pages of the target come back with a major fault; those of other processes are none that it waits for.
+        faults = served.major_faults_per_s
+        pages = min(swapped / _PAGE_BYTES, float("inf") if faults is None else faults)
+        yield _Cause(
+            reaching(pages, SWAPPED_PER_S, NEEDS_SWAPPING(pages_per_s=SWAPPED_PER_S)),
+            SWAPPING(swapped_bytes=round(swapped), stalled_share=stalled),
+            is_reclaim=False,
+        )
     if group is not None and group.memory_limit_bytes is not None:
         events = ((group.memory_max_events or 0) + (group.memory_high_events or 0)) / used.window_s
-        if events >= EVENTS_PER_S:
-            return GROUP(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled)
-    reclaims = used.host.direct_reclaim_per_s or 0.0
-    if reclaims >= EVENTS_PER_S or (used.host.swap_in_bytes_per_s or 0.0) > 0:
-        return MACHINE(reclaims_per_s=reclaims, stalled_share=stalled)
-    return None
+        yield _Cause(
+            reaching(events, EVENTS_PER_S, needs_events),
+            GROUP(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled),
+            is_reclaim=True,
+        )
 
 
 CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("disk", "flush"))
