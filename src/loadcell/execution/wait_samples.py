@@ -42,13 +42,14 @@ Threads = Mapping[int, int]
 
 @dataclass
 class BlockedSamples:
-    """Looks at the threads of one side. One of a random choice stands for several: then the mean number of
-    flushing threads estimates the share of looks with one, as a log is flushed by one thread at a time.
-    """
+    """Looks at the threads of one side. One of a random choice stands for several."""
 
     looks: int = 0
     by_thread: dict[int, float] = field(default_factory=dict)
-    flushing: float = 0.0
+    #: threads that flush, by look, and threads that were there and that were read, of all looks
+    flushing: list[tuple[int, ...]] = field(default_factory=list)
+    threads: int = 0
+    read: int = 0
     coverage: float = 0.0
     tells_calls: bool = True
 
@@ -60,15 +61,18 @@ class BlockedSamples:
         self.looks += 1
         weight = len(threads) / len(chosen)
         self.coverage += 1 / weight
-        flushing = 0.0
+        self.threads += len(threads)
+        self.read += len(chosen)
+        flushing = []
         for tid in chosen:
             state = thread_state(root, threads[tid], tid)
             if state is None or not state.blocked:
                 continue
             self.by_thread[tid] = self.by_thread.get(tid, 0.0) + weight
             self.tells_calls = self.tells_calls and state.flushing is not None
-            flushing += weight * bool(state.flushing)
-        self.flushing += flushing if weight > 1 else min(1.0, flushing)
+            if state.flushing:
+                flushing.append(tid)
+        self.flushing.append(tuple(flushing))
 
     def use(self, working: Collection[int]) -> BlockedThreads | None:
         """None without looks."""
@@ -79,9 +83,20 @@ class BlockedSamples:
             self.looks,
             sum(self.by_thread.values()) / self.looks,
             of_working / self.looks,
-            min(1.0, self.flushing / self.looks) if self.tells_calls else None,
+            self._flushing_share(working) if self.tells_calls else None,
             self.coverage / self.looks,
         )
+
+    def _flushing_share(self, working: Collection[int]) -> float:
+        """Share of the looks at which a working thread flushed.
+
+        Where looks read a choice of n threads, each of which flushes with probability p: 1 - (1 - p)^n. That
+        is right for independent threads, and too low for those that flush one at a time.
+        """
+        counts = [sum(tid in working for tid in look) for look in self.flushing]
+        if self.read == self.threads:
+            return sum(map(bool, counts)) / self.looks
+        return float(1 - (1 - sum(counts) / self.read) ** (self.threads / self.looks))
 
 
 @dataclass
@@ -100,6 +115,7 @@ class WaitSamples:
     _queues_ended: list[tuple[QueueCounters, ...]] = field(default_factory=list)
     _queued: Counter[tuple[int, str]] = field(default_factory=Counter)
     _queue_looks: int = 0
+    _is_on_loopback: bool = False
     _window_s: float = 0.0
     _begun_ns: int = 0
     _due_ns: int = 0
@@ -160,6 +176,7 @@ class WaitSamples:
             None,
             network_namespace(self.root),
         )
+        self._is_on_loopback = process is not None and not is_elsewhere
         links = [open_socket(socket.NETLINK_ROUTE)]
         if process is not None and is_elsewhere:
             links.append(open_socket_of(self.root, process, socket.NETLINK_ROUTE))
@@ -204,7 +221,10 @@ class WaitSamples:
         )
 
     def queues(self) -> tuple[QueueUse, ...]:
-        """Queues that sent anything, those with waiting packets first."""
+        """Queues that sent anything, those with waiting packets first.
+
+        The load of a target in the same network namespace takes the loopback, and no other interface.
+        """
         used = [
             queue
             for number, (before, now) in enumerate(zip(self._queues_begun, self._queues_ended, strict=False))
@@ -217,6 +237,8 @@ class WaitSamples:
     ) -> Iterable[QueueUse]:
         begun = {queue.interface: queue for queue in before}
         for queue in now:
+            if self._is_on_loopback and queue.interface != "lo":
+                continue
             old = begun.get(queue.interface)
             if old is None or old.kind != queue.kind or queue.bytes == old.bytes or not self._queue_looks:
                 continue

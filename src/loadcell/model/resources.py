@@ -112,7 +112,7 @@ class BlockedThreads:
     """Threads in uninterruptible sleep (state D, mostly waits for storage) at `looks` instants: their `mean`
     number among all threads, and that of working ones alone (`ProcessUse.working_threads`).
 
-    `flushing_share` is the share of the looks, 0 to 1, at which a thread waited for data to reach stable
+    `flushing_share` is the share of the looks, 0 to 1, at which a working one waited for data to reach stable
     storage (fsync and the like); None if the kernel does not tell. `coverage` is the mean share of the
     threads that a look reads, from which both are estimated.
     """
@@ -216,9 +216,9 @@ class LinkUse:
 
 @dataclass(frozen=True, slots=True)
 class QueueUse:
-    """The queue of a network interface (qdisc) of client or target: `waiting_share` is the share of `looks`,
-    0 to 1, at which packets waited in it; the rates are those of dropped packets and of packets that a limit
-    of the rate delayed (`tc -s qdisc`: dropped, overlimits).
+    """The queue of a network interface (qdisc) that the load may take: `waiting_share` is the share of
+    `looks`, 0 to 1, at which packets waited in it; the rates are those of dropped packets and of packets that
+    a limit of the rate delayed (`tc -s qdisc`: dropped, overlimits).
     """
 
     interface: Word

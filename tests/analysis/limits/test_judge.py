@@ -98,7 +98,7 @@ MEMORY = replace(
 )
 SWAP = replace(DISK, host=replace(HOST, swap_in_bytes_per_s=1e6, pressure=replace(QUIET, memory=0.4, io=0.5)))
 NETWORK = replace(IDLE, queues=(QueueUse("veth0", "tbf", 40, 0.95, 0.0, 100.0, 1e6),))
-SPEED = replace(IDLE, links=(LinkUse("eth0", 1e8, 1.2e8, 0.0, speed_bytes_per_s=1.25e8),))
+SPEED = replace(IDLE, target=None, links=(LinkUse("eth0", 1e8, 1.2e8, 0.0, speed_bytes_per_s=1.25e8),))
 LOCKS = replace(IDLE, sessions=sessions("Lock", "transactionid", 7.0))
 #: Every transaction flushes while it holds the lock that the others wait for.
 LOCKS_AND_FLUSH = replace(FLUSH, sessions=LOCKS.sessions)
@@ -228,6 +228,29 @@ def test_a_link_near_its_speed_is_seen_beside_an_empty_queue() -> None:
         for item in judged(Evidence(replace(SPEED, links=(link,), queues=(quiet,)), in_flight=32.0))
     }
     assert levels["network"] == pytest.approx(0.88 / 0.9)
+
+
+def test_traffic_that_is_not_of_the_load_is_no_sign() -> None:
+    """A backup on another interface beside a load on the loopback."""
+    assert names(replace(SPEED, target=IDLE.target)) == []
+    assert names(replace(SPEED, unobserved=Unobserved.UNIDENTIFIED)) == []
+    assert names(replace(SPEED, unobserved=Unobserved.ELSEWHERE)) == ["network"]
+
+
+def test_a_flush_in_the_background_is_no_sign() -> None:
+    """A checkpointer, or the thread of Redis that flushes its log, beside a thread with a whole core."""
+    background = BlockedThreads(50, 0.9, 0.0, 0.9)
+    assert IDLE.target is not None
+    assert THREAD.target is not None
+    assert names(replace(IDLE, target=replace(IDLE.target, blocked=background))) == []
+    assert names(replace(THREAD, target=replace(THREAD.target, blocked=background))) == ["thread"]
+
+
+def test_of_several_active_disks_none_is_evidence() -> None:
+    other = replace(DISK.disks[0], device="sdb")
+    (item,) = supported(judged(Evidence(replace(DISK, disks=(*DISK.disks, other)), in_flight=32.0)))
+    assert item.candidate.name == "disk"
+    assert "sda" not in item.sign.evidence.text
 
 
 def test_no_resource_at_its_limit_is_not_known() -> None:

@@ -20,18 +20,20 @@ def _signs(evidence: Evidence) -> Sign | None:
         return Sign(
             (of_sessions.condition,), SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait)
         )
-    served, disk = evidence.used.served, evidence.used.disk
+    served = evidence.used.served
     if blocked is None or served is None or served.blocked is None:
         return None
     mean, conditions = served.blocked.working_mean, (mostly(blocked, served.blocked.looks),)
-    if disk is None or disk.await_ms is None:
+    active = [disk for disk in evidence.used.disks if disk.await_ms is not None]
+    if len(active) != 1:  # it is unknown which of several has the data
         return Sign(conditions, BLOCKED(blocked_share=blocked, mean=mean))
+    [disk] = active
     requests = disk.reads_per_s + disk.writes_per_s
     return Sign(
         conditions,
         DEVICE(
             blocked_share=blocked, mean=mean, disk=disk.device, utilisation_share=disk.utilisation,
-            await_ms=disk.await_ms, requests_per_s=requests,
+            await_ms=disk.await_ms or 0.0, requests_per_s=requests,
         ),
     )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Flushes to stable storage: a thread of the target is in fsync or the like at most instants, or its sessions
-wait for the flush of the log.
+"""Flushes to stable storage: a working thread of the target is in fsync or the like at most instants, or its
+sessions wait for the flush of the log.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     blocked = None if served is None else served.blocked
     if blocked is None or blocked.flushing_share is None:
         return None
-    share = blocked.flushing_share
+    # Older records count threads that no request waits for.
+    share = min(blocked.flushing_share, blocked.working_mean)
     return Sign((mostly(share, blocked.looks * blocked.coverage),), CALLS(flushing_share=share))
 
 

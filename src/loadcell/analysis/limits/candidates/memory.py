@@ -87,7 +87,7 @@ def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Ca
         is_reclaim=scanned is None or scanned > 0,
     )
     if swapped := host.swap_in_bytes_per_s:
-        # Pages of the target come back with a major fault; those of other processes are none that it waits for.
+        # Pages of the target come back with a major fault. It does not wait for those of other processes.
         faults = served.major_faults_per_s
         pages = min(swapped / _PAGE_BYTES, float("inf") if faults is None else faults)
         yield _Cause(

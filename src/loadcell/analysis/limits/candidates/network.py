@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadcell.analysis.limits.candidate import Evidence, Sign, at_limit, declared_candidate, mostly, stronger
 from loadcell.model.message import ForeignText, MessageCode, Share
-from loadcell.model.resources import LinkUse, QueueUse
+from loadcell.model.resources import LinkUse, QueueUse, Unobserved
 
 QUEUE = MessageCode(
     "limit.network.queue", "info", interface=ForeignText, discipline=ForeignText, waiting_share=Share
@@ -13,11 +13,13 @@ SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_s
 
 
 def _signs(evidence: Evidence) -> Sign | None:
+    # The load of a server on this machine takes no link.
+    is_here = evidence.used.served is not None or evidence.used.unobserved is Unobserved.UNIDENTIFIED
     signs = [_of_queue(queue) for queue in evidence.used.queues]
     signs += [
         _of_link(link, link.bytes_per_s / link.speed_bytes_per_s)
         for link in evidence.used.links
-        if link.speed_bytes_per_s
+        if link.speed_bytes_per_s and not is_here
     ]
     return stronger(*signs) if signs else None
 
