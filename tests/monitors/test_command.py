@@ -200,24 +200,43 @@ def test_a_program_that_prints_nothing(monitor_of: Make, start: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["once", "each-interval"])
-def test_endless_output_ends_the_program(monitor_of: Make, start: str) -> None:
-    monitor = monitor_of("yes", "queue 3", start=start, timeout="3s")
+def test_endless_output_ends_the_program(monitor_of: Make, tmp_path: Path, start: str) -> None:
+    script = "echo $$ > parent; sleep 1000 & echo $! > child; yes queue 3"
+    monitor = monitor_of("sh", "-c", script, start=start, timeout="3s")
     monitor.sample(0)
     rows_until(monitor, lambda _: "command-monitor.too-much" in remarks(monitor))
+    pids = [int((tmp_path / name).read_text()) for name in ("parent", "child")]
+    until(lambda: not any(map(is_alive, pids)))
+    assert monitor.account().program_cpu_s, "its CPU time is known before the monitor is closed"
     monitor.close()
     assert "256 KiB" in text_of(monitor)
     assert monitor.sample(1) == [], "it is not started again"
 
 
-def test_endless_errors_end_the_program(monitor_of: Make) -> None:
-    monitor = monitor_of("sh", "-c", "yes no disk >&2", start="each-interval", timeout="3s")
+def test_endless_errors_end_the_program(monitor_of: Make, tmp_path: Path) -> None:
+    script = "echo $$ > parent; yes no disk >&2"
+    monitor = monitor_of("sh", "-c", script, start="each-interval", timeout="3s")
     assert monitor.sample(1) == []
     assert remarks(monitor) == {"command-monitor.too-much": 1}
+    assert not is_alive(int((tmp_path / "parent").read_text()))
 
 
 def test_a_line_without_end_ends_the_program(monitor_of: Make) -> None:
     monitor = monitor_of(*python("import sys\nwhile True: sys.stdout.write('x' * 60000)"))
+    monitor.sample(0)
+    assert monitor._program is not None
+    pid = monitor._program._process.pid
     rows_until(monitor, lambda _: "command-monitor.too-much" in remarks(monitor))
+    until(lambda: not is_alive(pid))
+
+
+@pytest.mark.parametrize("length", [20_000, 200_000])
+def test_a_long_line_of_a_failing_program_is_cut(monitor_of: Make, length: int) -> None:
+    code = f"import sys; print('z' * {length}); sys.exit(3)"
+    monitor = monitor_of(*python(code), start="each-interval", timeout="3s")
+    monitor.sample(1)
+    assert "ended with 3: zzz" in text_of(monitor)
+    assert max(len(message.text) for message, _ in monitor.remarks()) < 500
 
 
 def test_a_program_that_never_ends_is_killed_each_time(monitor_of: Make) -> None:

@@ -125,6 +125,14 @@ def test_series_with_long_names_or_labels_are_not_recorded(pages: Pages) -> None
     assert "such as a:" in text_of(monitor)
 
 
+def test_messages_have_the_beginning_of_a_long_series(pages: Pages) -> None:
+    monitor = monitor_of(pages)
+    pages.page = f'a{{sql="{"x" * 3000}"}} NaN\n'
+    monitor.sample(0)
+    assert remarks(monitor) == {"scrape.no-numbers": 1}
+    assert len(text_of(monitor)) < 600
+
+
 def test_series_are_chosen_by_name_pattern_and_label(pages: Pages) -> None:
     pages.page = 'a{x="1"} 1\na{x="2"} 2\nb 3\ngo_b 4\n'
     for series, expected in (

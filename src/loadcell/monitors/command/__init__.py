@@ -134,7 +134,7 @@ class Command(SeriesMonitor[CommandOptions]):
     def __init__(self, options: CommandOptions, context: MonitorContext) -> None:
         super().__init__(options, context)
         self._program: Program | None = None
-        self._output = OutputReader()
+        self._output = OutputReader(context.redact)
         self._choices: dict[Series, Choice] = {}
         self._is_over = False
         self._started_s = 0.0
@@ -201,21 +201,23 @@ class Command(SeriesMonitor[CommandOptions]):
         limit_s = float(self.options.timeout)
         try:
             rows = self._rows(program.wait(limit_s))
-            if program.status is None:
-                self.remark(COMMAND_SLOW(program=self.options.shown, limit_s=limit_s))
-            return rows
         except TooMuchOutputError:
-            self._too_much()
+            self._too_much(program)
             return []
-        finally:
-            self._end(program)
+        except BaseException:
+            program.close(ask=False)
+            raise
+        if program.status is None:
+            self.remark(COMMAND_SLOW(program=self.options.shown, limit_s=limit_s))
+        self._end(program)
+        return rows
 
     def _read_on(self, program: Program) -> list[Row]:
         """Rows of the output of the one program since the last sample, and its end."""
         try:
             rows = self._rows(program.lines())
         except TooMuchOutputError:
-            self._too_much()
+            self._too_much(program)
             return []
         if program.status is not None:
             self._is_over = True
@@ -225,8 +227,11 @@ class Command(SeriesMonitor[CommandOptions]):
                 self.remark(message)
         return rows
 
-    def _too_much(self) -> None:
+    def _too_much(self, program: Program) -> None:
+        """End the program, with all that it started: it would take CPU time from the load."""
         self._is_over = True
+        self._program = None
+        self._end(program)
         self.remark(COMMAND_TOO_MUCH(program=self.options.shown, limit_kib=MOST_BYTES >> 10))
 
     def _end(self, program: Program) -> None:
@@ -257,7 +262,7 @@ class Command(SeriesMonitor[CommandOptions]):
         if self._output.too_long > too_long:
             self.remark(COMMAND_LONG_LINE(program=self.options.shown, limit_kib=LONGEST_LINE >> 10))
         if self._output.unread > unread:
-            line = self.context.redact(self._output.first_unread)[:_LINE_SHOWN]
+            line = self._output.first_unread[:_LINE_SHOWN]
             self.remark(COMMAND_TEXT(program=self.options.shown, line=repr(line)))
         self._numbers += len(values)
         return self.rows(

@@ -13,7 +13,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from loadcell.monitors.series import Series
 
 #: The name of a number that stands alone.
 VALUE: Final = "value"
+#: Characters that are stored of a line without a number: messages have it.
+_LONGEST_STORED: Final = 300
 #: Longest line that is read, in characters.
 LONGEST_LINE: Final = 1 << 16
 _NUMBER = r"[-+]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|[nN][aA][nN]|[iI]nf(?:inity)?)"
@@ -42,11 +44,13 @@ Values = list[tuple[Series, float]]
 
 @dataclass
 class OutputReader:
-    """Reads lines one after the other. `unread` counts those without a number; `first_unread` is one.
+    """Reads lines one after the other. `unread` counts those without a number; `first_unread` is the
+    beginning of one, out of which `redact` took secrets before it was cut.
 
     `too_long` counts lines above `LONGEST_LINE`, which are not looked at.
     """
 
+    redact: Callable[[str], str] = str
     unread: int = 0
     too_long: int = 0
     first_unread: str = ""
@@ -56,6 +60,7 @@ class OutputReader:
         """The numbers of a line (NaN and infinite ones, too), none of a header or of other text."""
         if len(line) > LONGEST_LINE:
             self.too_long += 1
+            self._store(line)
             return []
         text = line.strip()
         if not text:
@@ -63,9 +68,13 @@ class OutputReader:
         values = self._values(text)
         if values is None:
             self.unread += 1
-            self.first_unread = self.first_unread or text
+            self._store(text)
             return []
         return values
+
+    def _store(self, text: str) -> None:
+        if not self.first_unread:
+            self.first_unread = self.redact(text)[:_LONGEST_STORED]
 
     def _values(self, text: str) -> Values | None:
         """The numbers of a line; None for a line of none of the forms."""

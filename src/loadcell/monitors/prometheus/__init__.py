@@ -41,6 +41,8 @@ SCRAPE_RESET = MessageCode("scrape.reset", "info", url=str, name=str)
 SMALLEST_PAGE, LARGEST_PAGE = 1 << 10, 64 << 20
 #: Characters of a line that a remark shows.
 _LINE_SHOWN: Final = 60
+#: Characters of a series with its labels, the same.
+_SERIES_SHOWN: Final = 200
 #: Parts of histograms that are not recorded: a mean and rates take three series, buckets take dozens.
 _PARTS_SKIPPED: Final = frozenset({"bucket", "created"})
 
@@ -228,10 +230,10 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
         for tracked, value in self._reader.read(page):
             samples += 1
             if tracked.page == number:
-                self.remark(SCRAPE_DUPLICATE(url=url, name=_name(tracked.series)))
+                self.remark(SCRAPE_DUPLICATE(url=url, name=self._name(tracked.series)))
                 continue
             if not math.isfinite(value):
-                self.remark(SCRAPE_NO_NUMBERS(url=url, name=_name(tracked.series)))
+                self.remark(SCRAPE_NO_NUMBERS(url=url, name=self._name(tracked.series)))
                 continue
             if tracked.measure == "value":
                 tracked.page = number
@@ -242,7 +244,7 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             if not is_consecutive or not elapsed_s > 0:
                 continue
             if value < before:
-                self.remark(SCRAPE_RESET(url=url, name=_name(tracked.series)))
+                self.remark(SCRAPE_RESET(url=url, name=self._name(tracked.series)))
                 continue
             if tracked.choice:
                 yield Reading(tracked.series, "rate", (value - before) / elapsed_s), tracked.choice
@@ -264,9 +266,10 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
         if not samples and not self._reader.cached and not self._reader.too_long:
             self.remark(SCRAPE_EMPTY(url=url))
 
-
-def _name(series: Series) -> str:
-    return f"{series.name}{{{series.labels}}}" if series.labels else series.name
+    def _name(self, series: Series) -> str:
+        """A series in messages."""
+        name = f"{series.name}{{{series.labels}}}" if series.labels else series.name
+        return self.context.redact(name)[:_SERIES_SHOWN]
 
 
 PART = Prometheus

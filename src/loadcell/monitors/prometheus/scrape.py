@@ -41,7 +41,8 @@ _DEFAULT_PATH: Final = "/metrics"
 #: Text is asked for before OpenMetrics: same numbers, shorter pages.
 _ACCEPT: Final = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
 _READ_BYTES: Final = 1 << 16
-_LOCATION_SHOWN: Final = 200
+#: Characters of a server's text that a message has.
+_TEXT_SHOWN: Final = 200
 
 
 class Basic(Options):
@@ -167,7 +168,7 @@ class Endpoint:
             case http.client.InvalidURL():  # its text has the whole path, which may hold a secret
                 return SCRAPE_BROKEN(url=url, said=type(error).__name__)
             case http.client.HTTPException():
-                return SCRAPE_BROKEN(url=url, said=f"{type(error).__name__} {error}".strip())
+                return SCRAPE_BROKEN(url=url, said=self._cut(f"{type(error).__name__} {error}".strip()))
             case _:
                 return None
 
@@ -229,17 +230,20 @@ class Endpoint:
     def _check(self, response: http.client.HTTPResponse) -> None:
         """Raises ScrapeError for anything but a page."""
         status, encoding = response.status, response.getheader("Content-Encoding", "identity")
-        written = f"{status} {response.reason}".strip()
+        written = self._cut(f"{status} {response.reason}".strip())
         if status in (401, 403, 407):
             raise ScrapeError(SCRAPE_LOGIN(url=self._shown, status=written))
         if 300 <= status < 400:
             location = (response.getheader("Location") or "").partition("?")[0]
-            location = self._redact(location)[:_LOCATION_SHOWN]
-            raise ScrapeError(SCRAPE_REDIRECT(url=self._shown, status=written, location=location))
+            raise ScrapeError(SCRAPE_REDIRECT(url=self._shown, status=written, location=self._cut(location)))
         if status != 200:
             raise ScrapeError(SCRAPE_STATUS(url=self._shown, status=written))
         if encoding.lower() != "identity":
-            raise ScrapeError(SCRAPE_ENCODING(url=self._shown, encoding=encoding))
+            raise ScrapeError(SCRAPE_ENCODING(url=self._shown, encoding=self._cut(encoding)))
+
+    def _cut(self, text: str) -> str:
+        """The beginning of a server's text, without secrets."""
+        return self._redact(text)[:_TEXT_SHOWN]
 
 
 def _context(tls: TlsOptions) -> ssl.SSLContext:
