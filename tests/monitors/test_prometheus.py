@@ -133,6 +133,29 @@ def test_messages_have_the_beginning_of_a_long_series(pages: Pages) -> None:
     assert len(text_of(monitor)) < 600
 
 
+def test_long_labels_are_written_once(pages: Pages) -> None:
+    context = MonitorContext(
+        roots=list, key="prometheus:app", redact=lambda text: text.replace("s3cr3t", "${env:S}")
+    )
+    monitor = monitor_of(pages, context, metrics={"last": 'last of a{id="2"}'})
+    text = f'sql="{"x" * 108}s3cr3t{"y" * 3000}"'
+    pages.page = "".join(f'a{{id="{number}",{text}}} {number}\n' for number in range(3))
+    samples = [monitor.sample(0) for _ in range(3)]
+    assert [[row["value"] for row in rows] for rows in samples] == [[0.0, 1.0, 2.0]] * 3
+    labels = [row["labels"] for row in samples[0]]
+    assert len({*labels}) == 3
+    assert all(len(label) < 160 and "s3c" not in label for label in labels)
+    assert [row["labels"] for row in samples[2]] == labels
+    written = monitor.further_rows()["labels"]
+    assert [row["labels"] for row in written] == labels
+    assert [row["text"] for row in written] == [
+        f'id="{number}",{text}'.replace("s3cr3t", "${env:S}") for number in range(3)
+    ]
+    assert monitor.further_rows() == {"labels": []}
+    assert monitor.tables["labels"].file == "prometheus-app-labels.csv"
+    assert monitor.metrics() == {"last": 2.0}, "selectors see the whole labels"
+
+
 def test_series_are_chosen_by_name_pattern_and_label(pages: Pages) -> None:
     pages.page = 'a{x="1"} 1\na{x="2"} 2\nb 3\ngo_b 4\n'
     for series, expected in (

@@ -20,6 +20,7 @@ from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.metrics import Direction, MetricFacts, find
 from loadcell.model.panels import SampleTable
 from loadcell.monitors.base import Monitor, MonitorContext, Row
+from loadcell.monitors.series_labels import LABELS, LongLabels, labels_table
 from loadcell.plan.parts import NamedOptions
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
@@ -302,6 +303,8 @@ class SeriesMonitor(Monitor[Opts]):
     def __init__(self, options: Opts, context: MonitorContext) -> None:
         super().__init__(options, context)
         self.table = series_table(context.key or self.name)
+        self.tables = {LABELS: labels_table(self.table)}  # type: ignore[misc]  # named as in the plan
+        self._labels = LongLabels(context.redact)
         self.series_metrics = {name: SeriesMetric.parse(text) for name, text in options.metrics.items()}
         self.selection = Selection(
             [Selector.parse(text) for text in options.series],
@@ -354,15 +357,18 @@ class SeriesMonitor(Monitor[Opts]):
         for reading, choice in readings:
             if choice.recorded:
                 series, measure, value, _ = reading
-                rows.append(
-                    {"name": series.name, "labels": series.labels, "measure": measure, "value": value}
-                )
+                labels = self._labels.short(series.labels)
+                rows.append({"name": series.name, "labels": labels, "measure": measure, "value": value})
             for index in choice.metrics:
                 of_metrics.setdefault(index, []).append(reading)
         if of_metrics and self.context.measuring():
             for index, those in of_metrics.items():
                 self.selection.metrics[index].add(those)
         return rows
+
+    def further_rows(self) -> Mapping[str, list[Row]]:
+        """Long labels that are new in the rows."""
+        return {LABELS: self._labels.new_rows()}
 
     def metrics(self) -> Mapping[str, float]:
         values = {name: metric.value for name, metric in self.series_metrics.items()}
