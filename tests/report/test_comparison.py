@@ -248,10 +248,37 @@ def test_runs_of_different_plans_are_refused_with_what_differs(home: Path) -> No
     wanted = Wanted(
         [(home / "plan" / "20260309T080000Z-aaaa", None), (home / "factors" / "20260311T080000Z-cccc", None)]
     )
-    with pytest.raises(CannotCompareError, match="runs of different plans") as error:
+    with pytest.raises(CannotCompareError, match="different plans and have no treatment in common") as error:
         gather(wanted)
-    assert "treatments: clients=16, clients=4 → " in str(error.value)
-    assert "--anyway" in error.value.advice
+    text = str(error.value)
+    assert "aaaa and cccc" in text
+    assert "treatments: clients=16, clients=4 → " in text
+    assert "loadcell list" in error.value.advice
+
+
+def test_a_refusal_names_the_plans_and_the_settings_of_runs_without_a_common_treatment(
+    tmp_path: Path,
+) -> None:
+    def renamed(run: dict[str, object]) -> None:
+        run["title"] = "Another plan"
+        for treatment in run["treatments"]:  # type: ignore[attr-defined]
+            treatment["id"] += "-more"
+            treatment["settings"]["load"]["duration"] = 99.0
+
+    runs = [comparisons.write(tmp_path / name, fake_runs.Shape()) for name in ("one", "two")]
+    comparisons.change(runs[1], renamed)
+    with pytest.raises(CannotCompareError) as error:
+        gather(Wanted([(run, None) for run in runs]))
+    paths = [item.text.partition(":")[0] for item in error.value.differences]
+    assert paths[:2] == ["title", "treatments"]
+    assert "load.duration" in paths
+
+
+def test_runs_without_a_common_treatment_are_refused_with_those_of_each(home: Path) -> None:
+    plans = ("plan/20260309T080000Z-aaaa", "factors/20260311T080000Z-cccc")
+    with pytest.raises(CannotCompareError, match="no treatment in common") as error:
+        gather(Wanted([(home / plan, None) for plan in plans], anyway=True))
+    assert [item.text.partition(":")[0] for item in error.value.differences] == ["aaaa", "cccc"]
 
 
 def test_a_run_with_itself_is_refused(home: Path) -> None:

@@ -27,6 +27,7 @@ REFUSED_LEVEL = MessageCode("compare.refused.level", factor=str, level=str, leve
 REFUSED_ONE_LEVEL = MessageCode("compare.refused.one-level", factor=str, level=str)
 REFUSED_NOT_ALONE = MessageCode("compare.refused.not-alone", factor=str)
 REFUSED_NOTHING_COMMON = MessageCode("compare.refused.nothing-common")
+TREATMENTS_OF_RUN = MessageCode("compare.treatments-of-run", run=str, treatments=list)
 REFUSED_NOTHING_VARIED = MessageCode("compare.refused.nothing-varied")
 REFUSED_FACTORS = MessageCode("compare.refused.factors", count=str, factors=list)
 REFUSED_FACTOR = MessageCode("compare.refused.factor", allowed=Message, factor=str)
@@ -40,6 +41,8 @@ LEVELS_MEASURE = MessageCode("compare.levels-measure", levels=list, quantities=s
 
 #: Fewest runs of a side for a verdict: with two, Student's quantile leaves hardly any power.
 FEWEST_RUNS = 3
+#: Treatments of a run that a refusal names.
+MOST_TREATMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -204,10 +207,19 @@ def run_groups(groups: Sequence[RunGroup], *, anyway: bool = False) -> Sides:
     if not labels and anyway and all(len(_labels(run)) == 1 for run in everything):
         return Sides("runs", tuple(_side(group, merged=True) for group in groups), {"": ""}, paired=False)
     if not labels:
-        raise CannotCompareError(REFUSED_NOTHING_COMMON())
+        raise CannotCompareError(REFUSED_NOTHING_COMMON(), [_treatments_of(group) for group in groups])
     if len(labels) == 1:
         labels = dict.fromkeys(labels, "")
     return Sides("runs", tuple(map(_side, groups)), labels, paired=False)
+
+
+def _treatments_of(group: RunGroup) -> Message:
+    """The treatments of a side, in one line."""
+    names = list(dict.fromkeys(name or key for run, _ in group.runs for key, name in _labels(run).items()))
+    return TREATMENTS_OF_RUN(
+        run=group.label,
+        treatments=[*names[:MOST_TREATMENTS], *(["…"] if len(names) > MOST_TREATMENTS else [])],
+    )
 
 
 def _side(group: RunGroup, *, merged: bool = False) -> Side:

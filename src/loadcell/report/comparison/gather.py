@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from loadcell.analysis.finding import Finding
 from loadcell.analysis.treatments import unit_of
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import MessageCode
+from loadcell.model.run_record import RunRecord
 from loadcell.report.comparison.words import apart
 from loadcell.store import trial_files
 from loadcell.store.layout import LATENCY, RUN, StoreError
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 REFUSED_SEVERAL_RUNS = MessageCode("compare.refused.several-runs")
 REFUSED_TWICE = MessageCode("compare.refused.twice", run=str)
 REFUSED_OTHER_PLAN = MessageCode("compare.refused.other-plan", first=str, other=str)
+REFUSED_NO_SHARED = MessageCode("compare.refused.no-shared-treatment", first=str, other=str)
 REFUSED_NOISE = MessageCode("compare.refused.noise", run=str)
 MORE_DIFFERENCES = MessageCode("compare.more-differences", count=str)
 
@@ -48,6 +50,8 @@ OPEN_LOOP = tuple(METRICS[name] for name in ("p50", "p95", "p99", "throughput"))
 _MOST_NEIGHBOURS = 50
 #: Runs of a side that its name lists.
 _MOST_LABELS = 3
+#: Differences that a refusal lists.
+MOST_DIFFERENCES = 20
 
 
 @dataclass(frozen=True)
@@ -215,9 +219,7 @@ def _differences_by_label(
     for label, run in zip(labels[1:], stored[1:], strict=True):
         of_plan = differences.plans(first.run, run.run)
         if of_plan and not anyway:
-            shown = [difference.message for difference in of_plan[:20]]
-            more = [MORE_DIFFERENCES(count=str(len(of_plan) - 20))] if len(of_plan) > 20 else []
-            raise CannotCompareError(REFUSED_OTHER_PLAN(first=labels[0], other=label), [*shown, *more])
+            raise _refused(first.run, run.run, labels[0], label, of_plan)
         by_label[label] = (
             *by_label.get(label, ()),
             *(provenance.differences([first.run], [run.run]) if first_runs is None else ()),
@@ -228,6 +230,37 @@ def _differences_by_label(
             *differences.designs(first.run, run.run),
         )
     return by_label
+
+
+def _refused(
+    first: RunRecord, other: RunRecord, label: str, other_label: str, of_plan: Sequence[Difference]
+) -> CannotCompareError:
+    """The refusal of runs of different plans: their titles, and what differs.
+
+    Without a treatment in common, the settings of their first treatments are compared.
+    """
+    listed = list(of_plan)
+    before, after = (run.title or run.plan_name or "" for run in (first, other))
+    if before != after:
+        listed.insert(0, Difference("plan", "title", before, after))
+    ids = [{treatment.id for treatment in run.treatments} for run in (first, other)]
+    apart = ids[0].isdisjoint(ids[1]) and any(len(names_of_run) > 1 for names_of_run in ids)
+    if apart:
+        single = [replace(run, treatments=run.treatments[:1]) for run in (first, other)]
+        listed += differences.plans(*single)
+    shown = [_without_sections(difference).message for difference in listed[:MOST_DIFFERENCES]]
+    hidden = len(listed) - len(shown)
+    more = [MORE_DIFFERENCES(count=str(hidden))] if hidden else []
+    code = REFUSED_NO_SHARED if apart else REFUSED_OTHER_PLAN
+    return CannotCompareError(code(first=label, other=other_label), [*shown, *more])
+
+
+def _without_sections(difference: Difference) -> Difference:
+    """A difference in which a whole section of a plan is `…`."""
+    before, after = (
+        "…" if isinstance(value, dict) else value for value in (difference.before, difference.after)
+    )
+    return replace(difference, before=before, after=after)
 
 
 def _of_targets(
