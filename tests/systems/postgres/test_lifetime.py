@@ -37,15 +37,14 @@ _AS_NOBODY = [
 def runner(
     work: Path, how: str = "", prefix: tuple[str, ...] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A run in a separate process, and its server's process id."""
+    """A run in a separate process, and its server's process id (the primary's)."""
     command = [*prefix, sys.executable, str(_RUNNER), str(work), how]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         report = json.loads(process.stdout.readline())
         assert report["alive"]
-        [pid] = report["pid"]
-        yield process, pid
+        yield process, report["pid"][0]
     finally:
         process.kill()
         process.wait()
@@ -62,8 +61,8 @@ def gone(pid: int, limit_s: float = 10) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_run_takes_its_server_along(shared: Bench[Postgres], number: signal.Signals) -> None:
-    with runner(shared.work) as (process, server):
-        children = psutil.Process(server).children(recursive=True)
+    with runner(shared.work, "standbys") as (process, server):
+        children = psutil.Process(process.pid).children(recursive=True)
         assert children
         process.send_signal(number)
         assert gone(server)
@@ -129,13 +128,20 @@ def held(server: int) -> set[str]:
     }
 
 
-def test_a_server_killed_with_its_run_leaves_no_shared_memory(bench: Bench[Postgres]) -> None:
-    with runner(bench.work) as (process, server):
-        memory = held(server)
-        assert len(memory) >= 2, "a file and a segment"
-        os.kill(server, signal.SIGSTOP)
+@pytest.mark.parametrize(("how", "servers"), [("", 1), ("standbys", 2)])
+def test_servers_killed_with_their_run_leave_no_shared_memory(
+    bench: Bench[Postgres], how: str, servers: int
+) -> None:
+    with runner(bench.work, how) as (process, _):
+        pids = [child.pid for child in psutil.Process(process.pid).children() if child.name() == "postgres"]
+        assert len(pids) == servers
+        memory = set().union(*map(held, pids))
+        assert len(memory) >= 2 * servers, "a file and a segment of each"
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
         process.kill()
-        killed(server)
+        for pid in pids:
+            killed(pid)
         process.wait()
         assert memory <= shared_memory(), "nobody was there to remove it"
         Postgres.release(bench.work)

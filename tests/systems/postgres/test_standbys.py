@@ -56,7 +56,8 @@ def test_a_standby_takes_the_place_of_a_killed_primary(bench: Bench[Postgres], r
 
 
 def test_a_primary_that_runs_is_killed_before_a_promotion(bench: Bench[Postgres]) -> None:
-    target = bench.up(standbys={"count": 2})
+    # lower than the default, with which the directory is made
+    target = bench.up(standbys={"count": 2}, settings={"max_connections": 30})
     assert [role.name for role in target.roles()] == ["server", "standby-1", "standby-2"]
     [primary] = target.subject("postgres").processes()
     os.kill(primary, signal.SIGSTOP)

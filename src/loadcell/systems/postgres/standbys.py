@@ -1,7 +1,7 @@
 """Standbys of a PostgreSQL that loadcell starts: directories, streaming replication, promotion.
 
-A standby begins as a copy of the primary's directory, made before the primary's first start, and gets all
-else by streaming. A replication slot keeps the log that a standby still needs. After a promotion neither the
+A standby begins as a copy of the primary's directory, made before its first use, and gets all else by
+streaming. A replication slot keeps the log that a standby still needs. After a promotion neither the
 old primary nor the other standbys serve any more: all directories are made again before the next trial.
 """
 
@@ -151,7 +151,10 @@ class Standbys:
         self.primary.stop()
         if not self.primary.directory.made:
             self._remove_directories()
-        self.primary.directory.make()
+            self.primary.directory.make()
+            # It records its settings: a standby does not start with a lower `max_connections` than recorded.
+            self.primary.start()
+            self.primary.stop()
         for server in self._servers.values():
             server.directory.make()
 
