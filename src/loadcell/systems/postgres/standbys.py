@@ -44,10 +44,11 @@ _MAKE_SLOT = (
     "SELECT pg_create_physical_replication_slot(%(slot)s, true) "
     "WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = %(slot)s)"
 )
-#: Standbys that have on disk what the primary had on disk at a position.
+#: Standbys that have on disk, or have applied, what the primary had on disk at a position.
 _STREAMING = (
     "SELECT application_name FROM pg_stat_replication "
-    "WHERE state = 'streaming' AND flush_lsn >= %(position)s::pg_lsn "
+    "WHERE state = 'streaming' "
+    "AND CASE WHEN %(applied)s THEN replay_lsn ELSE flush_lsn END >= %(position)s::pg_lsn "
     "AND (sync_state IN ('sync', 'quorum') OR NOT %(synchronous)s)"
 )
 
@@ -167,16 +168,28 @@ class Standbys:
             if not server.running:
                 server.stop()  # remains of one that died
                 server.start()
-        self.await_streaming()
+        self._await_streaming("up")
 
-    def await_streaming(self, during: str = "up") -> None:
-        """Wait until each has on disk what the primary has on disk now. Raises TargetError."""
+    def settle(self) -> None:
+        """Have each apply all that the primary has, and write it to its tables.
+
+        So the start of one that was ended replays the log of the trial only. Raises TargetError.
+        """
+        self._await_streaming("prepare", applied=True)
+        for server in self._servers.values():
+            with server.admin().session(DOING_READ_REPLICATION(), during="prepare") as connection:
+                connection.execute("CHECKPOINT")
+
+    def _await_streaming(self, during: str, *, applied: bool = False) -> None:
+        """Wait until each has on disk, or has applied, what the primary has on disk. Raises TargetError."""
         synchronous = self._options.replication != "asynchronous"
         deadline = time.monotonic() + _STREAM_LIMIT_S
         wanted = {server_name(name) for name in self._options.names}
         with self.primary.admin().session(DOING_READ_REPLICATION(), during=during) as connection:
             [position] = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone() or [None]
-            values: dict[str, Any] = {"position": position, "synchronous": synchronous}
+            values: dict[str, Any] = {
+                "position": position, "synchronous": synchronous, "applied": applied,
+            }  # fmt: skip
             while missing := wanted - {name for (name,) in connection.execute(_STREAMING, values)}:
                 if time.monotonic() > deadline:
                     silent = STANDBY_SILENT(standbys=sorted(missing), limit_s=_STREAM_LIMIT_S)

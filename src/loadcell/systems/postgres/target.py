@@ -234,7 +234,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
             # Loading filled the shared buffers, and later trials will find them empty.
             self._start(self._server)
         if self._standbys is not None:
-            self._standbys.await_streaming("prepare")
+            self._standbys.settle()
         self._used = True
         return data_set
 
