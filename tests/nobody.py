@@ -11,12 +11,15 @@ NOBODY = 65534
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """Become the user nobody, where the tests run as root; else stay the same user."""
+    """Become the user nobody, where the tests run as root; else stay the same user.
+
+    The real user changes as well, which is whose rights `access` asks for.
+    """
     root = os.geteuid() == 0
     if root:
-        os.seteuid(NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)
     try:
         yield
     finally:
         if root:
-            os.seteuid(0)
+            os.setresuid(0, 0, 0)

@@ -24,6 +24,7 @@ from loadcell.faults.slow_disk import SlowDisk, SlowDiskOptions
 from loadcell.linux import limited_groups, procfs
 from loadcell.plan.units import Bandwidth, Size
 from loadcell.systems.subjects import Subject
+from nobody import nobody
 
 #: Writes past the page cache until it is killed.
 _WRITER = """
@@ -86,6 +87,14 @@ def test_a_cpu_quota_holds_and_is_gone_afterwards() -> None:
         assert CpuQuota.is_undone(arguments)
         assert not Path(arguments["group"]).exists()
     assert 0.1 <= share <= 0.25
+
+
+def test_without_root_check_names_what_a_limit_needs() -> None:
+    options = CpuQuotaOptions.model_validate({"subject": "server", "cores": 0.5})
+    with nobody():
+        [misfit] = CpuQuota.misfits(options, {})
+    assert misfit.message.code == "fault.no-controller"
+    assert "root" in misfit.message.advice
 
 
 def test_undoing_twice_or_after_the_process_ended_is_no_error() -> None:
