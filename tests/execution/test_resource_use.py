@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -255,7 +256,9 @@ def test_limits_of_the_control_group_and_their_effect_in_the_window(tmp_path: Pa
     used = watch.resources()
     assert used is not None
     assert used.target is not None
-    assert used.target.control_group == ControlGroupUse(2.0, 0.4, 4096000, 0, 2, 1)
+    assert used.target.control_group is not None
+    assert used.target.control_group.identity
+    assert replace(used.target.control_group, identity=None) == ControlGroupUse(2.0, 0.4, 4096000, 0, 2, 1)
 
 
 #: Two thousand children, each of which works and is waited for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from linux import trees
@@ -21,10 +22,36 @@ def test_the_smallest_limit_of_all_groups_above_counts(tmp_path: Path) -> None:
     trees.write(tmp_path, f"{HOME}/pod/server/memory.max", "max")
     trees.write(tmp_path, f"{HOME}/pod/server/memory.events", "low 0\nhigh 1\nmax 3\noom 0\n")
     pod = tmp_path / HOME / "pod"
-    assert read_groups(tmp_path, 7) == GroupCounters(1.5, 2**30, {
+    assert replace(read_groups(tmp_path, 7), identity="") == GroupCounters(1.5, 2**30, {
         pod: GroupCounts(50, 20, None, {"high": 1, "max": 4, "oom": 2}),
         pod / "server": GroupCounts(memory_events={"high": 1, "max": 3, "oom": 0}),
     })  # fmt: skip
+
+
+def test_a_group_is_limited_by_memory_high_alone_or_below_its_maximum(tmp_path: Path) -> None:
+    """systemd's MemoryHigh= sets it without `memory.max`."""
+    trees.write(tmp_path, "proc/7/cgroup", "0::/server\n")
+    trees.write(tmp_path, f"{HOME}/server/memory.max", "max")
+    trees.write(tmp_path, f"{HOME}/server/memory.high", str(2**26))
+    trees.write(tmp_path, f"{HOME}/server/memory.events", "low 0\nhigh 10\nmax 0\noom 0\n")
+    before = read_groups(tmp_path, 7)
+    assert before.memory_limit_bytes == 2**26
+    trees.write(tmp_path, f"{HOME}/server/memory.events", "low 0\nhigh 5010\nmax 0\noom 0\n")
+    assert read_groups(tmp_path, 7).since(before).memory_events == {"high": 5000, "max": 0, "oom": 0}
+    trees.write(tmp_path, f"{HOME}/server/memory.max", str(2**30))
+    assert read_groups(tmp_path, 7).memory_limit_bytes == 2**26, "the smaller one"
+
+
+def test_groups_are_identified_by_themselves_not_by_equal_limits(tmp_path: Path) -> None:
+    for pid, group in ((7, "a"), (8, "a"), (9, "b")):
+        trees.write(tmp_path, f"proc/{pid}/cgroup", f"0::/{group}\n")
+        trees.write(tmp_path, f"{HOME}/{group}/cpu.max", "400000 100000")
+    first = read_groups(tmp_path, 7).identity
+    assert first
+    assert read_groups(tmp_path, 8).identity == first
+    assert read_groups(tmp_path, 9).identity not in ("", first)
+    trees.write(tmp_path, f"{HOME}/a/cpu.stat", "nr_periods 50\nnr_throttled 20\n")
+    assert read_groups(tmp_path, 7).identity == first, "counters are no part of it"
 
 
 def test_version_1_has_a_hierarchy_for_each_controller(tmp_path: Path) -> None:
@@ -38,7 +65,7 @@ def test_version_1_has_a_hierarchy_for_each_controller(tmp_path: Path) -> None:
     trees.write(tmp_path, f"{HOME}/memory/job/memory.failcnt", "12")
     trees.write(tmp_path, f"{HOME}/memory/memory.limit_in_bytes", str(2**63 - 4096))
     home = tmp_path / HOME
-    assert read_groups(tmp_path, 7) == GroupCounters(0.5, 2**20, {
+    assert replace(read_groups(tmp_path, 7), identity="") == GroupCounters(0.5, 2**20, {
         home / "memory/job": GroupCounts(memory_events={"max": 12}),
         home / "cpu,cpuacct/job": GroupCounts(10, 9, 5),
     })  # fmt: skip

@@ -374,7 +374,7 @@ def _control_group(before: GroupCounters, now: GroupCounters) -> ControlGroupUse
     events = effects.memory_events
     return ControlGroupUse(
         now.cpu_quota_cores, effects.throttled_share, now.memory_limit_bytes,
-        events.get("high"), events.get("max"), events.get("oom"),
+        events.get("high"), events.get("max"), events.get("oom"), now.identity or None,
     )  # fmt: skip
 
 

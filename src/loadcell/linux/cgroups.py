@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from loadcell.linux.procfs import line, read_small, text
 
 #: v1 writes "no limit" as a huge number.
 _NO_LIMIT = 1 << 60
+_MEMORY_LIMITS = ("memory.max", "memory.high", "memory.limit_in_bytes")
 _HOME = "sys/fs/cgroup"
 
 
@@ -39,11 +41,15 @@ class GroupEffects:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounters:
-    """Limits of one instant, None without a limit, and the counters of each group that has any."""
+    """Limits of one instant, None without a limit, and the counters of each group that has any.
+
+    `identity` is the same for processes of the same groups, and differs for all others; empty if unknown.
+    """
 
     cpu_quota_cores: float | None = None
     memory_limit_bytes: int | None = None
     by_path: Mapping[Path, GroupCounts] = field(default_factory=dict)
+    identity: str = ""
 
     def since(self, before: GroupCounters) -> GroupEffects:
         """Increases within each group: which one has the largest counter may change in between.
@@ -70,7 +76,22 @@ def read_groups(root: Path, pid: int | str = "self") -> GroupCounters:
     paths = folders(root, pid)
     counts = {path: _group_counts(path) for path in paths}
     by_path = {path: group for path, group in counts.items() if group != GroupCounts()}
-    return GroupCounters(cpu_quota(paths), memory_limit(paths), by_path)
+    limits = cpu_quota(paths), memory_limit(paths)
+    if not by_path and limits == (None, None):
+        return GroupCounters()
+    return GroupCounters(*limits, by_path, _identity(paths))
+
+
+def _identity(paths: Iterable[Path]) -> str:
+    """Devices and inodes of groups: names of groups may have personal data, and may be used again."""
+    inodes = []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        inodes.append(f"{status.st_dev}:{status.st_ino}")
+    return hashlib.sha256(" ".join(inodes).encode()).hexdigest()[:16] if inodes else ""
 
 
 def folders(root: Path, pid: int | str = "self") -> list[Path]:
@@ -97,8 +118,11 @@ def cpu_quota(paths: Iterable[Path]) -> float | None:
 
 
 def memory_limit(paths: Iterable[Path]) -> int | None:
-    """The smallest limit of these groups in bytes; None without a limit."""
-    sizes = (line(path / name) for path in paths for name in ("memory.max", "memory.limit_in_bytes"))
+    """The smallest limit of these groups in bytes; None without a limit.
+
+    `memory.high` is one, too: above it the kernel throttles the group and reclaims its memory.
+    """
+    sizes = (line(path / name) for path in paths for name in _MEMORY_LIMITS)
     limits = (int(size) for size in sizes if size and size.isdecimal())
     return min((limit for limit in limits if limit < _NO_LIMIT), default=None)
 

@@ -96,7 +96,8 @@ class ControlGroupUse:
     `cpu_quota_cores` is CPU seconds per second, None without a limit. `throttled_share` is the share, 0 to 1,
     of the enforcement periods in which the quota held the group back. The numbers of memory events are those
     within the window: reclaim above `memory.high`, allocations at the limit (`memory.max`), and failures of
-    those (`oom`).
+    those (`oom`). `memory_limit_bytes` is the smaller one of both limits. `identity` is equal for processes
+    of the same control groups of a machine; records of earlier versions have none.
     """
 
     cpu_quota_cores: float | None = None
@@ -105,6 +106,7 @@ class ControlGroupUse:
     memory_high_events: int | None = None
     memory_max_events: int | None = None
     memory_oom_events: int | None = None
+    identity: Annotated[Word | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,25 @@ def test_a_quota_may_hold_target_and_client_together() -> None:
     assert names(apart, in_flight=3.0) == [], "throttled, and below the quota: neither is proven"
 
 
+def test_one_control_group_is_known_by_its_identity_not_by_equal_counters() -> None:
+    group = ControlGroupUse(2.0, 0.95, identity="a")
+    shared = replace(
+        IDLE,
+        host=replace(HOST, cores=64),
+        target=ProcessUse(4, 4, 1.2, control_group=group),
+        client=ProcessUse(1, 2, 0.78, control_group=replace(group, throttled_share=0.94)),
+    )
+    assert names(shared, in_flight=3.0) == ["quota"], "read one period apart"
+    other = ProcessUse(1, 2, 0.78, control_group=replace(group, identity="b"))
+    assert names(replace(shared, client=other), in_flight=3.0) == [], "equal limits of another group"
+
+
+def test_reclaim_above_memory_high_is_a_limit() -> None:
+    assert MEMORY.target is not None
+    group = ControlGroupUse(memory_limit_bytes=1 << 26, memory_high_events=5_000, memory_max_events=0)
+    assert names(replace(MEMORY, target=replace(MEMORY.target, control_group=group))) == ["memory"]
+
+
 def test_memory_without_pressure_needs_instants_and_leaves_the_cpu() -> None:
     """RHEL 8 and 9 have no PSI; a container at its limit of page cache counts events all the time."""
     assert MEMORY.target is not None

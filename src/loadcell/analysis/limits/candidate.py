@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
-from loadcell.model.resources import HostUse, ProcessUse, Resources, ThreadUse
+from loadcell.model.resources import ControlGroupUse, HostUse, ProcessUse, Resources, ThreadUse
 
 #: Utilisation from which a resource is at its limit. Counters of CPU time have ticks of 10 ms, and a closed
 #: loop leaves short gaps between requests.
@@ -298,16 +298,23 @@ def declared_candidate(
 def quota_use(used: Resources) -> float | None:
     """Cores in use over the CPU quota of the target's control group; None without a quota.
 
-    A client with the same limits and counters is in the same group, and its cores count, too.
+    The cores of a client in the same group count, too.
     """
     target, client = used.served, used.client
     group = None if target is None else target.control_group
     if target is None or group is None or not group.cpu_quota_cores:
         return None
     cores = target.cores
-    if client is not None and client is not target and client.control_group == group:
+    if client is not None and client is not target and _is_same(group, client.control_group):
         cores += client.cores
     return cores / group.cpu_quota_cores
+
+
+def _is_same(group: ControlGroupUse, other: ControlGroupUse | None) -> bool:
+    """True for one control group: by its identity, in records without one by its quota and counters."""
+    if other is None or None in (group.identity, other.identity):
+        return group == other
+    return group.identity == other.identity
 
 
 def leads(thread: ThreadUse, other: ProcessUse | None) -> bool:
