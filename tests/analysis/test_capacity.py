@@ -18,7 +18,11 @@ SIX = (1000.0, 1010.0, 1020.0, 1030.0, 1040.0, 1050.0)
 
 
 def bounded(
-    throughputs: Mapping[str, Sequence[float | None]], missed: Mapping[str, Sequence[int]], **more: Any
+    throughputs: Mapping[str, Sequence[float | None]],
+    missed: Mapping[str, Sequence[int]],
+    *,
+    bound: str = BOUND,
+    **more: Any,
 ) -> Analysis:
     """A run whose trials met the bound, but for those repeats of the treatments in `missed`."""
     run, records = run_of(throughputs, **more)
@@ -29,7 +33,7 @@ def bounded(
                 record,
                 expect=(
                     ExpectationResult(
-                        BOUND, "missed" if record.repeat in missed.get(record.treatment, ()) else "met", 19.0
+                        bound, "missed" if record.repeat in missed.get(record.treatment, ()) else "met", 19.0
                     ),
                 ),
             )
@@ -83,7 +87,53 @@ def test_of_offered_rates_the_higher_one_is_more_load() -> None:
     levels = {rate: {"load.rate": f"{rate}/s"} for rate in ("500", "1000", "2000")}
     throughputs = {"500": [500.0] * 6, "1000": [1000.0] * 6, "2000": [900.0] * 6}
     assert not only(bounded(throughputs, {"2000": [1]}, levels=levels)).open_ended
-    assert only(bounded(throughputs, {"500": [1]}, levels=levels)).open_ended, "less load missed a bound"
+    floor = bounded(throughputs, {"500": [1]}, levels=levels, bound="throughput >= 700/s")
+    assert only(floor).open_ended, "less load missed a bound"
+
+
+def test_a_load_above_one_that_missed_the_bounds_does_not_count() -> None:
+    """8 clients meet the bound, 16 miss it in one half of the repeats, and 32 meet it by chance."""
+    throughputs = {"8": SIX, "16": [1500.0] * 6, "32": [1600.0] * 6}
+    capacity = only(bounded(throughputs, {"16": [1, 2, 3]}))
+    assert (capacity.rate_per_s, capacity.open_ended) == (1025.0, False)
+    assert codes(capacity) == ["highest", "interval", "provision", "passed-over"]
+    assert (capacity.missed_below, capacity.passed_over) == (("clients = 16",), ("clients = 32",))
+    document = capacity.document(Provision())
+    assert (document["missed_below"], document["passed_over"]) == (["clients = 16"], ["clients = 32"])
+
+
+def test_a_failed_trial_is_a_miss_that_higher_loads_do_not_pass_over() -> None:
+    capacity = only(bounded({"8": SIX, "16": [1500.0, None], "32": [1600.0, 1610.0]}, {}))
+    assert (capacity.rate_per_s, capacity.missed_below) == (1025.0, ("clients = 16",))
+
+
+def test_where_the_lowest_load_missed_the_bounds_there_is_no_capacity() -> None:
+    capacity = only(bounded({"8": SIX, "16": [1500.0] * 6}, {"8": [2]}))
+    assert capacity.treatment is None
+    assert codes(capacity) == ["none-below", "passed-over"]
+
+
+def test_a_slower_load_above_a_miss_is_no_remark() -> None:
+    capacity = only(bounded({"8": SIX, "16": [900.0] * 6, "32": [800.0] * 6}, {"16": [1]}))
+    assert codes(capacity) == ["highest", "interval", "provision"]
+
+
+def test_a_low_load_may_miss_a_least_throughput() -> None:
+    throughputs = {"4": [500.0] * 6, "8": SIX}
+    floor = only(bounded(throughputs, {"4": [1]}, bound="throughput >= 700/s"))
+    assert (floor.rate_per_s, floor.missed_below) == (1025.0, ())
+
+
+def test_loads_are_compared_where_all_else_is_equal() -> None:
+    """With a pipeline, 4 clients that miss the bound say nothing of 8 clients without one."""
+    levels = {
+        name: {"load.clients": clients, "load.pipeline": pipeline}
+        for name, clients, pipeline in (("4x1", 4, 1), ("8x1", 8, 1), ("4x16", 4, 16), ("8x16", 8, 16))
+    }
+    throughputs = {"4x1": [500.0], "8x1": [900.0], "4x16": [2000.0], "8x16": [2500.0]}
+    capacity = only(bounded(throughputs, {"4x16": [1]}, levels=levels))
+    assert (capacity.rate_per_s, len(capacity.passed_over)) == (900.0, 1)
+    assert capacity.passed_over[0].startswith("clients = 8, pipeline = 16")
 
 
 def test_a_failed_trial_is_not_within_the_bounds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,13 @@ from execution.test_search_trials import SEARCH, curve
 from execution.world import World
 from fake_runs import Shape, write_run
 from lines import CliRunner
+from loadcell.analysis import capacity
 from loadcell.analysis.analyse import analyse
-from loadcell.analysis.capacity import capacities
+from loadcell.analysis.capacity import Provision, capacities
 from loadcell.cli import main
+from loadcell.model.message import MessageCode
+from loadcell.report.sections import capacity as section
+from loadcell.store.read import read_run
 
 SHAPE = Shape(
     factors={"load.clients": [4, 16]}, repeats=1, expect=("latency.p99 < 20ms",), missed=frozenset({2})
@@ -74,11 +79,61 @@ def test_json_has_rates_and_sentences(run: Path) -> None:
     assert "capacity" not in json.loads(report(run, "--json").stdout)
 
 
+SYSTEMS = Shape(factors={"load.clients": [4, 16], "storage": ["a", "b", "c", "d"]}, repeats=1)
+
+
+def rows(markdown: str) -> dict[str, str]:
+    """Rows of the table of capacities, by system."""
+    cells = (line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|"))
+    return {system: " | ".join(values) for system, *values in cells if len(values) == 5}
+
+
 def test_many_systems_are_a_table(tmp_path: Path) -> None:
-    shape = Shape(factors={"load.clients": [4], "storage": ["a", "b", "c", "d"]}, repeats=1)
-    done = report(write_run(tmp_path / "run", shape), "--instances", "2", "--format", "md")
+    done = report(write_run(tmp_path / "run", SYSTEMS), "--instances", "2", "--format", "md")
     assert "Highest throughput within the bounds" in done.stdout
-    assert "Planned rate (/s)" in squeezed(done.stdout)
+    assert "Planned rate (/s)" in (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+
+
+@pytest.fixture(scope="module")
+def cautious(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clients that missed the bound: none on a, where 16 were disturbed; 4 on b, 16 on c, both on d."""
+    path = tmp_path_factory.mktemp("cautious")
+    numbers = {
+        trial.treatment: trial.number for trial in read_run(write_run(path / "order", SYSTEMS)).run.trials
+    }
+    missed = ("clients=4,storage=b", "clients=16,storage=c", "clients=4,storage=d", "clients=16,storage=d")
+    shape = replace(
+        SYSTEMS,
+        missed=frozenset(numbers[name] for name in missed),
+        noticed={numbers["clients=16,storage=a"]: ("other-processes", "noticed")},
+    )
+    return write_run(path / "run", shape)
+
+
+def test_the_table_has_every_caution(cautious: Path, tmp_path: Path) -> None:
+    report(cautious, "--instances", "2", "--out", str(tmp_path))
+    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Bounds: errors == 0." in markdown
+    notes = rows(markdown)
+    assert "range of 1 repeat, no 95% CI; may be higher: no higher load missed a bound; " in notes["a"]
+    assert "1 of 1 trials disturbed" in notes["a"]
+    assert "no load below the first miss met the bounds; not counted: clients = 16" in notes["b"]
+    assert notes["c"].endswith("| range of 1 repeat, no 95% CI")
+    assert notes["d"].endswith("| no load met the bounds")
+
+
+def test_the_chinese_table_has_every_caution(cautious: Path, tmp_path: Path) -> None:
+    report(cautious, "--instances", "2", "--lang", "zh", "--out", str(tmp_path))
+    notes = rows((tmp_path / "report.md").read_text(encoding="utf-8"))
+    assert "1 次重复的范围，并非 95% 置信区间；可能更高" in notes["a"]
+
+
+def test_each_caution_has_a_short_form() -> None:
+    codes = [code for code in vars(capacity).values() if isinstance(code, MessageCode)]
+    cautions = {code.code.removesuffix(".of") for code in codes if code.severity in ("caution", "problem")}
+    cautions -= {capacity.NO_BOUND.code, capacity.NOT_COMPARABLE.code, capacity.ASSUMPTION.code}
+    assert cautions == section.NOTES.keys()
 
 
 @pytest.mark.parametrize("headroom", ["100%", "-1%", "30", "a%", "nan%", "%", "150%"])
@@ -111,9 +166,23 @@ def test_the_answer_of_a_search_is_the_capacity(tmp_path: Path) -> None:
     world = World(per_s=curve)
     stored = world.stored(world.run(tmp_path, SEARCH.replace(*BOUND)))
     analysis = analyse(stored.run, stored.trials)
-    [capacity] = capacities(analysis)
-    assert capacity.treatment is not None
-    assert capacity.treatment.levels == {"load.clients": "29"}
-    assert capacity.bounds == ("latency.mean < 16ms",)
-    assert (capacity.open_ended, capacity.met, capacity.tried) == (False, 4, 4)
-    assert capacity.rate_per_s == pytest.approx(curve(29), rel=0.01)
+    [system] = capacities(analysis)
+    assert system.treatment is not None
+    assert system.treatment.levels == {"load.clients": "29"}
+    assert system.bounds == ("latency.mean < 16ms",)
+    assert (system.open_ended, system.met, system.tried) == (False, 4, 4)
+    assert system.rate_per_s == pytest.approx(curve(29), rel=0.01)
+    assert "missed-below" not in "".join(message.code for message in system.sentences(Provision()))
+
+
+def test_the_answer_of_a_search_above_a_load_that_missed_has_a_caution(tmp_path: Path) -> None:
+    """A search for the highest throughput does not measure all loads."""
+    world = World(per_s=curve)
+    stored = world.stored(world.run(tmp_path, SEARCH.replace(*BOUND)))
+    analysis = analyse(stored.run, stored.trials)
+    [search] = analysis.searches
+    below = min(step.level for step in search.steps)
+    steps = tuple(replace(step, met=False) if step.level == below else step for step in search.steps)
+    [system] = capacities(replace(analysis, searches=(replace(search, steps=steps),)))
+    assert system.missed_below == (f"clients = {search.labels[below]}",)
+    assert "capacity.missed-below" in [message.code for message in system.sentences(Provision())]

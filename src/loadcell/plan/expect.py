@@ -196,6 +196,11 @@ class Expectation:
         """True if it bounds a time or a rate."""
         return _kind(self.metric) in {"time", "rate"}
 
+    @property
+    def is_floor(self) -> bool:
+        """True if it asks for a least rate or bandwidth."""
+        return self.comparator in {">", ">="} and _kind(self.metric) in {"rate", "bandwidth"}
+
     def is_written(self, text: str) -> bool:
         """True of the text of a plan that it was read from."""
         return " ".join(text.split()) == self.text
