@@ -188,7 +188,7 @@ def test_chinese_is_chinese() -> None:
     } - same
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "limit.candidate",
-        "mark.list",
+        "mark.list", "evidence.separator", "compare.treatments-of-run",
         "fault.management-answer",
         "fault.range", "fault.verdict-of",
         "mark.colon", "mark.detail", "mark.of", "mark.semicolon", "figure.of-part", "compare.place.bare",

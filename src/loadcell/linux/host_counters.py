@@ -21,23 +21,23 @@ _VIRTUAL_LINKS = (
     "kube", "weave", "podman", "genev", "gre", "sit", "ip6tnl", "tailscale", "zt", "nlmon",
 )  # fmt: skip
 SECTOR_BYTES: Final = 512  # the unit of /proc/diskstats on every device
-_WRAP_32 = 1 << 32
-_WRAP_64 = 1 << 64
 
 
-def difference(before: int, now: int) -> int:
-    """Increase of a counter, never negative.
+def difference(before: int, now: int, bits: int = 64) -> int:
+    """Increase of a counter of `bits` bits, never negative.
 
-    A fall of more than half the range is a wrap: 64 bits where the old value needed them, else 32 (the
-    milliseconds of /proc/diskstats are 32 bits wide). Any other fall is a reset, or one of the small steps
-    back that the kernel documents for iowait and steal (proc(5)), and counts as nothing.
+    A fall of more than half the range is a wrap. Any other fall is a reset, or one of the small steps back
+    that the kernel documents for iowait and steal (proc(5)), and counts as nothing.
     """
     if now >= before:
         return now - before
-    fall = before - now
-    if before >= _WRAP_32:
-        return _WRAP_64 - fall if fall > _WRAP_64 // 2 else 0
-    return _WRAP_32 - fall if fall > _WRAP_32 // 2 else 0
+    fall, size = before - now, 1 << bits
+    return size - fall if fall > size // 2 else 0
+
+
+def _difference_ms(before: int, now: int) -> int:
+    """Increase of milliseconds in /proc/diskstats, which are 32 bits wide."""
+    return difference(before, now, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +111,12 @@ class DiskCounters:
         """Increases between two instants; `in_progress` is that of the later one."""
         return DiskCounters(
             difference(before.reads, self.reads), difference(before.read_sectors, self.read_sectors),
-            difference(before.read_ms, self.read_ms), difference(before.writes, self.writes),
+            _difference_ms(before.read_ms, self.read_ms), difference(before.writes, self.writes),
             difference(before.write_sectors, self.write_sectors),
-            difference(before.write_ms, self.write_ms), self.in_progress,
-            difference(before.busy_ms, self.busy_ms), difference(before.weighted_ms, self.weighted_ms),
-            difference(before.flushes, self.flushes), difference(before.flush_ms, self.flush_ms),
+            _difference_ms(before.write_ms, self.write_ms), self.in_progress,
+            _difference_ms(before.busy_ms, self.busy_ms),
+            _difference_ms(before.weighted_ms, self.weighted_ms),
+            difference(before.flushes, self.flushes), _difference_ms(before.flush_ms, self.flush_ms),
         )  # fmt: skip
 
 

@@ -23,14 +23,10 @@ from pathlib import Path
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.profile import OffCpuProfile
-from loadcell.profilers.perf import Perf, PerfSampler, ProfilerError, SampledStacks
+from loadcell.profilers.perf import MOST_DATA_BYTES, Perf, PerfSampler, ProfilerError, SampledStacks
 
 OFF_CPU_NOT_ALLOWED = MessageCode("off-cpu.not-allowed", paranoid=str)
 
-#: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
-MOST_DATA_BYTES = 2 << 30
-#: perf counts what it writes, without parts of the header: a full recording may be this much smaller.
-_FULL = 0.99
 #: Innermost frame of a thread that could have run: it waited for a CPU.
 PREEMPTED = "waiting for a CPU_[k]"
 #: Frame of waits without a recorded stack.
@@ -179,7 +175,7 @@ class OffCpuSampler(PerfSampler[OffCpuProfile]):
         if off_cpu.waits and perf.ended_early and short_s > 0:
             reason = (
                 f"its size limit of {MOST_DATA_BYTES >> 30} GiB was reached"
-                if perf.recorded_bytes >= _FULL * MOST_DATA_BYTES
+                if perf.is_full
                 else "perf ended, as all processes of the target had exited or by an error"
             )
             log(f"profile: the recording ended {short_s:.1f} s before the measurement: {reason}")

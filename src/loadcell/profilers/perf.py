@@ -61,6 +61,10 @@ class ProfilerError(MessageError):
 #: callers.
 STACK_BYTES = 8192
 #: How long perf may take to attach to the processes that are there, on a machine that is fully loaded.
+#: A recording stops growing at this size; each stack takes 8 KiB with `dwarf`.
+MOST_DATA_BYTES = 2 << 30
+#: perf counts what it writes, without parts of the header: a full recording may be this much smaller.
+_FULL = 0.99
 _ATTACH_LIMIT_S = 60.0
 _END_LIMIT_S = 60.0
 _STOP_STEPS: Sequence[StopStep] = (
@@ -138,12 +142,12 @@ class Perf:
         return self.home / "perf.data"
 
     @property
-    def recorded_bytes(self) -> int:
-        """Size of the recording; 0 without one."""
+    def is_full(self) -> bool:
+        """True if the recording reached its size limit."""
         try:
-            return self._data.stat().st_size
+            return self._data.stat().st_size >= _FULL * MOST_DATA_BYTES
         except FileNotFoundError:
-            return 0
+            return False
 
     def version(self) -> str:
         """`perf 6.1.187`."""
@@ -370,9 +374,13 @@ class CpuSampler(PerfSampler[CpuProfile]):
     nothing_sampled = "profile: no sample was taken: the target used no CPU while the load measured"
 
     def _events(self) -> Sequence[str]:
-        return ("--freq", str(self.options.frequency))
+        return ("--freq", str(self.options.frequency), "--max-size", f"{MOST_DATA_BYTES >> 20}M")
 
-    def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:  # noqa: ARG002
+    def _stacks(self, perf: Perf, log: Callable[[str], None]) -> SampledStacks:
+        if perf.is_full:
+            log(
+                f"profile: the recording ended at its limit of {MOST_DATA_BYTES >> 30} GiB: lower `frequency`"
+            )
         script, event = perf.script(*self._window)
         folded = _engine.fold_stacks(script)
         samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())

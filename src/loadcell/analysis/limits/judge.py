@@ -42,7 +42,7 @@ class Limit:
     """The limiting resource of a treatment: `named`, or None with the candidates that contradict each other.
 
     `trials` is the number of judged trials, `agreeing` the number of those that support the candidate.
-    `next` is the one that came nearest to its limit beside it, of the trial whose sign is shown. `missing` is
+    `next` is the one that came nearest to its limit beside it, in any trial. `missing` is
     the sign of the named candidate, or of the one that some trials support, in a trial without support.
     `window_s` is the longest window of a trial. `is_observed`: the target was observed in a trial;
     `unobserved` is the reason of one where it was not.
