@@ -16,7 +16,7 @@ def test_a_page_with_what_hurts_first_and_what_the_machine_is() -> None:
     result = CliRunner().invoke(host, [], env={"COLUMNS": "80", "TERM": "dumb"})
     assert result.exit_code == 0, result.output
     assert result.output.startswith("Possible disturbances of measurements")
-    assert re.search(r"Processors\n.*cores?, \d+ threads?", result.output)
+    assert re.search(r"Processors\n.*cores?,\s+\d+ threads?", result.output)
     assert max(len(row) for row in result.output.splitlines()) <= 80
 
 

@@ -181,13 +181,15 @@ def test_faults_act_on_an_external_server_where_they_are_allowed(
     target = f"{{server: external, dsn: '{postgres_server.dsn()}', faults-allowed: true}}"
     plan = POSTGRES.replace("{server: embedded}", target).replace("4s", "3s")
     faults = (
-        "faults:\n  - {terminate-backends: postgres, at: 1s}\n"
+        "faults:\n  - {terminate-backends: postgres, at: 730ms}\n"
+        "  - {terminate-backends: postgres, at: 910ms}\n"
+        "  - {terminate-backends: postgres, at: 1130ms}\n"
         "  - {command: {subject: postgres, run: 'touch ran'}, at: 1500ms, for: 1s}\n"
     )
     with closing(psycopg.connect(postgres_server.dsn(), autocommit=True)) as session:
         [trial] = records(tmp_path, plan + faults)
         session.execute("SELECT 1")
-    assert [fault["state"] for fault in trial["faults"]] == ["applied", "undone"]
+    assert [fault["state"] for fault in trial["faults"]] == ["applied"] * 3 + ["undone"]
     # one time a connection may be idle; not all three times
     assert trial["errors"], "requests in flight are lost with their connections"
     assert (tmp_path / "ran").exists()

@@ -360,7 +360,7 @@ def test_a_trial_of_less_than_a_second_without_monitors_has_resources(tmp_path: 
     (tmp_path / "plan.yaml").write_text(PLAN)
     result = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert result.returncode == 0, result.stderr
-    assert re.search(r"Host +Target +Generator", result.stdout)
+    assert re.search(r"Target (cores| *Generator)", result.stdout), result.stdout
     [trial] = read_run(tmp_path / "run").trials
     used = trial.resources
     assert used is not None

@@ -118,5 +118,5 @@ def test_percentiles_that_cannot_be_stand_before_any_answer(tmp_path: Path) -> N
     position = summary.index("Impossible percentiles")
     assert position < summary.index("had the highest median throughput")
     assert "6 of 8 trials succeeded; 2 timed out." in summary
-    assert "p90_ms: 32" in page
-    assert "p99_ms: 29" in page
+    assert "p90: 32.0 ms" in page
+    assert "p99: 29.0 ms" in page
