@@ -254,7 +254,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     comparable = quantities(treatments_of_run) <= 1
     held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
-    recommendation = recommend.find(held, layout) if recommend.is_choice(held) else None
+    recommendation = recommend.find(held, layout)
     limits = limit_judge.by_treatment(treatments_of_run)
     findings_of_run = findings.find(
         treatments_of_run,

@@ -197,8 +197,10 @@ COUNTED = {status: MessageCode(f"count.{status}", count=Count) for status in STA
 
 def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
     """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that
-    none is.
+    none is. Nothing of treatments that differ by their faults.
     """
+    if not recommend.is_choice(treatments):
+        return
     if (unlike := quantities(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield UNLIKE.finding(evidence, count=unlike)
@@ -422,20 +424,13 @@ def find(
 ) -> tuple[Finding, ...]:
     """Every finding, in reading order.
 
-    What a search found stands in the place of the best level of those tried. Treatments that differ by their
-    faults are no choice, so that none is the best.
+    What a search found stands in the place of the best level of those tried.
     """
     with_faults = {fault.treatment.id for fault in faults}
     return (
         *fault_effects.findings(faults),
         *lost_writes.findings(treatments),
-        *(
-            search.findings(searches)
-            if searches
-            else throughput(treatments, layout)
-            if recommend.is_choice(treatments)
-            else ()
-        ),
+        *(search.findings(searches) if searches else throughput(treatments, layout)),
         *search_descent.findings(searches),
         *flames.leak_findings(all_trials),
         *saturation.summary(lines),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from loadcell.analysis import tukey
+from loadcell.analysis.faults.repeats import FACTOR
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout, asked
 from loadcell.analysis.sweep import speed_of
@@ -25,8 +26,6 @@ from loadcell.model.message import Count, Factor, Message, MessageCode, Millisec
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in
 #: latency.
 NEARLY = 0.95
-#: Name of the factor whose levels are lists of faults.
-_FAULTS = "faults"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def _alike(treatment: Treatment, other: Treatment, test: TreatmentTest) -> bool:
 
 def is_choice(treatments: Sequence[Treatment]) -> bool:
     """False if the treatments differ by their faults, of which none is the best."""
-    return not any(_FAULTS in treatment.levels for treatment in treatments)
+    return not any(FACTOR in treatment.levels for treatment in treatments)
 
 
 def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
@@ -138,10 +137,11 @@ class Recommendation:
 
 def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | None:
     """None with fewer than two treatments to choose from, where nothing got anything done, or where
-    treatments differ in the
-    work that was asked for: which of these is the fastest is no choice of anybody's."""
+    treatments differ in their faults or in the work that was asked for: which of these is the fastest is no
+    choice of anybody's.
+    """
     measured = [item for item in treatments if item.measured]
-    if len(measured) < 2 or not any(_throughput(item) for item in measured):
+    if len(measured) < 2 or not any(_throughput(item) for item in measured) or not is_choice(measured):
         return None
     # The name of a factor of several settings does not tell what it sets.
     if any(asked(key) or key == RATE for item in measured for key in (*item.levels, *item.values)):

@@ -267,9 +267,8 @@ def resource_window(between_ns: tuple[int, int] | None, measure: Window | None) 
     start_ns = measure.started_mono_ns
     late_s = (abs(began_ns - start_ns) + abs(ended_ns - start_ns - measure.duration_s * 1e9)) / 1e9
     detail = {"window_s": (ended_ns - began_ns) / 1e9, "covered_s": measure.duration_s, "overdue_s": late_s}
-    if late_s <= max(WINDOW_LIMIT * measure.duration_s, WINDOW_LIMIT_S):
-        return Check("resource-window", "ok", detail)
-    return Check("resource-window", "noticed", detail)
+    is_late = late_s > max(WINDOW_LIMIT * measure.duration_s, WINDOW_LIMIT_S)
+    return Check("resource-window", "noticed" if is_late else "ok", detail)
 
 
 def neighbour(seen: Sequence[int]) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadcell.analysis.faults.repeats import FaultOfTreatment
+from loadcell.analysis.faults.repeats import FACTOR, FaultOfTreatment
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.model.fault_judgement import EFFECTS, Effect
 from loadcell.model.message import Count, Message, MessageCode, Milliseconds, Share
@@ -80,6 +80,6 @@ def _name(fault: FaultOfTreatment, faults: Sequence[FaultOfTreatment], *, severa
     if not several:
         return fault.title
     levels = fault.treatment.levels
-    name = levels["faults"] if [*levels] == ["faults"] else fault.treatment.label
+    name = levels[FACTOR] if [*levels] == [FACTOR] else fault.treatment.label
     is_only = sum(other.treatment.id == fault.treatment.id for other in faults) == 1
     return name if is_only else f"{name}: {fault.title}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import fault_metrics
@@ -15,6 +15,8 @@ from loadcell.model.trial_record import ExpectationResult, TrialRecord
 from loadcell.plan.expect import Expectation, Outcome
 from loadcell.stats.repeats import Repeats, summarise
 
+#: Name of the factor whose levels are lists of faults.
+FACTOR: Final = "faults"
 #: From the worst to the best.
 _VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
