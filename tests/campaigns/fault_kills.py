@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
 from random import Random
 
@@ -67,9 +68,18 @@ SYSTEMS = {
         f"  - {_BREAK.replace('SUBJECT', 'redis')}\n",
         25.0,
     ),
+    "failover": (
+        "target: {postgres: {server: embedded, standbys: {count: 1}, settings: {fsync: off}}}\n"
+        "workload: {sysbench: {script: oltp_update_index, tables: 1, table_size: 200}}\n"
+        f"{_LOAD.replace('duration: 1s', 'duration: 2s')}\nrepeats: 2\nfaults:\n"
+        "  - {kill: postgres, at: 200ms, overlap: true}\n"
+        "  - {promote: postgres.standby-1, at: 500ms, overlap: true}\n"
+        f"  - {_BREAK.replace('SUBJECT', 'postgres')}\n",
+        12.0,
+    ),
 }  # fmt: skip
 #: How often a system is chosen: a case on GlusterFS takes six times as long.
-WEIGHTS = {"redis": 30, "postgres": 30, "nginx": 28, "gluster": 6}
+WEIGHTS = {"redis": 28, "postgres": 28, "nginx": 26, "gluster": 7, "failover": 7}
 TRIALS = 2
 #: Who is killed, all by SIGKILL.
 VICTIMS = (
@@ -119,7 +129,7 @@ def problems_of(seed: str, number: int, system: str, victim: str) -> list[str]:
         problems.append("a fault by commands is left")
     if os.geteuid() == 0:
         problems += remains(home)
-        problems += [f"control group {path}" for path in groups()]
+        problems += [f"control group {path}" for path in remaining_groups()]
         problems += [f"mount {path}" for path in mounts.mount_points() if "/loadcell" in str(path)]
         problems += [f"interface {name}" for _, name in socket.if_nameindex() if name not in interfaces]
     return [*done, *problems] if problems else []
@@ -144,8 +154,17 @@ def kill(victims: str, live: Live) -> None:
             process.kill()
 
 
+def remaining_groups() -> list[Path]:
+    """Control groups that stay without a process; one of another run may have none for a moment."""
+    remaining, deadline = set(groups()), time.monotonic() + kills.END_S
+    while remaining and time.monotonic() < deadline:
+        time.sleep(1)
+        remaining &= set(groups())
+    return sorted(remaining)
+
+
 def groups() -> list[Path]:
-    """Control groups that loadcell made and that have no process: those of other runs have some."""
+    """Control groups that loadcell made and that have no process."""
     paths = [*_GROUPS.glob("*/loadcell-*"), *_GROUPS.glob("*/*/loadcell-*"), *_GROUPS.glob("loadcell-*")]
     return [path for path in paths if not _members(path)]
 

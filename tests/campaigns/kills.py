@@ -2,8 +2,8 @@
 
 A case is one small run: it is killed and resumed several times, and then left to its end. No finished trial
 may change, no attempt may hang, and nothing may remain outside the run's directory. Namespaces give a case
-dedicated processes, System V memory, /dev/shm, /tmp and /var/tmp: all that is there at the end, the run has
-left. That takes root; for another user a case only loses nothing.
+dedicated processes, network, System V memory, /dev/shm, /tmp and /var/tmp: all that is there at the end, the
+run has left, and cases may run side by side. That takes root; for another user a case only loses nothing.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ VICTIMS = {
 _WORKER = "loadcell.execution.worker"
 SERVERS = ("postgres", "redis-server", "valkey-server", "nginx")
 #: How long an attempt may take, and what was killed may need to end.
-_PATIENCE_S, _END_S = 180.0, 30.0
+_PATIENCE_S, END_S = 180.0, 30.0
 _POLL_S = 0.05
 _TESTS = Path(__file__).parents[1]
 #: Run the words after it on a dedicated machine; the shell is the first process there, and reaps the others.
 _APART = (
-    "mount -t tmpfs tmpfs /dev/shm && mkdir -m 1777 {home}/tmp {home}/var"
+    "ip link set lo up && mount -t tmpfs tmpfs /dev/shm && mkdir -m 1777 {home}/tmp {home}/var"
     ' && mount --bind {home}/var /var/tmp {visible}&& mount --rbind {home}/tmp /tmp && "$@"; exit $?'
 )
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -109,7 +109,16 @@ def apart(
     command = [sys.executable, "-m", campaign, seed, str(kills), system, victim]
     environment = {**os.environ, "TMPDIR": str(home)}
     if os.geteuid() == 0:
-        namespaces = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        namespaces = [
+            "unshare",
+            "--mount",
+            "--net",
+            "--ipc",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+        ]
         command = [
             *namespaces,
             "sh",
@@ -227,7 +236,7 @@ def complaints(live: Live, late: bool, before: dict[str, bytes], after: dict[str
 
 def remains(home: Path) -> list[str]:
     """Remains outside the case's directory; processes get a moment to end."""
-    deadline = time.monotonic() + _END_S
+    deadline = time.monotonic() + END_S
     while (lines := [*processes(), *places(home)]) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     return lines
