@@ -18,6 +18,7 @@ from loadcell.analysis.limits.findings import against, findings
 from loadcell.analysis.limits.judge import judged, supported
 from loadcell.analysis.limits.sessions import LOCKS as LOCK_WAITS
 from loadcell.analysis.limits.sessions import LOG_FLUSH, shortened, waiting
+from loadcell.analysis.limits.typical import typical
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.model.json import document
 from loadcell.model.resources import (
@@ -426,6 +427,9 @@ def test_explained_candidates_exist() -> None:
     assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
 
 
+DISKS = (("sda", 200.0), ("sda", 400.0), ("nvme0n1", 9_000.0))
+
+
 def analysed(
     path: Path, *used: Resources, status: str = "ok", factors: dict[str, list[Any]] | None = None
 ) -> tuple[Path, Analysis]:
@@ -438,6 +442,11 @@ def analysed(
         file.write_text(json.dumps(record), encoding="utf-8")
     stored = read_run(run)
     return run, analyse(stored.run, stored.trials)
+
+
+def sentence_of(analysis: Analysis) -> str:
+    (finding,) = [finding for finding in analysis.findings if finding.subject is Subject.LIMIT]
+    return Texts("en").message(finding.message)
 
 
 def test_repeats_that_disagree_leave_the_limit_unknown(tmp_path: Path) -> None:
@@ -528,6 +537,29 @@ def test_the_next_resource_has_a_name(tmp_path: Path) -> None:
     run, _ = analysed(tmp_path / "run", CPU, CPU, factors={})
     assert "next: the load generator, at 10% of its limit" in markdown.render(build(read_run(run), "en"))
     assert "次高：压测端，为其上限的 10%" in markdown.render(build(read_run(run), "zh"))
+
+
+def test_evidence_has_the_medians_of_the_table_of_resources(tmp_path: Path) -> None:
+    """Both state 3.85, the median of 3.8 and 3.9 cores. The next resource is not that of one trial."""
+    assert CPU.target is not None
+    client = ProcessUse(1, 2, 0.8, busiest_threads=thread(0.8))
+    busier = replace(CPU, target=replace(CPU.target, cores=3.9), client=client)
+    run, analysis = analysed(tmp_path / "two", CPU, busier, factors={})
+    assert "3.85 of 4 available cores in use" in sentence_of(analysis)
+    assert "3.85" in markdown.render(build(read_run(run), "en")).split("Resources by treatment")[-1]
+    _, analysis = analysed(tmp_path / "three", CPU, CPU, busier, factors={})
+    assert "3.80 of 4" in sentence_of(analysis)
+    assert "the load generator, was at 10% of its limit" in sentence_of(analysis)
+
+
+def test_evidence_of_a_disk_is_of_one_disk() -> None:
+    def on(disk: str, requests_per_s: float) -> Resources:
+        used = DiskUse(disk, 0.99, 4.0, requests_per_s, 0.0, 8e5, 0.0, read_await_ms=18.0)
+        return replace(DISK, disks=(used,))
+
+    signs = [supported(judged(Evidence(on(*item), in_flight=4.0)))[0].sign for item in DISKS]
+    assert typical(signs).evidence.arguments["disk"] == "sda"
+    assert typical(signs).evidence.arguments["requests_per_s"] == 300.0
 
 
 def test_two_of_three_are_named_with_the_objection(tmp_path: Path) -> None:

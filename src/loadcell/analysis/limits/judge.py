@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from loadcell.analysis.limits.candidate import Candidate, Evidence, Sign
 from loadcell.analysis.limits.candidates import all_candidates
+from loadcell.analysis.limits.typical import typical
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import of_run
 from loadcell.model.json import JsonObject
@@ -42,8 +43,9 @@ class Limit:
     """The limiting resource of a treatment: `named`, or None with the candidates that contradict each other.
 
     `trials` is the number of judged trials, `agreeing` the number of those that support the candidate.
-    `next` is the one that came nearest to its limit beside it, in any trial. `missing` is
-    the sign of the named candidate, or of the one that some trials support, in a trial without support.
+    `next` is the one nearest to its limit beside it. Evidence of `named` and `next` is that of all trials
+    (`typical`). `missing` is the sign of the named candidate, or of the one that some trials support, in a
+    trial without support.
     `window_s` is the longest window of a trial. `is_observed`: the target was observed in a trial;
     `unobserved` is the reason of one where it was not.
     """
@@ -135,8 +137,9 @@ def judge(treatment: Treatment) -> Limit | None:
         contradicting = tuple(by_name.values()) if len(by_name) > 1 else ()
         nearest = _strongest(of_trials, is_observed=is_observed)
         return replace(limit, contradicting=contradicting, next=nearest)
-    items = sorted((item for items in limits for item in items), key=lambda item: item.sign.strength)
-    named = items[len(items) // 2]
+    signs = [item.sign for items in of_trials for item in items if item.candidate.name in by_name]
+    candidate = next(iter(by_name.values())).candidate
+    named = Judged(candidate, typical(signs, [item.sign for items in limits for item in items]))
     return replace(limit, named=named, next=_strongest(of_trials, named, is_observed=is_observed))
 
 
@@ -149,22 +152,24 @@ def _nearest_of(of_trials: Sequence[Sequence[Judged]], name: str) -> Judged | No
 def _strongest(
     of_trials: Sequence[Sequence[Judged]], named: Judged | None = None, *, is_observed: bool
 ) -> Judged | None:
-    """The candidate nearest to its limit beside the named one, and beside what that explains.
+    """The candidate nearest to its limit beside the named one, and beside what that explains: by its median
+    over the trials.
 
     Without an observed target the load generator is no answer: the target may be nearer to a limit.
     """
     left_out: set[str] = set()
     if named is not None:
         left_out = {named.candidate.name, *named.candidate.explains, *named.sign.explains}
-    items = [
-        item
-        for items in of_trials
-        for item in items
-        if item.candidate.name not in left_out
-        and item.candidate.rank > 1
-        and (is_observed or not item.candidate.needs_target)
+    by_name: dict[str, list[Judged]] = {}
+    for item in (item for items in of_trials for item in items):
+        candidate = item.candidate
+        is_compared = candidate.rank > 1 and (is_observed or not candidate.needs_target)
+        if is_compared and candidate.name not in left_out:
+            by_name.setdefault(candidate.name, []).append(item)
+    typical_items = [
+        Judged(items[0].candidate, typical([item.sign for item in items])) for items in by_name.values()
     ]
-    return max(items, key=lambda item: item.sign.strength, default=None)
+    return max(typical_items, key=lambda item: item.sign.strength, default=None)
 
 
 def by_treatment(treatments_of_run: Sequence[Treatment]) -> tuple[Limit, ...]:
