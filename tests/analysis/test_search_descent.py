@@ -189,6 +189,11 @@ def test_trials_that_the_machine_disturbed_are_undecided(lang: str) -> None:
     assert stolen[lang] in Texts(lang, "request").message(finding.message)
 
 
+def test_a_load_generator_that_waits_for_a_busy_target_is_no_disturbance() -> None:
+    results = findings(OVERLOAD, after(2000, 900, "client-waiting"), OVERLOAD, after(2000, 900))
+    assert claims(results) == ["metastable"]
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_end_of_the_search_is_no_bound_of_the_limit_where_nothing_was_measured(lang: str) -> None:
     results = findings(NO_OVERLOAD, after(7790, 8.0))

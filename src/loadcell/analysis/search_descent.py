@@ -11,18 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from loadcell.analysis.disturbances import disturbances
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.search import AMONG, Searched, Step
+from loadcell.analysis.trials import Trial
 from loadcell.analysis.validity import check_name, doubts
 from loadcell.design.search.confirm import DESCENTS
 from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.message import Count, Milliseconds, Number, Rate, Severity
 
-#: Checks that notice what the machine did to a trial; the others notice the load or the target.
-DISTURBANCES = frozenset({
-    "client-paused", "client-waiting", "clock-step", "neighbour", "other-processes", "pacing", "sampling-gap",
-    "steal", "swap", "throttled",
-})  # fmt: skip
+#: The check of the load generator's delay, which is in the times of a trial.
+_PACING = "pacing"
 #: A metric whose values are this close, as a share, is not worse: the share that keeping up allows for.
 MARGIN = 1 - SUSTAINED_SHARE
 #: Metrics of expectations that a record has in milliseconds, by the first part of their names.
@@ -94,12 +93,16 @@ def _findings(search: Searched) -> Iterator[Finding]:
         yield _worse(search, evidence, params)
 
 
+def _disturbances(trial: Trial) -> frozenset[str]:
+    """Checks that make a worse value no evidence against the target."""
+    late = frozenset(doubt.name for doubt in doubts(trial) if doubt.name == _PACING)
+    return disturbances(trial) | late
+
+
 def _worse(search: Searched, evidence: tuple[str, ...], params: dict[str, object]) -> Finding:
     """The finding of a worse value after the overload, or why it is undecided."""
     after = [step for step in search.steps if step.stage == "after"][-search.answer.descents :]
-    checks = sorted(
-        {doubt.name for step in after for doubt in doubts(step.trial) if doubt.name in DISTURBANCES}
-    )
+    checks = sorted({name for step in after for name in _disturbances(step.trial)})
     if checks:
         return DISTURBED.finding(evidence, **params, checks=tuple(map(check_name, checks)))
     if len(after) < DESCENTS:

@@ -23,7 +23,7 @@ from pathlib import Path
 from loadcell.execution.checks import CLOCK_STEP_LIMIT_S
 from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.host_counters import CpuTicks, read_cpu, read_vmstat
-from loadcell.linux.local_addresses import is_local
+from loadcell.linux.local_addresses import interface_to, is_local
 from loadcell.linux.process_counters import Key, thread_times
 from loadcell.linux.procfs import (
     ProcessStat,
@@ -60,6 +60,12 @@ def on_this_machine(endpoint: JsonObject) -> bool:
     machine's.
     """
     return bool(endpoint.get("socket")) or is_local(str(endpoint.get("host") or ""))
+
+
+def interface_to_target(endpoint: JsonObject) -> str | None:
+    """The interface that leads to the target that the engine is pointed at; None if unknown."""
+    host = str(endpoint.get("host") or "")
+    return interface_to(host) if host and not endpoint.get("socket") else None
 
 
 def process_stats(root: Path) -> dict[Key, ProcessStat]:

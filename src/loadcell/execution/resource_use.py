@@ -22,6 +22,7 @@ from loadcell.execution.host_use import (
 )
 from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
 from loadcell.linux.cgroups import GroupCounters, read_groups
+from loadcell.linux.disks import disk_of
 from loadcell.linux.host_counters import (
     CpuTicks,
     HostCounters,
@@ -166,6 +167,7 @@ class ResourceWatch:
     _waits: WaitSamples = field(init=False)
     #: Names of the busiest threads of each look, by process and thread id
     _names: dict[tuple[Key, int], str] = field(default_factory=dict)
+    _data_disk: str | None = None
     #: CPU time of all that was read, in ns
     cost_ns: int = 0
 
@@ -186,6 +188,8 @@ class ResourceWatch:
         self._client_samples.begin(begun.client)
         self._sampled_ns = begun.target.at_ns
         self._waits.begin(_pids(begun.target))
+        first = next(iter(begun.target.processes), None)
+        self._data_disk = None if first is None else disk_of(self.root / f"proc/{first[0]}/cwd", self.root)
         self.cost_ns += time.thread_time_ns() - began_cpu_ns
         # The first look comes earlier: a short load may end its processes before they are read again.
         self._schedule(begun.trees_ns, _FIRST_LOOK_COST)
@@ -298,6 +302,7 @@ class ResourceWatch:
             self._waits.queues(),
             self._waits.accept_queue(),
             self._waits.sessions(),
+            data_disk=self._data_disk,
         )  # fmt: skip
 
     @property

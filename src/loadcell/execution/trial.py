@@ -248,7 +248,10 @@ class TrialRun:
                 monitors = self._watch.stop_monitors()
                 used = self._watch.resources.resources() if self._watch.resources else None
                 if used is not None:
-                    used = replace(used, unobserved=self._unobserved)
+                    leads = (
+                        machine_watch.interface_to_target(endpoint.section()) if self._unobserved else None
+                    )
+                    used = replace(used, unobserved=self._unobserved, interface=leads)
                 self._record = replace(self._record, monitors=monitors, resources=used)
             self._record = with_result(
                 self._record, result, self._workload, self._watch.metrics, self._protocol,

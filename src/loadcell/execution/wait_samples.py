@@ -19,7 +19,7 @@ from loadcell.linux.host_counters import difference
 from loadcell.linux.listen_queues import SOCKET_DIAGNOSIS, waiting_connections
 from loadcell.linux.netlink import NetlinkSocket, network_namespace, open_socket, open_socket_of
 from loadcell.linux.queue_disciplines import QueueCounters, read_queues
-from loadcell.linux.thread_states import thread_state
+from loadcell.linux.thread_states import thread_state, waits_for_thread
 from loadcell.model.resources import (
     AcceptQueueUse,
     BlockedThreads,
@@ -46,8 +46,10 @@ class BlockedSamples:
 
     looks: int = 0
     by_thread: dict[int, float] = field(default_factory=dict)
-    #: threads that flush, by look, and threads that were there and that were read, of all looks
+    #: threads that flush, by look, and threads that then wait for another one
     flushing: list[tuple[int, ...]] = field(default_factory=list)
+    behind: list[tuple[int, ...]] = field(default_factory=list)
+    #: threads that were there, and that were read, of all looks
     threads: int = 0
     read: int = 0
     coverage: float = 0.0
@@ -63,16 +65,20 @@ class BlockedSamples:
         self.coverage += 1 / weight
         self.threads += len(threads)
         self.read += len(chosen)
-        flushing = []
+        flushing, asleep = [], []
         for tid in chosen:
             state = thread_state(root, threads[tid], tid)
             if state is None or not state.blocked:
+                if state is not None and state.state == "S":
+                    asleep.append(tid)
                 continue
             self.by_thread[tid] = self.by_thread.get(tid, 0.0) + weight
             self.tells_calls = self.tells_calls and state.flushing is not None
             if state.flushing:
                 flushing.append(tid)
         self.flushing.append(tuple(flushing))
+        behind = [tid for tid in asleep if waits_for_thread(root, threads[tid], tid)] if flushing else []
+        self.behind.append(tuple(behind))
 
     def use(self, working: Collection[int]) -> BlockedThreads | None:
         """None without looks."""
@@ -85,18 +91,32 @@ class BlockedSamples:
             of_working / self.looks,
             self._flushing_share(working) if self.tells_calls else None,
             self.coverage / self.looks,
+            self._flush_waiting_mean(working) if self.tells_calls else None,
         )
+
+    def _flush_waiting_mean(self, working: Collection[int]) -> float:
+        """Mean number of working threads that flush, or wait for another one while a working one does."""
+        total = 0
+        for flushing, behind in zip(self.flushing, self.behind, strict=True):
+            if count := sum(tid in working for tid in flushing):
+                total += count + sum(tid in working for tid in behind)
+        return total * self.threads / self.read / self.looks if self.read else 0.0
 
     def _flushing_share(self, working: Collection[int]) -> float:
         """Share of the looks at which a working thread flushed.
 
-        Where looks read a choice of n threads, each of which flushes with probability p: 1 - (1 - p)^n. That
-        is right for independent threads, and too low for those that flush one at a time.
+        Where looks read a choice of the threads, it is estimated as the larger of two values. That of n
+        independent threads, each of which flushes with probability p, is 1 - (1 - p)^n: too low for threads
+        that flush one at a time. Bonferroni's lower bound for any threads is the mean number of those that
+        flush, less that of pairs (Galambos, "Bonferroni Inequalities", Annals of Probability 5, 1977).
         """
         counts = [sum(tid in working for tid in look) for look in self.flushing]
         if self.read == self.threads:
             return sum(map(bool, counts)) / self.looks
-        return float(1 - (1 - sum(counts) / self.read) ** (self.threads / self.looks))
+        weight = self.threads / self.read
+        independent = float(1 - (1 - sum(counts) / self.read) ** (self.threads / self.looks))
+        pairs = sum(count * (count - 1) / 2 for count in counts) * weight**2
+        return max(independent, min(1.0, (sum(counts) * weight - pairs) / self.looks))
 
 
 @dataclass

@@ -224,6 +224,18 @@ def _image(device: str, block: Path) -> tuple[Path, bool] | None:
         return None
 
 
+def disk_of(path: Path, root: Path = Path("/")) -> str | None:
+    """Name of the block device, no partition, with the file system of a path, as in /proc/diskstats; None of
+    file systems without a device of their own (overlay, tmpfs, network) and of paths that cannot be read.
+    """
+    try:
+        number = path.stat().st_dev
+        device = (root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve(strict=True)
+    except OSError:
+        return None
+    return device.parent.name if (device / "partition").exists() else device.name
+
+
 def used_bytes(directory: Path) -> int:
     """Bytes the files below a directory take on their device; files that vanish meanwhile are left out."""
     total = 0

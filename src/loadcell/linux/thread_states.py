@@ -1,10 +1,11 @@
-"""Waits of threads at one instant, from /proc: uninterruptible sleep (state D), and calls that wait for
-storage to confirm.
+"""Waits of threads at one instant, from /proc: uninterruptible sleep (state D), calls that wait for storage
+to confirm, and calls that wait for another thread.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,11 @@ from loadcell.linux.procfs import read_small
 _FLUSH_CALLS: Final = {
     "x86_64": frozenset({74, 75, 26, 277, 306}),
     "aarch64": frozenset({82, 83, 227, 84, 267}),
+}
+#: System calls that wait for another thread or process, by machine: futex, futex_waitv, semop, semtimedop.
+_CALLS_OF_LOCKS: Final = {
+    "x86_64": frozenset({202, 449, 65, 220}),
+    "aarch64": frozenset({98, 449, 193, 192}),
 }
 
 
@@ -46,10 +52,19 @@ def thread_state(root: Path, pid: int, tid: int) -> ThreadState | None:
     return ThreadState(state, _is_flushing(home) if state == "D" else False)
 
 
+def waits_for_thread(root: Path, pid: int, tid: int) -> bool:
+    """True if a thread waits for another one: for a lock, a condition or a semaphore."""
+    return bool(_is_in(_CALLS_OF_LOCKS, f"{root}/proc/{pid}/task/{tid}"))
+
+
 def _is_flushing(home: str) -> bool | None:
+    return _is_in(_FLUSH_CALLS, home)
+
+
+def _is_in(calls_of: Mapping[str, Set[int]], home: str) -> bool | None:
     """Reading the call takes the right to trace the process (ptrace(2)); None without it."""
     word, _, _ = read_small(f"{home}/syscall").partition(" ")
-    calls = _FLUSH_CALLS.get(platform.machine())
+    calls = calls_of.get(platform.machine())
     if calls is None or not word.strip():
         return None
     return word.isdecimal() and int(word) in calls

@@ -116,7 +116,9 @@ class BlockedThreads:
 
     `flushing_share` is the share of the looks, 0 to 1, at which a working one waited for data to reach stable
     storage (fsync and the like); None if the kernel does not tell. `coverage` is the mean share of the
-    threads that a look reads, from which both are estimated.
+    threads that a look reads, from which both are estimated. `flush_waiting_mean` is the mean number of
+    working threads that flush, or that wait for another thread (futex and the like) while a working one
+    flushes, 0 at instants without a flush; None as above, and in records of earlier versions.
     """
 
     looks: int
@@ -124,6 +126,7 @@ class BlockedThreads:
     working_mean: float
     flushing_share: float | None = None
     coverage: float = 1.0
+    flush_waiting_mean: Annotated[float | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +282,9 @@ class Resources:
     """Resources of one trial within `window_s` seconds; `target` is None where it was not observed, with the
     reason as `unobserved` (absent in older runs). Disks and links are ordered by use, the busiest first.
     `cost_s` is the CPU time of all these readings. `in_client`: the target works within the client's process,
-    which is then its use, too.
+    which is then its use, too. `data_disk` is the disk of the working directory of the target's first
+    process, where servers keep their data, and `interface` the one that leads to a target that was not
+    observed; None if unknown, and in records of earlier versions.
     """
 
     window_s: float
@@ -294,6 +299,8 @@ class Resources:
     accept_queue: AcceptQueueUse | None = None
     sessions: SessionUse | None = None
     unobserved: Annotated[Unobserved | None, OMITTED] = None
+    data_disk: Annotated[Word | None, OMITTED] = None
+    interface: Annotated[Word | None, OMITTED] = None
 
     @property
     def served(self) -> ProcessUse | None:

@@ -220,7 +220,10 @@ def test_one_control_group_is_known_by_its_identity_not_by_equal_counters() -> N
 def test_reclaim_above_memory_high_is_a_limit() -> None:
     assert MEMORY.target is not None
     group = ControlGroupUse(memory_limit_bytes=1 << 26, memory_high_events=5_000, memory_max_events=0)
-    assert names(replace(MEMORY, target=replace(MEMORY.target, control_group=group))) == ["memory"]
+    used = replace(MEMORY, target=replace(MEMORY.target, control_group=group))
+    (item,) = supported(judged(Evidence(used, in_flight=32.0)))
+    assert item.candidate.name == "memory"
+    assert "memory.high of 64 MiB" in item.sign.evidence.text
 
 
 def test_memory_without_pressure_needs_instants_and_leaves_the_cpu() -> None:
@@ -264,6 +267,30 @@ def test_a_flush_in_the_background_is_no_sign() -> None:
     assert THREAD.target is not None
     assert names(replace(IDLE, target=replace(IDLE.target, blocked=background))) == []
     assert names(replace(THREAD, target=replace(THREAD.target, blocked=background))) == ["thread"]
+
+
+@pytest.mark.parametrize(("waiting", "named"), [(2.5, []), (9.0, ["flush"]), (None, ["flush"])])
+def test_a_flush_that_requests_do_not_wait_for_is_no_sign(waiting: float | None, named: list[str]) -> None:
+    """Three threads that flush beside sixteen that serve requests, and sixteen that wait for a flush."""
+    blocked = BlockedThreads(50, 0.9, 0.9, 0.9, flush_waiting_mean=waiting)
+    assert IDLE.target is not None
+    flushing = replace(IDLE.target, working_threads=16, blocked=blocked)
+    evidence = Evidence(replace(IDLE, target=flushing), in_flight=16.0)
+    assert [item.candidate.name for item in supported(judged(evidence))] == named
+
+
+def test_links_that_do_not_lead_to_the_target_are_no_sign() -> None:
+    assert names(replace(SPEED, interface="eth0")) == ["network"]
+    assert names(replace(SPEED, interface="eth1")) == []
+    assert names(replace(NETWORK, target=None, interface="eth1")) == []
+
+
+def test_the_disk_with_the_data_is_evidence() -> None:
+    other = replace(DISK.disks[0], device="sdb")
+    for device in ("sda", "sdb", "sdc"):
+        used = replace(DISK, disks=(*DISK.disks, other), data_disk=device)
+        (item,) = supported(judged(Evidence(used, in_flight=32.0)))
+        assert (device in item.sign.evidence.text) == (device != "sdc")
 
 
 def test_of_several_active_disks_none_is_evidence() -> None:

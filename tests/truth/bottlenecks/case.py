@@ -14,9 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadcell.analysis.limits.candidate import Evidence
+from loadcell.analysis.trials import of_run
+from loadcell.store.read import read_run
+from redis_server import RedisServer
+from servers import PostgresServer
+
 #: Measured seconds of one trial: 20 samples of threads need four.
 MEASURED_S = 6
 _RUN_LIMIT_S = 180
+#: The password of a Redis, in the environment of a run.
+SECRET = {"BENCH": "secret"}
 
 
 @dataclass(frozen=True)
@@ -40,15 +48,37 @@ class Case:
     environment: Mapping[str, str] | None = None
 
 
+def load(clients: int, **other: Any) -> dict[str, Any]:
+    """The section `load` of a plan."""
+    return {"clients": clients, "warmup": "1s", "duration": f"{MEASURED_S}s", **other}
+
+
+def redis_target(server: RedisServer) -> dict[str, Any]:
+    """A running Redis as a target."""
+    return {
+        "redis": {"server": "external", "host": server.host, "port": server.port, "password": "${env:BENCH}"}
+    }
+
+
+def postgres_target(server: PostgresServer) -> dict[str, Any]:
+    """A running PostgreSQL as a target."""
+    return {
+        "postgres": {
+            "server": "external",
+            "dsn": f"postgresql://postgres@{server.host}:{server.port}/postgres",
+        }
+    }
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one run: the named limit, None if it is not known, with its evidence and the record of
-    resources.
+    """Result of one run: the named limit, None if it is not known, the judgement as JSON, and what it rests
+    on.
     """
 
     limit: str | None
     document: Mapping[str, Any]
-    resources: Mapping[str, Any]
+    evidence: Evidence
 
 
 def outcome(case: Case) -> Outcome:
@@ -71,7 +101,10 @@ def outcome(case: Case) -> Outcome:
             capture_output=True, text=True, timeout=_RUN_LIMIT_S, env=environment, check=True,
         )  # fmt: skip
         [limit] = json.loads(report.stdout)["limits"].values()
-        return Outcome(limit["limit"], limit, records[0]["resources"])
+        stored = read_run(Path(home) / "run")
+        [evidence] = map(Evidence.of, of_run(stored.run, stored.trials))
+        assert evidence is not None
+        return Outcome(limit["limit"], limit, evidence)
 
 
 @contextmanager

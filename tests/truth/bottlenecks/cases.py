@@ -1,4 +1,4 @@
-"""The bottlenecks: each on a real server, with sizes drawn at random."""
+"""The ten bottlenecks, each on a real server with sizes drawn at random."""
 
 from __future__ import annotations
 
@@ -13,26 +13,23 @@ from typing import Any
 from mariadb import MariadbServer
 from redis_server import RedisServer
 from servers import PostgresServer
-from truth.bottlenecks.case import MEASURED_S, Bottleneck, Case, control_group, put
+from truth.bottlenecks.case import (
+    SECRET,
+    Bottleneck,
+    Case,
+    control_group,
+    load,
+    postgres_target,
+    put,
+    redis_target,
+)
+from truth.bottlenecks.counter_cases import OTHERS
 from truth.bottlenecks.network import shaped_network
 
 #: Rows of some 250 bytes each.
 _ROWS = 400_000
 #: A server of HTTP that hands each connection to one of n workers.
 _WORKERS = Path(__file__).with_name("worker_pool.py")
-
-
-def _load(clients: int, **other: Any) -> dict[str, Any]:
-    return {"clients": clients, "warmup": "1s", "duration": f"{MEASURED_S}s", **other}
-
-
-def _redis(server: RedisServer) -> dict[str, Any]:
-    return {
-        "redis": {"server": "external", "host": server.host, "port": server.port, "password": "${env:BENCH}"}
-    }
-
-
-_SECRET = {"BENCH": "secret"}
 
 
 @contextmanager
@@ -43,8 +40,8 @@ def cpu_quota(chance: random.Random) -> Iterator[Case]:
     with control_group("cpu", limits) as group, RedisServer() as server:
         put(group, server.pid)
         work = {"kv": {"reads": f"{chance.randint(0, 100)}%", "keys": 10000}}
-        plan = {"target": _redis(server), "workload": work, "load": _load(clients)}
-        yield Case(plan, f"{quota:.2f} cores, {clients} clients", _SECRET)
+        plan = {"target": redis_target(server), "workload": work, "load": load(clients)}
+        yield Case(plan, f"{quota:.2f} cores, {clients} clients", SECRET)
 
 
 @contextmanager
@@ -53,8 +50,8 @@ def one_thread(chance: random.Random) -> Iterator[Case]:
     clients, multi = chance.randint(4, 32), chance.randint(50, 200)
     with RedisServer() as server:
         work = {"kv": {"mix": {"mset": 100}, "multi": multi, "keys": 10000, "value_size": "10B"}}
-        plan = {"target": _redis(server), "workload": work, "load": _load(clients)}
-        yield Case(plan, f"{clients} clients, {multi} keys", _SECRET)
+        plan = {"target": redis_target(server), "workload": work, "load": load(clients)}
+        yield Case(plan, f"{clients} clients, {multi} keys", SECRET)
 
 
 @contextmanager
@@ -73,8 +70,8 @@ def slow_device(chance: random.Random) -> Iterator[Case]:
         (group / "blkio.throttle.read_iops_device").write_text(f"{_device()} {reads}")
         target = {"server": "external", "url": server.url("shop"), "password": "${env:BENCH}"}
         work = _lookup("SELECT text FROM items WHERE id = :id")
-        plan = {"target": {"mysql": target}, "workload": work, "load": _load(clients)}
-        yield Case(plan, f"{reads} reads/s, {clients} clients", _SECRET)
+        plan = {"target": {"mysql": target}, "workload": work, "load": load(clients)}
+        yield Case(plan, f"{reads} reads/s, {clients} clients", SECRET)
 
 
 def _lookup(statement: str) -> dict[str, Any]:
@@ -92,17 +89,8 @@ def shaped_link(chance: random.Random) -> Iterator[Case]:
         server = network.redis()
         work = {"kv": {"reads": "0%", "keys": 1000, "value_size": f"{kilobytes}kB"}}
         target = {"server": "external", "host": network.address, "port": server, "password": "${env:BENCH}"}
-        plan = {"target": {"redis": target}, "workload": work, "load": _load(clients)}
-        yield Case(plan, f"{megabits} Mbit/s, values of {kilobytes} kB, {clients} clients", _SECRET)
-
-
-def _postgres(server: PostgresServer) -> dict[str, Any]:
-    return {
-        "postgres": {
-            "server": "external",
-            "dsn": f"postgresql://postgres@{server.host}:{server.port}/postgres",
-        }
-    }
+        plan = {"target": {"redis": target}, "workload": work, "load": load(clients)}
+        yield Case(plan, f"{megabits} Mbit/s, values of {kilobytes} kB, {clients} clients", SECRET)
 
 
 @contextmanager
@@ -114,7 +102,7 @@ def hot_row(chance: random.Random) -> Iterator[Case]:
         transaction = ["UPDATE hot SET n = n + 1 WHERE id = 1", f"SELECT pg_sleep({hold_ms / 1e3:.4f})"]
         work = {"sql": {"statements": [{"name": "change", "transaction": transaction}], "explain": False}}
         plan = {
-            "target": _postgres(server), "workload": work, "load": _load(clients),
+            "target": postgres_target(server), "workload": work, "load": load(clients),
             "monitors": [{"postgres": {"wait_rate": "10/s"}}],
         }  # fmt: skip
         yield Case(plan, f"{hold_ms:.1f} ms, {clients} clients")
@@ -135,7 +123,7 @@ def small_pool(chance: random.Random) -> Iterator[Case]:
     target = {"command": {"command": command, "url": "http://127.0.0.1:{port}"}}
     work = {"http": {"requests": {"get": {"path": "/"}}, "keep_alive": False}}
     yield Case(
-        {"target": target, "workload": work, "load": _load(clients)},
+        {"target": target, "workload": work, "load": load(clients)},
         f"{workers} workers, {wait_ms:.1f} ms, {clients} clients",
     )
 
@@ -155,8 +143,8 @@ def memory_limit(chance: random.Random) -> Iterator[Case]:
         put(group, server.pid)
         (group / "memory.limit_in_bytes").write_text(str(megabytes << 20))
         plan = {
-            "target": _postgres(server), "workload": _lookup("SELECT text FROM items WHERE id = :id"),
-            "load": _load(clients),
+            "target": postgres_target(server), "workload": _lookup("SELECT text FROM items WHERE id = :id"),
+            "load": load(clients),
         }  # fmt: skip
         yield Case(plan, f"{megabytes} MiB, {clients} clients")
 
@@ -179,7 +167,7 @@ def one_client_thread(chance: random.Random) -> Iterator[Case]:
     check = {"json": {"$.end": 1}, "pattern": "1999.*end"}
     work = {"http": {"steps": {"list": {"path": "/list.json", "check": check}}}}
     yield Case(
-        {"target": {"command": target}, "workload": work, "load": _load(clients, threads=1)},
+        {"target": {"command": target}, "workload": work, "load": load(clients, threads=1)},
         f"{len(body)} bytes, {clients} clients",
     )
 
@@ -196,18 +184,18 @@ def flush_each_commit(chance: random.Random) -> Iterator[Case]:
         if is_redis:
             redis = stack.enter_context(RedisServer({"appendonly": "yes", "appendfsync": "always"}))
             work: dict[str, Any] = {"kv": {"reads": "0%", "keys": 10000}}
-            plan, pid = {"target": _redis(redis), "workload": work}, redis.pid
+            plan, pid = {"target": redis_target(redis), "workload": work}, redis.pid
         else:
             durable = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
             postgres = stack.enter_context(PostgresServer(settings=durable))
             with_row(postgres, rows=1000)
             work = {"sql": {"statements": ["UPDATE hot SET n = n + 1 WHERE id = :id"], "explain": False}}
             work["sql"]["parameters"] = {"id": "uniform(1..1000)"}
-            plan, pid = {"target": _postgres(postgres), "workload": work}, postgres.pid
+            plan, pid = {"target": postgres_target(postgres), "workload": work}, postgres.pid
         put(group, pid)
         (group / "blkio.throttle.write_iops_device").write_text(f"{_device()} {writes}")
         size = f"{'Redis' if is_redis else 'PostgreSQL'}, {writes} writes/s, {clients} clients"
-        yield Case({**plan, "load": _load(clients)}, size, _SECRET)
+        yield Case({**plan, "load": load(clients)}, size, SECRET)
 
 
 def _device() -> str:
@@ -223,9 +211,9 @@ def small_load(chance: random.Random) -> Iterator[Case]:
         work = {"kv": {"keys": 10000}}
         rate = chance.randint(100, 3000)
         is_open = chance.random() < 0.5
-        load = _load(8, rate=f"{rate}/s") if is_open else _load(1)
-        plan = {"target": _redis(server), "workload": work, "load": load}
-        yield Case(plan, f"{rate} requests/s" if is_open else "1 client", _SECRET)
+        paced = load(8, rate=f"{rate}/s") if is_open else load(1)
+        plan = {"target": redis_target(server), "workload": work, "load": paced}
+        yield Case(plan, f"{rate} requests/s" if is_open else "1 client", SECRET)
 
 
 ALL = (
@@ -239,4 +227,5 @@ ALL = (
     Bottleneck("one client thread", "client", one_client_thread),
     Bottleneck("flush for each commit", "flush", flush_each_commit),
     Bottleneck("small load", "load", small_load),
+    *OTHERS,
 )

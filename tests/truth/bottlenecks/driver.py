@@ -12,20 +12,38 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from loadcell.analysis.limits.candidate import Evidence
+from loadcell.analysis.limits.judge import judged, supported
+from loadcell.model.json import convert, document
 from truth.bottlenecks.case import Bottleneck, outcome
 from truth.bottlenecks.cases import ALL
 
 
-def results(state: Path) -> list[dict[str, str]]:
+def results(state: Path) -> list[dict[str, Any]]:
     """Results that exist."""
     return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
 
 
-def matrix(rows: list[dict[str, str]]) -> str:
+def judged_again(row: Mapping[str, Any]) -> str:
+    """The limit that the evidence of a result shows today."""
+    items = supported(judged(convert(Evidence, row["evidence"])))
+    return items[0].candidate.name if len(items) == 1 else "not known"
+
+
+def without_nulls(value: Any) -> Any:
+    """Plain JSON without keys of unknown values, which are those of a record by default."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def matrix(rows: list[dict[str, Any]]) -> str:
     """A table in Markdown: a row a bottleneck, a column a named limit."""
-    limits = [bottleneck.limit for bottleneck in ALL]
+    limits = list(dict.fromkeys(item.limit for item in ALL if item.limit != "not known"))
     extra = sorted({row["named"] for row in rows} - {*limits, "not known"})
     columns = [*limits, *extra, "not known"]
     counts = Counter((row["bottleneck"], row["named"]) for row in rows)
@@ -34,7 +52,7 @@ def matrix(rows: list[dict[str, str]]) -> str:
         cells = [str(counts[bottleneck.name, column] or "") for column in columns]
         lines.append(f"| {bottleneck.name} | {' | '.join(cells)} |")
     right = sum(row["named"] == row["limit"] for row in rows)
-    unknown = sum(row["named"] == "not known" for row in rows)
+    unknown = sum(row["named"] == "not known" != row["limit"] for row in rows)
     lines.append(f"\n{right} of {len(rows)} right, {unknown} not known, {len(rows) - right - unknown} wrong")
     return "\n".join(lines)
 
@@ -48,7 +66,7 @@ def run(bottleneck: Bottleneck, number: int) -> dict[str, object]:
     return {
         "bottleneck": bottleneck.name, "limit": bottleneck.limit, "number": number, "size": case.size,
         "named": result.limit or "not known", "seconds": round(time.monotonic() - began, 1),
-        "document": result.document, "resources": result.resources,
+        "evidence": without_nulls(document(result.evidence)),
     }  # fmt: skip
 
 
@@ -66,7 +84,7 @@ def main() -> None:
                 continue
             result = run(bottleneck, number)
             with options.state.open("a") as state:
-                state.write(json.dumps(result) + "\n")
+                state.write(json.dumps(result, ensure_ascii=False, separators=(",", ":")) + "\n")
             brief = {name: result[name] for name in ("bottleneck", "size", "named", "seconds")}
             sys.stdout.write(f"{json.dumps(brief)}\n")
             sys.stdout.flush()

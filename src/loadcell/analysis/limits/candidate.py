@@ -143,6 +143,16 @@ class Evidence:
         capacity = self.waiting_capacity
         return None if not capacity else min(1.0, served.blocked.working_mean / max(capacity, 0.1))
 
+    @property
+    def flush_waiting_share(self) -> float | None:
+        """Share of the time of requests in which working threads of the target flushed, or waited for another
+        thread while one did; None if unknown.
+        """
+        served, capacity = self.used.served, self.waiting_capacity
+        if served is None or served.blocked is None or served.blocked.flush_waiting_mean is None:
+            return None
+        return None if not capacity else min(1.0, served.blocked.flush_waiting_mean / max(capacity, 0.1))
+
 
 @dataclass(frozen=True)
 class Condition:

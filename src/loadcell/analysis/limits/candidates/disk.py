@@ -24,7 +24,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     if blocked is None or served is None or served.blocked is None:
         return None
     mean, conditions = served.blocked.working_mean, (mostly(blocked, served.blocked.looks),)
-    active = [disk for disk in evidence.used.disks if disk.await_ms is not None]
+    holds = evidence.used.data_disk
+    active = [disk for disk in evidence.used.disks if disk.await_ms and holds in (None, disk.device)]
     if len(active) != 1:  # it is unknown which of several has the data
         return Sign(conditions, BLOCKED(blocked_share=blocked, mean=mean))
     [disk] = active

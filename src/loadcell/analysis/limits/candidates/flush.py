@@ -1,14 +1,22 @@
-"""Flushes to stable storage: a working thread of the target is in fsync or the like at most instants, or its
-sessions wait for the flush of the log.
+"""Flushes to stable storage: a working thread of the target is in fsync or the like at most instants while
+most requests wait for such threads, or its sessions wait for the flush of the log.
 """
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, mostly
+from loadcell.analysis.limits.candidate import (
+    MOSTLY,
+    Evidence,
+    Sign,
+    declared_candidate,
+    mostly,
+    reaching,
+)
 from loadcell.analysis.limits.sessions import LOG_FLUSH, waiting
 from loadcell.model.message import ForeignText, MessageCode, Share
 
 CALLS = MessageCode("limit.flush.calls", "info", flushing_share=Share)
+NEEDS_WAITING = MessageCode("limit.needs.waiting-for-flush", "info", needed_share=Share, waiting_share=Share)
 SESSIONS = MessageCode("limit.flush.sessions", "info", waiting_share=Share, wait=ForeignText)
 
 
@@ -23,7 +31,12 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     # Older records count threads that no request waits for.
     share = min(blocked.flushing_share, blocked.working_mean)
-    return Sign((mostly(share, blocked.looks * blocked.coverage),), CALLS(flushing_share=share))
+    conditions = [mostly(share, blocked.looks * blocked.coverage)]
+    waiting_share = evidence.flush_waiting_share
+    if waiting_share is not None:  # a flush in the background keeps no request
+        text = NEEDS_WAITING(needed_share=MOSTLY, waiting_share=waiting_share)
+        conditions.append(reaching(waiting_share, MOSTLY, text))
+    return Sign(tuple(conditions), CALLS(flushing_share=share))
 
 
 CANDIDATE = declared_candidate("flush", _signs, explains=("disk",))

@@ -28,6 +28,9 @@ EVENTS_PER_S = 1.0
 SWAPPED_PER_S = 10.0
 _PAGE_BYTES = 4096
 GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
+GROUP_HIGH = MessageCode(
+    "limit.memory.group-high", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share
+)
 MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)
 SWAPPING = MessageCode("limit.memory.swapping", "info", swapped_bytes=Bytes, stalled_share=Share)
 NEEDS_EVENTS = MessageCode("limit.needs.events", "info", events_per_s=Rate)
@@ -96,10 +99,11 @@ def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Ca
             is_reclaim=False,
         )
     if group is not None and group.memory_limit_bytes is not None:
-        events = ((group.memory_max_events or 0) + (group.memory_high_events or 0)) / used.window_s
+        of_max, of_high = group.memory_max_events or 0, group.memory_high_events or 0
+        events, code = (of_max + of_high) / used.window_s, GROUP_HIGH if of_high > of_max else GROUP
         yield _Cause(
             reaching(events, EVENTS_PER_S, needs_events),
-            GROUP(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled),
+            code(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled),
             is_reclaim=True,
         )
 

@@ -15,11 +15,12 @@ SPEED = MessageCode("limit.network.speed", "info", interface=ForeignText, used_s
 def _signs(evidence: Evidence) -> Sign | None:
     # The load of a server on this machine takes no link.
     is_here = evidence.used.served is not None or evidence.used.unobserved is Unobserved.UNIDENTIFIED
-    signs = [_of_queue(queue) for queue in evidence.used.queues]
+    leads = evidence.used.interface  # unknown: any may lead to the target
+    signs = [_of_queue(queue) for queue in evidence.used.queues if leads in (None, queue.interface)]
     signs += [
         _of_link(link, link.bytes_per_s / link.speed_bytes_per_s)
         for link in evidence.used.links
-        if link.speed_bytes_per_s and not is_here
+        if link.speed_bytes_per_s and not is_here and leads in (None, link.interface)
     ]
     return stronger(*signs) if signs else None
 
