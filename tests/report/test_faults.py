@@ -19,7 +19,7 @@ from loadcell.analysis.faults.judge import judge
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.report import brief
-from loadcell.report.blocks import Chart, Report, Table, unfolded
+from loadcell.report.blocks import Chart, Report, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
 from loadcell.report.render import terminal
 from loadcell.store import timeline_files
@@ -88,6 +88,12 @@ def section(report: Report) -> tuple[Table, Table, Chart]:
     return first, second, chart
 
 
+def tiles(run: StoredRun) -> list[Tile]:
+    """The cards at the top of the page."""
+    [cards] = [block for block in build(run).sections[0].blocks if isinstance(block, Tiles)]
+    return [*cards.tiles]
+
+
 def test_expected_stands_against_observed(broken: StoredRun) -> None:
     table, trials, _ = section(build(broken))
     titles = [column.title for column in table.columns]
@@ -131,6 +137,17 @@ def test_levels_of_faults_are_no_choice(broken: StoredRun) -> None:
     assert recommend.is_choice(treatments)
     of_faults = [replace(treatment, levels={"faults": treatment.id}) for treatment in treatments]
     assert not recommend.is_choice(of_faults)
+    by_setting = [replace(treatment, values={"faults": []}) for treatment in treatments]
+    assert not recommend.is_choice(by_setting)
+
+
+def test_no_card_names_a_fault_as_the_best(broken: StoredRun) -> None:
+    treatments = [replace(treatment, values={"faults": []}) for treatment in broken.run.treatments]
+    of_faults = replace(broken, run=replace(broken.run, treatments=tuple(treatments)))
+    for run, shown in ((broken, True), (of_faults, False)):
+        titles = [tile.name for tile in tiles(run)]
+        assert any("hroughput" in title for title in titles) == shown, titles
+        assert "Successful trials" in titles
 
 
 @pytest.mark.parametrize(("lang", "title", "effect"), [("en", "Fault", "outage"), ("zh", "故障", "中断")])

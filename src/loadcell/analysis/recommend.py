@@ -59,8 +59,10 @@ def _alike(treatment: Treatment, other: Treatment, test: TreatmentTest) -> bool:
 
 
 def is_choice(treatments: Sequence[Treatment]) -> bool:
-    """False if the treatments differ by their faults, of which none is the best."""
-    return not any(FACTOR in treatment.levels for treatment in treatments)
+    """False if the treatments differ by their faults, of which none is the best: by a factor of that name, or
+    by one that sets them among others.
+    """
+    return not any(FACTOR in {*treatment.levels, *treatment.values} for treatment in treatments)
 
 
 def best_of(treatments: Sequence[Treatment], layout: Layout) -> Best | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
-from loadcell.analysis import import_findings, ranking
+from loadcell.analysis import import_findings, ranking, recommend
 from loadcell.analysis.capacity import CapacityError, capacities
 from loadcell.analysis.finding import Evidence, Finding, FindingCode, Subject
 from loadcell.analysis.open_loop import fell_behind
@@ -272,8 +272,10 @@ def _within_bounds(context: ReportContext) -> Treatment | None:
 
 def _best(context: ReportContext) -> list[Tile]:
     """The highest throughput, within the bounds if there are any, and its response time; nothing where none
-    is the highest.
+    is the highest, or where treatments differ by their faults.
     """
+    if not recommend.is_choice(context.analysis.treatments):
+        return []
     texts, within = context.texts, _within_bounds(context)
     best = within or context.best
     if best is None:
