@@ -66,11 +66,10 @@ def owner(work: Path) -> int | None:
 
 def remains(work: Path, pid: int) -> list[str]:
     """Processes, mounts and files of a run with this work directory, which another may have by now."""
-    if owner(work) not in (None, pid):
-        return []
-    processes = [pid for pid in procfs.process_ids() if str(work) in command_line(pid)]
+    processes = [pid for pid in procfs.process_ids() if f"{work}/" in command_line(pid)]
     mounted = [str(path) for path in mounts.mount_points() if work in path.parents]
-    return [*map(command_line, living(processes)), *mounted, *map(str, work.glob("*"))]
+    remainders = [*map(command_line, living(processes)), *mounted, *map(str, work.glob("*"))]
+    return remainders if owner(work) in (None, pid) else []
 
 
 def test_bricks_and_hosts_fail_under_load_and_come_back(tmp_path: Path) -> None:
@@ -87,6 +86,8 @@ def test_bricks_and_hosts_fail_under_load_and_come_back(tmp_path: Path) -> None:
         assert [fault["state"] for fault in trial["faults"]] == ["undone"], level
         assert trial["totals"]["transactions"]["failed"] == 0, level
     assert trials["hang"]["totals"]["response"]["max_ms"] > 700, "a write waits for all replicas"
+    used = trials["stop"]["resources"]
+    assert used["target"]["processes"] > 10, "the processes of the storage belong to the target"
     storage = trials["kill"]["target"]["storage"]
     assert (storage["layout"], storage["replica"], storage["bricks"]) == ("Replicate", 3, 3)
     assert storage["options"]["network.ping-timeout"] == "10"

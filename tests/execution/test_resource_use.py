@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,28 @@ def test_a_server_whose_processes_end_with_their_sessions_keeps_their_use(tmp_pa
     assert used.target is not None
     assert used.target.cores * used.window_s >= 0.19
     assert used.target.processes == 2
+
+
+def test_a_server_that_is_killed_and_started_again_keeps_its_use() -> None:
+    with child(BUSY) as first, child(BUSY) as second:
+        roots = [first]
+        watch = ResourceWatch(Path("/"), client=list, target=lambda: roots)
+        before = ticks(first)
+        watch.begin()
+        until(lambda: ticks(first) - before >= 40, "0.4 s of CPU time")
+        watch._due_ns = 0
+        watch.look()
+        used_s = (ticks(first) - before) / os.sysconf("SC_CLK_TCK")
+        os.kill(first, signal.SIGKILL)
+        until(lambda: not living([first]), "its end")
+        roots[:] = [second]
+        watch.end()
+        used_s += ticks(second) / os.sysconf("SC_CLK_TCK")
+    used = watch.resources()
+    assert used is not None
+    assert used.target is not None
+    assert used.target.cores * used.window_s == pytest.approx(used_s, rel=0.05, abs=0.03)
+    assert used.target.processes == 1
 
 
 def recorded(root: Path, at: int) -> None:

@@ -67,7 +67,9 @@ class LoadWatch:
         self.measuring_since_ns: int | None = None
         self.resources: ResourceWatch | None = None
         self._measuring = False
+        #: roots of the target's processes and of its storage: all so far, and the present ones
         self.target_processes: list[int] = []
+        self._present: list[int] = []
         self._context = context
         self._phases = phases
         self._writer = writer
@@ -88,18 +90,22 @@ class LoadWatch:
 
     def start_monitors(self, target: Target[Any], ports: tuple[int, ...] = ()) -> None:
         """Begin sampling the target, which listens on `ports`, and whatever else monitors look at."""
-        roots = self.target_processes = target.processes()
+        self.look_again(target)
         load = self._resolved.load
         length_s = float(load.warmup) + (load.expected_s or 0.0)
 
+        def client() -> list[int]:
+            """The worker is there only while it works; in it, the target works with its storage."""
+            present = workers(self._context.root, os.getpid())
+            return [*present, *self._present] if target.in_worker else present
+
         def watched() -> list[int]:
-            """The worker is there only while it works."""
-            return workers(self._context.root, os.getpid()) if target.in_worker else roots
+            return client() if target.in_worker else self._present
 
         self.resources = ResourceWatch(
             self._context.root,
-            lambda: workers(self._context.root, os.getpid()),
-            watched if roots and not target.in_worker else None,
+            client,
+            watched if self._present and not target.in_worker else None,
             in_client=target.in_worker,
             ports=ports,
             process_kind=target.process_kind,
@@ -130,6 +136,11 @@ class LoadWatch:
             self._samplers.append(sampler)
         for sampler in self._samplers:
             sampler.start()
+
+    def look_again(self, target: Target[Any]) -> None:
+        """Take the processes of the target, of which some may have been started again; from any thread."""
+        self._present = target.with_storage()
+        self.target_processes = [*dict.fromkeys([*self.target_processes, *self._present])]
 
     def stop_monitors(self) -> dict[str, MonitorRecord]:
         """End sampling, write the waiting rows, and return the record of each monitor."""

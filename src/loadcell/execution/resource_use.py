@@ -45,7 +45,7 @@ from loadcell.linux.process_counters import (
     thread_times,
     used_ticks,
 )
-from loadcell.linux.procfs import ProcFiles
+from loadcell.linux.procfs import ProcFiles, children_by_parent, descendants
 from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
 from loadcell.monitors.base import Row
 
@@ -67,11 +67,15 @@ _SAMPLE_EVERY_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class _Tree:
-    """Counters of one side at one instant; `threads` those of the first `MOST_READ` threads, by process."""
+    """Counters of one side at one instant; `threads` those of the first `MOST_READ` threads, by process.
+
+    `ended` are the last counters of trees that ended at their root: a fault may start a server again.
+    """
 
     at_ns: int
     processes: Mapping[Key, ProcessCounters]
     threads: Mapping[Key, ThreadTimes]
+    ended: Mapping[Key, ProcessCounters] = field(default_factory=dict)
 
     def has_threads_of(self, other: _Tree) -> bool:
         """True if all threads of the other instant are there."""
@@ -208,7 +212,7 @@ class ResourceWatch:
         if self.now_ns() < self._due_ns:
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
             return
-        target, client = self._tree(self._target_roots()), self._tree(self.client())
+        target, client = self._tree(self._target_roots(), target), self._tree(self.client(), client)
         self._looked_before, self._looked = self._looked, (target, client)
         self._name_threads(self._begun, target, client)
         if self._is_sample_due(target.at_ns):
@@ -257,7 +261,7 @@ class ResourceWatch:
         if self._begun is not None and self._ended is None:
             began_cpu_ns = time.thread_time_ns()
             self._waits.end()
-            ended = self._ended = self._read()
+            ended = self._ended = self._read(*(self._looked or (self._begun.target, self._begun.client)))
             self._close_memory()
             self._name_threads(self._begun, ended.target, ended.client)
             if self._is_sample_due(ended.target.at_ns):
@@ -324,7 +328,8 @@ class ResourceWatch:
         )
         return target, client
 
-    def _read(self) -> _Instant:
+    def _read(self, target: _Tree | None = None, client: _Tree | None = None) -> _Instant:
+        """Read all counters after those of the last look, if there was one."""
         files = ProcFiles(self.root)
         try:
             at_ns, host = self.now_ns(), read_host(files)
@@ -332,7 +337,7 @@ class ResourceWatch:
         finally:
             files.close()
         began_cpu_ns = time.thread_time_ns()
-        target, client = self._tree(self._target_roots()), self._tree(self.client())
+        target, client = self._tree(self._target_roots(), target), self._tree(self.client(), client)
         trees_ns = time.thread_time_ns() - began_cpu_ns
         limits = _Limits.of(self.root, target), _Limits.of(self.root, client)
         return _Instant(at_ns, host, memory, target, client, *limits, trees_ns)
@@ -340,13 +345,14 @@ class ResourceWatch:
     def _target_roots(self) -> list[int]:
         return self.target() if self.target is not None else []
 
-    def _tree(self, roots: list[int]) -> _Tree:
+    def _tree(self, roots: list[int], before: _Tree | None) -> _Tree:
         at_ns, processes = self.now_ns(), read_processes(self.root, roots)
+        ended = {} if before is None else {**before.ended, **_ended_trees(before.processes, processes)}
         threads, remaining = {}, MOST_READ
         for key in processes:
             threads[key] = thread_times(self.root, key[0], remaining)
             remaining -= len(threads[key].times)
-        return _Tree(at_ns, processes, threads)
+        return _Tree(at_ns, processes, threads, ended)
 
     def _name_threads(self, begun: _Instant, target: _Tree, client: _Tree) -> None:
         """Read the names of the busiest threads so far, while they are there."""
@@ -435,11 +441,25 @@ def _processes(
     )
 
 
+def _ended_trees(
+    before: Mapping[Key, ProcessCounters], now: Mapping[Key, ProcessCounters]
+) -> Mapping[Key, ProcessCounters]:
+    """Trees that are gone with their roots, whose use no parent in the tree inherits."""
+    pids = {pid for pid, _ in before}
+    roots = [key for key, item in before.items() if item.stat.parent not in pids]
+    gone = [pid for pid, start in roots if (pid, start) not in now]
+    if not gone:
+        return {}
+    of_parent = children_by_parent(item.stat for item in before.values())
+    trees = set(descendants(gone, lambda pid: of_parent.get(pid, [])))
+    return {key: item for key, item in before.items() if key[0] in trees and key not in now}
+
+
 def _cores(before: _Tree, now: _Tree) -> float:
     """CPU seconds per second, at least of processes that are alive: a parent may not wait for others."""
-    pairs = [(before.processes.get(key), item) for key, item in now.processes.items()]
-    alive = sum(difference(_ticks(old), _ticks(new)) for old, new in pairs)
-    ticks = max(alive, used_ticks(now.processes) - used_ticks(before.processes))
+    old, new = {**before.ended, **before.processes}, {**now.ended, **now.processes}
+    alive = sum(difference(_ticks(old.get(key)), _ticks(item)) for key, item in new.items())
+    ticks = max(alive, used_ticks(new) - used_ticks(old))
     return ticks / TICK_HZ / ((now.at_ns - before.at_ns) / 1e9)
 
 

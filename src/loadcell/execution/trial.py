@@ -90,8 +90,6 @@ class TrialRun:
     _watch: LoadWatch = field(init=False)
     _checks: list[Check] = field(init=False, default_factory=list)
     _target: Target[Any] | None = field(init=False, default=None)
-    #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
-    _target_here: list[int] | None = field(init=False, default=None)
     #: why none of the target's processes is known
     _unobserved: Unobserved | None = field(init=False, default=None)
     #: what the target had counted before the load
@@ -224,13 +222,10 @@ class TrialRun:
                 self._management = ManagementWatch(management, self._event, self.context.monotonic_ns)
                 ports = {at.port for at in (endpoint, reached) if isinstance(at, ServerEndpoint)}
                 self._watch.start_monitors(target, tuple(ports))
-            roots = self._watch.target_processes
-            if not roots and not target.in_worker:
+            if not self._watch.target_processes and not target.in_worker:
                 here = machine_watch.on_this_machine(endpoint.section())
                 self._unobserved = Unobserved.UNIDENTIFIED if here else Unobserved.ELSEWHERE
-            is_identified = self._unobserved is not Unobserved.UNIDENTIFIED
-            self._target_here = roots if is_identified else None
-            if not is_identified:
+            if self._unobserved is Unobserved.UNIDENTIFIED:
                 why = unobserved(self._unobserved)
                 self.context.progress.note(why, key=why.code)
             try:
@@ -288,7 +283,7 @@ class TrialRun:
 
         def subject(name: str) -> Subject:
             subject = Subject(NETWORK) if name == NETWORK else target.subject(name)
-            return replace(subject, carrier=self._proxy)
+            return replace(subject, carrier=self._proxy).telling(lambda: self._watch.look_again(target))
 
         return FaultRun(
             self._resolved.faults,
@@ -430,7 +425,8 @@ class TrialRun:
 
         A system in the worker's threads waits for cores itself: that is measured.
         """
-        machine_checks = self._watch.machine.checks(self._target_here)
+        is_identified = self._unobserved is not Unobserved.UNIDENTIFIED
+        machine_checks = self._watch.machine.checks(self._watch.target_processes if is_identified else None)
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
 

@@ -302,6 +302,11 @@ class Target(TargetPart[Opts], ABC):
         """Process ids of all roles."""
         return [pid for role in self.roles() for pid in role.pids]
 
+    def with_storage(self) -> list[int]:
+        """Process ids of all roles, and of the storage that loadcell made under its data."""
+        storage = self.made_storage()
+        return [*self.processes(), *([] if storage is None else storage.processes())]
+
     @classmethod
     def network(cls, options: Opts) -> Network | None:  # noqa: ARG003
         """Connections of a load to its `ServerEndpoint`, where it has one with these options."""

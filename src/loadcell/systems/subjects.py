@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -118,3 +118,21 @@ class Subject:
     promote: Callable[[], ServerEndpoint] | None = None
     carrier: Carrier | None = None
     fault_control: Path | None = None
+
+    def telling(self, started: Callable[[], None]) -> Subject:
+        """The same, which calls `started` when its processes were started again."""
+        return replace(
+            self, start=_followed(self.start, started), bring_back=_followed(self.bring_back, started)
+        )
+
+
+def _followed(call: Callable[[], None] | None, then: Callable[[], None]) -> Callable[[], None] | None:
+    """Both calls as one; None without the first."""
+    if call is None:
+        return None
+
+    def both() -> None:
+        call()
+        then()
+
+    return both

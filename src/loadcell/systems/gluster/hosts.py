@@ -104,6 +104,11 @@ class Hosts:
             process.wait()
         process.stdout.close()
 
+    def roots(self) -> list[int]:
+        """The process that all processes of all hosts descend from, the client of the mount among them."""
+        process = self._process
+        return [] if process is None or process.poll() is not None else [process.pid]
+
     def launch(self, host: int, words: Sequence[str], log: str) -> None:
         """Start a program on a host; its output goes to the file `log` there. Raises TargetError."""
         answer = self._order([host, "start", str(self.directory / f"{log}-{host}.out"), *words])

@@ -103,6 +103,9 @@ class Gluster(Storage):
     def subject(self, name: str) -> Subject:
         return subject(self.volume, name)
 
+    def processes(self) -> list[int]:
+        return self.hosts.roots()
+
     def management(self) -> Mapping[str, Callable[[], None]]:
         return ManagementProbe(self.volume).operations
 

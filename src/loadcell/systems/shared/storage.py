@@ -58,6 +58,10 @@ class Storage(ABC):
         """A part of it, for a fault. Raises KeyError."""
 
     @abstractmethod
+    def processes(self) -> list[int]:
+        """Roots of its process trees on this machine; they stay the same until it is removed."""
+
+    @abstractmethod
     def management(self) -> Mapping[str, Callable[[], None]]:
         """Operations of its management plane by name, for a probe; each raises TargetError, in seconds."""
 
