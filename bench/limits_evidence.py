@@ -104,7 +104,7 @@ def measure(plan: str, arguments: Sequence[str], out: Path) -> None:
         document = subprocess.run(
             [*loadcell, "report", f"{home}/run", "--json"], capture_output=True, text=True, check=True
         )
-        limits = json.loads(document.stdout)["limits"]
+        limits = json.loads(document.stdout)["bottlenecks"]
         (out / "limits.json").write_text(json.dumps(limits, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -76,7 +76,7 @@ def judged() -> dict[str, object]:
         )
         document = json.loads(report.stdout)
     return {
-        "limits": document["limits"],
+        "limits": document["bottlenecks"],
         "mib_per_s": [trial["figures"].get("mib_per_s") for trial in document["trials"]],
         "statuses": [trial["status"] for trial in document["trials"]],
     }

@@ -169,11 +169,11 @@ def test_json_has_the_limit_of_an_observed_server(tmp_path: Path, server: RedisS
     words = ("-c", "8", "-d", "3s", "--keys", "1000", "--warmup", "0s", "--no-report")
     result = command(tmp_path, "redis", location, *words, "--json", "-q")
     assert result.returncode == 0, result.stdout + result.stderr
-    limits = json.loads(result.stdout)["limits"]
+    limits = json.loads(result.stdout)["bottlenecks"]
     assert list(limits) == ["baseline"]
     assert limits["baseline"]["observed"]
     shown = command(tmp_path, "show", "last", "--json")
-    assert json.loads(shown.stdout)["limits"] == limits
+    assert json.loads(shown.stdout)["bottlenecks"] == limits
 
 
 def test_an_unidentified_server_is_reported(

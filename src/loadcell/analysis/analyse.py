@@ -174,7 +174,7 @@ class Analysis:
             "resources": resource_use.document(
                 resource_use.by_treatment(self.treatments, self.trials)
             ),
-            "limits": limit_judge.documents(self.limits),
+            "bottlenecks": limit_judge.documents(self.limits),
             "expectations": [outcome.document() for outcome in self.expectations],
             "saturation": [saturation_document(line) for line in self.saturation],
             "effects": effects_document(self.effects),

@@ -238,7 +238,7 @@ def as_document(ended: Ended, stored: StoredRun, reports: list[Path]) -> str:
             "expectations": [
                 result.document() for result in expectations.outcomes([*map(from_record, stored.trials)])
             ],
-            "limits": judge.documents_of_run(stored.run, stored.trials),
+            "bottlenecks": judge.documents_of_run(stored.run, stored.trials),
             "trials": [_of_a_trial(model_json.document(trial)) for trial in stored.trials],
             "reports": reports,
         }

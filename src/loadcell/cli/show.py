@@ -73,7 +73,7 @@ def _document(stored: StoredRun) -> model_json.JsonObject:
         "records": [model_json.document(record) for record in stored.trials],
         "unscored_records": [model_json.document(record) for record in stored.unscored],
         "damage": [str(damage) for damage in stored.damage],
-        "limits": judge.documents_of_run(stored.run, stored.trials),
+        "bottlenecks": judge.documents_of_run(stored.run, stored.trials),
     }
 
 

@@ -605,7 +605,7 @@ def test_invalid_trials_are_judged_where_there_are_no_others(tmp_path: Path) -> 
 @pytest.mark.parametrize(("lang", "text"), [("en", "the CPU of the target"), ("zh", "被测系统的 CPU")])
 def test_pages_and_json_name_the_limit(tmp_path: Path, lang: str, text: str) -> None:
     run, analysis = analysed(tmp_path / "run", CPU, CPU)
-    assert {limit["limit"] for limit in analysis.document()["limits"].values()} == {"cpu"}
+    assert {limit["limit"] for limit in analysis.document()["bottlenecks"].values()} == {"cpu"}
     report = build(read_run(run), lang)
     assert text in html.render(report)
     assert text in markdown.render(report)

@@ -100,7 +100,7 @@ def outcome(case: Case) -> Outcome:
             [*loadcell, "report", f"{home}/run", "--json"],
             capture_output=True, text=True, timeout=_RUN_LIMIT_S, env=environment, check=True,
         )  # fmt: skip
-        [limit] = json.loads(report.stdout)["limits"].values()
+        [limit] = json.loads(report.stdout)["bottlenecks"].values()
         stored = read_run(Path(home) / "run")
         [evidence] = map(Evidence.of, of_run(stored.run, stored.trials))
         assert evidence is not None
