@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -21,14 +22,22 @@ def agrees(title: str, value: float, expected: float, *, full: float, loose: flo
     )
 
 
-def at_most(title: str, value: float, limit: float) -> None:
-    """`value` does not exceed `limit`, at any strength: for simulations with fixed seeds."""
+def at_most(title: str, value: float, limit: float, runs: int | None = None) -> None:
+    """`value` does not exceed `limit`, at any strength: for simulations with fixed seeds.
+
+    A share of fewer `runs` than at full strength may exceed it by two standard errors.
+    """
+    limit += _chance(limit, runs)
     _note(title, f"at most {limit:.4g}", value, value <= limit)
     assert value <= limit, f"{title}: {value}, at most {limit} expected"
 
 
-def at_least(title: str, value: float, limit: float) -> None:
-    """`value` does not fall short of `limit`, at any strength: for simulations with fixed seeds."""
+def at_least(title: str, value: float, limit: float, runs: int | None = None) -> None:
+    """`value` does not fall short of `limit`, at any strength: for simulations with fixed seeds.
+
+    A share of fewer `runs` than at full strength may fall short of it by two standard errors.
+    """
+    limit -= _chance(limit, runs)
     _note(title, f"at least {limit:.4g}", value, value >= limit)
     assert value >= limit, f"{title}: {value}, at least {limit} expected"
 
@@ -43,6 +52,11 @@ def between(title: str, value: float, low: float, high: float) -> None:
     """`value` lies in a range, at any strength: for simulations with fixed seeds."""
     _note(title, f"{low:.4g} to {high:.4g}", value, low <= value <= high)
     assert low <= value <= high, f"{title}: {value}, {low} to {high} expected"
+
+
+def _chance(share: float, runs: int | None) -> float:
+    """Two standard errors of a share of `runs` (binomial); none at full strength, whose limits are for it."""
+    return 0.0 if FULL_STRENGTH or runs is None else 2 * math.sqrt(share * (1 - share) / runs)
 
 
 def _note(title: str, expected: str, value: float, holds: bool, within: str = "") -> None:

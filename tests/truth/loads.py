@@ -35,6 +35,11 @@ def bound(full: float, loose: float) -> float:
     return full if FULL_STRENGTH else loose
 
 
+def simulations(full: int) -> int:
+    """Number of simulated runs: all at full strength, else a quarter, which takes seconds."""
+    return full if FULL_STRENGTH else full // 4
+
+
 def load(
     specification: dict[str, Any],
     *,

@@ -22,6 +22,7 @@ from loadcell.analysis.history import METRICS, Run, history
 from loadcell.stats.change_points import by_permutation, by_t_test, by_windows
 from loadcell.stats.energy import Array
 from truth.assertions import at_least, at_most
+from truth.loads import simulations
 
 STEPS = [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0]
 HALVED = [
@@ -177,7 +178,7 @@ def test_a_history_of_many_treatments_seldom_shows_a_change(runs: int) -> None:
     """With 1 % for each of 16 treatments, 8 % of histories would show one."""
     chance, seen, latest = np.random.default_rng(25), 0, 0
     record, _ = run_of({str(name): [100.0] for name in range(16)})
-    for _ in range(200):
+    for _ in range(histories := simulations(200)):
         timeline = history(
             [
                 Run(
@@ -191,8 +192,9 @@ def test_a_history_of_many_treatments_seldom_shows_a_change(runs: int) -> None:
         )  # fmt: skip
         seen += bool(timeline.events)
         latest += bool(timeline.latest)
-    at_most(f"16 treatments, {runs} runs of one level: a change is seen in any", seen / 200, 0.02)
-    at_most(f"16 treatments, {runs} runs of one level: the last run is called out in any", latest / 200, 0.03)
+    title = f"16 treatments, {runs} runs of one level:"
+    at_most(f"{title} a change is seen in any", seen / histories, 0.02, histories)
+    at_most(f"{title} the last run is called out in any", latest / histories, 0.03, histories)
 
 
 @pytest.mark.parametrize(("share", "at"), [(0.97, 15), (0.95, 15), (0.95, 25), (0.9, 15)])

@@ -14,6 +14,7 @@ from loadcell.design.search import Answer, Question, Seen, answer, decide
 from loadcell.design.search.decide import distinguishable, halving
 from loadcell.design.search.model import Table
 from truth.assertions import at_least, at_most, between
+from truth.loads import simulations
 
 CLIENTS = tuple(float(n) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256))
 RATES = tuple(float(f"{100 * 1.02**step:.4g}") for step in range(120))
@@ -73,17 +74,18 @@ def repeated(truth: Sequence[float], repeats: int, seed: int) -> Table:
 def test_the_highest_level_is_seldom_taken_for_a_lower_one(levels: int, repeats: int) -> None:
     """All are alike, so the first is a highest one. By medians of 9 repeats 8 % of searches were wrong."""
     wrong = 0
-    for seed in range(2000):
+    for seed in range(runs := simulations(2000)):
         table = repeated([1000.0] * levels, repeats, seed)
         wrong += any(distinguishable(table, 0, other) for other in range(1, levels))
     title = f"{levels} levels alike, {repeats} repeats: the first distinguished from a higher one"
-    at_most(title, wrong / 2000, 0.055)
+    at_most(title, wrong / runs, 0.055, runs)
 
 
 def test_a_level_that_is_lower_is_distinguished() -> None:
     """By 6 % at 3 % noise."""
-    seen = sum(distinguishable(repeated([940.0, 1000.0, 1000.0], 5, seed), 0, 1) for seed in range(1000))
-    at_least("3 levels, 5 repeats, one 6% lower at 3% noise: distinguished", seen / 1000, 0.78)
+    runs = simulations(1000)
+    seen = sum(distinguishable(repeated([940.0, 1000.0, 1000.0], 5, seed), 0, 1) for seed in range(runs))
+    at_least("3 levels, 5 repeats, one 6% lower at 3% noise: distinguished", seen / runs, 0.78, runs)
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.2])

@@ -24,8 +24,11 @@ from loadcell.stats import additive, distributions
 from loadcell.stats.repeats import interval, scatter_widely, summarise
 from stats.simulated import factorial, sweep
 from truth.assertions import at_least, at_most, between
+from truth.loads import simulations
 
-RUNS = 200
+RUNS = simulations(200)
+#: Simulated experiments of several factors.
+EXPERIMENTS = 100
 
 
 def identical(count: int, repeats: int, *, noise: float, drift: float, seed: int) -> list[Treatment]:
@@ -48,12 +51,12 @@ def alike(count: int, repeats: int, *, noise: float, drift: float, seed: int) ->
 @pytest.mark.parametrize("drift", [0.0, 0.05])
 def test_identical_treatments_are_seldom_called_different(count: int, repeats: int, drift: float) -> None:
     false = 0
-    for seed in range(1000):
+    for seed in range(runs := simulations(1000)):
         result = alike(count, repeats, noise=0.03, drift=drift, seed=seed)
         top = int(result.fitted.rows.argmax())
         false += any(result.differ(row, top) for row in range(count))
     title = f"{count} identical treatments, {repeats} repeats, blocks {drift:.0%} apart: one called different"
-    at_most(title, false / 1000, 0.065)
+    at_most(title, false / runs, 0.065, runs)
 
 
 def scattered(chance: np.random.Generator, kind: str, count: int, repeats: int) -> np.ndarray:
@@ -86,7 +89,8 @@ def test_identical_treatments_of_other_noise_are_seldom_called_different(
 ) -> None:
     """By the pooled scatter 14 to 29 % of 16 and 32 that scatter differently would be."""
     title = f"{count} identical treatments, {repeats} repeats, {kind}: one called different"
-    at_most(title, _called_different(kind, count, repeats, 500), 0.065)
+    runs = simulations(500)
+    at_most(title, _called_different(kind, count, repeats, runs), 0.065, runs)
 
 
 @pytest.mark.parametrize(("count", "repeats"), [(3, 3), (4, 3), (6, 3), (16, 3), (5, 4)])
@@ -96,7 +100,8 @@ def test_identical_treatments_in_few_independent_blocks_are_seldom_called_differ
 ) -> None:
     """By Games and Howell's test where Levene's sees that scatter differs, 8 to 11 % would be."""
     title = f"{count} identical treatments, {repeats} repeats, {kind}: one called different"
-    at_most(title, _called_different(kind, count, repeats, 1500), 0.05)
+    runs = simulations(1500)
+    at_most(title, _called_different(kind, count, repeats, runs), 0.05, runs)
 
 
 def _called_different(kind: str, count: int, repeats: int, runs: int) -> float:
@@ -140,13 +145,12 @@ def test_identical_treatments_in_incomplete_blocks_are_seldom_called_different(l
     row, block = np.nonzero(cells)
     chance = np.random.default_rng(17)
     false = 0
-    for _ in range(2000):
+    for _ in range(runs := simulations(2000)):
         values = chance.normal(0, 0.03, len(row)) + chance.normal(0, 0.2, cells.shape[1])[block]
         test = TukeyTest(additive.fit(values, row, block))
         false += any(test.differ(first, other) for first in range(len(cells)) for other in range(first))
-    at_most(
-        f"identical treatments in incomplete blocks ({layout}): two called different", false / 2000, 0.0625
-    )
+    title = f"identical treatments in incomplete blocks ({layout}): two called different"
+    at_most(title, false / runs, 0.0625, runs)
 
 
 def test_the_best_of_identical_treatments_is_tied_with_all_others() -> None:
@@ -160,7 +164,7 @@ def test_a_true_difference_of_two_treatments_is_found() -> None:
     for seed in range(RUNS):
         runs = list(sweep({1: 1000.0, 2: 1050.0}, 10, noise=0.03, drift=0.05, seed=seed))
         apart += tukey.of(runs, speed_of).differ(*runs) is True
-    at_least("two treatments 5% apart, 10 blocks, 3% noise: significant", apart / RUNS, 0.85)
+    at_least("two treatments 5% apart, 10 blocks, 3% noise: significant", apart / RUNS, 0.85, RUNS)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +177,13 @@ def test_a_true_difference_of_several_treatments_is_found(count: int, repeats: i
     least_difference = distributions.range_quantile(0.95, count, freedom) / math.sqrt(2)
     higher = 0.03 * math.sqrt(2 / repeats) * (least_difference + 0.7)
     chance, differ = np.random.default_rng(41), 0
-    for _ in range(1000):
+    for _ in range(runs := simulations(1000)):
         values = chance.normal(0, 0.03, (count, repeats))
         values[0] += higher
         row, block = np.indices(values.shape)
         differ += TukeyTest(additive.fit(values.ravel(), row.ravel(), block.ravel())).differ(0, 1) is True
     title = f"{count} treatments, {repeats} blocks, one {higher:.0%} higher, 3% noise: significant"
-    at_least(title, differ / 1000, least)
+    at_least(title, differ / runs, least, runs)
 
 
 def closed_network(loads: tuple[int, ...], demands: tuple[float, ...]) -> list[float]:
@@ -231,7 +235,11 @@ def test_a_quiet_machine_is_seldom_called_drifting(count: int, repeats: int) -> 
     for seed in range(RUNS):
         result = of_blocks(identical(count, repeats, noise=0.05, drift=0.0, seed=seed))
         seen += result is not None and result.notable
-    at_most(f"{count} treatments, {repeats} blocks alike, 5% noise: drift reported", seen / RUNS, 0.025)
+    at_most(f"{count} treatments, {repeats} blocks alike, 5% noise: drift reported", seen / RUNS, 0.025, RUNS)
+
+
+#: Simulated runs of incomplete blocks.
+DRIFT_RUNS = simulations(10_000)
 
 
 def _drift_seen(layout: str, drift: float) -> float:
@@ -239,12 +247,12 @@ def _drift_seen(layout: str, drift: float) -> float:
     cells = INCOMPLETE[layout]
     row, block = np.nonzero(cells)
     chance, seen = np.random.default_rng(23), 0
-    for _ in range(10_000):
+    for _ in range(DRIFT_RUNS):
         values = np.log(np.linspace(1, 2, len(cells)))[row] + chance.normal(0, 0.03, len(row))
         values += chance.normal(0, drift, cells.shape[1])[block]
         result = of_fit(additive.fit(values, row, block), range(cells.shape[1]))
         seen += result is not None and result.notable
-    return seen / 10_000
+    return seen / DRIFT_RUNS
 
 
 @pytest.mark.parametrize("layout", INCOMPLETE)
@@ -253,13 +261,13 @@ def test_a_quiet_machine_is_seldom_called_drifting_where_blocks_lack_trials(layo
     or a search leave them incomplete.
     """
     seen = _drift_seen(layout, 0.0)
-    at_most(f"incomplete blocks alike ({layout}), 3% noise: drift reported", seen, 0.0125)
+    at_most(f"incomplete blocks alike ({layout}), 3% noise: drift reported", seen, 0.0125, DRIFT_RUNS)
 
 
 def test_drift_is_seen_where_blocks_lack_trials() -> None:
     """Three treatments in each of five blocks, five others in the first alone."""
     seen = _drift_seen("search", 0.06)
-    at_least("5 incomplete blocks 6% apart, 3% noise: drift reported", seen, 0.65)
+    at_least("5 incomplete blocks 6% apart, 3% noise: drift reported", seen, 0.65, DRIFT_RUNS)
 
 
 @pytest.mark.parametrize("repeats", [3, 5, 10])
@@ -301,7 +309,7 @@ def test_a_machine_that_drifts_is_seen() -> None:
     for seed in range(RUNS):
         result = of_blocks(identical(4, 8, noise=0.03, drift=0.06, seed=seed))
         seen += result is not None and result.notable
-    at_least("4 treatments, 8 blocks 6% apart, 3% noise: drift reported", seen / RUNS, 0.9)
+    at_least("4 treatments, 8 blocks 6% apart, 3% noise: drift reported", seen / RUNS, 0.9, RUNS)
 
 
 @pytest.mark.parametrize("repeats", [6, 8, 10, 15, 20])
@@ -318,24 +326,24 @@ def test_the_interval_of_a_median_covers_it(repeats: int) -> None:
 def test_one_at_a_time_seldom_shows_an_effect_that_is_none() -> None:
     factors = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (1, 2, 3), "d": (1, 2, 3)}
     false = 0
-    for seed in range(RUNS // 2):
+    for seed in range(EXPERIMENTS):
         analysis = factorial(
             factors, lambda levels: 1000.0, 8, noise=0.05, drift=0.05, seed=seed, design="one-at-a-time",
             only=lambda levels: sum(level != 1 for level in levels.values()) <= 1,
         )  # fmt: skip
         assert analysis.effects is not None
         false += any(change.ratio.is_significant for change in analysis.effects.changes)
-    at_most("one factor at a time, 8 levels without effect: one called an effect", false / (RUNS // 2), 0.06)
+    at_most("one factor at a time, 8 levels without effect: one called an effect", false / EXPERIMENTS, 0.06)
 
 
 def test_the_lowest_to_the_highest_level_lies_in_its_interval() -> None:
     """Five levels without any effect: the interval of the two farthest apart must hold 1."""
     held = 0
-    for seed in range(RUNS // 2):
+    for seed in range(EXPERIMENTS):
         analysis = factorial(
             {"a": (1, 2, 3, 4, 5), "b": ("x", "y")}, lambda levels: 1000.0, 6, noise=0.03, seed=seed
         )
         assert analysis.effects is not None
         (main,) = (item for item in analysis.effects.mains if item.key == "a")
         held += main.change.ratio.is_significant is False
-    at_least("lowest to highest of five levels alike: 1 in the interval", held / (RUNS // 2), 0.93)
+    at_least("lowest to highest of five levels alike: 1 in the interval", held / EXPERIMENTS, 0.93)
