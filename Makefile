@@ -10,6 +10,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_QUIET := 1
+# Containers often set this. The tests start loadcell as a process very often, and a third of the processor time of such a start would compile it.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Nothing is measured on CI: what is built there is not optimised across crates, which takes a third of the time.
 ifdef CI
