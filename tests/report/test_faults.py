@@ -16,6 +16,7 @@ from loadcell.analysis import recommend
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
+from loadcell.model import numbers
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.report import brief
@@ -51,7 +52,7 @@ def judged(path: Path) -> FaultRecord:
     assert timeline_files.read(path)[0].slots == lines.slots
     hang = replace(fault(AT_S, FOR_S), subject="postgres")
     (judgement,) = judge([hang], Completions.of([lines], UNTIL_S), 8)
-    return replace(hang, judgement=judgement)
+    return replace(hang, judgement=replace(judgement, errors={"timeout": 3}))
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +80,23 @@ def in_terminal(run: StoredRun, lang: str) -> str:
     return out.getvalue()
 
 
-def section(report: Report) -> tuple[Table, Table, Chart]:
-    """Both tables and the chart."""
+def section(report: Report) -> tuple[dict[str, Table], Chart]:
+    """The tables by name, and the chart."""
     [of_faults] = [section for section in report.sections if section.id == "faults"]
     blocks = [*unfolded(of_faults.blocks)]
-    first, second = (block for block in blocks if isinstance(block, Table))
     [chart] = [block for block in blocks if isinstance(block, Chart)]
-    return first, second, chart
+    return {block.id: block for block in blocks if isinstance(block, Table)}, chart
+
+
+def first_row(table: Table) -> dict[str, str]:
+    """Cells of the first row by heading."""
+    titles = [column.title for column in table.columns]
+    return dict(zip(titles, (cell.text for cell in table.rows[0]), strict=True))
+
+
+def repeats(run: StoredRun) -> int:
+    """Trials of a treatment."""
+    return len(run.trials) // len(run.run.treatments)
 
 
 def tiles(run: StoredRun) -> list[Tile]:
@@ -95,9 +106,8 @@ def tiles(run: StoredRun) -> list[Tile]:
 
 
 def test_expected_stands_against_observed(broken: StoredRun) -> None:
-    table, trials, _ = section(build(broken))
-    titles = [column.title for column in table.columns]
-    row = dict(zip(titles, (cell.text for cell in table.rows[0]), strict=True))
+    tables, _ = section(build(broken))
+    row = {**first_row(tables["table-faults"]), **first_row(tables["table-fault-extent"])}
     assert row["Fault"] == "hang postgres"
     assert row["Planned"] == "at 10s for 1s"
     assert row["Expected"] == f"{EXPECTED}; {MISSED}"
@@ -107,11 +117,14 @@ def test_expected_stands_against_observed(broken: StoredRun) -> None:
     assert row["Dip"] == "100%"
     assert row["Lost operations"] == "201"
     assert row["Recovery from injection"].startswith("1,25")
-    assert len(trials.rows) == len(broken.trials)
+    assert row["Errors"] == f"timeout × {numbers.whole(3 * repeats(broken))}", "those of all repeats"
+    assert len(tables["table-fault-trials"].rows) == len(broken.trials)
+    assert first_row(tables["table-fault-trial-values"])["Errors"] == "timeout × 3"
+    assert "timeout × " in in_terminal(broken, "en")
 
 
 def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun) -> None:
-    chart = section(build(broken))[2]
+    _, chart = section(build(broken))
     assert {row["trial"] for row in chart.data["load"]} == {trial.name for trial in broken.trials}
     before = [row["rate"] for row in chart.data["load"] if row["t"] < -0.2]
     paused = [row for row in chart.data["load"] if 0.2 < row["t"] < 0.8]

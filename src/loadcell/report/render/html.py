@@ -42,6 +42,7 @@ PAGE = "page.html.j2"
 NO_BREAK = "\u00a0"
 #: A number and its unit, and a unit at the end of a heading, in the brackets of either language.
 _MEASURED = re.compile(r"[<>±+-]?[\d,.]+ [^\W\d]{1,3}(/s)?|[\d,.]+ (min|h) [\d,.]+ (min|s)")
+_NAME_PARTS = re.compile(r"(?<=[=,])(?=[^\W\d])")
 _COUNT = re.compile(r"(?<=\d) (?=[^\W\d])")
 _UNIT = re.compile(r"（[^（）]{1,5}）$|\([^()]{1,5}\)$")
 
@@ -60,6 +61,7 @@ def environment() -> Environment:
     made.filters["coded"] = coded
     made.filters["headed"] = headed
     made.filters["counted"] = counted
+    made.filters["breakable"] = breakable
     return made
 
 
@@ -119,6 +121,11 @@ def counted(text: str) -> str:
     factor with its level.
     """
     return _COUNT.sub(NO_BREAK, text.replace(" = ", f"{NO_BREAK}={NO_BREAK}"))
+
+
+def breakable(text: str) -> Markup:
+    """Names of trials may be broken after each factor and each level."""
+    return Markup("<wbr>").join(escape(part) for part in _NAME_PARTS.split(text))
 
 
 def headed(title: str) -> Markup:

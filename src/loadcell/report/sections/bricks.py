@@ -18,6 +18,8 @@ _PROGRESS = (
     "files_per_s",
 )  # fmt: skip
 _TASK = Labels("column.progress", _PROGRESS)
+#: Columns of words.
+_WORDS = ("node", "task", "status")
 
 
 def section(context: ReportContext) -> Section | None:
@@ -70,12 +72,13 @@ def _progress(samples: Frame, context: ReportContext) -> Table:
     texts = context.texts
     columns = [
         Column(texts("column.trial"), code=True),
-        *(Column(texts(_TASK(name)), figure=name not in ("node", "task", "status")) for name in _PROGRESS),
+        *(Column(texts(_TASK(name)), figure=name not in _WORDS, keep=name in _WORDS) for name in _PROGRESS),
     ]
     rows = []
     for last in samples.groups("trial", "node", "task").last().tolist():
         [(trial, *values)] = samples.take(slice(last, last + 1)).rows("trial", *_PROGRESS)
         rows.append([Cell(trial), *_progress_cells(values, context)])
+    rows.sort(key=lambda row: [cell.text for cell in row[:3]])
     return Table("table-progress", texts("table.progress"), columns, rows)
 
 

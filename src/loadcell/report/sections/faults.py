@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import fault_metrics, numbers
@@ -42,11 +45,11 @@ def section(context: ReportContext) -> Section | None:
         return _without_faults(context)
     texts = context.texts
     trials = of_trials(faults, context)
-    blocks: list[Block] = [Paragraph(texts("faults.meaning")), table(faults, context)]
+    blocks: list[Block] = [Paragraph(texts("faults.meaning")), *tables(faults, context)]
     if (writes := numbered_writes.table(context)) is not None:
         blocks.append(writes)
     blocks += charts.drawn_in("faults", context)
-    blocks.append(Details(trials.title, [trials, *by_group(faults, context)]))
+    blocks.append(Details(trials[0].title, [*trials, *by_group(faults, context)]))
     return Section("faults", texts("section.faults"), blocks)
 
 
@@ -68,50 +71,103 @@ def when(fault: FaultOfTreatment, context: ReportContext) -> str:
     return " ".join(parts)
 
 
-def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
-    """A row for each fault of a treatment: expected against observed."""
+@dataclass(frozen=True)
+class _Part:
+    """A column with its cell of each fault."""
+
+    column: Column
+    cell: Callable[[FaultOfTreatment], Cell]
+
+
+def _names(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[_Part]:
+    """Treatment, where there are several, and fault."""
     texts = context.texts
     several = len({fault.treatment.id for fault in faults}) > 1
-    managed = any(item.judgement.management for fault in faults for item in fault.trials)
-    is_judged = any(fault.expected for fault in faults)
-    expected = (
-        [
-            Column(texts("column.fault.expected"), code=True, many=True, yields=5),
-            Column(texts("column.verdict")),
-        ]
-        if is_judged
-        else []
+    treatment = _Part(
+        Column(texts("column.treatment")),
+        lambda fault: Cell(fault.treatment.label, sort=fault.treatment.index),
     )
-    columns = [
-        *([Column(texts("column.treatment"))] if several else []),
-        Column(texts("column.fault"), code=True, keep=True),
-        Column(texts("column.fault.when"), yields=1),
-        *expected,
-        Column(texts("column.fault.effect")),
-        *(Column(texts(_HEADING(key)), figure=True, yields=_YIELDING.get(key, 0)) for key in _METRICS),
-        *([Column(texts("column.fault.management"), many=True)] if managed else []),
-    ]
-    rows = [
-        [
-            *([Cell(fault.treatment.label, sort=fault.treatment.index)] if several else []),
-            Cell(fault.title),
-            Cell(when(fault, context)),
-            *(_expected(fault, context) if is_judged else ()),
-            Cell(_effect(fault, context)),
-            *(_value(fault, key, context) for key in _METRICS),
-            *([_management(fault, context)] if managed else []),
-        ]
-        for fault in faults
-    ]
-    repeated = any(len(fault.trials) > 1 for fault in faults)
-    note = texts("table.faults.repeats") if repeated else ""
-    return Table("table-faults", texts("table.faults"), columns, rows, note)
+    title = _Part(Column(texts("column.fault"), code=True, keep=True), lambda fault: Cell(fault.title))
+    return [*([treatment] if several else []), title]
 
 
-def _expected(fault: FaultOfTreatment, context: ReportContext) -> tuple[Cell, Cell]:
-    """Expectations of a fault, and their verdict."""
+def _outcome(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[_Part]:
+    """When, what was expected, and the effect."""
     texts = context.texts
-    return Cell(texts("mark.semicolon").join(fault.expected) or texts("mark.none")), _verdict(fault, context)
+    parts = [_Part(Column(texts("column.fault.when"), yields=1), lambda fault: Cell(when(fault, context)))]
+    if any(fault.expected for fault in faults):
+        parts += [
+            _Part(
+                Column(texts("column.fault.expected"), code=True, many=True, yields=6),
+                lambda fault: Cell(texts("mark.semicolon").join(fault.expected) or texts("mark.none")),
+            ),
+            _Part(Column(texts("column.verdict")), lambda fault: _verdict(fault, context)),
+        ]
+    effect = _Part(Column(texts("column.fault.effect")), lambda fault: Cell(_effect(fault, context)))
+    return [*parts, effect]
+
+
+def _extent(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[_Part]:
+    """Values of the metrics, and errors by class."""
+    texts = context.texts
+    parts = [
+        _Part(
+            Column(texts(_HEADING(key)), figure=True, keep=True, yields=_YIELDING.get(key, 0)),
+            partial(_value, key=key, context=context),
+        )
+        for key in _METRICS
+    ]
+    if any(item.judgement.errors for fault in faults for item in fault.trials):
+        column = Column(texts("column.fault.errors"), keep=True, yields=5)
+        parts.append(_Part(column, lambda fault: Cell(_errors(_all_errors(fault), context))))
+    return parts
+
+
+def _managed(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[_Part]:
+    """The management plane, where it was asked."""
+    if not any(item.judgement.management for fault in faults for item in fault.trials):
+        return []
+    column = Column(context.texts("column.fault.management"), many=True)
+    return [_Part(column, lambda fault: _management(fault, context))]
+
+
+def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
+    """A row for each fault of a treatment: expected against observed, with all values."""
+    parts = [
+        *_names(faults, context), *_outcome(faults, context), *_extent(faults, context),
+        *_managed(faults, context),
+    ]  # fmt: skip
+    return _table("table-faults", "table.faults", parts, faults, context)
+
+
+def tables(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[Table]:
+    """The same as two tables, each of which fits on a page."""
+    names = _names(faults, context)
+    outcome = [*names, *_outcome(faults, context), *_managed(faults, context)]
+    extent = [*names, *_extent(faults, context)]
+    return [
+        replace(_table("table-faults", "table.faults", outcome, faults, context), note=""),
+        _table("table-fault-extent", "table.fault-extent", extent, faults, context),
+    ]
+
+
+def _table(
+    name: str, title: str, parts: Sequence[_Part], faults: Sequence[FaultOfTreatment], context: ReportContext
+) -> Table:
+    rows = [[part.cell(fault) for part in parts] for fault in faults]
+    repeated = any(len(fault.trials) > 1 for fault in faults)
+    note = context.texts("table.faults.repeats") if repeated else ""
+    return Table(name, context.texts(title), [part.column for part in parts], rows, note)
+
+
+def _all_errors(fault: FaultOfTreatment) -> Counter[str]:
+    """Failed operations of all trials by class."""
+    return sum((Counter(item.judgement.errors or {}) for item in fault.trials), Counter[str]())
+
+
+def _errors(errors: Mapping[str, int], context: ReportContext) -> str:
+    named = (f"{code} × {numbers.whole(count)}" for code, count in errors.items())
+    return context.texts("mark.list").join(named) or context.texts("mark.none")
 
 
 def _verdict(fault: FaultOfTreatment, context: ReportContext) -> Cell:
@@ -136,7 +192,7 @@ def _effect(fault: FaultOfTreatment, context: ReportContext) -> str:
     return texts("mark.list").join(named) or texts("mark.none")
 
 
-def _value(fault: FaultOfTreatment, key: str, context: ReportContext) -> Cell:
+def _value(fault: FaultOfTreatment, *, key: str, context: ReportContext) -> Cell:
     """The median over repeats, and their range or interval; or how often there was no recovery."""
     texts, write = context.texts, _METRICS[key]
     repeats = fault.metrics[key]
@@ -176,61 +232,77 @@ def _repeats(repeats: Repeats, write: Callable[[float], str], context: ReportCon
     return context.texts("fault.range", value=value, low=write(reach[0]), high=write(reach[1]))
 
 
-def of_trials(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
-    """A row for each fault of a trial: when it was applied and undone, its baseline, and further values."""
+def of_trials(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[Table]:
+    """A row for each fault of a trial: when it was applied and undone; and its further values."""
     texts = context.texts
-    columns = [
-        Column(texts("column.trial"), code=True),
-        Column(texts("column.fault"), code=True, keep=True),
+    names = [Column(texts("column.trial"), code=True), Column(texts("column.fault"), code=True, keep=True)]
+    times = [
+        *names,
         Column(texts("column.fault.applied-at"), figure=True),
         Column(texts("column.fault.late"), figure=True),
         Column(texts("column.fault.took"), figure=True),
         Column(texts("column.fault.undone-at"), figure=True),
-        Column(texts("column.fault.first-effect"), figure=True),
+        Column(texts("column.fault.first-effect"), figure=True, keep=True),
+    ]
+    values = [
+        *names,
         Column(texts("column.fault.baseline-rate"), figure=True),
         Column(texts("column.fault.baseline-p99"), figure=True),
         Column(texts("column.fault.overshoot"), figure=True),
         Column(texts("column.fault.longest-request"), figure=True),
-        Column(texts("column.fault.errors"), many=True),
+        Column(texts("column.fault.errors"), keep=True),
     ]
-    rows = [_trial_row(fault, item, context) for fault in faults for item in fault.trials]
-    return Table("table-fault-trials", texts("table.fault-trials"), columns, rows)
+    items = [(fault, item) for fault in faults for item in fault.trials]
+    return [
+        Table(
+            "table-fault-trials", texts("table.fault-trials"), times,
+            [_times(fault, item, context) for fault, item in items],
+        ),
+        Table(
+            "table-fault-trial-values", texts("table.fault-trial-values"), values,
+            [_values(fault, item, context) for fault, item in items],
+        ),
+    ]  # fmt: skip
 
 
-def _trial_row(fault: FaultOfTreatment, item: FaultOfTrial, context: ReportContext) -> list[Cell]:
-    texts, judgement = context.texts, item.judgement
-    applied, undone, baseline = item.fault.applied, item.fault.undone, judgement.baseline
-    late_s = applied.began_s - applied.requested_s if applied else None
-    took_s = applied.ended_s - applied.began_s if applied else None
-    effect_s = judgement.first_effect_s
+def _or_none(number: float | None, write: numbers.Write, context: ReportContext) -> Cell:
+    return Cell(context.texts("mark.none")) if number is None else Cell(write(number), sort=number)
 
-    def value(number: float | None, write: numbers.Write) -> Cell:
-        return Cell(texts("mark.none")) if number is None else Cell(write(number), sort=number)
 
-    def milliseconds(number_s: float) -> str:
-        return numbers.milliseconds(number_s * 1e3)
+def _of_seconds(number_s: float) -> str:
+    return numbers.milliseconds(number_s * 1e3)
 
+
+def _times(fault: FaultOfTreatment, item: FaultOfTrial, context: ReportContext) -> list[Cell]:
+    texts, applied, undone = context.texts, item.fault.applied, item.fault.undone
+    effect_s = item.judgement.first_effect_s
     first = (
         texts("mark.none")
         if effect_s is None
-        else texts("fault.between", low=milliseconds(effect_s[0]), high=milliseconds(effect_s[1]))
+        else texts("fault.between", low=_of_seconds(effect_s[0]), high=_of_seconds(effect_s[1]))
     )
-    errors = (f"{code} × {numbers.whole(count)}" for code, count in (judgement.errors or {}).items())
     return [
         Cell(item.trial),
         Cell(fault.title),
-        value(applied.began_s if applied else None, numbers.seconds),
-        value(late_s, milliseconds),
-        value(took_s, milliseconds),
-        value(undone.began_s if undone else None, numbers.seconds),
+        _or_none(applied.began_s if applied else None, numbers.seconds, context),
+        _or_none(applied.began_s - applied.requested_s if applied else None, _of_seconds, context),
+        _or_none(applied.ended_s - applied.began_s if applied else None, _of_seconds, context),
+        _or_none(undone.began_s if undone else None, numbers.seconds, context),
         Cell(first, sort=effect_s[1] if effect_s else None),
-        value(baseline.rate_per_s if baseline else None, numbers.rate),
-        value(baseline.p99_ms if baseline else None, numbers.milliseconds),
-        value(judgement.overshoot, lambda number: numbers.whole(round(number))),
-        value(
-            judgement.hung.longest_s if judgement.hung and judgement.hung.number else None, numbers.seconds
-        ),
-        Cell(texts("mark.list").join(errors) or texts("mark.none")),
+    ]
+
+
+def _values(fault: FaultOfTreatment, item: FaultOfTrial, context: ReportContext) -> list[Cell]:
+    judgement = item.judgement
+    baseline, hung = judgement.baseline, judgement.hung
+    return [
+        Cell(item.trial),
+        Cell(fault.title),
+        _or_none(baseline.rate_per_s if baseline else None, numbers.rate, context),
+        _or_none(baseline.p99_ms if baseline else None, numbers.milliseconds, context),
+        _or_none(judgement.overshoot, lambda number: numbers.whole(round(number)), context),
+        _or_none(hung.longest_s if hung and hung.number else None, numbers.seconds, context),
+        Cell(_errors(judgement.errors or {}, context)),
     ]
 
 

@@ -41,7 +41,6 @@ _FIGURES = (
     "column.pacing-p50",
     "column.pacing-p99",
     "column.backlog",
-    "column.overloaded",
 )
 
 
@@ -54,9 +53,10 @@ def table(context: ReportContext, loops: tuple[OpenLoopResult, ...]) -> Table:
         *([] if factors else [Column(texts("column.treatment"))]),
         Column(texts("column.arrivals")),
         *(Column(texts(key), figure=True) for key in _FIGURES),
+        Column(texts("column.overloaded"), figure=True, spare=True),
     ]
     rows = [_row(loop, context, factors) for loop in loops]
-    return Table("table-open-loop", texts("table.open-loop"), columns, rows, only=True)
+    return Table("table-open-loop", texts("table.open-loop"), *without_empty(columns, rows), only=True)
 
 
 def _row(loop: OpenLoopResult, context: ReportContext, factors: list[tuple[str, str, bool]]) -> list[Cell]:
@@ -78,8 +78,10 @@ def _row(loop: OpenLoopResult, context: ReportContext, factors: list[tuple[str, 
         Cell(
             texts("mark.of", part=loop.overloaded, whole=len(treatment.trials)),
             sort=loop.overloaded,
-            tone="problem" if loop.overloaded else "",
-        ),
+            tone="problem",
+        )
+        if loop.overloaded
+        else Cell(texts("mark.none")),
     ]
 
 
