@@ -256,7 +256,7 @@ def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
     assert "one NUMA node" in remark.text
     plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, half the cores, cpus 0-3, all]}")
     [same] = [problem for problem in remarks(plan, HERE) if problem.path == "affinity.target"]
-    assert same.text == "`one node`, `half the cores`, `cpus 0-3` are the same here: CPUs 0-3"
+    assert same.text == "`one node`, `half the cores` and `cpus 0-3` are the same here: CPUs 0-3"
     assert (same.treatment, same.others) == ("target=cpus_0-3", 2)
 
 

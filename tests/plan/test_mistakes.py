@@ -258,7 +258,7 @@ CASES = [
     Case("step and times", PLAN + "factors: {load.clients: ‹{from: 1, to: 5, step: 1, times: 2}}",
          "factors.load.clients", "either `step` or `times`"),
     Case("no end", PLAN + "factors: {load.clients: ‹{from: 1, step: 5}}", "factors.load.clients",
-         "to is missing"),
+         "missing: to"),
     Case("a slip in a range", PLAN + "factors: {load.clients: {from: 1, to: 5, ‹stp: 1}}",
          "factors.load.clients.stp", 'no "stp" in a range', nearest="step"),
     Case("units that differ", PLAN + "factors: {load.duration: {from: 1s, ‹to: 1min, step: 1s}}",

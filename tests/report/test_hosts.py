@@ -253,6 +253,20 @@ def test_other_differences_than_the_machines_are_reported(two: Compared, home: P
     ]
 
 
+@pytest.mark.parametrize(("lang", "title"), [("en", "Orders"), ("zh", "订单")])
+def test_a_workload_has_the_title_in_the_language_of_the_report(
+    home: Path, tmp_path: Path, lang: str, title: str
+) -> None:
+    stored = shutil.copytree(home / "db-a", tmp_path / "db-a")
+    record = json.loads((stored / "run.json").read_text(encoding="utf-8"))
+    record |= {"title": "Orders", "title_zh": "订单"}
+    (stored / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    comparison = compared(
+        str(home / "a"), str(home / "b"), [(str(stored), str(home / "db-b"))], lang, anyway=True
+    )
+    assert comparison.workloads[0].hypothesis.workload.name == title
+
+
 def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:
     drawn = charts(build(two, "en"))["chart-ratios"]
     assert len(drawn.data["points"]) == len(two.machines.rows)

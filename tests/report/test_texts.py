@@ -361,3 +361,30 @@ def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is
     assert zh("compare.place", metric="吞吐量", context="写入 8", change=0.05).startswith("写入 8 时的吞吐量")
     marked = in_brackets(zh, Message("compare.place", {"metric": "p50", "context": "c", "change": 0.05}))
     assert marked.startswith("[c] 时的 [p50]（")
+
+
+@pytest.mark.parametrize(
+    ("language", "key", "names", "text"),
+    [
+        ("en", "series.unmatched", ["a", "b", "c"], "there were no samples for the metrics a, b and c"),
+        ("en", "series.unmatched", ["a", "b"], "there were no samples for the metrics a and b"),
+        ("en", "series.unmatched", ["a"], "there were no samples for the metrics a"),
+        ("zh", "series.unmatched", ["a", "b", "c"], "指标 a、b 和 c 没有样本"),
+        ("zh", "series.unmatched", ["吞吐量", "延迟"], "指标 吞吐量和延迟 没有样本"),
+        ("en", "faults.several", ["a", "b", "c"], "x is the beginning of several identifiers: a, b, c"),
+        ("zh", "faults.several", ["a", "b", "c"], "x 是多个 ID 的开头：a、b、c"),
+        ("en", "allowed.names", ["a", "b", "c"], "a, b, c"),
+        ("en", "allowed.effect", ["a", "b", "c"], "one of a, b, c"),
+        ("en", "allowed.choice", ["a", "b"], "a, b or z"),
+        ("zh", "allowed.choice", ["a", "b"], "a、b 或 z"),
+        ("zh", "kv.placeholder", ["a", "b"], "没有占位符 `x`：可用 a 和 b"),
+    ],
+)
+def test_a_list_in_a_sentence_has_an_and(language: str, key: str, names: list[str], text: str) -> None:
+    """Behind a colon, in a choice or before further items it is a bare list."""
+    entry = catalogue()[key][language]
+    (placeholder,) = placeholders(entry) - {"id", "last", "name"}
+    arguments = {"id": "x", "name": "x", "last": "z", placeholder: names}
+    assert Texts(language)(key, **{name: arguments[name] for name in placeholders(entry)}) == text
+    if language == "en":
+        assert Message(key, arguments).text == text

@@ -162,7 +162,7 @@ def _of_machines(
     if len(named) != 2:
         raise language.CallError(messages.CALL_TWO_MACHINES(count=len(named)))
     return machine_comparison.document(
-        machine_pair.compared(named[0], named[1], workloads, anyway=anyway), lang, command
+        machine_pair.compared(named[0], named[1], workloads, lang, anyway=anyway), lang, command
     )
 
 

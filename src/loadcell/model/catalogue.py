@@ -48,6 +48,9 @@ def keep(path: Path, text: str) -> None:
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
 PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
+#: What stands before a list of items, or behind it, in which the last item has no "and" of its own.
+_LIST_BEGINS = re.compile(r"(?:[:：;；(（.。]|\b(?:and|or|one of)|[和或])\s*$")
+_LIST_GOES_ON = re.compile(r"(?:,? (?:and|or)\b| ?…|\s*(?:[;；和或等]|之[一列]))")
 #: Placeholders that are no arguments -> the suffix of their code.
 UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Suffixes of a code under which it may have more texts.
@@ -112,11 +115,22 @@ def placeholders(text: str) -> frozenset[str]:
     return frozenset(name for name in names if name not in UNIT_WORDS)
 
 
-def fill(text: str, written: Callable[[str], str]) -> str:
-    """The text with each placeholder replaced by `written(name)`; the written number selects the plural."""
+def is_enumerated(match: re.Match[str]) -> bool:
+    """True if a list in the place of a placeholder is part of the sentence: "a, b and c".
+
+    Behind a colon, a bracket or a sentence it is a bare list, and so is a choice ("one of a, b") and one that
+    has more items beside it.
+    """
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    is_alone = not before and not after
+    return not (is_alone or _LIST_BEGINS.search(before) or _LIST_GOES_ON.match(after))
+
+
+def fill(text: str, written: Callable[[re.Match[str]], str]) -> str:
+    """The text with each placeholder replaced by `written(match)`; the written number selects the plural."""
 
     def value(match: re.Match[str]) -> str:
-        number = written(match["name"])
+        number = written(match)
         return number if match["one"] is None else match["one"] if number == "1" else match["many"]
 
     return PLACEHOLDER.sub(value, text)

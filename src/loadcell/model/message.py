@@ -7,6 +7,7 @@ only, because the worker raises them, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
@@ -165,7 +166,11 @@ class Message:
         if self.recorded:
             return self.recorded[0]
         text = catalogue.texts()[self.code]["en"]
-        return catalogue.fill(text, lambda name: _in_english(name, self.arguments[name]))
+        return catalogue.fill(text, self._written)
+
+    def _written(self, match: re.Match[str]) -> str:
+        name = match["name"]
+        return _in_english(name, self.arguments[name], enumerated=catalogue.is_enumerated(match))
 
     @property
     def advice(self) -> str:
@@ -310,14 +315,17 @@ class MessageError(Exception):
         return self.finding
 
 
-def _in_english(name: str, value: Any) -> str:
+def _in_english(name: str, value: Any, *, enumerated: bool = False) -> str:
     if isinstance(value, Message):
         return value.text
     if isinstance(value, Mapping):
         return str(value.get("finding", ""))
     if isinstance(value, list | tuple):
         between = "; " if any(isinstance(item, Message) for item in value) else ", "
-        return between.join(_in_english(name, item) for item in value)
+        items = [_in_english(name, item) for item in value]
+        if enumerated and len(items) > 1:
+            return f"{between.join(items[:-1])} and {items[-1]}"
+        return between.join(items)
     return value if isinstance(value, str) else format_number(name, value)
 
 

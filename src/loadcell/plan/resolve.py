@@ -38,7 +38,7 @@ ALLOWED_CONNECTIONS = MessageCode("allowed.connections")
 ALLOWED_MONITOR_LIST = MessageCode("allowed.monitor-list")
 ALLOWED_MONITOR = MessageCode("allowed.monitor", example=str)
 ALLOWED_PART = MessageCode("allowed.part", names=list, example=str)
-ALLOWED_TARGETS = MessageCode("allowed.targets", targets=list)
+ALLOWED_TARGETS = MessageCode("allowed.targets", count=Count, targets=list)
 ALLOWED_OFFERING_TARGET = MessageCode("allowed.offering-target", needs=list)
 INVALID_NAMES = MessageCode("plan.found-names", count=Count, names=list, allowed=Message)
 LISTED_TWICE = MessageCode("plan.listed-twice", name=str)
@@ -397,7 +397,7 @@ class Resolver:
         """The targets that a workload or monitor can be used with, else what one would have to offer."""
         targets = self._parts.targets_for(part)
         if targets:
-            return ALLOWED_TARGETS(targets=targets)
+            return ALLOWED_TARGETS(count=len(targets), targets=targets)
         return ALLOWED_OFFERING_TARGET(needs=sorted(capability.name for capability in part.needs))
 
     def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:

@@ -142,15 +142,18 @@ class Texts:
         meaning = self.value("meaning", error_meaning(error, ""))
         return self._coded("load.other", {**args, "meaning": meaning}) if meaning else None
 
-    def value(self, name: str, value: Any) -> str:
-        """An argument as text."""
+    def value(self, name: str, value: Any, *, enumerated: bool = False) -> str:
+        """An argument as text; a list with "and" before its last item if it is `enumerated` in a sentence."""
         if isinstance(value, str):
             return value
         if isinstance(value, Message):
             text = self.message(value)
             return text if value.recorded is None else text.rstrip(".。")
         if isinstance(value, list | tuple):
-            return self("mark.list").join(self.value(name, item) for item in value)
+            items = [self.value(name, item) for item in value]
+            if enumerated and len(items) > 1:
+                return self("mark.list.and", before=self("mark.list").join(items[:-1]), last=items[-1])
+            return self("mark.list").join(items)
         if name.endswith("_ms"):
             return self.duration(value)
         return format_number(name, value)
@@ -170,7 +173,7 @@ class Texts:
             return self._word("unit" if value == 1 else "units")
         if match["one"] is not None:
             return match["one"] if value in (1, "1") else match["many"]
-        return self.value(match["name"], value)
+        return self.value(match["name"], value, enumerated=catalogue.is_enumerated(match))
 
     def _word(self, name: str) -> str:
         """The word for the unit of throughput or of response times."""

@@ -168,10 +168,11 @@ def compared(
     first: str,
     second: str,
     ran: Sequence[Ran] = (),
+    lang: str = "en",
     *,
     anyway: bool = False,
 ) -> Compared:
-    """Read two machines and the runs of workloads that ran on both.
+    """Read two machines and the runs of workloads that ran on both, whose titles are in `lang`.
 
     Raises StoreError and CannotCompareError.
     """
@@ -184,14 +185,14 @@ def compared(
             for name, source in zip((one_name, other), sources, strict=True)
         ]
         gathered = gather(Wanted(runs, anyway=anyway))
-        workloads.append(Followed(gathered, _follows(machines, gathered, one_name, other)))
+        workloads.append(Followed(gathered, _follows(machines, gathered, (one_name, other), lang)))
     return Compared(sources, machines, tuple(workloads))
 
 
-def _follows(machines: Machines, gathered: Gathered, first: str, other: str) -> Hypothesis:
+def _follows(machines: Machines, gathered: Gathered, ran: Ran, lang: str) -> Hypothesis:
     row = next(iter(gathered.comparison.headline), None)
     if row is None or row.effect is None:
-        raise StoreError(HOSTS_NOTHING_IN_COMMON(first=first, second=other))
+        raise StoreError(HOSTS_NOTHING_IN_COMMON(first=ran[0], second=ran[1]))
     run = gathered.runs[0].run
-    name = run.title or run.plan_name or gathered.runs[0].id
+    name = run.title_in(lang) or run.plan_name or gathered.runs[0].id
     return hypothesis(machines, workload(name, row.effect, higher_is_better=row.metric.higher_is_better))
