@@ -40,10 +40,10 @@ def sentences_of(of: RunRecord, placed: list[TrialRecord], language: str = "en")
 def test_levels_that_are_the_same_processors_are_named() -> None:
     of = run(threads=["1", "2"])
     assert sentences_of(of, records(of)) == [
-        "On this machine, the levels one node, all of affinity.target mean the same CPUs (0-1). "
+        "On this machine, the levels one node and all of affinity.target mean the same CPUs (0-1). "
         "Differences between them are chance."
     ]
-    assert "one node、all" in sentences_of(of, records(of), "zh")[0]
+    assert "one node 和 all" in sentences_of(of, records(of), "zh")[0]
 
 
 def test_what_is_placed_elsewhere_by_another_factor_is_still_distinguished_by_it() -> None:

@@ -622,19 +622,19 @@ STORAGE = {"storage": ["a", "b", "c"]}
             IDLE,
             CLIENTS,
             (
-                "at 16 clients (the knee), 32 clients (the highest load) is unknown; at 32 clients, ",
+                "at 16 clients (the knee) and 32 clients (the highest load) is unknown; at 32 clients, ",
                 "瓶颈均未知",
             ),
         ),
-        (IDLE, STORAGE, ("The bottleneck at storage = a, b, c is unknown; at storage = c, ", "瓶颈均未知")),
+        (IDLE, STORAGE, ("The bottleneck at storage = a, b and c is unknown; at storage = c, ", "瓶颈均未知")),
         (IDLE, {}, ("The bottleneck is unknown: nearest to its limit", "瓶颈未知")),
         (CPU, {}, ("The bottleneck was the CPU of the target", "瓶颈是被测系统的 CPU")),
         (
             CPU,
             CLIENTS,
             (
-                "at 16 clients (the knee), 32 clients (the highest load) was the CPU",
-                "在 16 个客户端（拐点）、32 个客户端（最高负载），瓶颈都是",
+                "at 16 clients (the knee) and 32 clients (the highest load) was the CPU",
+                "在 16 个客户端（拐点）和 32 个客户端（最高负载），瓶颈都是",
             ),
         ),
         # names with commas of their own are not listed
@@ -643,7 +643,7 @@ STORAGE = {"storage": ["a", "b", "c"]}
             {"storage": ["a"], "cache": ["on", "off"]},
             ("The bottleneck of 2 treatments was the CPU", "2 个参数组合的瓶颈是"),
         ),
-        (CPU, STORAGE, ("The bottleneck at storage = a, b, c was the CPU", "在 storage = a、b、c，瓶颈都是")),
+        (CPU, STORAGE, ("The bottleneck at storage = a, b and c was the CPU", "在 storage = a、b 和 c，瓶颈都是")),
     ],
 )
 def test_a_summary_has_one_sentence_on_the_limit(
@@ -663,8 +663,8 @@ def test_a_summary_has_one_sentence_on_the_limit(
         (
             ["a", "b", "c"],
             (
-                "The bottleneck at storage = b, c is unknown; at storage = c, ",
-                "在 storage = b、c，瓶颈均未知；其中 storage = c：",
+                "The bottleneck at storage = b and c is unknown; at storage = c, ",
+                "在 storage = b 和 c，瓶颈均未知；其中 storage = c：",
             ),
         ),
         (["a", "b"], ("The bottleneck at storage = b is unknown: ", "在 storage = b，瓶颈未知：")),
@@ -707,7 +707,7 @@ def test_one_limit_at_knee_and_highest_load_is_one_sentence(tmp_path: Path) -> N
     (finding,) = findings(analysis.limits, [bent], analysis.treatments)
     assert finding.evidence == ("clients=4", "clients=32")
     text = Texts("en").message(finding.message)
-    assert "at 4 clients (the knee), 32 clients (the highest load) was the CPU of the target; " in text
+    assert "at 4 clients (the knee) and 32 clients (the highest load) was the CPU of the target; " in text
     assert "at 32 clients: " in text
 
 
