@@ -16,6 +16,8 @@ from loadcell.analysis.finding import LAST, Concern, Finding, FindingCode, Subje
 from loadcell.analysis.ranking import MOST, ranked, summary
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Message, Severity, declared
+from loadcell.model.trial_record import Check
+from loadcell.report.texts import Texts
 
 #: The findings of a run; those of machines, comparisons and histories have pages of their own.
 FINDINGS_OF_RUNS = {
@@ -155,9 +157,39 @@ def test_that_all_was_well_is_one_sentence() -> None:
     assert keys(summary(well)) == ["found.well"]
     (result,) = summary([*well, met])
     assert replace(result.message, severity="problem") == Message(
-        "found.well.expected", {"count": 6, "ended_count": 600, "expected_count": 2}
+        "found.well.expected",
+        {"count": 6, "ended_count": 600, "expected_count": 2, "expressions": ("a", "b")},
+    )
+    assert Texts("en").message(result.message) == (
+        "6 of 6 trials succeeded, none of 600 transactions failed, and the expectations a and b were met."
+    )
+    many = replace(met.message, arguments={"count": 4, "expressions": ("a", "b", "c", "d")})
+    (result,) = summary([*well, replace(met, message=many)])
+    assert Texts("zh").message(result.message) == (
+        "6 次试验全部成功，600 个事务无一失败，4 项验收条件全部满足，其中有 a 和 b。"
     )
     assert keys(summary([*well, met, missed])) == ["found.expect.missed", "found.well", "found.expect.met"]
+
+
+@pytest.mark.parametrize(("count", "place"), [(1, 2), (2, 2), (3, 0)])
+def test_disturbances_of_most_trials_precede_the_answer(count: int, place: int) -> None:
+    steal = (Check("steal", "noticed", {}),)
+    names = ["001", "002", "003", "004"]
+    trials = [
+        Trial(number, name, "t", 1, 1, "ok", throughput_per_s=10.0, checks=steal if number <= count else ())
+        for number, name in enumerate(names, 1)
+    ]
+    arguments = {
+        "count": count,
+        "of": 4,
+        "check": Message("check-name.steal"),
+        "advice": Message("advice.steal"),
+    }
+    noticed = Finding(
+        Subject.CHECKS, Message("found.check.advice", arguments).rated("caution"), tuple(names[:count])
+    )
+    answer, missed = finding("found.highest", "good"), finding("found.expect.missed", "problem")
+    assert summary([answer, missed, noticed], trials)[place] == noticed
 
 
 def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:

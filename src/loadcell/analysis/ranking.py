@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadcell.analysis.disturbances import disturbances
 from loadcell.analysis.error_findings import ERRORS_NONE
 from loadcell.analysis.finding import LAST, Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.findings import EXPECT_MET, TRIALS_ALL, TRIALS_SOME
@@ -23,6 +24,8 @@ from loadcell.model.message import Count, Message, MessageCode
 
 #: Lines of rising load that a sentence names.
 MOST_NAMED = 3
+#: Expectations that the sentence on success names.
+MOST_EXPECTATIONS = 2
 
 WELL = FindingCode(
     "found.well", Subject.TRIALS, "good", (Concern.WELL, 0), count=Count, ended_count=Count
@@ -35,6 +38,17 @@ WELL_EXPECTED = FindingCode(
     count=Count,
     ended_count=Count,
     expected_count=Count,
+    expressions=list,
+).marked(evidence=Evidence.RESULTS)
+WELL_EXPECTED_MANY = FindingCode(
+    "found.well.expected.many",
+    Subject.TRIALS,
+    "good",
+    (Concern.WELL, 0),
+    count=Count,
+    ended_count=Count,
+    expected_count=Count,
+    expressions=list,
 ).marked(evidence=Evidence.RESULTS)
 CHECKS = FindingCode(
     "found.checks", Subject.CHECKS, "caution", (Concern.TRUST, 30), checks=list, count=Count, of=Count
@@ -81,13 +95,21 @@ def _combine_successes(findings: list[Finding]) -> list[Finding]:
     }  # fmt: skip
     combined, parts = WELL.finding(**counts), [trials, errors]
     if met and met == expectations:
-        combined = WELL_EXPECTED.finding(**counts, expected_count=met[0].message.arguments["count"])
+        combined = _with_expectations(met[0], counts)
         parts += met
     return [
         combined if finding is trials else finding
         for finding in findings
         if finding is trials or finding not in parts
     ]
+
+
+def _with_expectations(met: Finding, counts: Mapping[str, object]) -> Finding:
+    """The sentence on success with the expectations, of many the first ones."""
+    expressions = met.message.arguments["expressions"]
+    named = tuple(expressions) if isinstance(expressions, tuple | list) else ()
+    code = WELL_EXPECTED if len(named) <= MOST_EXPECTATIONS else WELL_EXPECTED_MANY
+    return code.finding(**counts, expected_count=len(named), expressions=named[:MOST_EXPECTATIONS])
 
 
 def _combine_lines(findings: list[Finding]) -> Iterator[Finding]:
@@ -147,6 +169,8 @@ MOST_OF_A_CONCERN: Mapping[Concern, int] = {Concern.ANSWER: 5, Concern.WRONG: 3,
 #: Beside lines of rising load, which say what the first factor does, only the strongest effect has room.
 MOST_EFFECTS_WITH_SATURATION = 1
 
+#: Place of the warning that the machine disturbed most trials, behind the qualms that are declared.
+_DISTURBED = 60
 _WORSE = {"problem": 0, "caution": 1, "info": 2, "good": 2}
 
 
@@ -179,7 +203,9 @@ def summary(
     ):
         rooms[Subject.EFFECTS] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
-    met = any(candidate.finding.code in (EXPECT_MET, WELL_EXPECTED) for candidate in candidates)
+    met = any(
+        candidate.finding.code in (EXPECT_MET, WELL_EXPECTED, WELL_EXPECTED_MANY) for candidate in candidates
+    )
     limit = next((item for item in candidates if _is_limit(item)), None)
     chosen: list[Finding] = []
     for candidate in candidates:
@@ -205,8 +231,12 @@ def _is_limit(candidate: Ranked) -> bool:
 
 
 def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ranked]:
-    """Findings by concern, then by declared place; of qualms the worse first; else as they were found."""
+    """Findings by concern, then by declared place; of qualms the worse first; else as they were found.
+
+    Checks that noticed disturbances in more than half of the trials that count precede the answer.
+    """
     counting = {trial.name for trial in trials if trial.counts}
+    disturbed = {trial.name for trial in trials if trial.counts and disturbances(trial)}
     overloaded = any(finding.code is OVERLOADED for finding in findings)
     ranked_findings = []
     for finding in findings:
@@ -216,6 +246,8 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
             # Of a trial that does not count, a wrong figure spoils nothing.
             lost = counting and not counting & set(finding.evidence)
             concern, position = (Concern.WRONG if lost else Concern.STANDS), 0
+        elif finding.subject is Subject.CHECKS and 2 * len(disturbed & set(finding.evidence)) > len(counting):
+            concern, position = Concern.STANDS, _DISTURBED
         elif finding.code is TRIALS_SOME and _mostly_lost(finding) and not overloaded:
             concern = Concern.STANDS
         ranked_findings.append(

@@ -49,8 +49,8 @@ _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
 PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
 #: What stands before a list of items, or behind it, in which the last item has no "and" of its own.
-_LIST_BEGINS = re.compile(r"(?:[:：;；(（.。]|\b(?:and|or|one of)|[和或])\s*$")
-_LIST_GOES_ON = re.compile(r"(?:,? (?:and|or)\b| ?…|\s*(?:[;；和或等]|之[一列]))")
+_LIST_BEGINS = re.compile(r"(?:[:：;；(（.。→]|\b(?:and|or|one of)|[和或])\s*$")
+_LIST_GOES_ON = re.compile(r"(?:,? (?:and|or)\b| ?…|\s*(?:[:：;；→和或等]|之[一列]))")
 #: Placeholders that are no arguments -> the suffix of their code.
 UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Suffixes of a code under which it may have more texts.

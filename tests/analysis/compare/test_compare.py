@@ -168,7 +168,7 @@ def test_sides_with_different_numbers_of_values_are_counted_apart() -> None:
 
 def test_what_does_not_count_is_named_with_its_reason() -> None:
     assert sentence(compare(runs_of([100.0, None, 101.0, None], [110.0] * 4)), "compare.trials") == (
-        "2 of 4 trials of first are excluded: 002-base-r2, 004-base-r4 failed (the server went away). "
+        "2 of 4 trials of first are excluded: 002-base-r2 and 004-base-r4 failed (the server went away). "
         "If the compared change itself causes the failures, its results look too good."
     )
     many = sentence(compare(runs_of([None] * 9, [110.0] * 9)), "compare.trials")

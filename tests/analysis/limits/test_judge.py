@@ -626,7 +626,11 @@ STORAGE = {"storage": ["a", "b", "c"]}
                 "瓶颈均未知",
             ),
         ),
-        (IDLE, STORAGE, ("The bottleneck at storage = a, b and c is unknown; at storage = c, ", "瓶颈均未知")),
+        (
+            IDLE,
+            STORAGE,
+            ("The bottleneck at storage = a, b and c is unknown; at storage = c, ", "瓶颈均未知"),
+        ),
         (IDLE, {}, ("The bottleneck is unknown: nearest to its limit", "瓶颈未知")),
         (CPU, {}, ("The bottleneck was the CPU of the target", "瓶颈是被测系统的 CPU")),
         (
@@ -643,7 +647,11 @@ STORAGE = {"storage": ["a", "b", "c"]}
             {"storage": ["a"], "cache": ["on", "off"]},
             ("The bottleneck of 2 treatments was the CPU", "2 个参数组合的瓶颈是"),
         ),
-        (CPU, STORAGE, ("The bottleneck at storage = a, b and c was the CPU", "在 storage = a、b 和 c，瓶颈都是")),
+        (
+            CPU,
+            STORAGE,
+            ("The bottleneck at storage = a, b and c was the CPU", "在 storage = a、b 和 c，瓶颈都是"),
+        ),
     ],
 )
 def test_a_summary_has_one_sentence_on_the_limit(
