@@ -171,8 +171,8 @@ def test_that_all_was_well_is_one_sentence() -> None:
     assert keys(summary([*well, met, missed])) == ["found.expect.missed", "found.well", "found.expect.met"]
 
 
-@pytest.mark.parametrize(("count", "place"), [(1, 2), (2, 2), (3, 0)])
-def test_disturbances_of_most_trials_precede_the_answer(count: int, place: int) -> None:
+@pytest.mark.parametrize(("count", "position"), [(1, 2), (2, 2), (3, 0)])
+def test_disturbances_of_most_trials_precede_the_answer(count: int, position: int) -> None:
     steal = (Check("steal", "noticed", {}),)
     names = ["001", "002", "003", "004"]
     trials = [
@@ -189,7 +189,7 @@ def test_disturbances_of_most_trials_precede_the_answer(count: int, place: int) 
         Subject.CHECKS, Message("found.check.advice", arguments).rated("caution"), tuple(names[:count])
     )
     answer, missed = finding("found.highest", "good"), finding("found.expect.missed", "problem")
-    assert summary([answer, missed, noticed], trials)[place] == noticed
+    assert summary([answer, missed, noticed], trials)[position] == noticed
 
 
 def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:

@@ -88,7 +88,7 @@ def test_conditions_have_to_hold_together(home: Path, words: list[str], expected
         ("brnch=main", "No run has the label brnch; did you mean branch?"),
         ("branch=mian", "No run has the label branch=mian; did you mean branch=main?"),
         ("branch=x", "No run has the label branch=x; there are branch=main."),
-        ("team", "No run has the label team; there are branch, keep."),
+        ("team", "No run has the label team; there are branch and keep."),
     ],
 )
 def test_a_label_that_no_run_has_is_named_with_the_nearest(home: Path, label: str, expected: str) -> None:

@@ -48,9 +48,9 @@ def keep(path: Path, text: str) -> None:
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
 PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
-#: What stands before a list of items, or behind it, in which the last item has no "and" of its own.
+#: What stands before a list of items, or behind it, in which the last item has no "and".
 _LIST_BEGINS = re.compile(r"(?:[:：;；(（.。→]|\b(?:and|or|one of)|[和或])\s*$")
-_LIST_GOES_ON = re.compile(r"(?:,? (?:and|or)\b| ?…|\s*(?:[:：;；→和或等]|之[一列]))")
+_LIST_CONTINUES = re.compile(r"(?:,? (?:and|or)\b| ?…|\s*(?:[:：;；→和或等]|之[一列]))")
 #: Placeholders that are no arguments -> the suffix of their code.
 UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Suffixes of a code under which it may have more texts.
@@ -123,7 +123,7 @@ def is_enumerated(match: re.Match[str]) -> bool:
     """
     before, after = match.string[: match.start()], match.string[match.end() :]
     is_alone = not before and not after
-    return not (is_alone or _LIST_BEGINS.search(before) or _LIST_GOES_ON.match(after))
+    return not (is_alone or _LIST_BEGINS.search(before) or _LIST_CONTINUES.match(after))
 
 
 def fill(text: str, written: Callable[[re.Match[str]], str]) -> str:

@@ -323,7 +323,7 @@ def _in_english(name: str, value: Any, *, enumerated: bool = False) -> str:
     if isinstance(value, list | tuple):
         between = "; " if any(isinstance(item, Message) for item in value) else ", "
         items = [_in_english(name, item) for item in value]
-        if enumerated and len(items) > 1:
+        if enumerated and len(items) > 1 and items[-1] != "…":
             return f"{between.join(items[:-1])} and {items[-1]}"
         return between.join(items)
     return value if isinstance(value, str) else format_number(name, value)

@@ -151,7 +151,7 @@ class Texts:
             return text if value.recorded is None else text.rstrip(".。")
         if isinstance(value, list | tuple):
             items = [self.value(name, item) for item in value]
-            if enumerated and len(items) > 1:
+            if enumerated and len(items) > 1 and items[-1] != "…":
                 return self("mark.list.and", before=self("mark.list").join(items[:-1]), last=items[-1])
             return self("mark.list").join(items)
         if name.endswith("_ms"):
