@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loadcell.model.panels import Line, Panel
+from loadcell.model.panels import Line, Panel, all_panels
 from loadcell.report.blocks import Chart, Details, Report, Section
 from loadcell.report.charts.parts import MOST_LINES, by_part
 from loadcell.store.frames import Frame
+from loadcell.systems.postgres.monitor.samples import REPLICATION_TABLE
 
 PANEL = Panel("host.cores", "axis.cores", (Line("cpu_busy_percent", ""),), position=80, by="core")
 TYPES = {"trial": "text", "t_s": "number", "core": "text", "cpu_busy_percent": "number"}
@@ -46,6 +47,17 @@ def test_threads_with_one_name_are_the_busiest_of_them_and_the_total_is_no_line(
     panel, frame = by_part(threads, Frame.from_rows(types, rows))
     assert [line.proper for line in panel.lines] == ["worker"]
     assert values(frame, panel.lines[0].column) == [90]
+
+
+def test_each_standby_has_its_lag_in_bytes_and_in_time() -> None:
+    lags = [panel for panel in all_panels() if panel.source == "postgres.replication"]
+    assert [panel.lines[0].column for panel in lags] == ["replay_lag_bytes", "replay_lag_ms"]
+    assert {*REPLICATION_TABLE.columns} >= {panel.lines[0].column for panel in lags}
+    types = {"trial": "text", "t_s": "number", "standby": "text", "replay_lag_bytes": "number"}
+    rows = [("a", 1.0, "standby_1", 2048.0), ("a", 1.0, "standby_2", 4096.0)]
+    panel, _ = by_part(lags[0], Frame.from_rows(types, rows))
+    assert [line.proper for line in panel.lines] == ["standby_2", "standby_1"]
+    assert panel.lines[0].divide == 1024
 
 
 @pytest.mark.parametrize("folded", [False, True])

@@ -49,6 +49,7 @@ class SampleTable:
 #: How neighbouring values become one point.
 Reduction = Literal["mean", "max", "sum"]
 
+KIB: Final = 2**10
 MIB: Final = 2**20
 
 

@@ -1,4 +1,4 @@
-"""Single cores, disks, interfaces and threads over time: a line for each of the busiest."""
+"""Single cores, disks, interfaces, threads and standbys over time: a line for each of the busiest."""
 
 from __future__ import annotations
 

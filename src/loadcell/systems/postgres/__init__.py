@@ -2,7 +2,7 @@
 
 from loadcell.model import panels, tools
 from loadcell.model.extensions import POSTGRES
-from loadcell.model.panels import MIB, DatabaseTables, FactLabels, Line, Panel
+from loadcell.model.panels import KIB, MIB, DatabaseTables, FactLabels, Line, Panel
 from loadcell.model.tools import OF_DATABASES, ClientPrograms, JdbcServer
 
 # Client programs of PostgreSQL: the variables of libpq, which takes a socket's directory as a host.
@@ -21,7 +21,7 @@ tools.declare(
     )
 )  # fmt: skip
 
-# Panels and tables of PostgreSQL: waits of its sessions, WAL and blocks read.
+# Panels and tables of PostgreSQL: waits of its sessions, WAL, blocks read, and lags of standbys.
 panels.declare(
     FactLabels(("version_number",)),
     DatabaseTables("postgres", "postgres.waits", "postgres.statements"),
@@ -33,4 +33,10 @@ panels.declare(
     Panel("server", "axis.blocks-read", (
         Line("blocks_read_per_s", "series.read"),
     ), position=41, least=100, checkpoints=True, colour=6),
+    Panel("postgres.replication", "axis.replay-lag-kib", (
+        Line("replay_lag_bytes", "", "max", divide=KIB),
+    ), position=87, least=64, by="standby"),
+    Panel("postgres.replication", "axis.replay-lag-ms", (
+        Line("replay_lag_ms", "", "max"),
+    ), position=88, least=1, by="standby"),
 )  # fmt: skip
