@@ -76,3 +76,9 @@ def test_a_long_warmup_for_a_short_measurement_is_remarked_on(tmp_path: Path) ->
     )
     for load in ("warmup: 5s, duration: 1s", "warmup: 5min, duration: 1min", "warmup: 5min, requests: 10"):
         assert remarks_on(tmp_path, "errors == 0", f"{{clients: 1, {load}}}") == []
+
+
+def test_lost_writes_without_the_monitor_that_counts_them_are_remarked_on(tmp_path: Path) -> None:
+    [remark] = remarks_on(tmp_path, "lost_writes == 0")
+    assert (remark.path, remark.message.code) == ("monitors", "expect.not-counted")
+    assert "`monitors: [writes]`" in remark.text

@@ -7,6 +7,8 @@ from typing import Final
 from loadcell.model.message import MessageCode
 from loadcell.model.metrics import Direction, declare
 
+#: The monitor that writes, in plans.
+MONITOR: Final = "writes"
 ACKNOWLEDGED: Final = "acknowledged_writes"
 LOST: Final = "lost_writes"
 UNCERTAIN: Final = "uncertain_writes"

@@ -46,7 +46,7 @@ class WritesOptions(Options, use_attribute_docstrings=True):
 class WritesMonitor(Monitor[WritesOptions]):
     """Acknowledged, uncertain and unsent writes per second; lost ones at the end."""
 
-    name = "writes"
+    name = write_metrics.MONITOR
     summary = "numbered writes beside the load, read back at the end: lost acknowledged writes"
     Options = WritesOptions
     needs = frozenset({NUMBERED_WRITES})

@@ -1,10 +1,11 @@
-"""Remarks on expectations whose verdict does not depend on the target."""
+"""Remarks on expectations whose verdict does not depend on the target, or that nothing measures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
+from loadcell.model import write_metrics
 from loadcell.model.message import Message, MessageCode, Seconds
 from loadcell.plan.expect import COMPARATORS, Expectation, metric
 from loadcell.plan.model import Resolved
@@ -15,6 +16,7 @@ ALWAYS_MET = MessageCode("expect.always-met", "caution", expectation=str, range=
 REVERSED = MessageCode("expect.reversed", "caution", expectation=str, opposite=str)
 NOT_NEGATIVE = MessageCode("expect.not-negative", "caution", metric=str)
 SHARE_OF_ALL = MessageCode("expect.share-of-all", "caution", metric=str)
+NOT_COUNTED = MessageCode("expect.not-counted", "caution", expectation=str)
 WITHIN_LOAD = MessageCode("expect.within-load", "caution", metric=str, longest_s=Seconds)
 
 #: Shares of a total; others, such as the CPU time of several cores, can be more than 100%.
@@ -25,7 +27,9 @@ _LOWER, _HIGHER = ("<", "<="), (">", ">=")
 
 
 def remarks(settings: Resolved) -> Iterator[Advice]:
-    """Advice on the expectations of a treatment: those that are always or never met, or seem reversed."""
+    """Advice on the expectations of a treatment: those that are always or never met, seem reversed, or have
+    no monitor that measures them.
+    """
     load = settings.load
     longest_s = float(load.warmup + load.duration + settings.limits.load_slack)
     for expectation in settings.expect:
@@ -33,6 +37,11 @@ def remarks(settings: Resolved) -> Iterator[Advice]:
             message = _reversed(expectation)
         if message is not None:
             yield Advice("expect", message, expectation.text)
+    if write_metrics.MONITOR not in settings.monitors:
+        of_faults = (expectation for fault in settings.faults for expectation in fault.expect)
+        for expectation in (*settings.expect, *of_faults):
+            if expectation.metric in write_metrics.KEYS:
+                yield Advice("monitors", NOT_COUNTED(expectation=expectation.text), expectation.text)
 
 
 def _decided(expectation: Expectation, longest_s: float) -> Message | None:
