@@ -37,7 +37,7 @@ def only_run(home: Path) -> StoredRun:
 def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
     result = call(tmp_path, *COLUMNS)
     assert result.exit_code == 0, result.output
-    assert "unused columns when, note, region" in result.output
+    assert "unused columns when, note and region" in result.output
     assert only_run(tmp_path).run.imported[0].unused == ("when", "note", "region")
 
 
