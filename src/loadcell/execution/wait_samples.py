@@ -18,6 +18,7 @@ from loadcell.analysis.limits.sessions import shortened
 from loadcell.linux.host_counters import difference
 from loadcell.linux.listen_queues import SOCKET_DIAGNOSIS, waiting_connections
 from loadcell.linux.netlink import NetlinkSocket, network_namespace, open_socket, open_socket_of
+from loadcell.linux.procfs import SmallFiles
 from loadcell.linux.queue_disciplines import QueueCounters, read_queues
 from loadcell.linux.thread_states import thread_state, waits_for_thread
 from loadcell.model.resources import (
@@ -29,8 +30,8 @@ from loadcell.model.resources import (
 )
 from loadcell.monitors.base import Row
 
-#: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.2% of a core.
-_EVERY_NS, _COST = 200_000_000, 500
+#: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.33% of a core.
+_EVERY_NS, _COST = 200_000_000, 300
 #: Threads of one look; of more, a random choice of this size stands for all.
 _MOST_THREADS = 30
 #: Waits of sessions that a record names; it has sums of the others.
@@ -54,6 +55,8 @@ class BlockedSamples:
     read: int = 0
     coverage: float = 0.0
     tells_calls: bool = True
+    #: status and call of each thread of a look
+    files: SmallFiles = field(default_factory=lambda: SmallFiles(2 * _MOST_THREADS))
 
     def look(self, root: Path, threads: Threads) -> None:
         """Look at all threads, or at a random choice of them."""
@@ -67,7 +70,7 @@ class BlockedSamples:
         self.read += len(chosen)
         flushing, asleep = [], []
         for tid in chosen:
-            state = thread_state(root, threads[tid], tid)
+            state = thread_state(root, threads[tid], tid, self.files.read)
             if state is None or not state.blocked:
                 if state is not None and state.state == "S":
                     asleep.append(tid)
@@ -77,7 +80,9 @@ class BlockedSamples:
             if state.flushing:
                 flushing.append(tid)
         self.flushing.append(tuple(flushing))
-        behind = [tid for tid in asleep if waits_for_thread(root, threads[tid], tid)] if flushing else []
+        if not flushing:
+            asleep = []
+        behind = (tid for tid in asleep if waits_for_thread(root, threads[tid], tid, self.files.read))
         self.behind.append(tuple(behind))
 
     def use(self, working: Collection[int]) -> BlockedThreads | None:
@@ -186,6 +191,8 @@ class WaitSamples:
 
     def close(self) -> None:
         """Close the sockets."""
+        self.target.files.close()
+        self.client.files.close()
         for link in (*self._links, *([self._listening] if self._listening else [])):
             link.close()
         self._links, self._listening = [], None

@@ -49,6 +49,35 @@ class ProcFiles:
         self._open.clear()
 
 
+class SmallFiles:
+    """Small files of processes that are read again and again, over descriptors that stay open: half the time
+    of `read_small`. A process that ends leaves its descriptors to `close`.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Beyond `most` files, one is opened for each reading."""
+        self._open: dict[str, int] = {}
+        self._most = most
+
+    def read(self, path: str) -> str:
+        """The present content, at most a page; empty when it is gone or not readable."""
+        descriptor = self._open.get(path)
+        try:
+            if descriptor is None:
+                if len(self._open) >= self._most:
+                    return read_small(path)
+                descriptor = self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(descriptor, _PAGE, 0).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """Close everything."""
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+
+
 @dataclass(frozen=True)
 class ProcessStat:
     """/proc/PID/stat (proc(5)): CPU times in clock ticks, rss in pages, start in ticks since boot."""

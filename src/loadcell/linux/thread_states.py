@@ -5,12 +5,15 @@ to confirm, and calls that wait for another thread.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from loadcell.linux.procfs import read_small
+
+#: Reads a file, as `read_small` does.
+Read = Callable[[str], str]
 
 #: System calls that return once data is on stable storage, by machine: fsync, fdatasync, msync,
 #: sync_file_range, syncfs (Linux, unistd.h of each architecture).
@@ -41,29 +44,25 @@ class ThreadState:
         return self.state == "D"
 
 
-def thread_state(root: Path, pid: int, tid: int) -> ThreadState | None:
+def thread_state(root: Path, pid: int, tid: int, read: Read = read_small) -> ThreadState | None:
     """State of one thread; None when it is gone. The call is read of blocked threads alone."""
     home = f"{root}/proc/{pid}/task/{tid}"
-    text = read_small(f"{home}/stat")
+    text = read(f"{home}/stat")
     after = text.rfind(") ")
     if after < 0:
         return None
     state = text[after + 2 : after + 3]
-    return ThreadState(state, _is_flushing(home) if state == "D" else False)
+    return ThreadState(state, _is_in(_FLUSH_CALLS, home, read) if state == "D" else False)
 
 
-def waits_for_thread(root: Path, pid: int, tid: int) -> bool:
+def waits_for_thread(root: Path, pid: int, tid: int, read: Read = read_small) -> bool:
     """True if a thread waits for another one: for a lock, a condition or a semaphore."""
-    return bool(_is_in(_CALLS_OF_LOCKS, f"{root}/proc/{pid}/task/{tid}"))
+    return bool(_is_in(_CALLS_OF_LOCKS, f"{root}/proc/{pid}/task/{tid}", read))
 
 
-def _is_flushing(home: str) -> bool | None:
-    return _is_in(_FLUSH_CALLS, home)
-
-
-def _is_in(calls_of: Mapping[str, Set[int]], home: str) -> bool | None:
+def _is_in(calls_of: Mapping[str, Set[int]], home: str, read: Read) -> bool | None:
     """Reading the call takes the right to trace the process (ptrace(2)); None without it."""
-    word, _, _ = read_small(f"{home}/syscall").partition(" ")
+    word, _, _ = read(f"{home}/syscall").partition(" ")
     calls = calls_of.get(platform.machine())
     if calls is None or not word.strip():
         return None
