@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
+from loadcell.execution.blocked_samples import BlockedSamples
+from loadcell.execution.wait_samples import WaitSamples
 from loadcell.linux.thread_states import ThreadState, thread_state
 
 ROOT = Path("/")
@@ -98,7 +99,7 @@ def test_one_flushing_thread_of_many_is_estimated(tmp_path: Path, monkeypatch: p
 def test_independent_flushes_do_not_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of 60 threads flushes in 2% of the time: one does in 70% of it."""
     chance = random.Random(1)
-    state = "loadcell.execution.wait_samples.thread_state"
+    state = "loadcell.execution.blocked_samples.thread_state"
     monkeypatch.setattr(
         state, lambda *_: ThreadState("D", True) if chance.random() < 0.02 else ThreadState("S", False)
     )
@@ -123,6 +124,28 @@ def test_threads_behind_a_flush_are_counted(tmp_path: Path, monkeypatch: pytest.
     assert working is not None
     assert others is not None
     assert (working.flush_waiting_mean, others.flush_waiting_mean) == (1.5, 0.0)
+
+
+def test_counters_of_running_threads_correct_what_looks_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is blocked in 90% of the time, runs in 5% and sleeps in 5%; half of the looks wake it."""
+    chance = random.Random(1)
+
+    def woken(*_: object) -> ThreadState:
+        drawn = chance.random()
+        if chance.random() < 0.5 or drawn < 0.05:
+            return ThreadState("R", False)
+        return ThreadState("S", False) if drawn < 0.1 else ThreadState("D", True)
+
+    monkeypatch.setattr("loadcell.execution.blocked_samples.thread_state", woken)
+    samples = BlockedSamples()
+    for _ in range(2000):
+        samples.look(ROOT, {7: 7})
+    blocked = samples.use({7}, 0.05)
+    assert blocked is not None
+    assert blocked.mean == pytest.approx(0.45, abs=0.04)
+    assert blocked.working_mean == pytest.approx(0.9, abs=0.02)
+    assert blocked.flushing_share == pytest.approx(0.9, abs=0.02)
+    assert blocked.coverage == pytest.approx(0.475, abs=0.04), "half of the looks tell nothing"
 
 
 def test_hidden_calls_leave_flushes_unknown(tmp_path: Path) -> None:

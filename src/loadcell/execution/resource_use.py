@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from loadcell.execution.blocked_samples import BlockedSamples
 from loadcell.execution.host_use import (
     LONGEST_SAMPLE_NS,
     HostSamples,
@@ -20,7 +21,7 @@ from loadcell.execution.host_use import (
     host_use,
     link_use,
 )
-from loadcell.execution.wait_samples import BlockedSamples, WaitSamples
+from loadcell.execution.wait_samples import WaitSamples
 from loadcell.linux.cgroups import GroupCounters, read_groups
 from loadcell.linux.disks import disk_of
 from loadcell.linux.host_counters import (
@@ -419,6 +420,8 @@ def _processes(
     used = _used(before, looked)
     most_ns = max((ran_ns for _, _, ran_ns, _ in used), default=0)
     working = {tid for _, tid, ran_ns, _ in used if ran_ns >= _WORKING * most_ns}
+    running_ns = sum(ran_ns + wait_ns for _, tid, ran_ns, wait_ns in used if tid in working)
+    running = running_ns / 1e9 / looked_s if used else None
     return ProcessUse(
         processes=len(looked.processes),
         threads=sum(item.stat.threads for item in looked.processes.values()),
@@ -437,7 +440,7 @@ def _processes(
         ),
         working_threads=len(working) if _pids(looked) else None,
         full_threads=sum(ran_ns >= _FULL * looked_s * 1e9 for _, _, ran_ns, _ in used) if used else None,
-        blocked=blocked.use(working),
+        blocked=blocked.use(working, running),
     )
 
 

@@ -10,20 +10,18 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.analysis.limits.sessions import shortened
+from loadcell.execution.blocked_samples import BlockedSamples, Threads
 from loadcell.linux.host_counters import difference
 from loadcell.linux.listen_queues import SOCKET_DIAGNOSIS, waiting_connections
 from loadcell.linux.netlink import NetlinkSocket, network_namespace, open_socket, open_socket_of
-from loadcell.linux.procfs import SmallFiles
 from loadcell.linux.queue_disciplines import QueueCounters, read_queues
-from loadcell.linux.thread_states import thread_state, waits_for_thread
 from loadcell.model.resources import (
     AcceptQueueUse,
-    BlockedThreads,
     QueueUse,
     SessionUse,
     SessionWait,
@@ -32,96 +30,8 @@ from loadcell.monitors.base import Row
 
 #: Mean time between looks in ns, and in multiples of the CPU time of a look: at most 0.33% of a core.
 _EVERY_NS, _COST = 200_000_000, 300
-#: Threads of one look; of more, a random choice of this size stands for all.
-_MOST_THREADS = 30
 #: Waits of sessions that a record names; it has sums of the others.
 _MOST_WAITS = 8
-
-#: Threads by id, each with the id of its process.
-Threads = Mapping[int, int]
-
-
-@dataclass
-class BlockedSamples:
-    """Looks at the threads of one side. One of a random choice stands for several."""
-
-    looks: int = 0
-    by_thread: dict[int, float] = field(default_factory=dict)
-    #: threads that flush, by look, and threads that then wait for another one
-    flushing: list[tuple[int, ...]] = field(default_factory=list)
-    behind: list[tuple[int, ...]] = field(default_factory=list)
-    #: threads that were there, and that were read, of all looks
-    threads: int = 0
-    read: int = 0
-    coverage: float = 0.0
-    tells_calls: bool = True
-    #: status and call of each thread of a look
-    files: SmallFiles = field(default_factory=lambda: SmallFiles(2 * _MOST_THREADS))
-
-    def look(self, root: Path, threads: Threads) -> None:
-        """Look at all threads, or at a random choice of them."""
-        chosen: Collection[int] = threads
-        if len(threads) > _MOST_THREADS:
-            chosen = random.sample(list(threads), _MOST_THREADS)
-        self.looks += 1
-        weight = len(threads) / len(chosen)
-        self.coverage += 1 / weight
-        self.threads += len(threads)
-        self.read += len(chosen)
-        flushing, asleep = [], []
-        for tid in chosen:
-            state = thread_state(root, threads[tid], tid, self.files.read)
-            if state is None or not state.blocked:
-                if state is not None and state.state == "S":
-                    asleep.append(tid)
-                continue
-            self.by_thread[tid] = self.by_thread.get(tid, 0.0) + weight
-            self.tells_calls = self.tells_calls and state.flushing is not None
-            if state.flushing:
-                flushing.append(tid)
-        self.flushing.append(tuple(flushing))
-        if not flushing:
-            asleep = []
-        behind = (tid for tid in asleep if waits_for_thread(root, threads[tid], tid, self.files.read))
-        self.behind.append(tuple(behind))
-
-    def use(self, working: Collection[int]) -> BlockedThreads | None:
-        """None without looks."""
-        if not self.looks:
-            return None
-        of_working = sum(count for tid, count in self.by_thread.items() if tid in working)
-        return BlockedThreads(
-            self.looks,
-            sum(self.by_thread.values()) / self.looks,
-            of_working / self.looks,
-            self._flushing_share(working) if self.tells_calls else None,
-            self.coverage / self.looks,
-            self._flush_waiting_mean(working) if self.tells_calls else None,
-        )
-
-    def _flush_waiting_mean(self, working: Collection[int]) -> float:
-        """Mean number of working threads that flush, or wait for another one while a working one does."""
-        total = 0
-        for flushing, behind in zip(self.flushing, self.behind, strict=True):
-            if count := sum(tid in working for tid in flushing):
-                total += count + sum(tid in working for tid in behind)
-        return total * self.threads / self.read / self.looks if self.read else 0.0
-
-    def _flushing_share(self, working: Collection[int]) -> float:
-        """Share of the looks at which a working thread flushed.
-
-        Where looks read a choice of the threads, it is estimated as the larger of two values. That of n
-        independent threads, each of which flushes with probability p, is 1 - (1 - p)^n: too low for threads
-        that flush one at a time. Bonferroni's lower bound for any threads is the mean number of those that
-        flush, less that of pairs (Galambos, "Bonferroni Inequalities", Annals of Probability 5, 1977).
-        """
-        counts = [sum(tid in working for tid in look) for look in self.flushing]
-        if self.read == self.threads:
-            return sum(map(bool, counts)) / self.looks
-        weight = self.threads / self.read
-        independent = float(1 - (1 - sum(counts) / self.read) ** (self.threads / self.looks))
-        pairs = sum(count * (count - 1) / 2 for count in counts) * weight**2
-        return max(independent, min(1.0, (sum(counts) * weight - pairs) / self.looks))
 
 
 @dataclass

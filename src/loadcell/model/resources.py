@@ -116,9 +116,10 @@ class BlockedThreads:
 
     `flushing_share` is the share of the looks, 0 to 1, at which a working one waited for data to reach stable
     storage (fsync and the like); None if the kernel does not tell. `coverage` is the mean share of the
-    threads that a look reads, from which both are estimated. `flush_waiting_mean` is the mean number of
-    working threads that flush, or that wait for another thread (futex and the like) while a working one
-    flushes, 0 at instants without a flush; None as above, and in records of earlier versions.
+    threads that a look reads, and that tell: those that neither run nor are ready to. `flush_waiting_mean` is
+    the mean number of working threads that flush, or that wait for another thread (futex and the like) while
+    a working one flushes, 0 at instants without a flush; None as above, and in records of earlier versions.
+    Values of working threads are corrected by their CPU time and run delay.
     """
 
     looks: int

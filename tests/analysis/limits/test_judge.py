@@ -285,6 +285,17 @@ def test_links_that_do_not_lead_to_the_target_are_no_sign() -> None:
     assert names(replace(NETWORK, target=None, interface="eth1")) == []
 
 
+def test_steal_time_is_not_there_to_be_used() -> None:
+    """A thread that uses 0.8 of a core of which it can have 0.85, and a machine without idle time."""
+    stolen = replace(HOST, cpu=CpuShares(0.5, 0.4, 0.1, 0.0, 0.09))
+    assert THREAD.target is not None
+    used = replace(THREAD, target=replace(THREAD.target, cores=0.8, busiest_threads=thread(0.8)))
+    assert names(used) == []
+    assert names(replace(used, host=stolen)) == ["thread"]
+    full = replace(HOST, cpu=CpuShares(0.88, 0.7, 0.18, 0.0, 0.1))
+    assert names(replace(SHARED, host=full)) == ["cpu"]
+
+
 def test_the_disk_with_the_data_is_evidence() -> None:
     other = replace(DISK.disks[0], device="sdb")
     for device in ("sda", "sdb", "sdc"):

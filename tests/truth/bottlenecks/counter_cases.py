@@ -31,9 +31,11 @@ while True:
 
 @contextmanager
 def running(code: str, *arguments: str, count: int = 1) -> Iterator[None]:
-    """Programs in Python beside the load."""
+    """Programs in Python beside the load, each in a separate autogroup (sched(7))."""
     command = [sys.executable, "-c", code, *arguments]
-    programs = [subprocess.Popen(command, preexec_fn=die_with_parent) for _ in range(count)]
+    programs = [
+        subprocess.Popen(command, preexec_fn=die_with_parent, start_new_session=True) for _ in range(count)
+    ]
     try:
         yield
     finally:

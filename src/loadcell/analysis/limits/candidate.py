@@ -102,6 +102,19 @@ class Evidence:
         return 0.0 if self.used.host.cpu is None else self.used.host.cpu.busy
 
     @property
+    def host_wanted(self) -> float:
+        """The same with steal time: CPU time that tasks used or were ready to use."""
+        return 0.0 if self.used.host.cpu is None else min(1.0, self.host_busy / self.granted_share)
+
+    @property
+    def granted_share(self) -> float:
+        """Share of the CPU time which tasks of this machine were ready to use that they got, 0 to 1: the rest
+        is steal time, which the hypervisor gave to other virtual machines.
+        """
+        cpu = self.used.host.cpu
+        return 1.0 if cpu is None or not cpu.busy else cpu.busy / (cpu.busy + cpu.steal)
+
+    @property
     def target_cores(self) -> float:
         """Cores in use by the target; 0 if unknown."""
         return 0.0 if self.used.served is None else self.used.served.cores
@@ -116,7 +129,7 @@ class Evidence:
         """True if the CPU of the whole machine leaves nothing to either side: by its utilisation, or by a
         utilisation of `AT_LIMIT` and saturation, where tasks mostly waited for a core (PSI).
         """
-        return self.host_busy >= (AT_LIMIT if self.is_host_saturated else HOST_AT_LIMIT)
+        return self.host_wanted >= (AT_LIMIT if self.is_host_saturated else HOST_AT_LIMIT)
 
     @property
     def is_host_saturated(self) -> bool:
@@ -207,7 +220,7 @@ def full_machine(evidence: Evidence) -> Condition:
         text = NEEDS_FULL_OR_WAITING(
             full_share=HOST_AT_LIMIT, saturated_share=AT_LIMIT, mostly_share=MOSTLY, waiting_share=waiting
         )
-    return reaching(evidence.host_busy, AT_LIMIT if evidence.is_host_saturated else HOST_AT_LIMIT, text)
+    return reaching(evidence.host_wanted, AT_LIMIT if evidence.is_host_saturated else HOST_AT_LIMIT, text)
 
 
 def half_of(cores: float, host: HostUse) -> Condition:

@@ -31,7 +31,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     if thread is None:
         return of_machine if has_cores else None
     of_thread = Sign(
-        (at_limit(thread.cpu),),
+        (at_limit(thread.cpu / evidence.granted_share),),
         BUSY(thread=thread.name, cpu_share=thread.cpu),
         precedes=("thread",) if leads(thread, evidence.used.target) else (),
     )

@@ -28,7 +28,8 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     host, has_quota = evidence.used.host, quota_left(evidence.used)
     of_target = Sign(
-        (at_limit(target.cores / available), has_quota), CORES(cores=target.cores, available=available)
+        (at_limit(target.cores / available / evidence.granted_share), has_quota),
+        CORES(cores=target.cores, available=available),
     )
     # Most of the machine's CPU time, and more than the client's: other processes are no limit of the target.
     if not host.cores or available < host.cores or target.cores <= evidence.client_cores:

@@ -23,7 +23,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     served = evidence.used.served
     if blocked is None or served is None or served.blocked is None:
         return None
-    mean, conditions = served.blocked.working_mean, (mostly(blocked, served.blocked.looks),)
+    mean, looks = served.blocked.working_mean, served.blocked.looks * served.blocked.coverage
+    conditions = (mostly(blocked, looks),)
     holds = evidence.used.data_disk
     active = [disk for disk in evidence.used.disks if disk.await_ms and holds in (None, disk.device)]
     if len(active) != 1:  # it is unknown which of several has the data

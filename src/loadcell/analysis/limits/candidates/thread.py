@@ -31,7 +31,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     )
     # The run delay of a thread belongs to whoever holds the cores.
     return Sign(
-        (at_limit(thread.cpu), has_queue, quota_left(evidence.used)),
+        (at_limit(thread.cpu / evidence.granted_share), has_queue, quota_left(evidence.used)),
         BUSY(thread=thread.name, cpu_share=thread.cpu, delay_share=thread.run_delay),
         precedes=("client",) if leads(thread, evidence.used.client) else (),
     )
