@@ -17,8 +17,10 @@ from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import numbers
+from loadcell.model.fault_judgement import Failed
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
+from loadcell.model.trial_record import TrialRecord
 from loadcell.report import brief
 from loadcell.report.blocks import Chart, Report, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
@@ -134,6 +136,22 @@ def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun)
     assert max(row["p99"] for row in chart.data["load"] if row["p99"]) == pytest.approx(1000, rel=0.07)
     phases = [row["phase"] for row in chart.data["spans"] if row["treatment"] == chart.chosen[0]]
     assert phases == ["before", "held", "undone", "recovered"]
+
+
+def test_a_fault_that_made_operations_fail_is_not_without_effect(broken: StoredRun) -> None:
+    """The share is the median over the repeats."""
+
+    def failing(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        judged = replace(fault.judgement, effect="errors", failed=Failed(0.09, 0.085))
+        return replace(trial, faults=(replace(fault, judgement=judged),))
+
+    judged = replace(broken, trials=tuple(failing(trial) for trial in broken.trials))
+    sentences = in_terminal(judged, "en")
+    assert "made operations fail: " in sentences
+    assert "(9.0% failed)" in sentences
+    assert "had no effect" not in sentences
 
 
 def test_the_summary_begins_with_the_effect_of_the_fault(broken: StoredRun) -> None:

@@ -12,9 +12,9 @@ from loadcell.model.json import OMITTED, Word
 LEAST_BASELINE_S: Final = 2.0
 HOLD_S: Final = 10.0
 
-Effect = Literal["none", "dip", "outage"]
+Effect = Literal["none", "errors", "dip", "outage"]
 #: From the least to the worst: a metric of this kind is an index into them.
-EFFECTS: Final[tuple[Effect, ...]] = ("none", "dip", "outage")
+EFFECTS: Final[tuple[Effect, ...]] = ("none", "errors", "dip", "outage")
 Management = Literal["ok", "slow", "down"]
 #: From the best to the worst, as `EFFECTS`.
 MANAGEMENT: Final[tuple[Management, ...]] = ("ok", "slow", "down")
@@ -53,6 +53,16 @@ class Dip:
     """Lowest rate over 1 s as a loss in proportion to the baseline, and the lower 95% bound of that depth."""
 
     depth: float
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Share of the operations that failed while a fault was held, and its excess over the 95% bound on the
+    share without the fault; 0 within that bound.
+    """
+
+    share: float
     at_least: float
 
 
@@ -105,4 +115,5 @@ class FaultJudgement:
     recovery: Recovery | None = None
     hung: HungClients | None = None
     errors: Annotated[Mapping[Word, int] | None, OMITTED] = None
+    failed: Annotated[Failed | None, OMITTED] = None
     management: Annotated[ManagementJudgement | None, OMITTED] = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from analysis.faults.made import completions, constant, fault, poisson, queue, stop, timeline
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import fault_metrics
-from loadcell.model.fault_judgement import FaultJudgement
+from loadcell.model.fault_judgement import Failed, FaultJudgement
 from loadcell.model.fault_record import FaultRecord, Instants
 from loadcell.model.timeline import SlowRequest
 
@@ -108,6 +109,52 @@ def test_a_slow_dip_is_lost_operations() -> None:
     assert judgement.recovery.from_injection_s == pytest.approx(8.0, abs=0.26)  # 5% less is no loss
 
 
+def failing(share: float, usual: float = 0.0, until_s: float = UNTIL_S, seed: int = 1) -> FaultJudgement:
+    """The judgement of a fault of 8 s during which a share of additional operations fails, beside those that
+    always do.
+    """
+    random = np.random.default_rng(seed)
+    arrivals = constant(RATE_PER_S, until_s)
+    chances = [share if AT_S <= at_s < AT_S + 8 else usual for at_s in arrivals]
+    failures = [
+        (at_s, "503") for at_s, chance in zip(arrivals, chances, strict=True) if random.random() < chance
+    ]
+    measured = Completions.of([timeline(queue(arrivals, SERVICE_S), failures)], until_s)
+    (judgement,) = judge([fault(AT_S, 8.0)], measured, 8)
+    return judgement
+
+
+def test_failures_without_a_dip_are_an_effect() -> None:
+    """As many operations succeed as before: the load retries at once what fails."""
+    judgement = failing(0.1)
+    assert judgement.effect == "errors"
+    assert judgement.failed is not None
+    assert judgement.failed.share == pytest.approx(0.1 / 1.1, abs=0.01)
+    assert 0 < judgement.failed.at_least < judgement.failed.share
+
+
+def test_failures_as_before_the_fault_are_no_effect() -> None:
+    effects = [failing(0.02, usual=0.02, seed=seed).effect for seed in range(20)]
+    assert effects.count("none") >= 17
+    assert failing(0.06, usual=0.02).effect == "errors"
+
+
+def test_failures_after_the_undo_are_none_of_the_fault_held() -> None:
+    failures = [(AT_S + 12 + number / 10, "503") for number in range(50)]
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S)
+    (judgement,) = judge([fault(AT_S, 8.0)], Completions.of([timeline(done, failures)], UNTIL_S), 8)
+    assert judgement.effect == "none"
+    assert judgement.failed == Failed(0.0, 0.0)
+
+
+def test_one_failure_after_a_baseline_without_any_is_within_the_bound() -> None:
+    """The bound after 5,000 operations without a failure is 3 in 5,000."""
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S)
+    for count, effect in ((1, "none"), (8, "errors")):
+        measured = Completions.of([timeline(done, [(AT_S + 1, "reset")] * count)], UNTIL_S)
+        assert judge([fault(AT_S, 8.0)], measured, 8)[0].effect == effect
+
+
 def test_errors_and_hung_clients() -> None:
     done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(AT_S, 3.0))
     failures = [(AT_S + 0.5, "timeout"), (AT_S + 0.6, "timeout"), (AT_S + 0.7, "refused"), (5.0, "early")]
@@ -135,7 +182,7 @@ def test_each_of_several_faults_is_judged_until_the_next() -> None:
     assert second.baseline is not None
     assert second.baseline.begin_s == pytest.approx(first.recovery.at_s, abs=0.02)
     values = fault_metrics.of_trial([first, second])
-    assert values["effect"] == 2
+    assert values["effect"] == 3
     assert values["pause"] == pytest.approx(2000, abs=5)
     assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
 

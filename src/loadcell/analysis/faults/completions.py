@@ -95,6 +95,13 @@ class Completions:
         weights = np.bincount(slot[beyond] - begin, count[beyond], minlength=max(0, end - begin))
         return weights.astype(np.int64)
 
+    def failed(self, begin: int, end: int) -> Counts:
+        """Number of failures in each slot of [begin, end)."""
+        low, high = np.searchsorted(self.error_slot, (begin, end))
+        counts = np.array([count for _, count in self.errors[low:high]], np.int64)
+        failures = np.bincount(self.error_slot[low:high] - begin, counts, minlength=max(0, end - begin))
+        return failures.astype(np.int64)
+
     def errors_between(self, begin: int, end: int) -> dict[str, int]:
         """Failures within slots [begin, end) by code, the commonest first."""
         low, high = np.searchsorted(self.error_slot, (begin, end))

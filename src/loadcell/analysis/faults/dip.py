@@ -13,7 +13,7 @@ STEP = 10
 _STEPS = WINDOW // STEP
 #: A dip is one whose depth has a lower bound above this.
 DEPTH = 0.05
-_LEVEL = 0.95
+LEVEL = 0.95
 _RESAMPLES = 200
 #: Steps of a resampled series: the lowest of more windows is hardly lower.
 _MOST_STEPS = 600
@@ -41,7 +41,7 @@ def dip(completions: Completions, normal: Normal, begin: int, end: int) -> Dip |
     expected = normal.facts.rate_per_s * WINDOW * SLOT_S
     depth = float(1 - lowest / expected)
     chance = 1 - _lowest(_resampled(steps(normal.counts), len(observed))) / expected
-    bound = depth - float(np.quantile(chance, _LEVEL))
+    bound = depth - float(np.quantile(chance, LEVEL))
     return Dip(max(0.0, depth), max(0.0, bound))
 
 
@@ -54,9 +54,14 @@ def _lowest(series: Counts) -> Counts:
 
 def _resampled(baseline: Counts, length: int) -> Counts:
     """Series of this length, made of blocks of the baseline."""
+    resampled: Counts = baseline[resampled_steps(len(baseline), length)]
+    return resampled
+
+
+def resampled_steps(total: int, length: int, seed: int = _SEED) -> Counts:
+    """Places of the steps of resampled series of this length within a baseline of `total` steps."""
     length = min(length, _MOST_STEPS)
     blocks = -(-length // _STEPS) + 1
-    starts = np.random.default_rng(_SEED).integers(0, len(baseline) - _STEPS + 1, size=(_RESAMPLES, blocks))
-    places = (starts[:, :, np.newaxis] + np.arange(_STEPS)).reshape(_RESAMPLES, -1)
-    resampled: Counts = baseline[places[:, :length]]
-    return resampled
+    starts = np.random.default_rng(seed).integers(0, total - _STEPS + 1, size=(_RESAMPLES, blocks))
+    places: Counts = (starts[:, :, np.newaxis] + np.arange(_STEPS)).reshape(_RESAMPLES, -1)[:, :length]
+    return places

@@ -1,8 +1,9 @@
-"""Findings on the effects of faults: outages, dips in throughput, and faults without an effect."""
+"""Findings on the effects of faults: outages, dips in throughput, failures, and faults without an effect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from loadcell.analysis.faults.repeats import FACTOR, FaultOfTreatment
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
@@ -18,13 +19,17 @@ OUTAGES = FindingCode(
 DIPS = FindingCode(
     "found.faults.dip", Subject.FAULTS, "info", (Concern.ANSWER, 2), cases=list, count=Count, of=Count
 )
-NONE = FindingCode(
-    "found.faults.none", Subject.FAULTS, "good", (Concern.ANSWER, 3), cases=list, count=Count, of=Count
+ERRORS = FindingCode(
+    "found.faults.errors", Subject.FAULTS, "info", (Concern.ANSWER, 3), cases=list, count=Count, of=Count
 )
-_CODES = {"outage": OUTAGES, "dip": DIPS, "none": NONE}
+NONE = FindingCode(
+    "found.faults.none", Subject.FAULTS, "good", (Concern.ANSWER, 4), cases=list, count=Count, of=Count
+)
+_CODES = {"outage": OUTAGES, "dip": DIPS, "errors": ERRORS, "none": NONE}
 
 CASE_PAUSE = MessageCode("found.faults.case.pause", "info", fault=str, pause_ms=Milliseconds)
 CASE_DIP = MessageCode("found.faults.case.dip", "info", depth_share=Share, fault=str)
+CASE_ERRORS = MessageCode("found.faults.case.errors", "info", failed_share=Share, fault=str)
 MORE = MessageCode("found.faults.case.more", "info", count=Count)
 NOT_RECOVERED = MessageCode("found.faults.case.not-recovered", "info", case=Message)
 
@@ -64,12 +69,15 @@ def _case(
 ) -> Message | str:
     name = _name(fault, faults, several=several)
     pause_ms, depth = fault.metrics["pause"].median, fault.metrics["dip"].median
+    failed = [item.judgement.failed.share for item in fault.trials if item.judgement.failed is not None]
     recoveries = [item.judgement.recovery for item in fault.trials]
     lost = any(recovery is not None and recovery.censored == "not-recovered" for recovery in recoveries)
     if effect == "outage" and pause_ms is not None:
         case = CASE_PAUSE(fault=name, pause_ms=pause_ms)
     elif effect == "dip" and depth is not None:
         case = CASE_DIP(fault=name, depth_share=depth)
+    elif effect == "errors" and failed:
+        case = CASE_ERRORS(fault=name, failed_share=median(failed))
     else:
         return name
     return NOT_RECOVERED(case=case) if lost else case

@@ -9,13 +9,14 @@ from math import inf
 from loadcell.analysis.faults.baseline import Normal, baseline
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.dip import DEPTH, dip
+from loadcell.analysis.faults.failed import failed
 from loadcell.analysis.faults.first_effect import first_effect
 from loadcell.analysis.faults.hung import hung_clients
 from loadcell.analysis.faults.lost import excursions
 from loadcell.analysis.faults.management import Answer, judge_management
 from loadcell.analysis.faults.pause import Gap, pause
 from loadcell.analysis.faults.recovery import recovery
-from loadcell.model.fault_judgement import Dip, Effect, FaultJudgement
+from loadcell.model.fault_judgement import Dip, Effect, Failed, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
 
 #: A longer pause is an outage, if it is also longer than twice the longest gap of the baseline.
@@ -86,6 +87,8 @@ def _judge(
     if normal is None:
         return replace(judgement, unjudged="no-baseline")
     depth = dip(completions, normal, begin, end)
+    held_until_s = until_s if undone is None else min(undone.ended_s, until_s)
+    failures = failed(completions, normal, begin, completions.slot(held_until_s))
     recovered = recovery(completions, normal, applied, undone, gap, end)
     lost = excursions(
         completions,
@@ -95,12 +98,13 @@ def _judge(
     )
     return replace(
         judgement,
-        effect=_effect(gap, depth, normal),
+        effect=_effect(gap, depth, failures, normal),
         baseline=normal.facts,
         first_effect_s=first_effect(completions, normal, applied, gap, end),
         dip=depth,
         lost=lost.lost,
         overshoot=lost.overshoot,
+        failed=failures,
         recovery=recovered,
     )
 
@@ -110,9 +114,11 @@ def _settled(recovered_s: float, gap: Gap) -> float:
     return max(recovered_s, gap.end_s) if gap.begin_s <= recovered_s else recovered_s
 
 
-def _effect(gap: Gap, depth: Dip | None, normal: Normal) -> Effect | None:
+def _effect(gap: Gap, depth: Dip | None, failures: Failed | None, normal: Normal) -> Effect | None:
     if gap.length_s > max(OUTAGE_S, _TIMES_USUAL_GAP * normal.facts.gap_s):
         return "outage"
-    if depth is None:
-        return None
-    return "dip" if depth.at_least > DEPTH else "none"
+    if depth is not None and depth.at_least > DEPTH:
+        return "dip"
+    if failures is not None and failures.at_least > 0:
+        return "errors"
+    return None if depth is None else "none"

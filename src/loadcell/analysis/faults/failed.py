@@ -1,0 +1,48 @@
+"""Share of operations that failed while a fault was held, and what share fails without it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadcell.analysis.faults.baseline import WINDOW, Normal
+from loadcell.analysis.faults.completions import Completions, Counts, Numbers
+from loadcell.analysis.faults.dip import LEVEL, STEP, resampled_steps, steps
+from loadcell.model.fault_judgement import Failed
+
+#: Of n operations without a failure: the 95% bound on their share is this by n (Hanley, Lippman-Hand, 1983).
+_RULE_OF_THREE = 3.0
+#: The resampled baselines are independent of the resampled times of the fault.
+_SEED_HELD, _SEED_BEFORE = 23, 24
+
+
+def failed(completions: Completions, normal: Normal, begin: int, end: int) -> Failed | None:
+    """The share of the slots [begin, end), at least one window; None where nothing ended in them.
+
+    The share of a time of that length differs from the baseline's by chance, too. The 95% quantile of that
+    difference without a fault comes from resampled baselines, as that of a dip. After a baseline without
+    failures the bound is that of the rule of three.
+    """
+    end = max(end, begin + WINDOW)
+    failures, successes = completions.failed(begin, end), completions.succeeded[begin:end]
+    ended = int(failures.sum() + successes.sum())
+    if not ended:
+        return None
+    share = int(failures.sum()) / ended
+    return Failed(share, max(0.0, share - _bound(completions, normal, (end - begin) // STEP)))
+
+
+def _bound(completions: Completions, normal: Normal, length: int) -> float:
+    """95% bound on the share of failures in this number of steps without a fault."""
+    begin = completions.slot(normal.facts.begin_s)
+    before = steps(completions.failed(begin, begin + len(normal.counts)))
+    ended = steps(normal.counts) + before
+    usual = float(before.sum() / ended.sum())
+    held = _shares(before, ended, resampled_steps(len(ended), length, _SEED_HELD))
+    others = _shares(before, ended, resampled_steps(len(ended), len(ended), _SEED_BEFORE))
+    chance = float(np.quantile(held - others, LEVEL))
+    return max(usual + chance, _RULE_OF_THREE / float(ended.sum()))
+
+
+def _shares(failures: Counts, ended: Counts, places: Counts) -> Numbers:
+    shares: Numbers = failures[places].sum(axis=1) / np.maximum(ended[places].sum(axis=1), 1)
+    return shares
