@@ -48,6 +48,14 @@ def test_two_runs(home: Path) -> None:
     assert "bbbb vs. aaaa" in result.output
 
 
+def test_a_run_that_is_still_running_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = {"20260310T080000Z-bbbb": "running"}
+    monkeypatch.setattr("loadcell.store.read.state_of", lambda path, _: states.get(path.name, "finished"))
+    result = call("compare", "aaaa", "bbbb")
+    assert "20260310T080000Z-bbbb is still running: 16 of 16 trials are done" in result.stderr
+    assert "aaaa is still running" not in result.stderr
+
+
 def test_levels_of_the_only_factor_need_no_name(home: Path) -> None:
     result = call("compare", "cccc", "--json")
     assert result.exit_code == 0, result.output

@@ -17,7 +17,7 @@ from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import Failed
+from loadcell.model.fault_judgement import Censored, Effect, Failed, Recovery
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.model.trial_record import TrialRecord
@@ -136,6 +136,29 @@ def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun)
     assert max(row["p99"] for row in chart.data["load"] if row["p99"]) == pytest.approx(1000, rel=0.07)
     phases = [row["phase"] for row in chart.data["spans"] if row["treatment"] == chart.chosen[0]]
     assert phases == ["before", "held", "undone", "recovered"]
+
+
+@pytest.mark.parametrize(
+    ("effect", "censored", "shown"),
+    [
+        ("outage", "not-recovered", "not recovered"),
+        ("outage", "too-short", "unknown (under 10 s of load left)"),
+        ("none", "too-short", "–"),
+    ],
+)
+def test_a_missing_recovery_has_its_reason(
+    broken: StoredRun, effect: Effect, censored: Censored, shown: str
+) -> None:
+    """Nothing recovers from a fault without effect."""
+
+    def without(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        judged = replace(fault.judgement, effect=effect, recovery=Recovery(censored=censored))
+        return replace(trial, faults=(replace(fault, judgement=judged),))
+
+    tables, _ = section(build(replace(broken, trials=tuple(map(without, broken.trials)))))
+    assert first_row(tables["table-fault-extent"])["Recovery from injection"] == shown
 
 
 def test_a_fault_that_made_operations_fail_is_not_without_effect(broken: StoredRun) -> None:

@@ -86,6 +86,8 @@ def _of_groups(laws: Sequence[Law]) -> Law:
 
 #: The check that knows which processes had no part in a trial; a sentence names that many of them.
 OTHERS, MOST_NAMED = "other-processes", 3
+#: The check that notes the faults of a plan. They are the purpose of the run, and no warning.
+_PLANNED = "faults"
 #: Its detail names a process with its number behind it, which is another one in each trial.
 _NUMBER = re.compile(r" \(\d+\)$")
 
@@ -162,6 +164,8 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     broken: set[str] = set()
     for trial in trials:
         for doubt in doubts(trial):
+            if doubt.name == _PLANNED:
+                continue
             noticed.setdefault(doubt.name, []).append(trial.name)
             if doubt.broken:
                 broken.add(doubt.name)

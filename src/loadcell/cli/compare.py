@@ -22,7 +22,7 @@ from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from loadcell.report.publish import ComparisonDocument
@@ -137,6 +137,7 @@ def compare(
             document = _of_machines(machines, workloads, anyway, lang, command_line)
         else:
             wanted = _wanted(named, baseline, against, factor, levels, metrics, least_effects, noise, anyway)
+            _say_unfinished(path for path, _ in (*wanted.runs, *wanted.against))
             document = run_comparison.document(gathering.gather(wanted), lang, command_line)
         if summarised and not as_json:
             output.show_summary(document, formats, path, command_line, link)
@@ -164,6 +165,16 @@ def _of_machines(
     return machine_comparison.document(
         machine_pair.compared(named[0], named[1], workloads, lang, anyway=anyway), lang, command
     )
+
+
+def _say_unfinished(paths: Iterable[Path]) -> None:
+    """On standard error: runs that are still running, whose other trials nobody has left out."""
+    for path in dict.fromkeys(paths):
+        stored = stored_runs.read_run(path)
+        if stored.state == "running":
+            done = sum(trial.status == "ok" for trial in stored.trials)
+            note = messages.RUN_STILL_RUNNING(run=path.name, done=done, count=len(stored.run.trials))
+            click.echo(language.written(note), err=True)
 
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from loadcell.model.json import OMITTED, Word
 
@@ -24,6 +24,8 @@ Unjudged = Literal["not-applied", "no-timeline", "no-baseline"]
 #: Why a recovery has no time: `not-recovered` in the load that was measured; `too-short`: less load follows
 #: than a recovery takes to be confirmed.
 Censored = Literal["not-recovered", "too-short"]
+#: The same, the certain one first.
+CENSORED: Final[tuple[Censored, ...]] = get_args(Censored)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import fault_metrics
-from loadcell.model.fault_judgement import Effect, FaultJudgement
+from loadcell.model.fault_judgement import Censored, Effect, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import ExpectationResult, TrialRecord
@@ -66,10 +66,10 @@ class FaultOfTreatment:
         return tuple(dict.fromkeys(effect for effect in effects if effect is not None))
 
     @property
-    def censored(self) -> int:
-        """Number of trials in which the load did not recover, as far as it was measured."""
+    def censored(self) -> tuple[Censored, ...]:
+        """The reason of each trial in which the load did not recover, as far as it was measured."""
         recoveries = (item.judgement.recovery for item in self.trials)
-        return sum(recovery is not None and recovery.censored is not None for recovery in recoveries)
+        return tuple(item.censored for item in recoveries if item is not None and item.censored is not None)
 
 
 def faults_of(

@@ -9,7 +9,7 @@ from functools import partial
 
 from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import fault_metrics, numbers
-from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT, FaultJudgement
+from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, FaultJudgement
 from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
@@ -23,6 +23,7 @@ _EFFECT = Labels("fault.effect", EFFECTS)
 _MANAGEMENT = Labels("fault.management", MANAGEMENT)
 _MANAGEMENT_TONES: Mapping[str, Tone] = {"ok": "good", "slow": "caution", "down": "problem"}
 _UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline"))
+_CENSORED = Labels("fault.censored", CENSORED)
 _TIMING = Labels("fault.timing", ("at", "after", "for"))
 #: Metrics in the table, with how their values are written.
 _METRICS: Mapping[str, numbers.Write] = {
@@ -137,7 +138,12 @@ def table(faults: Sequence[FaultOfTreatment], context: ReportContext) -> Table:
         *_names(faults, context), *_outcome(faults, context), *_extent(faults, context),
         *_managed(faults, context),
     ]  # fmt: skip
-    return _table("table-faults", "table.faults", parts, faults, context)
+    return _table("table-faults", _title(faults), parts, faults, context)
+
+
+def _title(faults: Sequence[FaultOfTreatment]) -> str:
+    """Key of the title: with expectations, or of effects alone."""
+    return "table.faults" if any(fault.expected for fault in faults) else "table.faults.observed"
 
 
 def tables(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[Table]:
@@ -146,7 +152,7 @@ def tables(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list[T
     outcome = [*names, *_outcome(faults, context), *_managed(faults, context)]
     extent = [*names, *_extent(faults, context)]
     return [
-        replace(_table("table-faults", "table.faults", outcome, faults, context), note=""),
+        replace(_table("table-faults", _title(faults), outcome, faults, context), note=""),
         _table("table-fault-extent", "table.fault-extent", extent, faults, context),
     ]
 
@@ -196,12 +202,14 @@ def _value(fault: FaultOfTreatment, *, key: str, context: ReportContext) -> Cell
     """The median over repeats, and their range or interval; or how often there was no recovery."""
     texts, write = context.texts, _METRICS[key]
     repeats = fault.metrics[key]
-    censored = fault.censored if key in ("recovery", "recovery_from_undo") else 0
+    censored = fault.censored if key in ("recovery", "recovery_from_undo") else ()
     if repeats.median is None:
-        return Cell(texts("fault.not-recovered") if censored else texts("mark.none"))
+        if not censored or set(fault.effects) == {"none"}:
+            return Cell(texts("mark.none"))
+        return Cell(texts(_CENSORED(min(censored, key=CENSORED.index))))
     text = _repeats(repeats, write, context)
     if censored:
-        text = texts("fault.partly-recovered", value=text, count=censored, of=len(fault.trials))
+        text = texts("fault.partly-recovered", value=text, count=len(censored), of=len(fault.trials))
     return Cell(text, sort=repeats.median)
 
 
