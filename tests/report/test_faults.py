@@ -24,7 +24,7 @@ from loadcell.model.trial_record import TrialRecord
 from loadcell.report import brief
 from loadcell.report.blocks import Chart, Report, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
-from loadcell.report.render import terminal
+from loadcell.report.render import html, terminal
 from loadcell.store import timeline_files
 from loadcell.store.read import StoredRun, read_run
 from loadcell.store.write import TrialWriter
@@ -210,3 +210,9 @@ def test_the_terminal_has_the_table(broken: StoredRun, lang: str, title: str, ef
     assert title in shown
     assert effect in shown
     assert "hang postgres" in shown
+
+
+def test_the_chooser_of_the_chart_names_faults(broken: StoredRun) -> None:
+    _, chart = section(build(broken))
+    assert chart.chooser == "faults"
+    assert "Faults shown (up to " in html.render(build(broken))

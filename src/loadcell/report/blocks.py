@@ -153,8 +153,8 @@ class Chart:
 
     `captions` say what is drawn. `panels` is how many views lie above one another in it, `columns` how many
     side by side at most, `legend` whether something stands at their right. `choices` are the values the
-    reader can choose from: trials for `chooser` "trial" (with
-    `series` holding each trial's columns), treatments for "treatments"; `chosen` are those shown at first.
+    reader can choose from: trials for `chooser` "trial" (with `series` holding each trial's columns), what
+    the chooser names for "treatments" and "faults"; `chosen` are those shown at first.
     With "trials" the reader chooses several, and the columns are those in the `series` of the chart with the
     id `shares`; `repeats` are the trials of each treatment.
     `detail`: for pages only; Markdown leaves it out, as each picture takes it up to half a second.
@@ -168,7 +168,7 @@ class Chart:
     panels: int = 1
     columns: int = 1
     legend: bool = True
-    chooser: Literal["", "trial", "trials", "treatments"] = ""
+    chooser: Literal["", "trial", "trials", "treatments", "faults"] = ""
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()
     series: dict[str, TrialSamples] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def draw(context: ReportContext) -> Chart | None:
         {_LOAD: load, _SPANS: spans},
         [texts("caption.faults")],
         panels=2,
-        chooser="treatments" if len(choices) > 1 else "",
+        chooser="faults" if len(choices) > 1 else "",
         choices=[*choices.items()],
         chosen=[first],
     )  # fmt: skip

@@ -260,7 +260,7 @@ def drawing(chart: Chart) -> JsonObject:
     data: dict[str, list[DataRow]] = dict(chart.data)
     if chart.chooser == "trial":
         data |= series.rows(chart, chart.chosen[0])
-    elif chart.chooser == "treatments":
+    elif chart.chooser in ("treatments", "faults"):
         data = {name: _of(rows, chart.chosen) for name, rows in data.items()}
     spec = _still(sized(chart, WIDTH))
     # Descriptions would be expressions of Vega with the names of levels in them, unescaped.

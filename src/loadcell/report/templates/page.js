@@ -57,7 +57,7 @@ function datasets(chart) {
   }
   if (chart.chooser === "trials") return overlaid(chart);
   chart.rows ??= Object.fromEntries(Object.entries(chart.data).map(([name, columns]) => [name, rows(columns)]));
-  if (chart.chooser !== "treatments") return chart.rows;
+  if (!["treatments", "faults"].includes(chart.chooser)) return chart.rows;
   const wanted = new Set(chart.chosen);
   return Object.fromEntries(
     Object.entries(chart.rows).map(([name, all]) => [name, all.filter((row) => wanted.has(row.treatment))])
