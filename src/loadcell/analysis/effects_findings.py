@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.effects import LEAST_EFFECT, Change, Effects, Interaction, MainEffect, Ratio
+from loadcell.analysis.faults.repeats import FACTOR as FAULTS
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.layout import is_number
 from loadcell.model.message import Argument, Count, Factor, Severity, Share
@@ -66,7 +67,8 @@ def summary(effects: Effects) -> Iterator[Finding]:
         ids = tuple(treatment.id for treatment in effects.missing)
         yield (MISSING if names else GAPS).finding(ids, count=len(names), treatments=names[:MOST_NAMES])
     if effects.reason == "one-factor":
-        yield from (_one(change, effects) for change in effects.changes)
+        # Levels of faults are no settings; effects of each fault have their own findings.
+        yield from (_one(change, effects) for change in effects.changes if change.key != FAULTS)
     if effects.reason:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)

@@ -36,9 +36,9 @@ from loadcell.store.read import StoredRun
 
 #: Kinds of findings that are shown besides the values: answers, and doubts; all others are for the report.
 _ANSWERS = (Subject.SATURATION, Subject.LIMIT, Subject.MEMORY)
-_DOUBTS = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP)
+_DOUBTS = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP, Subject.STEADY, Subject.TRUST)
 #: Findings that there is room for below the values.
-MOST_FINDINGS = 5
+MOST_FINDINGS = 6
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 #: Columns that a narrow terminal leaves out, the first of them first; the report has them.
