@@ -109,7 +109,7 @@ def problems_of(seed: str, number: int, system: str, victim: str) -> list[str]:
     run, done, problems = home / "run", [f"{system}:"], []
     records: dict[str, bytes] = {}
     interfaces = {name for _, name in socket.if_nameindex()}
-    of_others = set(mounts.mount_points())  # of other runs on this machine
+    of_others = {*mounts.mount_points(), *groups()}  # of other runs on this machine
     for _ in range(number):
         victims = victim or " and ".join(chance.choice(VICTIMS))
         at_s, in_trials = chance.uniform(0.1, typical_s / 2), chance.random() < 0.75
@@ -130,7 +130,7 @@ def problems_of(seed: str, number: int, system: str, victim: str) -> list[str]:
         problems.append("a fault by commands is left")
     if os.geteuid() == 0:
         problems += remains(home)
-        problems += [f"control group {path}" for path in remaining_groups()]
+        problems += [f"control group {path}" for path in remaining_groups() if path not in of_others]
         remaining = set(mounts.mount_points()) - of_others
         problems += [f"mount {path}" for path in remaining if "/loadcell" in str(path)]
         problems += [f"interface {name}" for _, name in socket.if_nameindex() if name not in interfaces]
