@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from loadcell.model import metrics
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan import groups, labels, search, secrets
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor, read_factors
@@ -306,15 +306,20 @@ def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
 def _settled(plan: Arrangement, misread: bool) -> Iterator[Problem]:
     """Mistakes in the settings; settings that an unreadable factor would have given are not missed.
 
-    A mistake of many treatments is given once, in the words of the last: levels mostly rise.
+    A mistake of many treatments is given once, in the words of the last: levels mostly rise. One that each
+    level of a factor makes in the same words is given at the first.
     """
     latest: dict[tuple[Mark, str, str], list[Problem]] = {}
+    reported: set[tuple[str, Message]] = set()
     for problems in (plan.problems, *plan.table.check(CHECKED_AT_ONCE)):
         alike: dict[tuple[Mark, str, str], list[Problem]] = {}
         for problem in problems:
             if not (misread and problem.missing):
                 alike.setdefault((problem.mark, problem.path, problem.message.code), []).append(problem)
-        latest.update(alike)
+        for key, mistakes in alike.items():
+            if key in latest or not reported.issuperset((item.path, item.message) for item in mistakes):
+                latest[key] = mistakes
+        reported.update((item.path, item.message) for mistakes in alike.values() for item in mistakes)
     for problems in latest.values():
         yield from problems
 

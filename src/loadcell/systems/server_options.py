@@ -128,7 +128,8 @@ class ManagedOrExternalOptions(Options):
     setting_pattern: ClassVar[re.Pattern[str]]
     setting_kind: ClassVar[str] = "a setting"
     reserved_settings: ClassVar[Mapping[str, str]]
-    #: the option that says where an external server is, and an example of its value
+    #: the option that says where an external server is (its field has `validate_default`), and an example of
+    #: its value
     external_location: ClassVar[tuple[str, str] | None] = None
     #: the option that names a file of trusted certificates
     certificates_option: ClassVar[str] = "sslrootcert"
@@ -172,6 +173,9 @@ class ManagedOrExternalOptions(Options):
             raise SettingError(OPTION_NOT_STARTED(option=name))
         if server not in ("external", None) and name in cls.external_only and value is not None:
             raise SettingError(OPTION_EXTERNAL_ONLY(option=name))
+        location = cls.external_location
+        if server == "external" and value is None and location is not None and name == location[0]:
+            raise SettingError(OPTION_NO_LOCATION(option=name, example=location[1]))
         return value
 
     @model_validator(mode="after")
@@ -205,10 +209,7 @@ class ManagedOrExternalOptions(Options):
         )
 
     @model_validator(mode="after")
-    def _has_location(self) -> ManagedOrExternalOptions:
-        location = self.external_location
-        if self.server == "external" and location is not None and getattr(self, location[0]) is None:
-            raise SettingError(OPTION_NO_LOCATION(option=location[0], example=location[1]))
+    def _keeps_data_in_a_place(self) -> ManagedOrExternalOptions:
         if self.server != "external":
             check_location(self.data, self.storage, keep_data=self.keep_data)
         return self

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from pydantic import ValidationError
 
+from loadcell.parts import installed
+from loadcell.plan.load import load_text
 from loadcell.plan.model import Load
 from loadcell.plan.parts import Misfit
+from loadcell.plan.problems import PlanError
 from loadcell.systems.postgres.options import PostgresOptions, bytes_of, is_off, line
 from loadcell.systems.postgres.target import Postgres
 
@@ -18,6 +22,20 @@ def mistakes(**options: Any) -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         PostgresOptions(**options)
     return [(".".join(map(str, error["loc"])), error["msg"]) for error in caught.value.errors()]
+
+
+def test_a_server_without_a_dsn_and_levels_of_a_setting_are_two_mistakes_at_once(tmp_path: Path) -> None:
+    plan = """
+target: {postgres: {server: external}}
+workload: {sysbench: {}}
+load: {clients: 1}
+factors: {target.postgres.settings.synchronous_commit: [on, off]}
+"""
+    with pytest.raises(PlanError) as caught:
+        load_text(plan, tmp_path / "plan.yaml", installed(), env={})
+    no_dsn, settings = caught.value.problems
+    assert "needs a `dsn`" in no_dsn.finding
+    assert (settings.path, settings.mark.line) == ("target.postgres.settings", 5)
 
 
 def test_everything_has_a_default() -> None:
@@ -41,7 +59,7 @@ EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
         ({**EXTERNAL, "data": "/x"}, "data", "does not start an external"),
         ({**EXTERNAL, "version": 15}, "version", "does not start an external"),
         ({**EXTERNAL, "fresh": True}, "fresh", "does not start an external"),
-        ({"server": "external"}, "", "needs a `dsn`"),
+        ({"server": "external"}, "dsn", "needs a `dsn`"),
         ({"dsn": "postgresql://me@db/bench"}, "dsn", "belongs to `server: external`"),
         ({"server": "local", "password": "${env:X}"}, "password", "belongs to `server: external`"),
         ({"binaries": "/usr/lib"}, "binaries", "use `binary`"),

@@ -177,6 +177,7 @@ class MysqlOptions(VersionedOptions):
     )
     url: str | None = Field(
         default=None,
+        validate_default=True,
         min_length=1,
         description="`external` only: where the server is, as `mysql://user@host:3306/database`. Without a "
         "database, loadcell makes one for each data set; a database that is named must be empty or "

@@ -237,6 +237,7 @@ class PostgresOptions(VersionedOptions):
     )
     dsn: str | None = Field(
         default=None,
+        validate_default=True,
         min_length=1,
         description="`external` only: where the server is, as a URL "
         "(`postgresql://user@host:5432/database`) or as `host=... user=... dbname=...`. What it leaves out "
