@@ -18,7 +18,7 @@ from loadcell.analysis.search import Searched
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.validity import check_advice, check_name
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, Message, MessageCode, MessageError, Rate, Share
+from loadcell.model.message import Count, Message, MessageCode, MessageError, Rate, Share, as_written
 from loadcell.plan.expect import Expectation
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 NO_BOUND = MessageCode("capacity.no-bound")
 NOT_COMPARABLE = MessageCode("capacity.not-comparable")
 SUSTAINED = MessageCode("capacity.sustained", "info")
-_HIGHEST: dict[str, type] = {"capacity_per_s": Rate, "treatment": str, "bounds": list}
+_HIGHEST: dict[str, type] = {"capacity_per_s": Rate, "treatment": Message, "bounds": list}
+AT_CLIENTS = MessageCode("capacity.at-clients", "info", clients=Count)
+AT_RATE = MessageCode("capacity.at-rate", "info", rate=str)
 CAPACITY = MessageCode("capacity.highest", "good", **_HIGHEST)
 CAPACITY_OF = MessageCode("capacity.highest.of", "good", levels=str, **_HIGHEST)
 INTERVAL = MessageCode("capacity.interval", "info", low_per_s=Rate, high_per_s=Rate)
@@ -112,6 +114,18 @@ class Capacity:
         names = short_keys(list(self.levels))
         return ", ".join(f"{names[key]} = {level}" for key, level in self.levels.items())
 
+    def _place(self, treatment: Treatment) -> Message:
+        """Its levels besides the system's; without any, its load."""
+        names = short_keys(list(treatment.levels))
+        levels = {names[key]: level for key, level in treatment.levels.items() if key not in self.levels}
+        if levels:
+            return as_written(", ".join(f"{name} = {level}" for name, level in levels.items()))
+        load = treatment.described.settings.get("load")
+        rate, clients = (load.get("rate"), load.get("clients")) if isinstance(load, dict) else (None, None)
+        if rate is not None:
+            return AT_RATE(rate=str(rate))
+        return AT_CLIENTS(clients=clients) if isinstance(clients, int) else as_written(treatment.label)
+
     @property
     def disturbed(self) -> int:
         """Trials of the treatment that the machine disturbed."""
@@ -132,7 +146,7 @@ class Capacity:
             return
         rate, repeats = self.rate_per_s, self.treatment.throughput
         yield (CAPACITY_OF if levels else CAPACITY).pick(
-            levels=levels, capacity_per_s=rate, treatment=self.treatment.label, bounds=bounds
+            levels=levels, capacity_per_s=rate, treatment=self._place(self.treatment), bounds=bounds
         )
         low, high = repeats.reach or (rate, rate)
         if repeats.interval is not None:
