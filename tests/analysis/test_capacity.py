@@ -67,14 +67,20 @@ def test_a_system_without_a_factor_of_load_is_named_once_with_its_clients() -> N
     run = replace(run, treatments=(replace(treatment, settings={"load": {"clients": 8}}),))
     capacity = only(analyse(run, [replace(record, expect=met) for record in records]))
     sentence = next(iter(capacity.sentences(Provision())))
-    assert (sentence.arguments["levels"], str(sentence.arguments["treatment"])) == ("commit = on", "8 clients")
+    assert (sentence.arguments["levels"], str(sentence.arguments["treatment"])) == (
+        "commit = on",
+        "8 clients",
+    )
 
 
 def test_a_system_with_a_factor_of_load_is_named_once_with_the_level() -> None:
     levels = {str(load): {"commit": "on", "load.clients": load} for load in (8, 16)}
     capacity = only(bounded({"8": SIX, "16": [1500.0] * 6}, {"16": [1]}, levels=levels))
     sentence = next(iter(capacity.sentences(Provision())))
-    assert (sentence.arguments["levels"], str(sentence.arguments["treatment"])) == ("commit = on", "clients = 8")
+    assert (sentence.arguments["levels"], str(sentence.arguments["treatment"])) == (
+        "commit = on",
+        "clients = 8",
+    )
 
 
 def test_headroom_and_instances_scale_rate_and_interval() -> None:

@@ -155,7 +155,9 @@ def test_a_run_without_bounds_is_one_clear_error(tmp_path: Path, options: list[s
     path = write_run(tmp_path / "run", Shape(expect=(), repeats=1))
     done = report(path, "--headroom", "30%", *options)
     assert done.exit_code != 0
-    assert "this run has no bound, so its capacity is not defined; run again with `expect:`" in squeezed(done.stderr)
+    error = squeezed(done.stderr)
+    assert "this run has no bound, so its capacity is not defined; run again with `expect:`" in error
+    assert "add `--set 'expect=[latency.p99 < 20ms]'`" in error
     assert not (path / "report.html").exists()
 
 

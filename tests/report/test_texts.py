@@ -388,3 +388,16 @@ def test_a_list_in_a_sentence_has_an_and(language: str, key: str, names: list[st
     assert Texts(language)(key, **{name: arguments[name] for name in placeholders(entry)}) == text
     if language == "en":
         assert Message(key, arguments).text == text
+
+
+def test_all_of_several_are_no_ratio_in_chinese() -> None:
+    texts = Texts("zh")
+    assert texts("found.checks", count=5, of=5, checks="x") == "全部 5 次试验出现有效性警告：x。"
+    assert texts("found.checks", count=2, of=5, checks="x") == "5 次试验中有 2 次出现有效性警告：x。"
+    better = texts("compare.places.faster", other="B", other_count=1, count=3, of=3, places="x")
+    assert better == "在其余 3 项数据中，B 都更好：x。"
+
+
+def test_a_share_above_all_digits_is_a_word_in_chinese() -> None:
+    text = Texts("zh")("limit.load.offered", achieved_share=0.99999)
+    assert text == "被测系统完成了超过 99.9% 的目标速率"

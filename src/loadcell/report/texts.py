@@ -19,6 +19,16 @@ from loadcell.model.message import Labels, Message, format_number
 #: Chinese characters and Latin letters or digits are separated by a space.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
+#: A number that is only known to be exceeded.
+_ABOVE = re.compile(r">\d")
+#: Parts of Chinese texts that count some of several, and what is written where they are all.
+_SOME_OF_ALL = (
+    (re.compile(r"\{(?P<of>\w+)\} 次试验中有 \{(?P<count>\w+)\} 次"), r"全部 {\g<of>} 次试验"),
+    (
+        re.compile(r"其余 \{(?P<of>\w+)\} 项数据中，(?P<subject>.*?)有 \{(?P<count>\w+)\} 项(?=更)"),
+        r"其余 {\g<of>} 项数据中，\g<subject>都",
+    ),
+)
 #: Arguments that are sentences of advice; they are not set off.
 _SENTENCES = ("advice", "remedy")
 #: States of a run.
@@ -163,7 +173,7 @@ class Texts:
             value = self._one(match, params)
             return value.join(_blanks(match, value))
 
-        return PLACEHOLDER.sub(written, text)
+        return PLACEHOLDER.sub(written, _with_all(text, params))
 
     def _one(self, match: re.Match[str], params: Arguments) -> str:
         if match["name"] in UNIT_WORDS:
@@ -173,7 +183,9 @@ class Texts:
             return self._word("unit" if value == 1 else "units")
         if match["one"] is not None:
             return match["one"] if value in (1, "1") else match["many"]
-        return self.value(match["name"], value, enumerated=catalogue.is_enumerated(match))
+        written = self.value(match["name"], value, enumerated=catalogue.is_enumerated(match))
+        is_bound = self.language == "zh" and _ABOVE.match(written)
+        return f"超过 {written[1:]}" if is_bound else written
 
     def _word(self, name: str) -> str:
         """The word for the unit of throughput or of response times."""
@@ -181,6 +193,20 @@ class Texts:
             return self("time-unit.microseconds" if self.micro else "time-unit.milliseconds")
         word = catalogue.texts()[f"unit.{self.unit}{UNIT_WORDS[name]}"][self.language]
         return word[0].upper() + word[1:] if name[0].isupper() else word
+
+
+def _with_all(text: str, params: Arguments) -> str:
+    """A text without "6 of 6", which no Chinese sentence has."""
+
+    def is_all(match: re.Match[str]) -> bool:
+        count = params.get(match["count"])
+        return count == params.get(match["of"]) and count != 1
+
+    for some, everything in _SOME_OF_ALL:
+        match = some.search(text)
+        if match is not None and is_all(match):
+            text = match.expand(everything).join((text[: match.start()], text[match.end() :]))
+    return text
 
 
 def _arguments(reason: JsonObject) -> Arguments:

@@ -649,7 +649,7 @@ STORAGE = {"storage": ["a", "b", "c"]}
             CLIENTS,
             (
                 "at 16 clients (the knee) and 32 clients (the highest load) was the CPU",
-                "在 16 个客户端（拐点）和 32 个客户端（最高负载），瓶颈都是",
+                "在 16 个客户端（拐点）和 32 个客户端（最高负载）时，瓶颈都是",
             ),
         ),
         # names with commas of their own are not listed
@@ -661,7 +661,7 @@ STORAGE = {"storage": ["a", "b", "c"]}
         (
             CPU,
             STORAGE,
-            ("The bottleneck at storage = a, b and c was the CPU", "在 storage = a、b 和 c，瓶颈都是"),
+            ("The bottleneck at storage = a, b and c was the CPU", "在 storage = a、b 和 c 时，瓶颈都是"),
         ),
     ],
 )
@@ -683,10 +683,10 @@ def test_a_summary_has_one_sentence_on_the_limit(
             ["a", "b", "c"],
             (
                 "The bottleneck at storage = b and c is unknown; at storage = c, ",
-                "在 storage = b 和 c，瓶颈均未知；其中 storage = c：",
+                "在 storage = b 和 c 时，瓶颈均未知；其中 storage = c：",
             ),
         ),
-        (["a", "b"], ("The bottleneck at storage = b is unknown: ", "在 storage = b，瓶颈未知：")),
+        (["a", "b"], ("The bottleneck at storage = b is unknown: ", "在 storage = b 时，瓶颈未知：")),
         (
             ["a", "b", "c", "d", "e"],
             ("The bottleneck of 4 other treatments is unknown; at ", "其余 4 个参数组合的瓶颈未知；例如"),

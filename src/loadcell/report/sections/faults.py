@@ -69,7 +69,9 @@ def brief(context: ReportContext) -> Table | None:
 def when(fault: FaultOfTreatment, context: ReportContext) -> str:
     """`at 20s for 5s`, as in the plan."""
     parts = [context.texts(_TIMING(key), value=str(value)) for key, value in fault.timing.items()]
-    return " ".join(parts)
+    if len(parts) != 2:
+        return " ".join(parts)
+    return context.texts("fault.timing.both", start=parts[0], length=parts[1])
 
 
 @dataclass(frozen=True)
