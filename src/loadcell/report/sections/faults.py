@@ -345,5 +345,7 @@ def _of_group(judgement: FaultJudgement, key: str, context: ReportContext) -> Ce
     value = fault_metrics.of_fault(judgement)[key]
     if value is not None:
         return Cell(_METRICS[key](value), sort=value)
-    censored = key in ("recovery", "recovery_from_undo") and judgement.recovery is not None
-    return Cell(context.texts("fault.not-recovered" if censored else "mark.none"))
+    recovery = judgement.recovery if key in ("recovery", "recovery_from_undo") else None
+    if recovery is None or recovery.censored is None or judgement.effect == "none":
+        return Cell(context.texts("mark.none"))
+    return Cell(context.texts(_CENSORED(recovery.censored)))
