@@ -107,7 +107,7 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     assert '"name": "percentile"' not in page
     assert '"name":"percentile"' not in page
     assert (
-        "Saturation at storage = curve, storage = curve-striped: 128 clients gave the highest"
+        "Saturation at storage = curve and storage = curve-striped: 128 clients gave the highest"
         " throughput of the loads tested" in text
     )
     assert "Saturation at storage = ceph: 64 clients" in text

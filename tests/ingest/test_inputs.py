@@ -325,7 +325,7 @@ def test_rows_without_a_value_that_could_be_one_are_counted_and_shown(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a,b\n1,2\n", "has no column 'tps': its first line names 'a', 'b'"),
+        (b"a,b\n1,2\n", "has no column 'tps': its first line names 'a' and 'b'"),
         (b"tps,x,tps\n1,2,3\n", "has several columns 'tps'"),
         (b"\n\n", "is empty"),
         ("tps\n1\n".encode("utf-16"), "is UTF-16, the format of Windows"),

@@ -64,7 +64,7 @@ def test_a_cell_that_is_no_number_costs_its_value_and_not_the_row(tmp_path: Path
 def test_the_notes_are_in_chinese_as_well(tmp_path: Path) -> None:
     output = call(tmp_path, *COLUMNS, options=("--lang", "zh")).output
     assert "有 1 个单元格没有可用的值，按缺失处理" in output
-    assert "未使用的列 when、note、region" in output
+    assert "未使用的列 when、note 和 region" in output
 
 
 def test_a_column_dates_the_trials_and_the_earliest_dates_the_run(tmp_path: Path) -> None:

@@ -342,7 +342,7 @@ def test_expectations_of_effects(tmp_path: Path) -> None:
     assert (effect.threshold, pause.threshold) == (0.0, 2000.0)
     assert effect.judge({"effect": 2.0}).verdict == "missed"
     assert effect.judge({}).verdict == "unknown"
-    with pytest.raises(PlanError, match="none, dip, outage"):
+    with pytest.raises(PlanError, match="none, errors, dip, outage"):
         read(tmp_path, PLAN + "expect: [effect == small]\n")
 
 

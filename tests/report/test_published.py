@@ -63,7 +63,9 @@ def test_three_storages_each_get_their_statement_and_what_five_levels_cannot_sup
     mapped = ("throughput=tps", "latency.mean=mean", "factor=storage", "clients=clients")
     run = imported(tmp_path, ["storage,clients,mean,tps", *rows], *mapped)
     summary, page = page_of(run)
-    assert "Saturation at storage = curve, storage = curve-striped: 128 clients gave the highest" in summary
+    assert (
+        "Saturation at storage = curve and storage = curve-striped: 128 clients gave the highest" in summary
+    )
     assert "Saturation at storage = ceph: 64 clients gave the highest" in summary
     assert "If these single measurements are typical, the peak lies between 32 and 128 clients" in summary
     assert "5 loads are too few to test its three parameters (6 needed)" in summary

@@ -202,7 +202,7 @@ def test_a_missing_property_is_named(props: Path, key: str) -> None:
             "runTxnsPerTerminal=9",
             "one of `runMins` and `runTxnsPerTerminal` must be 0",
         ),
-        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on mariadb, mysql, postgres"),
+        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on mariadb, mysql and postgres"),
         ("jdbc:postgresql:", "jdbc:mysql:", "`conn` refers to mysql, but `db` is postgres"),
         ("db=postgres", "db=mysql", "`conn` refers to postgresql, but `db` is mysql"),
         ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),

@@ -78,7 +78,7 @@ def test_the_newest_is_chosen_by_number_not_by_letter(
     assert binaries.local().version == "15.18"
     assert binaries.local(version=12).version == "12.22"
     with pytest.raises(
-        TargetError, match=r"no PostgreSQL 14 on this machine, only 12\.22, 15\.18, 15\.2, 9\.6\.24"
+        TargetError, match=r"no PostgreSQL 14 on this machine, only 12\.22, 15\.18, 15\.2 and 9\.6\.24"
     ):
         binaries.local(version=14)
 
