@@ -45,7 +45,7 @@ def test_of_a_run_without_a_directory_nothing_is_left(
     assert notes(lambda: World().run(tmp_path, out=tmp_path / "new" / "run")) == [
         "No trial was run, and no file is left."
     ]
-    assert sorted({path.name for path in tmp_path.iterdir()} - {"mock.yaml", "said.txt"}) == before
+    assert sorted({path.name for path in tmp_path.iterdir()} - {"mock.yaml", "progress.txt"}) == before
 
 
 def test_a_directory_that_was_there_is_left_as_it_was(

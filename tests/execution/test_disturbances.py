@@ -352,7 +352,7 @@ class TestNeighbours:
         checks_by_name = {check.name: check for check in stored.trials[0].checks}
         assert checks_by_name["neighbour"] == checks.Check("neighbour", "noticed", {"pids": [process.pid]})
         assert stored.trials[0].status == "ok", "the figures stand, with the remark beside them"
-        assert f"PID {process.pid}" in (tmp_path / "said.txt").read_text()
+        assert f"PID {process.pid}" in (tmp_path / "progress.txt").read_text()
 
 
 def test_the_name_that_runs_bear_fits_the_kernel() -> None:

@@ -167,7 +167,7 @@ def test_trouble_with_putting_away_is_reported_and_harms_nothing(world: World, t
     world.fail("destroy", broken("cannot remove it"))
     ended = world.run(tmp_path)
     assert ended.exit_status == 0
-    assert "cannot remove it" in (tmp_path / "said.txt").read_text()
+    assert "cannot remove it" in (tmp_path / "progress.txt").read_text()
 
 
 def test_a_dead_runs_remainder_that_cannot_be_removed_harms_nothing(world: World, tmp_path: Path) -> None:

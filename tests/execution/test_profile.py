@@ -131,21 +131,21 @@ def test_what_goes_wrong_with_it_costs_no_result(
     assert [trial.status for trial in stored.trials] == ["ok"] * 3
     [failed] = stored.unscored
     assert (failed.status, failed.reason, failed.advice) == ("failed", "perf may not look", "let it")
-    assert "profile-clients=8: perf may not look; let it" in (tmp_path / "said.txt").read_text()
+    assert "profile-clients=8: perf may not look; let it" in (tmp_path / "progress.txt").read_text()
     assert (world.log[-2:], len(loads(world))) == (["down a", "destroy a"], 3)
 
 
 def test_a_target_elsewhere_cannot_be_profiled(tmp_path: Path) -> None:
     ended = World().run(tmp_path, PLAN + "profile: cpu\n")
     assert ended.exit_status == 0
-    assert "no processes on this machine" in (tmp_path / "said.txt").read_text()
+    assert "no processes on this machine" in (tmp_path / "progress.txt").read_text()
 
 
 def test_without_an_ok_trial_there_is_no_best_one(world: World, tmp_path: Path) -> None:
     world.results["load 2"] = lambda result: result.update(outcome="lost")
     ended = world.run(tmp_path, PLAN + "profile: cpu\n")
     assert unscored(world, ended) == []
-    assert "no profile was taken: no trial succeeded" in (tmp_path / "said.txt").read_text()
+    assert "no profile was taken: no trial succeeded" in (tmp_path / "progress.txt").read_text()
 
 
 def test_one_that_was_interrupted_is_done_when_the_run_continues(world: World, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_that_perf_is_missing_is_reported_before_the_first_trial(
 ) -> None:
     monkeypatch.setattr(perf.shutil, "which", lambda _: None)
     world.run(tmp_path, PLAN + "profile: cpu\n")
-    assert "no profile (perf is not installed)" in (tmp_path / "said.txt").read_text()
+    assert "no profile (perf is not installed)" in (tmp_path / "progress.txt").read_text()
 
 
 def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_path: Path) -> None:

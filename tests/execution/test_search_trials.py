@@ -229,12 +229,12 @@ def test_what_is_shown_on_the_way(world: World, tmp_path: Path) -> None:
     from loadcell.execution.progress import LineProgress
     from loadcell.execution.runner import Options, Runner
 
-    with (tmp_path / "said.txt").open("w") as stream:
+    with (tmp_path / "progress.txt").open("w") as stream:
         Runner(
             world.plan(tmp_path, SEARCH), world.parts(), Options(out=tmp_path / "run"), LineProgress(stream),
             executor=FakeExecutor(world), work_home=tmp_path, neighbours=list,
         ).run()  # fmt: skip
-    output = (tmp_path / "said.txt").read_text().splitlines()
+    output = (tmp_path / "progress.txt").read_text().splitlines()
     lines = [line for line in output if not line.startswith("the target was not observed")]
     assert lines[0] == "mock: a search of about 18 trials, about 1 min 30 s"
     assert lines[2] == "  bracket clients 1 ├──────────────────────→ 64"

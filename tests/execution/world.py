@@ -183,7 +183,7 @@ class World:
             self.plan(home, text, env),
             self.parts(),
             RunOptions(**options),
-            Progress(stream=(home / "said.txt").open("a")),
+            Progress(stream=(home / "progress.txt").open("a")),
             executor=FakeExecutor(self),
             secrets=Secrets(env or {}),
             work_home=home,

@@ -168,10 +168,10 @@ def _of_machines(
 
 
 def _say_unfinished(paths: Iterable[Path]) -> None:
-    """On standard error: runs that are still running, whose other trials nobody has left out."""
+    """On standard error: runs that are still running, so that their other trials are missing."""
     for path in dict.fromkeys(paths):
-        stored = stored_runs.read_run(path)
-        if stored.state == "running":
+        if stored_runs.state_of(path, stored_runs.read_record(path)) == "running":
+            stored = stored_runs.read_run(path)
             done = sum(trial.status == "ok" for trial in stored.trials)
             note = messages.RUN_STILL_RUNNING(run=path.name, done=done, count=len(stored.run.trials))
             click.echo(language.written(note), err=True)

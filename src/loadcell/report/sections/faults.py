@@ -9,7 +9,7 @@ from functools import partial
 
 from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import fault_metrics, numbers
-from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, FaultJudgement
+from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, Censored, Effect, FaultJudgement
 from loadcell.model.message import Labels
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
@@ -206,13 +206,20 @@ def _value(fault: FaultOfTreatment, *, key: str, context: ReportContext) -> Cell
     repeats = fault.metrics[key]
     censored = fault.censored if key in ("recovery", "recovery_from_undo") else ()
     if repeats.median is None:
-        if not censored or set(fault.effects) == {"none"}:
-            return Cell(texts("mark.none"))
-        return Cell(texts(_CENSORED(min(censored, key=CENSORED.index))))
+        return _without_recovery(censored, fault.effects, context)
     text = _repeats(repeats, write, context)
     if censored:
         text = texts("fault.partly-recovered", value=text, count=len(censored), of=len(fault.trials))
     return Cell(text, sort=repeats.median)
+
+
+def _without_recovery(
+    censored: Sequence[Censored], effects: Sequence[Effect | None], context: ReportContext
+) -> Cell:
+    """The most certain reason why no recovery was seen; nothing recovers where there was no effect."""
+    if not censored or set(effects) == {"none"}:
+        return Cell(context.texts("mark.none"))
+    return Cell(context.texts(_CENSORED(min(censored, key=CENSORED.index))))
 
 
 def _management(fault: FaultOfTreatment, context: ReportContext) -> Cell:
@@ -346,6 +353,5 @@ def _of_group(judgement: FaultJudgement, key: str, context: ReportContext) -> Ce
     if value is not None:
         return Cell(_METRICS[key](value), sort=value)
     recovery = judgement.recovery if key in ("recovery", "recovery_from_undo") else None
-    if recovery is None or recovery.censored is None or judgement.effect == "none":
-        return Cell(context.texts("mark.none"))
-    return Cell(context.texts(_CENSORED(recovery.censored)))
+    censored = () if recovery is None or recovery.censored is None else (recovery.censored,)
+    return _without_recovery(censored, (judgement.effect,), context)
