@@ -126,6 +126,25 @@ def test_threads_behind_a_flush_are_counted(tmp_path: Path, monkeypatch: pytest.
     assert (working.flush_waiting_mean, others.flush_waiting_mean) == (1.5, 0.0)
 
 
+def test_threads_behind_one_flush_of_many_threads_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of 200 threads flushes in 90% of the time, while 150 wait for it; a look reads 30."""
+    chance, on = random.Random(3), [False]
+
+    def state(_root: Path, _pid: int, tid: int, _read: object) -> ThreadState:
+        return ThreadState("D", True) if tid == 0 and on[0] else ThreadState("S", False)
+
+    module = "loadcell.execution.blocked_samples"
+    monkeypatch.setattr(f"{module}.thread_state", state)
+    monkeypatch.setattr(f"{module}.waits_for_thread", lambda _root, _pid, tid, _read: 0 < tid <= 150)
+    samples = BlockedSamples()
+    for _ in range(600):
+        on[0] = chance.random() < 0.9
+        samples.look(ROOT, dict.fromkeys(range(200), 1))
+    blocked = samples.use(set(range(200)))
+    assert blocked is not None
+    assert blocked.flush_waiting_mean == pytest.approx(0.9 * 151, rel=0.25)
+
+
 def test_counters_of_running_threads_correct_what_looks_find(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that is blocked in 90% of the time, runs in 5% and sleeps in 5%; half of the looks wake it."""
     chance = random.Random(1)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from truth import assertions
 from truth.bottlenecks.case import Bottleneck, Outcome, outcome
 from truth.bottlenecks.cases import ALL
-from truth.bottlenecks.driver import matrix
+from truth.bottlenecks.driver import judged_again, matrix, results
 from truth.loads import FULL_STRENGTH
 
 #: Those that need neither root nor a quiet machine: their signs are waits, no CPU time.
 QUICK = {"lock that everybody takes", "pool of k workers"}
 _ATTEMPTS = 3
+_ROOT = Path(__file__).parents[2]
 
 
 def shows_others(result: Outcome) -> bool:
@@ -46,6 +48,20 @@ def test_a_bottleneck_is_named(bottleneck: Bottleneck) -> None:
 def is_right(result: Outcome, bottleneck: Bottleneck) -> bool:
     """True if the limit is named, or none is where there is none."""
     return (result.limit or "not known") == bottleneck.limit
+
+
+def test_recorded_cases_are_judged_as_published() -> None:
+    """The judge of today names the same for the evidence of each case, and the page has the matrix."""
+    rows = results(_ROOT / "bench/results/bottlenecks.jsonl")
+    assert len(rows) == 10 * len(ALL)
+    changed = [
+        (row["bottleneck"], row["number"], row["named"], again)
+        for row in rows
+        if (again := judged_again(row)) != row["named"]
+    ]
+    assert not changed, "repeat the cases, or put the matrix of the new judgement on the page"
+    page = (_ROOT / "docs/reference/bottlenecks.md").read_text()
+    assert matrix(rows).split("\n\n")[0] in page
 
 
 def test_the_matrix_counts_what_was_named() -> None:

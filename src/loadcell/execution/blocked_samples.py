@@ -97,12 +97,22 @@ class BlockedSamples:
         )
 
     def _flush_waiting_mean(self, working: Collection[int]) -> float:
-        """Mean number of working threads that flush, or wait for another one while a working one does."""
-        total = 0
-        for flushing, behind in zip(self.flushing, self.behind, strict=True):
-            if count := sum(tid in working for tid in flushing):
-                total += count + sum(tid in working for tid in behind)
-        return total * self.threads / self.read / self.looks if self.read else 0.0
+        """Mean number of working threads that flush, or wait for another one while a working one does.
+
+        The second is the share of the time with a flush times the mean number at looks that found one: a
+        look that reads a choice of the threads may miss the flush, and with it those that wait.
+        """
+        seen = [
+            (count, sum(tid in working for tid in behind))
+            for flushing, behind in zip(self.flushing, self.behind, strict=True)
+            if (count := sum(tid in working for tid in flushing))
+        ]
+        if not seen:
+            return 0.0
+        weight = self.threads / self.read
+        flushing = sum(count for count, _ in seen) / self.looks
+        waiting = sum(count for _, count in seen) / len(seen)
+        return weight * (flushing + self._flushing_share(working) * waiting)
 
     def _flushing_share(self, working: Collection[int]) -> float:
         """Share of the looks at which a working thread flushed.

@@ -173,6 +173,9 @@ class ResourceWatch:
     #: Names of the busiest threads of each look, by process and thread id
     _names: dict[tuple[Key, int], str] = field(default_factory=dict)
     _data_disk: str | None = None
+    #: CPU time of this process when the window began, and within it, in ns
+    _runner_begun_ns: int = 0
+    _runner_ns: int = 0
     #: CPU time of all that was read, in ns
     cost_ns: int = 0
 
@@ -182,6 +185,7 @@ class ResourceWatch:
     def begin(self) -> None:
         """The window begins now."""
         began_cpu_ns = time.thread_time_ns()
+        self._runner_begun_ns = time.process_time_ns()
         self._close_memory()
         self._memory = MemoryTraffic(self.root)
         begun = self._begun = self._read()
@@ -194,7 +198,7 @@ class ResourceWatch:
         self._sampled_ns = begun.target.at_ns
         self._waits.begin(_pids(begun.target))
         first = next(iter(begun.target.processes), None)
-        self._data_disk = None if first is None else disk_of(self.root / f"proc/{first[0]}/cwd", self.root)
+        self._data_disk = None if first is None else _data_disk(self.root, first[0])
         self.cost_ns += time.thread_time_ns() - began_cpu_ns
         # The first look comes earlier: a short load may end its processes before they are read again.
         self._schedule(begun.trees_ns, _FIRST_LOOK_COST)
@@ -268,6 +272,7 @@ class ResourceWatch:
             if self._is_sample_due(ended.target.at_ns):
                 available = ended.host.meminfo.get("MemAvailable")
                 self._sample(ended.host.cpu, available, ended.target, ended.client)
+            self._runner_ns = time.process_time_ns() - self._runner_begun_ns
             self.cost_ns += time.thread_time_ns() - began_cpu_ns
 
     def close(self) -> None:
@@ -308,6 +313,7 @@ class ResourceWatch:
             self._waits.accept_queue(),
             self._waits.sessions(),
             data_disk=self._data_disk,
+            runner_cores=self._runner_ns / 1e9 / seconds,
         )  # fmt: skip
 
     @property
@@ -442,6 +448,19 @@ def _processes(
         full_threads=sum(ran_ns >= _FULL * looked_s * 1e9 for _, _, ran_ns, _ in used) if used else None,
         blocked=blocked.use(working, running),
     )
+
+
+def _data_disk(root: Path, pid: int) -> str | None:
+    """The disk of a process's working directory; None where that is the root, as of daemons whose data lie
+    elsewhere.
+    """
+    directory = root / f"proc/{pid}/cwd"
+    try:
+        if directory.readlink() == Path("/"):
+            return None
+    except OSError:
+        return None
+    return disk_of(directory, root)
 
 
 def _ended_trees(

@@ -220,8 +220,8 @@ class TrialRun:
                 self._faults = self._fault_run(target)
                 management = target.management() if self._faults is not None else {}
                 self._management = ManagementWatch(management, self._event, self.context.monotonic_ns)
-                ports = {at.port for at in (endpoint, reached) if isinstance(at, ServerEndpoint)}
-                self._watch.start_monitors(target, tuple(ports))
+                ports = (endpoint.port,) if isinstance(endpoint, ServerEndpoint) else ()
+                self._watch.start_monitors(target, ports)
             if not self._watch.target_processes and not target.in_worker:
                 here = machine_watch.on_this_machine(endpoint.section())
                 self._unobserved = Unobserved.UNIDENTIFIED if here else Unobserved.ELSEWHERE

@@ -285,7 +285,8 @@ class Resources:
     `cost_s` is the CPU time of all these readings. `in_client`: the target works within the client's process,
     which is then its use, too. `data_disk` is the disk of the working directory of the target's first
     process, where servers keep their data, and `interface` the one that leads to a target that was not
-    observed; None if unknown, and in records of earlier versions.
+    observed; None if unknown, and in records of earlier versions. `runner_cores` is the CPU use of loadcell's
+    process apart from the load generator: monitors, and the proxy of network faults.
     """
 
     window_s: float
@@ -302,6 +303,7 @@ class Resources:
     unobserved: Annotated[Unobserved | None, OMITTED] = None
     data_disk: Annotated[Word | None, OMITTED] = None
     interface: Annotated[Word | None, OMITTED] = None
+    runner_cores: Annotated[float | None, OMITTED] = None
 
     @property
     def served(self) -> ProcessUse | None:

@@ -234,7 +234,12 @@ def test_memory_without_pressure_needs_instants_and_leaves_the_cpu() -> None:
     computing = replace(events, cores=3.9)
     assert names(replace(MEMORY, host=no_psi, target=computing, disks=())) == ["cpu"]
     assert names(replace(MEMORY, host=no_psi, target=events, disks=())) == []
-    assert names(replace(MEMORY, host=no_psi)) == ["memory"]
+    unclear = {
+        item.candidate.name for item in supported(judged(Evidence(replace(MEMORY, host=no_psi), 32.0)))
+    }
+    assert unclear == {"disk", "memory"}, "blocked threads wait for either"
+    many = replace(MEMORY.target, blocked=BlockedThreads(20, 0.6, 0.6, 0.0, coverage=0.05), working_threads=1)
+    assert names(replace(MEMORY, host=no_psi, target=many)) == [], "a look reads 30 of 600 threads"
 
 
 def test_waits_for_workers_and_standbys_are_no_locks() -> None:
@@ -309,6 +314,106 @@ def test_of_several_active_disks_none_is_evidence() -> None:
     (item,) = supported(judged(Evidence(replace(DISK, disks=(*DISK.disks, other)), in_flight=32.0)))
     assert item.candidate.name == "disk"
     assert "sda" not in item.sign.evidence.text
+
+
+@pytest.mark.parametrize("used", [DISK, DISK_OF_SESSIONS, FLUSH, FLUSH_OF_SESSIONS, LOCKS, NETWORK])
+@pytest.mark.parametrize("load", [{"achieved_share": 1.0}, {"resting_share": 0.6}])
+def test_waits_of_a_load_that_is_completed_limit_nothing(used: Resources, load: dict[str, float]) -> None:
+    """They make its requests longer, not fewer; a resource without any capacity left is another matter."""
+    assert names(used, **load) == ["load"]
+    assert names(SPEED, **load) == ["network"]
+
+
+def test_uninterruptible_sleep_without_input_or_output_is_no_storage() -> None:
+    """Threads that contend for a lock of the kernel (mmap_lock), on a quiet disk."""
+    assert DISK.target is not None
+    silent = replace(DISK, target=replace(DISK.target, read_bytes_per_s=0.0, write_bytes_per_s=0.0))
+    assert names(silent) == []
+    reading = replace(DISK, target=replace(DISK.target, read_bytes_per_s=8e5, write_bytes_per_s=0.0))
+    assert names(reading) == ["disk"]
+    waiting = replace(silent, host=replace(HOST, pressure=replace(QUIET, io=0.9)))
+    assert names(waiting) == ["disk"], "by pressure: a file system whose bytes count for no process"
+
+
+def test_a_full_machine_is_no_small_load() -> None:
+    """Target, load generator and another program share four cores: none of them has half."""
+    shared = replace(IDLE, host=FULL, target=ProcessUse(2, 2, 1.3), client=ProcessUse(1, 1, 1.2))
+    assert names(shared, in_flight=3.0) == []
+    assert names(shared, in_flight=1.0) == []
+    bound = replace(
+        IDLE,
+        host=replace(HOST, cores=64),
+        target=ProcessUse(2, 2, 2.0, cpus_allowed=4),
+        client=ProcessUse(1, 1, 1.8),
+    )
+    assert names(bound, in_flight=3.9) == [], "both within four of 64 cores"
+
+
+def test_several_full_threads_are_stated() -> None:
+    """Three workers, each with a core: the remedy is more of them."""
+    workers = ProcessUse(3, 3, 2.85, busiest_threads=thread(0.95) * 3, full_threads=3)
+    used = replace(IDLE, host=replace(HOST, cores=8), target=workers)
+    (item,) = supported(judged(Evidence(used, in_flight=100.0)))
+    assert item.candidate.name == "thread"
+    assert item.label.text == "single threads of the target"
+    assert item.sign.evidence.text.startswith("3 threads used 90% or more of a core each")
+    assert "more workers" in item.advice.text
+
+
+def test_a_quota_of_all_cores_leaves_the_cpu() -> None:
+    """A container with a quota of four cores on a machine with four: hardly throttled."""
+    assert CPU.target is not None
+    group = ControlGroupUse(4.0, 0.02)
+    assert names(replace(CPU, target=replace(CPU.target, control_group=group))) == ["cpu"]
+    smaller = ControlGroupUse(3.9, 0.02)
+    assert names(replace(CPU, target=replace(CPU.target, control_group=smaller))) == []
+
+
+def test_loadcells_own_process_is_no_other_program() -> None:
+    """The proxy of network faults runs in it."""
+    assert names(OTHERS) == ["others"]
+    assert names(replace(OTHERS, runner_cores=2.0)) == []
+
+
+def test_steal_time_counts_for_full_threads_and_halves() -> None:
+    """Four threads with 0.7 of the 0.75 cores that each can have: as many as requests."""
+    stolen = replace(HOST, cpu=CpuShares(0.7, 0.6, 0.1, 0.0, 0.233))
+    workers = ProcessUse(4, 4, 2.8, busiest_threads=thread(0.7) * 4, full_threads=0)
+    used = replace(IDLE, host=replace(stolen, cores=8), target=workers)
+    assert names(used, in_flight=4.0) == ["load"]
+    full = replace(HOST, cpu=CpuShares(0.6, 0.5, 0.1, 0.0, 0.4))
+    half = replace(IDLE, host=full, target=ProcessUse(4, 4, 1.5), client=ProcessUse(1, 1, 0.8))
+    (item,) = supported(judged(Evidence(half, in_flight=32.0)))
+    assert item.candidate.name == "cpu"
+    assert "60% busy and lost 40% to other virtual machines (steal time)" in item.sign.evidence.text
+
+
+def test_requests_in_flight_include_failed_ones(tmp_path: Path) -> None:
+    """By its successes alone, a load whose requests mostly time out would have hardly any in flight."""
+    _, analysis = analysed(tmp_path / "run", IDLE, factors={})
+    trial = replace(
+        analysis.trials[0],
+        clients=32,
+        throughput_per_s=10.0,
+        failed=40,
+        service={"mean_ms": 20.0},
+        resting_s=0.0,
+    )
+    evidence = Evidence.of(trial)
+    assert evidence is not None
+    assert evidence.in_flight == 32.0
+
+
+def test_a_resource_that_was_ruled_out_is_no_contrary_evidence(tmp_path: Path) -> None:
+    """Two analytic queries on two full threads: that these are busy says nothing about the load."""
+    queries = replace(THREAD, target=ProcessUse(2, 2, 1.9, busiest_threads=thread(0.95) * 2))
+    _, analysis = analysed(tmp_path / "run", queries, queries, factors={"load.clients": [2]})
+    (limit,) = analysis.limits
+    assert limit.named is not None
+    assert limit.named.candidate.name == "load"
+    text = against(limit).text
+    assert text.startswith("Near its limit, but ruled out: single threads of the target")
+    assert "are not more than the 2 full threads" in text
 
 
 def test_no_resource_at_its_limit_is_not_known() -> None:
@@ -742,8 +847,8 @@ def test_every_sign_has_its_sentence(lang: str) -> None:
     for used in SENTENCES:
         for item in judged(Evidence(used, in_flight=32.0)):
             for message in (
-                item.candidate.label(),
-                item.candidate.advice(),
+                item.label,
+                item.advice,
                 item.sign.evidence,
                 *item.sign.lacking,
             ):

@@ -23,6 +23,8 @@ from servers import PostgresServer
 #: Measured seconds of one trial: 20 samples of threads need four.
 MEASURED_S = 6
 _RUN_LIMIT_S = 180
+#: Where servers keep their data.
+DATA = "/var/tmp"
 #: The password of a Redis, in the environment of a run.
 SECRET = {"BENCH": "secret"}
 
@@ -118,6 +120,12 @@ def control_group(controller: str, settings: Mapping[str, str]) -> Iterator[Path
         yield group
     finally:
         group.rmdir()
+
+
+def data_device() -> str:
+    """Number of the disk with the servers' data."""
+    device = Path(DATA).stat().st_dev
+    return f"{os.major(device)}:{os.minor(device)}"
 
 
 def put(group: Path, pid: int) -> None:

@@ -1,4 +1,4 @@
-"""The ten bottlenecks, each on a real server with sizes drawn at random."""
+"""The bottlenecks, each on a real server with sizes drawn at random."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from truth.bottlenecks.case import (
     Bottleneck,
     Case,
     control_group,
+    data_device,
     load,
     postgres_target,
     put,
@@ -67,7 +68,7 @@ def slow_device(chance: random.Random) -> Iterator[Case]:
             database="shop",
         )
         put(group, server.pid)
-        (group / "blkio.throttle.read_iops_device").write_text(f"{_device()} {reads}")
+        (group / "blkio.throttle.read_iops_device").write_text(f"{data_device()} {reads}")
         target = {"server": "external", "url": server.url("shop"), "password": "${env:BENCH}"}
         work = _lookup("SELECT text FROM items WHERE id = :id")
         plan = {"target": {"mysql": target}, "workload": work, "load": load(clients)}
@@ -193,15 +194,9 @@ def flush_each_commit(chance: random.Random) -> Iterator[Case]:
             work["sql"]["parameters"] = {"id": "uniform(1..1000)"}
             plan, pid = {"target": postgres_target(postgres), "workload": work}, postgres.pid
         put(group, pid)
-        (group / "blkio.throttle.write_iops_device").write_text(f"{_device()} {writes}")
+        (group / "blkio.throttle.write_iops_device").write_text(f"{data_device()} {writes}")
         size = f"{'Redis' if is_redis else 'PostgreSQL'}, {writes} writes/s, {clients} clients"
         yield Case({**plan, "load": load(clients)}, size, SECRET)
-
-
-def _device() -> str:
-    """Number of the disk with the servers' data."""
-    device = Path("/var/tmp").stat().st_dev
-    return f"{os.major(device)}:{os.minor(device)}"
 
 
 @contextmanager

@@ -5,13 +5,24 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from redis_server import RedisServer
 from servers import PostgresServer, die_with_parent
-from truth.bottlenecks.case import SECRET, Bottleneck, Case, load, postgres_target, redis_target
+from truth.bottlenecks.case import (
+    DATA,
+    SECRET,
+    Bottleneck,
+    Case,
+    control_group,
+    data_device,
+    load,
+    postgres_target,
+    redis_target,
+)
 from truth.bottlenecks.network import shaped_network
 
 #: A server of HTTP beside threads that flush.
@@ -68,13 +79,22 @@ def other_programs(chance: random.Random) -> Iterator[Case]:
 
 @contextmanager
 def background_flush(chance: random.Random) -> Iterator[Case]:
-    """A server whose requests wait for nothing of this machine, beside threads that always flush."""
-    flushing, clients, wait_ms = chance.randint(1, 3), chance.randint(4, 24), chance.uniform(2, 10)
-    command = [sys.executable, str(_FLUSHING), "{port}", "{work}", str(flushing), f"{wait_ms:.2f}"]
-    target = {"command": {"command": command, "url": "http://127.0.0.1:{port}"}}
-    work = {"http": {"requests": {"get": {"path": "/"}}}}
-    plan = {"target": target, "workload": work, "load": load(clients)}
-    yield Case(plan, f"{flushing} threads, {wait_ms:.1f} ms, {clients} clients")
+    """A server whose requests wait for nothing of this machine, beside threads that always flush, on a device
+    with a limit of writes a second.
+    """
+    flushing, clients, wait_ms = chance.randint(1, 3), chance.randint(8, 24), chance.uniform(2, 10)
+    writes = chance.randint(100, 600)
+    limits = {"blkio.throttle.write_iops_device": f"{data_device()} {writes}"}
+    with control_group("blkio", limits) as group, tempfile.TemporaryDirectory(dir=DATA) as directory:
+        server = [sys.executable, str(_FLUSHING), "{port}", directory, str(flushing), f"{wait_ms:.2f}"]
+        enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
+        target = {
+            "command": {"command": ["sh", "-c", enter, "sh", *server], "url": "http://127.0.0.1:{port}"}
+        }
+        work = {"http": {"requests": {"get": {"path": "/"}}}}
+        plan = {"target": target, "workload": work, "load": load(clients)}
+        size = f"{flushing} threads, {writes} writes/s, {wait_ms:.1f} ms, {clients} clients"
+        yield Case(plan, size)
 
 
 @contextmanager

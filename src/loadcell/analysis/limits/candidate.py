@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
+from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
-from loadcell.model.resources import ControlGroupUse, HostUse, ProcessUse, Resources, ThreadUse
+from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
 
 #: Utilisation from which a resource is at its limit. Counters of CPU time have ticks of 10 ms, and a closed
 #: loop leaves short gaps between requests.
@@ -40,6 +41,12 @@ NEEDS_FULL_OR_WAITING = MessageCode(
 )
 NEEDS_HALF = MessageCode("limit.needs.half", "info", cores=Number)
 NEEDS_QUOTA_LEFT = MessageCode("limit.needs.quota-left", "info")
+NEEDS_DEMAND = MessageCode("limit.needs.demand", "info")
+#: State of the machine's CPU, as a part of evidence.
+MACHINE_BUSY = MessageCode("limit.machine.busy", "info", busy_share=Share)
+MACHINE_STOLEN = MessageCode("limit.machine.stolen", "info", busy_share=Share, steal_share=Share)
+#: Steal time from which on it is stated.
+_STEAL_SHOWN = 0.005
 #: Quantile of the normal distribution for a one-sided confidence of 95%.
 _Z = 1.645
 
@@ -67,7 +74,8 @@ class Evidence:
     """The record of one trial: resources, and the load in the terms of Little's law.
 
     `in_flight` is the mean number of requests in progress, by throughput times mean response time (Little,
-    1961), else the number of clients; None if neither is known. `achieved_share` is achieved over offered
+    1961). Where these are not known, or some requests failed, whose times they leave out, it is the number
+    that a closed loop keeps in progress; None of an open loop then. `achieved_share` is achieved over offered
     throughput of an open loop, None of a closed one. `resting_share` is the share of the clients' time in
     pauses that the plan asks for.
     """
@@ -82,19 +90,32 @@ class Evidence:
         """None of a trial without a record of its resources."""
         if trial.resources is None:
             return None
-        in_flight: float | None = None if trial.clients is None else trial.clients * trial.pipeline
+        most = None if trial.clients is None else trial.clients * trial.pipeline
+        in_flight: float | None = most
         mean_ms = (trial.service or trial.response or {}).get("mean_ms")
-        if mean_ms is not None and trial.throughput_per_s:
-            in_flight = trial.throughput_per_s * mean_ms / 1e3  # each request of a pipeline counts
-            if trial.clients is not None:
-                in_flight = min(in_flight, trial.clients * trial.pipeline)
         loop = trial.open_loop
+        if trial.failed:
+            in_flight = most if loop is None else None
+        elif mean_ms is not None and trial.throughput_per_s:
+            in_flight = trial.throughput_per_s * mean_ms / 1e3  # each request of a pipeline counts
+            in_flight = in_flight if most is None else min(in_flight, most)
         achieved = None
         if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None:
             achieved = loop.achieved_per_s / loop.offered_per_s
         seconds = (trial.clients or 0) * (trial.duration_s or 0.0)
         resting = trial.resting_s / seconds if seconds else 0.0
+        if trial.failed and in_flight is not None:
+            in_flight *= max(0.0, 1 - resting)
         return Evidence(trial.resources, in_flight, achieved, resting)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """True if the target completed what the load asked for: the offered rate of an open loop, or the
+        requests of clients that pause most of the time. Waits then make requests longer, not fewer.
+        """
+        if self.achieved_share is not None:
+            return self.achieved_share >= SUSTAINED_SHARE
+        return self.resting_share >= MOSTLY
 
     @property
     def host_busy(self) -> float:
@@ -105,6 +126,14 @@ class Evidence:
     def host_wanted(self) -> float:
         """The same with steal time: CPU time that tasks used or were ready to use."""
         return 0.0 if self.used.host.cpu is None else min(1.0, self.host_busy / self.granted_share)
+
+    @property
+    def machine(self) -> Message:
+        """CPU use of the machine, with steal time if there was any."""
+        steal = 0.0 if self.used.host.cpu is None else self.used.host.cpu.steal
+        if steal < _STEAL_SHOWN:
+            return MACHINE_BUSY(busy_share=self.host_busy)
+        return MACHINE_STOLEN(busy_share=self.host_busy, steal_share=steal)
 
     @property
     def granted_share(self) -> float:
@@ -223,22 +252,32 @@ def full_machine(evidence: Evidence) -> Condition:
     return reaching(evidence.host_wanted, AT_LIMIT if evidence.is_host_saturated else HOST_AT_LIMIT, text)
 
 
-def half_of(cores: float, host: HostUse) -> Condition:
-    """At least half of the machine's cores in use by one side."""
-    return reaching(cores, host.cores / 2, NEEDS_HALF(cores=host.cores / 2))
+def half_of(cores: float, evidence: Evidence) -> Condition:
+    """At least half of the machine's cores in use by one side, apart from steal time."""
+    half = evidence.used.host.cores * evidence.granted_share / 2
+    return reaching(cores, half, NEEDS_HALF(cores=half))
+
+
+def unmet_demand(evidence: Evidence) -> Condition:
+    """The load asks for more than the target completes, as far as that is known: needed by signs that are
+    shares of the requests' time, which say nothing about throughput otherwise.
+    """
+    return Condition(not evidence.is_satisfied, NEEDS_DEMAND())
 
 
 @dataclass(frozen=True)
 class Sign:
     """A candidate in one trial, at its limit if all its conditions are met. `explains` names further
     candidates whose signs follow from it in this trial, and `precedes` those that would reach their limit
-    after it.
+    after it. `label` and `advice` take the place of those of the candidate.
     """
 
     conditions: tuple[Condition, ...]
     evidence: Message
     explains: tuple[str, ...] = ()
     precedes: tuple[str, ...] = ()
+    label: MessageCode | None = None
+    advice: MessageCode | None = None
 
     @property
     def is_limit(self) -> bool:
@@ -347,9 +386,16 @@ def leads(thread: ThreadUse, other: ProcessUse | None) -> bool:
 
 
 def is_at_quota(used: Resources) -> bool:
-    """True if the target's CPU quota is used up, so that neither more cores nor other threads would help."""
-    use = quota_use(used)
-    return use is not None and use >= AT_LIMIT
+    """True if the target's CPU quota is used up, so that neither more cores nor other threads would help.
+
+    A quota of all cores that the target may use is no limit apart from these.
+    """
+    use, target = quota_use(used), used.served
+    if use is None or target is None or target.control_group is None:
+        return False
+    cores = min((cores for cores in (used.host.cores, target.cpus_allowed) if cores), default=None)
+    is_smaller = cores is None or (target.control_group.cpu_quota_cores or 0.0) < cores
+    return use >= AT_LIMIT and (is_smaller or is_throttled(used))
 
 
 def quota_left(used: Resources) -> Condition:

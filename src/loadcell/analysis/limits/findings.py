@@ -77,6 +77,9 @@ CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share, limit=Me
 ALONE = MessageCode("limit.against.alone", "info")
 NOT_OBSERVED = MessageCode("limit.against.unobserved", "info", why=Message)
 NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Message)
+NEARLY_LACKING = MessageCode(
+    "limit.against.near.lacking", "info", evidence=Message, limit=Message, lacking=list
+)
 FEWER = MessageCode("limit.against.fewer", "info", count=Count, of=Count)
 FEWER_LACKING = MessageCode(
     "limit.against.fewer.lacking", "info", count=Count, of=Count, evidence=Message, lacking=list
@@ -90,6 +93,9 @@ TOO_SHORT = MessageCode("limit.nearest.short", "info", window_s=Seconds, needed_
 SEVERAL_NAMED = MessageCode("limit.contradicting.named", "info", names=list)
 NEXT = MessageCode("limit.against.next", "info", level_share=Share, limit=Message)
 CANDIDATE = MessageCode("limit.candidate", "info", evidence=Message, limit=Message)
+CANDIDATE_LACKING = MessageCode(
+    "limit.candidate.lacking", "info", evidence=Message, limit=Message, lacking=list
+)
 SEVERAL = MessageCode("limit.contradicting", "info", candidates=list)
 
 
@@ -115,12 +121,12 @@ def findings(
 def objection(limit: Limit) -> Message:
     """The same for a cell of a table."""
     if limit.contradicting:
-        return SEVERAL_NAMED(names=[judged.candidate.label() for judged in limit.contradicting])
+        return SEVERAL_NAMED(names=[judged.label for judged in limit.contradicting])
     if limit.named is not None and limit.agreeing == limit.trials and limit.next is not None:
         return (
-            _of(CANDIDATE, limit.next)
+            _near(CANDIDATE, CANDIDATE_LACKING, limit.next)
             if limit.next.sign.level >= NEAR
-            else NEXT(level_share=limit.next.sign.level, limit=limit.next.candidate.label())
+            else NEXT(level_share=limit.next.sign.level, limit=limit.next.label)
         )
     return against(limit)
 
@@ -138,8 +144,8 @@ def against(limit: Limit) -> Message:
     if limit.next is None:
         return ALONE()
     if limit.next.sign.level >= NEAR:
-        return _of(NEARLY, limit.next)
-    return CLEAR(level_share=limit.next.sign.level, limit=limit.next.candidate.label())
+        return _near(NEARLY, NEARLY_LACKING, limit.next)
+    return CLEAR(level_share=limit.next.sign.level, limit=limit.next.label)
 
 
 def _unknown_because(limit: Limit) -> Message:
@@ -152,7 +158,7 @@ def _unknown_because(limit: Limit) -> Message:
         return NEAREST_IN_SOME(
             count=limit.agreeing,
             of=limit.trials,
-            limit=limit.missing.candidate.label(),
+            limit=limit.missing.label,
             evidence=limit.missing.sign.evidence,
             lacking=limit.missing.sign.lacking,
         )
@@ -160,10 +166,8 @@ def _unknown_because(limit: Limit) -> Message:
         return TOO_SHORT(window_s=limit.window_s, needed_s=needed_window_s())
     sign = limit.next.sign
     if limit.agreeing:
-        return SOME(
-            count=limit.agreeing, of=limit.trials, limit=limit.next.candidate.label(), evidence=sign.evidence
-        )
-    return NEAREST(limit=limit.next.candidate.label(), evidence=sign.evidence, lacking=sign.lacking)
+        return SOME(count=limit.agreeing, of=limit.trials, limit=limit.next.label, evidence=sign.evidence)
+    return NEAREST(limit=limit.next.label, evidence=sign.evidence, lacking=sign.lacking)
 
 
 def _fewer(limit: Limit) -> Message:
@@ -174,7 +178,14 @@ def _fewer(limit: Limit) -> Message:
 
 
 def _of(code: MessageCode, judged: Judged) -> Message:
-    return code(limit=judged.candidate.label(), evidence=judged.sign.evidence)
+    return code(limit=judged.label, evidence=judged.sign.evidence)
+
+
+def _near(plain: MessageCode, lacking: MessageCode, judged: Judged) -> Message:
+    """A candidate near its limit, or at it while another of its conditions is not met."""
+    if not judged.sign.lacking:
+        return _of(plain, judged)
+    return lacking(limit=judged.label, evidence=judged.sign.evidence, lacking=judged.sign.lacking)
 
 
 def _parts(lines: Sequence[Saturation | Sweep]) -> dict[str, MessageCode | None]:
@@ -202,14 +213,13 @@ def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, 
     """The limit of treatments that share one, with the evidence of the last: of a line its highest load."""
     shown = limits[-1]
     assert shown.named is not None
-    candidate = shown.named.candidate
     code = _code(limits, alone, LIMIT_ALONE, LIMIT, LIMIT_OF_SEVERAL, LIMIT_OF_MANY)
     return code.finding(
         tuple(limit.treatment.id for limit in limits),
         None,
         **_where(limits, parts),
-        limit=candidate.label(),
-        remedy=candidate.advice(),
+        limit=shown.named.label,
+        remedy=shown.named.advice,
         evidence=shown.named.sign.evidence,
         against=against(shown),
     )

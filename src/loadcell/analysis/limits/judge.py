@@ -11,6 +11,7 @@ from loadcell.analysis.limits.typical import typical
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import of_run
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message
 from loadcell.model.resources import Unobserved
 from loadcell.model.run_record import RunRecord
 from loadcell.model.trial_record import TrialRecord
@@ -25,6 +26,16 @@ class Judged:
 
     candidate: Candidate
     sign: Sign
+
+    @property
+    def label(self) -> Message:
+        """Its name in a sentence."""
+        return (self.sign.label or self.candidate.label)()
+
+    @property
+    def advice(self) -> Message:
+        """The remedy."""
+        return (self.sign.advice or self.candidate.advice)()
 
     def document(self) -> JsonObject:
         """As plain JSON."""

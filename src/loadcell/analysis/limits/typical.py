@@ -20,8 +20,13 @@ def typical(signs: Sequence[Sign], chosen: Sequence[Sign] = ()) -> Sign:
     ordered = sorted(chosen or signs, key=lambda sign: sign.strength)
     middle = ordered[len(ordered) // 2]
     same = [sign.evidence for sign in signs if _is_of(sign.evidence, middle.evidence)]
-    arguments = {name: _median(name, value, same) for name, value in middle.evidence.arguments.items()}
-    return replace(middle, evidence=replace(middle.evidence, arguments=arguments))
+    return replace(middle, evidence=_medians(middle.evidence, same))
+
+
+def _medians(message: Message, evidence: Sequence[Message]) -> Message:
+    """The message with the medians of its numbers, also of those in its parts."""
+    arguments = {name: _median(name, value, evidence) for name, value in message.arguments.items()}
+    return replace(message, arguments=arguments)
 
 
 def _is_of(evidence: Message, middle: Message) -> bool:
@@ -34,6 +39,9 @@ def _is_of(evidence: Message, middle: Message) -> bool:
 
 
 def _median(name: str, value: object, evidence: Sequence[Message]) -> object:
+    if isinstance(value, Message):
+        parts = [part for item in evidence if isinstance(part := item.arguments.get(name), Message)]
+        return _medians(value, parts)
     values = [other for item in evidence if isinstance(other := item.arguments.get(name), int | float)]
     if not values or not isinstance(value, int | float):
         return value

@@ -148,7 +148,7 @@ def _limit_texts(limit: Limit, context: ReportContext) -> tuple[str, str, str]:
     if limit.named is None:
         return texts("limit.unknown"), texts("mark.none"), objection
     return (
-        texts.message(limit.named.candidate.label()),
+        texts.message(limit.named.label),
         texts.message(limit.named.sign.evidence),
         objection,
     )

@@ -12,10 +12,10 @@ from loadcell.analysis.limits.candidate import (
     leads,
     stronger,
 )
-from loadcell.model.message import ForeignText, MessageCode, Number, Share
+from loadcell.model.message import ForeignText, Message, MessageCode, Number, Share
 
 BUSY = MessageCode("limit.client.busy", "info", thread=ForeignText, cpu_share=Share)
-HOST = MessageCode("limit.client.host", "info", cores=Number, busy_share=Share)
+HOST = MessageCode("limit.client.host", "info", cores=Number, machine=Message)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -24,8 +24,8 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     thread = client.busiest_thread
     of_machine = Sign(
-        (full_machine(evidence), half_of(client.cores, evidence.used.host)),
-        HOST(cores=client.cores, busy_share=evidence.host_busy),
+        (full_machine(evidence), half_of(client.cores, evidence)),
+        HOST(cores=client.cores, machine=evidence.machine),
     )
     has_cores = evidence.used.host.cores > 0
     if thread is None:

@@ -13,10 +13,10 @@ from loadcell.analysis.limits.candidate import (
     quota_left,
     stronger,
 )
-from loadcell.model.message import MessageCode, Number, Share
+from loadcell.model.message import Message, MessageCode, Number
 
 CORES = MessageCode("limit.cpu.cores", "info", cores=Number, available=Number)
-HOST = MessageCode("limit.cpu.host", "info", cores=Number, busy_share=Share)
+HOST = MessageCode("limit.cpu.host", "info", cores=Number, machine=Message)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -35,8 +35,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     if not host.cores or available < host.cores or target.cores <= evidence.client_cores:
         return of_target
     of_machine = Sign(
-        (full_machine(evidence), half_of(target.cores, host), has_quota),
-        HOST(cores=target.cores, busy_share=evidence.host_busy),
+        (full_machine(evidence), half_of(target.cores, evidence), has_quota),
+        HOST(cores=target.cores, machine=evidence.machine),
     )
     return stronger(of_target, of_machine)
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, mostly
+from loadcell.analysis.limits.candidate import (
+    MOSTLY,
+    Condition,
+    Evidence,
+    Sign,
+    declared_candidate,
+    mostly,
+    unmet_demand,
+)
 from loadcell.analysis.limits.sessions import DATA_IO, waiting
 from loadcell.model.message import ForeignText, MessageCode, Milliseconds, Number, Rate, Share
 
@@ -12,19 +20,39 @@ DEVICE = MessageCode(
     await_ms=Milliseconds, requests_per_s=Rate,
 )  # fmt: skip
 SESSIONS = MessageCode("limit.disk.sessions", "info", waiting_share=Share, wait=ForeignText)
+NEEDS_IO = MessageCode("limit.needs.io", "info")
+
+
+def _has_io(evidence: Evidence, blocked: float) -> bool:
+    """False if threads slept uninterruptibly without any input or output: for a lock of the kernel, or
+    throttled (`memory.high`). By bytes that the target read and wrote, and by the share of time in which some
+    task waited for a device (PSI); true where neither is known.
+    """
+    served, pressure = evidence.used.served, evidence.used.host.pressure
+    rates = () if served is None else (served.read_bytes_per_s, served.write_bytes_per_s)
+    measured = [rate for rate in rates if rate is not None]
+    waiting_share = None if pressure is None else pressure.io
+    if waiting_share is not None and waiting_share >= MOSTLY * blocked:
+        return True
+    return not measured or any(measured)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
     blocked, of_sessions = evidence.blocked_share, waiting(evidence.used.sessions, DATA_IO)
     if of_sessions is not None and of_sessions.condition.is_met and of_sessions.share >= (blocked or 0.0):
         return Sign(
-            (of_sessions.condition,), SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait)
+            (of_sessions.condition, unmet_demand(evidence)),
+            SESSIONS(waiting_share=of_sessions.share, wait=of_sessions.wait),
         )
     served = evidence.used.served
     if blocked is None or served is None or served.blocked is None:
         return None
     mean, looks = served.blocked.working_mean, served.blocked.looks * served.blocked.coverage
-    conditions = (mostly(blocked, looks),)
+    conditions = (
+        mostly(blocked, looks),
+        unmet_demand(evidence),
+        Condition(_has_io(evidence, blocked), NEEDS_IO()),
+    )
     holds = evidence.used.data_disk
     active = [disk for disk in evidence.used.disks if disk.await_ms and holds in (None, disk.device)]
     if len(active) != 1:  # it is unknown which of several has the data

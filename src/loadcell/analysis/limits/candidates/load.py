@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from loadcell.analysis.limits.candidate import (
+    AT_LIMIT,
+    HOST_AT_LIMIT,
     MOSTLY,
     NEEDS_QUOTA_LEFT,
     Condition,
@@ -23,6 +27,7 @@ RESTING = MessageCode("limit.load.resting", "info", resting_share=Share)
 SERIAL = MessageCode("limit.load.serial", "info", in_flight=Number)
 COMPUTING = MessageCode("limit.load.computing", "info", in_flight=Number, cores=Number, available=Number)
 NEEDS_FEWER = MessageCode("limit.needs.fewer", "info", available=Number)
+NEEDS_IDLE = MessageCode("limit.needs.idle-cores", "info", full_share=Share, cores_share=Share)
 
 
 def _signs(evidence: Evidence) -> Sign | None:
@@ -36,16 +41,22 @@ def _signs(evidence: Evidence) -> Sign | None:
     in_flight, served = evidence.in_flight, evidence.used.served
     if not in_flight:
         return None
+    has_idle_cores = Condition(
+        not evidence.is_host_full, NEEDS_IDLE(full_share=HOST_AT_LIMIT, cores_share=AT_LIMIT)
+    )
     if in_flight < ONE_AT_A_TIME:
-        return Sign((), SERIAL(in_flight=in_flight))
+        return Sign((has_idle_cores,), SERIAL(in_flight=in_flight))
     cores = evidence.target_cores + evidence.client_cores
     available = evidence.used.host.cores if served is None else available_cores(evidence.used, served)
     if not available:
         return None
     computing = min(1.0, cores / in_flight)
+    if cores >= AT_LIMIT * available * evidence.granted_share:
+        has_idle_cores = replace(has_idle_cores, is_met=False)
     return Sign(
         (
             at_limit(computing, MOSTLY),
+            has_idle_cores,
             Condition(in_flight < available, NEEDS_FEWER(available=available)),
             Condition(not is_throttled(evidence.used), NEEDS_QUOTA_LEFT()),
         ),

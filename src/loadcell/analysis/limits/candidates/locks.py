@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate
+from loadcell.analysis.limits.candidate import Evidence, Sign, declared_candidate, unmet_demand
 from loadcell.analysis.limits.sessions import LOCKS, waiting
 from loadcell.model.message import ForeignText, MessageCode, Share
 
@@ -13,7 +13,9 @@ def _signs(evidence: Evidence) -> Sign | None:
     waited = waiting(evidence.used.sessions, LOCKS)
     if waited is None:
         return None
-    return Sign((waited.condition,), WAITS(waiting_share=waited.share, wait=waited.wait))
+    return Sign(
+        (waited.condition, unmet_demand(evidence)), WAITS(waiting_share=waited.share, wait=waited.wait)
+    )
 
 
 CANDIDATE = declared_candidate("locks", _signs, explains=("flush", "disk"))

@@ -27,12 +27,15 @@ EVENTS_PER_S = 1.0
 #: do not account for `STALLED`.
 SWAPPED_PER_S = 10.0
 _PAGE_BYTES = 4096
-GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share)
+GROUP = MessageCode("limit.memory.group", "info", limit_bytes=Bytes, events_per_s=Rate, waited=Message)
 GROUP_HIGH = MessageCode(
-    "limit.memory.group-high", "info", limit_bytes=Bytes, events_per_s=Rate, stalled_share=Share
+    "limit.memory.group-high", "info", limit_bytes=Bytes, events_per_s=Rate, waited=Message
 )
-MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, stalled_share=Share)
-SWAPPING = MessageCode("limit.memory.swapping", "info", swapped_bytes=Bytes, stalled_share=Share)
+MACHINE = MessageCode("limit.memory.machine", "info", reclaims_per_s=Rate, waited=Message)
+SWAPPING = MessageCode("limit.memory.swapping", "info", swapped_bytes=Bytes, waited=Message)
+#: Waits for memory by PSI, or on a kernel without it blocked threads, which may also wait for storage.
+STALLED_TASKS = MessageCode("limit.memory.stalled", "info", stalled_share=Share)
+BLOCKED_THREADS = MessageCode("limit.memory.blocked", "info", stalled_share=Share)
 NEEDS_EVENTS = MessageCode("limit.needs.events", "info", events_per_s=Rate)
 NEEDS_SWAPPING = MessageCode("limit.needs.swapping", "info", pages_per_s=Rate)
 NEEDS_KERNEL_TIME = MessageCode("limit.needs.kernel-time", "info")
@@ -45,21 +48,26 @@ def _signs(evidence: Evidence) -> Sign | None:
         return None
     pressure = used.host.pressure
     stalled = None if pressure is None else pressure.memory
+    has_stalls = stalled is not None
     if stalled is not None:
-        is_stalled = at_limit(stalled, STALLED)
+        is_stalled, waited = at_limit(stalled, STALLED), STALLED_TASKS(stalled_share=stalled)
     else:  # a kernel without PSI: what comes back from disk takes the time of requests
         stalled = evidence.blocked_share
         if stalled is None or served.blocked is None:
             return None
-        is_stalled = mostly(stalled, served.blocked.looks)
-    cause = max(_causes(used, served, stalled), key=lambda cause: cause.condition.strength or 0.0)
+        is_stalled = mostly(stalled, served.blocked.looks * served.blocked.coverage)
+        waited = BLOCKED_THREADS(stalled_share=stalled)
+    cause = max(_causes(used, served, waited), key=lambda cause: cause.condition.strength or 0.0)
     is_reclaiming = cause.is_reclaim and _is_kernel_time(evidence)
     cores = available_cores(used, served)
     is_full = evidence.is_host_full or (cores is not None and served.cores >= AT_LIMIT * cores)
     return Sign(
         (is_stalled, cause.condition, Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME())),
         cause.evidence,
-        explains=("cpu",) if is_reclaiming and cause.condition.is_met else (),
+        explains=(
+            *(("disk", "flush") if has_stalls else ()),
+            *(("cpu",) if is_reclaiming and cause.condition.is_met else ()),
+        ),
     )
 
 
@@ -78,7 +86,7 @@ def _is_kernel_time(evidence: Evidence) -> bool:
     return cpu is not None and cpu.system > cpu.user
 
 
-def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Cause]:
+def _causes(used: Resources, served: ProcessUse, waited: Message) -> Iterator[_Cause]:
     """Reclaim of the machine, swapping by the target, and the limit of its control group."""
     host, group = used.host, served.control_group
     needs_events = NEEDS_EVENTS(events_per_s=EVENTS_PER_S)
@@ -86,7 +94,7 @@ def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Ca
     scanned = host.direct_scan_pages_per_s
     yield _Cause(
         reaching(reclaims, EVENTS_PER_S, needs_events),
-        MACHINE(reclaims_per_s=reclaims, stalled_share=stalled),
+        MACHINE(reclaims_per_s=reclaims, waited=waited),
         is_reclaim=scanned is None or scanned > 0,
     )
     if swapped := host.swap_in_bytes_per_s:
@@ -95,7 +103,7 @@ def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Ca
         pages = min(swapped / _PAGE_BYTES, float("inf") if faults is None else faults)
         yield _Cause(
             reaching(pages, SWAPPED_PER_S, NEEDS_SWAPPING(pages_per_s=SWAPPED_PER_S)),
-            SWAPPING(swapped_bytes=round(swapped), stalled_share=stalled),
+            SWAPPING(swapped_bytes=round(swapped), waited=waited),
             is_reclaim=False,
         )
     if group is not None and group.memory_limit_bytes is not None:
@@ -103,9 +111,9 @@ def _causes(used: Resources, served: ProcessUse, stalled: float) -> Iterator[_Ca
         events, code = (of_max + of_high) / used.window_s, GROUP_HIGH if of_high > of_max else GROUP
         yield _Cause(
             reaching(events, EVENTS_PER_S, needs_events),
-            code(limit_bytes=group.memory_limit_bytes, events_per_s=events, stalled_share=stalled),
+            code(limit_bytes=group.memory_limit_bytes, events_per_s=events, waited=waited),
             is_reclaim=True,
         )
 
 
-CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0, explains=("disk", "flush"))
+CANDIDATE = declared_candidate("memory", _signs, least_window_s=3.0)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.limits.candidate import Evidence, Sign, at_limit, declared_candidate, mostly, stronger
+from loadcell.analysis.limits.candidate import (
+    Evidence,
+    Sign,
+    at_limit,
+    declared_candidate,
+    mostly,
+    stronger,
+    unmet_demand,
+)
 from loadcell.model.message import ForeignText, MessageCode, Share
 from loadcell.model.resources import LinkUse, QueueUse, Unobserved
 
@@ -16,7 +24,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     # The load of a server on this machine takes no link.
     is_here = evidence.used.served is not None or evidence.used.unobserved is Unobserved.UNIDENTIFIED
     leads = evidence.used.interface  # unknown: any may lead to the target
-    signs = [_of_queue(queue) for queue in evidence.used.queues if leads in (None, queue.interface)]
+    signs = [_of_queue(queue, evidence) for queue in evidence.used.queues if leads in (None, queue.interface)]
     signs += [
         _of_link(link, link.bytes_per_s / link.speed_bytes_per_s)
         for link in evidence.used.links
@@ -30,9 +38,9 @@ def _of_link(link: LinkUse, used: float) -> Sign:
     return Sign((at_limit(used),), SPEED(interface=link.interface, used_share=used))
 
 
-def _of_queue(queue: QueueUse) -> Sign:
+def _of_queue(queue: QueueUse, evidence: Evidence) -> Sign:
     return Sign(
-        (mostly(queue.waiting_share, queue.looks),),
+        (mostly(queue.waiting_share, queue.looks), unmet_demand(evidence)),
         QUEUE(
             interface=queue.interface, discipline=queue.discipline, waiting_share=queue.waiting_share
         ),

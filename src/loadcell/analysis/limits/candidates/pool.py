@@ -10,6 +10,7 @@ from loadcell.analysis.limits.candidate import (
     is_most,
     mostly,
     reaching,
+    unmet_demand,
 )
 from loadcell.model.message import MessageCode, Number, Share
 
@@ -25,7 +26,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     queue, sessions = evidence.used.accept_queue, evidence.used.sessions
     if queue is not None and (is_most(queue.waiting_share, queue.looks) or sessions is None):
         return Sign(
-            (mostly(queue.waiting_share, queue.looks),),
+            (mostly(queue.waiting_share, queue.looks), unmet_demand(evidence)),
             ACCEPT(waiting_share=queue.waiting_share, mean=queue.mean),
         )
     in_flight = evidence.in_flight
@@ -38,6 +39,7 @@ def _signs(evidence: Evidence) -> Sign | None:
             reaching(in_flight, least, NEEDS_REQUESTS(in_flight=least)),
             at_limit(active, ALL_ACTIVE),
             mostly(active, sessions.looks),
+            unmet_demand(evidence),
         ),
         SESSIONS(in_flight=in_flight, sessions=sessions.sessions, active_share=active),
     )

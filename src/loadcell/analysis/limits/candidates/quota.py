@@ -32,7 +32,9 @@ def _signs(evidence: Evidence) -> Sign | None:
             reaching(group.throttled_share, MOSTLY, NEEDS_THROTTLED(needed_share=MOSTLY)),
         ),
         THROTTLED_PERIODS(
-            cores=target.cores, quota=group.cpu_quota_cores, throttled_share=group.throttled_share
+            cores=used * group.cpu_quota_cores,
+            quota=group.cpu_quota_cores,
+            throttled_share=group.throttled_share,
         ),
     )
 
