@@ -62,7 +62,16 @@ def session(target: Target[Any]) -> psycopg.Connection[Any]:
     """A session of the administration."""
     address = target._server.admin()  # type: ignore[attr-defined]
     directory = address.socket.rpartition("/")[0]
-    return psycopg.connect(host=directory, port=address.port, user=ADMIN, dbname="postgres", autocommit=True)
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return psycopg.connect(
+                host=directory, port=address.port, user=ADMIN, dbname="postgres", autocommit=True
+            )
+        except psycopg.OperationalError:  # it has not noticed the crash of a session before it answered
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def test_the_clock_of_a_redis_steps_and_keys_expire_by_it(bench: Bench[Target[Any]]) -> None:

@@ -36,8 +36,8 @@ def bound(full: float, loose: float) -> float:
 
 
 def simulations(full: int) -> int:
-    """Number of simulated runs: all at full strength, else a quarter, which takes seconds."""
-    return full if FULL_STRENGTH else full // 4
+    """Number of simulated runs: all at full strength, else an eighth, which takes seconds."""
+    return full if FULL_STRENGTH else full // 8
 
 
 def load(

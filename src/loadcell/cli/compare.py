@@ -12,6 +12,7 @@ from loadcell.analysis.compare.metrics import LeastEffects
 from loadcell.cli import call, language, locales, messages, output
 from loadcell.cli.arguments import baselines, runs
 from loadcell.cli.command import Command, argument, command, option
+from loadcell.cli.streams import echo
 from loadcell.report.comparison import build as run_comparison
 from loadcell.report.comparison import gather as gathering
 from loadcell.report.hosts import comparison as machine_comparison
@@ -174,7 +175,7 @@ def _say_unfinished(paths: Iterable[Path]) -> None:
             stored = stored_runs.read_run(path)
             done = sum(trial.status == "ok" for trial in stored.trials)
             note = messages.RUN_STILL_RUNNING(run=path.name, done=done, count=len(stored.run.trials))
-            click.echo(language.written(note), err=True)
+            echo(language.written(note), err=True)
 
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
