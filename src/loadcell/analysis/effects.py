@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from loadcell.analysis.faults.repeats import FACTOR as FAULTS
 from loadcell.analysis.layout import asked
 from loadcell.analysis.load_curves import RATE
 from loadcell.analysis.sweep import LOAD, Figure, fit
@@ -200,12 +201,19 @@ def _of_one(
 ) -> Effects:
     """The largest change between levels of a single factor, where all were measured.
 
-    There is none of the rate of an open loop, which throughput follows.
+    There is none of the rate of an open loop, which throughput follows, and none of faults: levels of these
+    are no settings, and the effect of each fault is found by itself (`loadcell.analysis.faults`).
     """
     none = Effects(kind, "one-factor", names)
     usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]
     alone = [key for key in names if key != RATE]
-    if not alone or len(usable) < len(treatments) or any(alone[0] not in item.levels for item in treatments):
+    of_faults = any(FAULTS in {*item.levels, *item.values} for item in treatments)
+    if (
+        of_faults
+        or not alone
+        or len(usable) < len(treatments)
+        or any(alone[0] not in item.levels for item in treatments)
+    ):
         return none
     fitted = fit(usable, figure)
     assert fitted is not None

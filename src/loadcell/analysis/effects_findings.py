@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.effects import LEAST_EFFECT, Change, Effects, Interaction, MainEffect, Ratio
-from loadcell.analysis.faults.repeats import FACTOR as FAULTS
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Rank, Statement, Subject
 from loadcell.analysis.layout import is_number
 from loadcell.model.message import Argument, Count, Factor, Severity, Share
@@ -67,8 +66,7 @@ def summary(effects: Effects) -> Iterator[Finding]:
         ids = tuple(treatment.id for treatment in effects.missing)
         yield (MISSING if names else GAPS).finding(ids, count=len(names), treatments=names[:MOST_NAMES])
     if effects.reason == "one-factor":
-        # Levels of faults are no settings; effects of each fault have their own findings.
-        yield from (_one(change, effects) for change in effects.changes if change.key != FAULTS)
+        yield from (_one(change, effects) for change in effects.changes)
     if effects.reason:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
@@ -153,10 +151,10 @@ def _one(change: Change, effects: Effects) -> Finding:
     """The largest change by the only factor of a run."""
     if change.ratio.is_significant is None:
         code = ONE_ONCE
-    elif not change.ratio.is_significant:
-        code = ONE_NOISE
+    elif change.ratio.size < LEAST_EFFECT if change.ratio.is_significant else _is_small(change.ratio):
+        code = ONE_SMALL
     else:
-        code = ONE if change.ratio.size >= LEAST_EFFECT else ONE_SMALL
+        code = ONE if change.ratio.is_significant else ONE_NOISE
     return code.finding(**_change_arguments(change, effects))
 
 
@@ -170,7 +168,7 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         arguments = _change_arguments(change, effects)
         code = ALONE if "low_times" in arguments else ALONE_ONCE
         if change.ratio.is_significant is False:
-            code = ALONE_NOISE
+            code = ALONE_SMALL if _is_small(change.ratio) else ALONE_NOISE
         elif change.ratio.is_significant and change.ratio.size < LEAST_EFFECT:
             code = ALONE_SMALL
         yield code.finding((change.base.id,) if change.base is not None else (), **arguments)
