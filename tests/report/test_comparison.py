@@ -287,6 +287,24 @@ def test_a_run_with_itself_is_refused(home: Path) -> None:
         gather(Wanted([(run, None), (run.parent / ".." / run.parent.name / run.name, None)]))
 
 
+def _labelled(path: Path, seed: int, labels: dict[str, str]) -> tuple[Path, None]:
+    comparisons.write(path, fake_runs.Shape(repeats=2, seed=seed))
+    return comparisons.change(path, lambda run: run.update(labels=labels)), None
+
+
+def test_runs_are_named_by_labels_in_which_they_differ(tmp_path: Path) -> None:
+    runs = [
+        _labelled(tmp_path / f"20260309T08000{number}Z-aaa{number}", number, labels)
+        for number, labels in enumerate(({"version": "1", "site": "a"}, {"version": "2", "site": "a"}))
+    ]
+    assert [side.label for side in gather(Wanted(runs)).comparison.sides.sides] == ["version=1", "version=2"]
+    labelled_alike = [*runs, _labelled(tmp_path / "20260309T080009Z-aaa9", 9, {"version": "2", "site": "a"})]
+    names = [side.label for side in gather(Wanted(labelled_alike)).comparison.sides.sides]
+    assert names == ["aaa0", "aaa1", "aaa9"]
+    grouped = gather(Wanted(labelled_alike[1:], against=runs[:1]))
+    assert [side.label for side in grouped.comparison.sides.sides] == ["version=1", "version=2"]
+
+
 def test_levels_are_of_one_run(home: Path) -> None:
     runs = [(home / "plan" / name, None) for name in ("20260309T080000Z-aaaa", "20260310T080000Z-bbbb")]
     with pytest.raises(CannotCompareError, match="levels are compared within one run"):

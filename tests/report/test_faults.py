@@ -12,10 +12,11 @@ from rich.console import Console
 
 from analysis.faults.made import constant, fault, queue, stop, timeline
 from fake_runs import Shape, write_run
-from loadcell.analysis import recommend
+from loadcell.analysis import effects, recommend
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
+from loadcell.analysis.sweep import speed_of
 from loadcell.model import numbers
 from loadcell.model.fault_judgement import Censored, Effect, Failed, Recovery
 from loadcell.model.fault_record import FaultRecord
@@ -138,6 +139,21 @@ def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun)
     assert phases == ["before", "held", "undone", "recovered"]
 
 
+def test_the_chart_begins_with_a_fault_that_had_an_effect(broken: StoredRun) -> None:
+    first = broken.run.treatments[0].id
+
+    def without(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        effect: Effect = "none" if trial.treatment == first else "outage"
+        return replace(trial, faults=(replace(fault, judgement=replace(fault.judgement, effect=effect)),))
+
+    _, chart = section(build(replace(broken, trials=tuple(map(without, broken.trials)))))
+    names = [name for name, _ in chart.choices]
+    assert list(chart.chosen) == [names[1]]
+    assert len(names) == len(broken.run.treatments)
+
+
 @pytest.mark.parametrize(
     ("effect", "censored", "shown"),
     [
@@ -193,6 +209,9 @@ def test_levels_of_faults_are_no_choice(broken: StoredRun) -> None:
     assert not recommend.is_choice(of_faults)
     by_setting = [replace(treatment, values={"faults": []}) for treatment in treatments]
     assert not recommend.is_choice(by_setting)
+    assert effects.find(treatments, speed_of, "full").changes
+    for treatments_of_faults in (of_faults, by_setting):
+        assert effects.find(treatments_of_faults, speed_of, "full").changes == ()
 
 
 def test_no_card_names_a_fault_as_the_best(broken: StoredRun) -> None:

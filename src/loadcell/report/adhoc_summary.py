@@ -128,15 +128,21 @@ def of_run(stored: StoredRun, language: str) -> Report:
     repeats = stored.run.repeats or 1
     if repeats > 1:
         results.append(Paragraph(texts("compact.median-of", repeats=repeats), quiet=True))
-    reasons = [trouble(trial, context, of_call=True) for trial in trials if trial.status != "ok"]
     sections = [
         Section("results", "", results),
         Section("errors", "", _errors(context)),
-        Section("trials", "", reasons),
+        Section("trials", "", _reasons(context)),
         Section("findings", "", _findings(context)),
         Section("next", "", _next(context)),
     ]
     return frame(context, sections)
+
+
+def _reasons(context: ReportContext) -> list[Block]:
+    """Why trials do not count: each reason once, by the first trial that has it."""
+    broken = [trial for trial in context.analysis.trials if trial.status != "ok"]
+    first = {(trial.status, context.texts.recorded(trial.why)): trial for trial in reversed(broken)}
+    return [trouble(trial, context, of_call=True) for trial in reversed(first.values())]
 
 
 def _findings(context: ReportContext) -> list[Block]:
@@ -264,8 +270,8 @@ def _interval_title(context: ReportContext) -> str:
 
 
 def _name(context: ReportContext, key: str) -> str:
-    """A column of times: `50%`, or a word."""
-    return context.texts(_NAMES[key]) if key in _NAMES else f"{key[1:].removesuffix('_ms')}%"
+    """A column of times: `p50`, or a word."""
+    return context.texts(_NAMES[key]) if key in _NAMES else key.removesuffix("_ms")
 
 
 def _milliseconds(context: ReportContext, value: float | None) -> str:

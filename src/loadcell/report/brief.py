@@ -104,9 +104,18 @@ def _origin(context: ReportContext) -> list[str]:
     stated = " · ".join(f"{name}{colon}{text}" for name, text in facts.items())
     source = context.stored.run.repeats_run
     repeated = "" if source is None else context.texts("terminal.repeats-run", run=source.id)
-    names = " ".join(provenance.names(context.stored.run))
-    lines = (names, stated, repeated, " · ".join(_systems(context)))
+    lines = (_names(context), stated, repeated, " · ".join(_systems(context)))
     return [line for line in lines if line]
+
+
+def _names(context: ReportContext) -> str:
+    """`labels: branch=main · git commit: 3f2a9c1d2e-dirty`."""
+    run, texts = context.stored.run, context.texts
+    labels, colon = provenance.labels(run), texts("mark.colon")
+    parts = [f"{texts('terminal.labels')}{colon}{' '.join(labels)}"] if labels else []
+    if run.checkout is not None and run.checkout.name:
+        parts.append(f"{texts('terminal.commit')}{colon}{run.checkout.name}")
+    return " · ".join(parts)
 
 
 def _systems(context: ReportContext) -> list[str]:

@@ -22,7 +22,7 @@ from loadcell.report.texts import Texts
 from loadcell.store import timeline_files
 
 _PHASE = Labels("fault.phase", PHASES)
-_COLOURS = ("var(--shade)", "var(--problem)", "var(--problem)", "var(--caution)", "var(--good)")
+_COLOURS = ("var(--shade)", "var(--c7)", "var(--problem)", "var(--caution)", "var(--good)")
 #: Points of all lines together, of one line at least, and at most.
 _POINTS, _FEWEST, _MOST = 8_000, 60, 240
 #: Sources of data.
@@ -31,13 +31,14 @@ _LOAD, _SPANS = "load", "spans"
 
 @chart("faults", 1)
 def draw(context: ReportContext) -> Chart | None:
-    """None where no fault has a timeline around it."""
+    """The first fault with an effect is drawn at first; None where no fault has a timeline around it."""
     faults = faults_of(context.analysis.treatments, context.records)
     lines = sum(len(fault.trials) for fault in faults)
     points = min(_MOST, max(_FEWEST, _POINTS // max(1, lines)))
     load: list[DataRow] = []
     spans: list[DataRow] = []
     choices: dict[str, str] = {}
+    with_effect: list[str] = []
     timelines: dict[str, Completions | None] = {}
     for fault in faults:
         label = name(fault, faults, context)
@@ -46,10 +47,12 @@ def draw(context: ReportContext) -> Chart | None:
             load += of_fault
             spans += _phases(fault, label, context.texts)
             choices[label] = label
+            if set(fault.effects) - {"none"}:
+                with_effect.append(label)
     if not load:
         return None
     texts = context.texts
-    first = next(iter(choices))
+    first = next(iter(with_effect or choices))
     return Chart(
         "chart-faults",
         texts("chart.faults"),

@@ -60,6 +60,8 @@ _NOTE = {
 MOST_OPEN = 15
 #: More rows than this scroll a terminal's sentences away.
 MOST_ROWS = 28
+#: Words of rows that have values but no verdict.
+_WITHOUT_VERDICT = ("insufficient", "no-value")
 TONES: dict[str, Tone] = {
     "faster": "good",
     "slower": "problem",
@@ -109,7 +111,7 @@ def build(
 
 def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Report:
     """The terminal's report: differences, values, ranking, findings; `page` is the command that writes the
-    page.
+    page. Where no row has a verdict, the reason precedes the values.
     """
     texts = Texts(lang, gathered.unit)
     comparison = gathered.comparison
@@ -131,11 +133,14 @@ def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Repo
         hidden = texts("compare.terminal.hidden", count=len(comparison.rows) - len(rows))
         values.append(Paragraph(hidden, quiet=True))
     ranked = ranking(words)
+    conclusions = Section("summary", "", [Sentences(findings.find(comparison, gathered.noise_from))])
+    has_verdict = any(row.verdict.word not in _WITHOUT_VERDICT for row in comparison.rows)
     sections = [
         Section("differences", "", [Sentences(differing)] if differing else []),
+        *([] if has_verdict else [conclusions]),
         Section("figures", "", values),
         Section("ranking", "", [] if ranked is None else ranked.blocks),
-        Section("summary", "", [Sentences(findings.find(comparison, gathered.noise_from))]),
+        *([conclusions] if has_verdict else []),
         Section("next", "", [Code(texts("compare.terminal.hint"), page)] if page else []),
     ]
     title = run.run.title_in(lang) or run.id

@@ -30,6 +30,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.model.message import MessageCode
 from loadcell.model.run_record import RunRecord
 from loadcell.report.comparison.words import apart
+from loadcell.report.sections.provenance import labels as labels_of
 from loadcell.store import trial_files
 from loadcell.store.layout import LATENCY, RUN, StoreError
 from loadcell.store.read import StoredRun, read_run
@@ -138,8 +139,8 @@ def gather(wanted: Wanted) -> Gathered:
     """Read the runs and compare them. Raises StoreError and CannotCompareError."""
     named_runs = [*wanted.against, *wanted.runs]
     stored = tuple(read_run(path) for path, _ in named_runs)
-    labels = _labels([(run, label) for run, (_, label) in zip(stored, named_runs, strict=True)])
     first_runs = len(wanted.against) or None
+    labels = _labels([(run, label) for run, (_, label) in zip(stored, named_runs, strict=True)], first_runs)
     if len(stored) == 1:
         if wanted.factor is None and not wanted.levels and stored[0].run.aa:
             chosen = sides.arms(stored[0].run, stored[0].trials)
@@ -163,12 +164,26 @@ def gather(wanted: Wanted) -> Gathered:
 def _groups(
     labels: Sequence[str], stored: Sequence[StoredRun], first_runs: int | None, first_label: str | None
 ) -> list[RunGroup]:
-    """The runs by side: each its own, or the first ones against the others."""
+    """The runs by side: each run one, or the first ones against the others."""
     if first_runs is None:
         return [RunGroup(label, [(run.run, run.trials)]) for label, run in zip(labels, stored, strict=True)]
-    first, other = slice(0, first_runs), slice(first_runs, None)
-    parts = [(first_label or _joined(labels[first]), first), (_joined(labels[other]), other)]
-    return [RunGroup(label, [(run.run, run.trials) for run in stored[part]]) for label, part in parts]
+    parts = (stored[:first_runs], stored[first_runs:])
+    names = _names_of_groups(labels, stored, first_runs, first_label)
+    return [
+        RunGroup(name, [(run.run, run.trials) for run in part])
+        for name, part in zip(names, parts, strict=True)
+    ]
+
+
+def _names_of_groups(
+    labels: Sequence[str], stored: Sequence[StoredRun], first_runs: int, first_label: str | None
+) -> list[str]:
+    """The names of the first runs and of the others: the labels that only they have, or their runs."""
+    distinct = _distinct_labels([stored[:first_runs], stored[first_runs:]])
+    return [
+        first_label or distinct[0] or _joined(labels[:first_runs]),
+        distinct[1] or _joined(labels[first_runs:]),
+    ]
 
 
 def _joined(labels: Sequence[str]) -> str:
@@ -188,17 +203,29 @@ def _trials(chosen: Sides) -> list[Trial]:
     ]
 
 
-def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
-    """Short, distinct names: the short id of a run that loadcell named, the directory's name of another."""
-    names = []
-    for run, label in runs:
-        names.append(label or run.short_id)
-    seen: dict[Path, str] = {}
-    for (run, _), name in zip(runs, names, strict=True):
+def _labels(runs: Sequence[tuple[StoredRun, str | None]], first_runs: int | None) -> list[str]:
+    """Short, distinct names: where each run is a side, the labels that it alone has (`version=2`); else the
+    short id of a run that loadcell named, and the directory's name of another.
+    """
+    ids = [run.short_id for run, _ in runs]
+    distinct = _distinct_labels([[run] for run, _ in runs]) if first_runs is None else [""] * len(runs)
+    names = [label or alone or run_id for (_, label), alone, run_id in zip(runs, distinct, ids, strict=True)]
+    seen: set[Path] = set()
+    for (run, label), run_id in zip(runs, ids, strict=True):
         if run.path.resolve() in seen:
-            raise CannotCompareError(REFUSED_TWICE(run=name))
-        seen[run.path.resolve()] = name
+            raise CannotCompareError(REFUSED_TWICE(run=label or run_id))
+        seen.add(run.path.resolve())
     return apart(names, [run.path.resolve().parent.name for run, _ in runs])
+
+
+def _distinct_labels(parts: Sequence[Sequence[StoredRun]]) -> list[str]:
+    """For each part the labels that all its runs have and no run of another has; empty if a part has none."""
+    of_parts = [[set(labels_of(run.run)) for run in part] for part in parts]
+    distinct = []
+    for number, part in enumerate(of_parts):
+        others = [labels for other, of_part in enumerate(of_parts) if other != number for labels in of_part]
+        distinct.append(", ".join(sorted(set.intersection(*part).difference(*others))))
+    return distinct if all(distinct) else [""] * len(distinct)
 
 
 def _differences_by_label(
@@ -212,7 +239,7 @@ def _differences_by_label(
     by_label: dict[str, tuple[Difference, ...]] = {}
     if first_runs is not None:
         of_plans = [item for run in records[1:] for item in differences.plans(first.run, run)]
-        by_label[_joined(labels[first_runs:])] = (
+        by_label[_names_of_groups(labels, stored, first_runs, None)[1]] = (
             *provenance.differences(records[:first_runs], records[first_runs:]),
             *_of_targets(stored[:first_runs], stored[first_runs:], of_plans),
         )
