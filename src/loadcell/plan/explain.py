@@ -56,6 +56,8 @@ ALLOWED_MULTIPLE_OF = MessageCode("allowed.multiple-of", bound=str)
 ALLOWED_PATTERN = MessageCode("allowed.pattern", bound=str)
 RESTATED = MessageCode("plan.restated", finding=Message, allowed=Message)
 
+#: Names of a server's address; each system has one of them.
+_ADDRESSES = ("dsn", "url", "host", "uri", "address")
 #: The choices in the context of pydantic's errors: `'a', 'b' or 3`.
 _CHOICE = re.compile(r"'[^']*'|(?<!\S)(?!or\b)[^\s,']+")
 #: What is allowed instead, by the first word of pydantic's type of error, and the last words of such types.
@@ -178,6 +180,8 @@ def _problem(
         fields = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")
         near = nearest(name, fields)
+        if near is None and name in _ADDRESSES:
+            near = next((address for address in _ADDRESSES if address in fields), None)
         message = UNKNOWN_SETTING(name=shown(name), section=parent, settings=listed(fields, ALLOWED_NOTHING))
         return Problem(mark, where, message, f"{parent}.{near}" if near else None)
     if kind == "value_error":
