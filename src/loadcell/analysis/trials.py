@@ -240,6 +240,8 @@ class Trial:
     pipeline: int = 1
     response: Mapping[str, float] | None = None
     service: Mapping[str, float] | None = None
+    #: mean response time of failed transactions
+    failed_mean_ms: float | None = None
     #: quantiles of the response time that it had too few transactions for
     left_out: tuple[str, ...] = ()
     open_loop: OpenLoop | None = None
@@ -339,6 +341,7 @@ def from_record(record: TrialRecord) -> Trial:
         pipeline=in_flight(record),
         response=carried(response),
         service=carried(_finite(totals.service)),
+        failed_mean_ms=None if totals.failed_response is None else _number(totals.failed_response.mean_ms),
         left_out=left_out(response or {}),
         open_loop=open_loop.from_schedule(record.schedule),
         errors=_errors(record),

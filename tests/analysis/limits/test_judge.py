@@ -19,6 +19,7 @@ from loadcell.analysis.limits.judge import judged, supported
 from loadcell.analysis.limits.sessions import LOCKS as LOCK_WAITS
 from loadcell.analysis.limits.sessions import LOG_FLUSH, shortened, waiting
 from loadcell.analysis.limits.typical import typical
+from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.model.json import document
 from loadcell.model.resources import (
@@ -80,8 +81,10 @@ IDLE_THREAD = replace(THREAD, target=ProcessUse(1, 4, 0.9, busiest_threads=threa
 CLIENT = replace(IDLE, client=ProcessUse(1, 2, 1.0, busiest_threads=thread(0.97)))
 CLIENT_OF_HOST = replace(IDLE, host=FULL, client=ProcessUse(4, 8, 2.9, busiest_threads=thread(0.7)))
 OTHERS = replace(IDLE, host=FULL)
+WAITING = replace(HOST, pressure=replace(QUIET, io=0.95))
 DISK = replace(
     IDLE,
+    host=WAITING,
     target=replace(IDLE.target, blocked=BlockedThreads(40, 3.4, 3.4, 0.0)),
     disks=(DiskUse("sda", 0.99, 4.0, 200.0, 0.0, 8e5, 0.0, read_await_ms=18.0),),
 )
@@ -187,7 +190,7 @@ def test_a_store_within_the_client_is_the_target() -> None:
     single = ProcessUse(1, 4, 1.0, busiest_threads=thread(0.98), working_threads=1)
     assert names(replace(store, client=single), in_flight=1.0) == ["load"]
     reading = replace(single, cores=0.2, blocked=BlockedThreads(40, 0.9, 0.9, 0.0))
-    assert names(replace(store, client=reading), in_flight=1.0) == ["disk"]
+    assert names(replace(store, host=WAITING, client=reading), in_flight=1.0) == ["disk"]
 
 
 def test_a_quota_may_hold_target_and_client_together() -> None:
@@ -316,23 +319,50 @@ def test_of_several_active_disks_none_is_evidence() -> None:
     assert "sda" not in item.sign.evidence.text
 
 
-@pytest.mark.parametrize("used", [DISK, DISK_OF_SESSIONS, FLUSH, FLUSH_OF_SESSIONS, LOCKS, NETWORK])
-@pytest.mark.parametrize("load", [{"achieved_share": 1.0}, {"resting_share": 0.6}])
+@pytest.mark.parametrize(
+    "used", [DISK, DISK_OF_SESSIONS, FLUSH, FLUSH_OF_SESSIONS, MEMORY, LOCKS, POOL, NETWORK]
+)
+@pytest.mark.parametrize("load", [{"achieved_share": 1.0}, {"resting_share": 0.99}])
 def test_waits_of_a_load_that_is_completed_limit_nothing(used: Resources, load: dict[str, float]) -> None:
     """They make its requests longer, not fewer; a resource without any capacity left is another matter."""
     assert names(used, **load) == ["load"]
     assert names(SPEED, **load) == ["network"]
 
 
-def test_uninterruptible_sleep_without_input_or_output_is_no_storage() -> None:
-    """Threads that contend for a lock of the kernel (mmap_lock), on a quiet disk."""
+def test_waits_beside_pauses_of_the_clients_limit_the_load() -> None:
+    """1,000 clients that pause for 1 s send 526 requests/s if each waits for 0.9 s, and 990 if for 10 ms."""
+    assert names(DISK, resting_share=1 / 1.9) == ["disk"]
+
+
+def test_uninterruptible_sleep_without_waits_for_a_device_is_no_storage() -> None:
+    """Threads that contend for a lock of the kernel (mmap_lock) and write a line of a log now and then."""
     assert DISK.target is not None
-    silent = replace(DISK, target=replace(DISK.target, read_bytes_per_s=0.0, write_bytes_per_s=0.0))
-    assert names(silent) == []
-    reading = replace(DISK, target=replace(DISK.target, read_bytes_per_s=8e5, write_bytes_per_s=0.0))
-    assert names(reading) == ["disk"]
-    waiting = replace(silent, host=replace(HOST, pressure=replace(QUIET, io=0.9)))
-    assert names(waiting) == ["disk"], "by pressure: a file system whose bytes count for no process"
+
+    def sleeping(read_bytes_per_s: float | None, io: float | None) -> list[str]:
+        pressure = None if io is None else replace(QUIET, io=io)
+        target = replace(DISK.target, read_bytes_per_s=read_bytes_per_s, write_bytes_per_s=read_bytes_per_s)
+        return names(replace(DISK, host=replace(HOST, pressure=pressure), target=target))
+
+    assert sleeping(0.0, 0.0) == sleeping(4096.0, 0.0) == sleeping(None, 0.0) == []
+    assert sleeping(0.0, 0.2) == [], "of another process"
+    assert sleeping(0.0, 0.9) == ["disk"], "a file system whose bytes count for no process"
+    assert sleeping(8e5, 0.2) == ["disk"]
+    assert sleeping(0.0, None) == []
+    assert sleeping(8e5, None) == sleeping(None, None) == ["disk"]
+
+
+def test_flushes_are_the_larger_part_of_the_waits_or_no_limit() -> None:
+    """One of 2.8 threads blocked on average flushes in 36% of the time; of one thread's waits 60% are."""
+    assert DISK.target is not None
+
+    def blocked(**values: float) -> list[str]:
+        looks = BlockedThreads(40, values["mean"], values["mean"], values["share"], 1.0, values["waiting"])
+        threads = int(values["threads"])
+        used = replace(DISK, target=replace(DISK.target, working_threads=threads, blocked=looks))
+        return names(used, in_flight=4.0)
+
+    assert blocked(mean=2.8, share=0.36, waiting=4.0, threads=20) == ["disk"]
+    assert blocked(mean=0.9, share=0.58, waiting=0.58, threads=1) == ["flush"]
 
 
 def test_a_full_machine_is_no_small_load() -> None:
@@ -340,13 +370,18 @@ def test_a_full_machine_is_no_small_load() -> None:
     shared = replace(IDLE, host=FULL, target=ProcessUse(2, 2, 1.3), client=ProcessUse(1, 1, 1.2))
     assert names(shared, in_flight=3.0) == []
     assert names(shared, in_flight=1.0) == []
-    bound = replace(
+    assert names(shared, achieved_share=0.99) == []
+    within = replace(
         IDLE,
-        host=replace(HOST, cores=64),
-        target=ProcessUse(2, 2, 2.0, cpus_allowed=4),
-        client=ProcessUse(1, 1, 1.8),
+        host=replace(HOST, cores=64, busiest_core=0.97),
+        target=ProcessUse(2, 2, 1.9, cpus_allowed=4),
+        client=ProcessUse(1, 1, 1.8, cpus_allowed=4),
     )
-    assert names(bound, in_flight=3.9) == [], "both within four of 64 cores"
+    assert names(within, in_flight=3.9) == [], "both within four of 64 cores"
+    pinned = replace(within, host=replace(within.host, busiest_core=0.5))
+    assert names(pinned, in_flight=3.9) == ["load"], "each within four others"
+    single = replace(within, target=ProcessUse(1, 1, 0.5, cpus_allowed=1))
+    assert names(replace(single, client=ProcessUse(1, 1, 0.45, cpus_allowed=1)), in_flight=1.0) == []
 
 
 def test_several_full_threads_are_stated() -> None:
@@ -356,7 +391,7 @@ def test_several_full_threads_are_stated() -> None:
     (item,) = supported(judged(Evidence(used, in_flight=100.0)))
     assert item.candidate.name == "thread"
     assert item.label.text == "single threads of the target"
-    assert item.sign.evidence.text.startswith("3 threads used 90% or more of a core each")
+    assert item.sign.evidence.text.startswith("at least 3 threads used 90% or more of a core each")
     assert "more workers" in item.advice.text
 
 
@@ -381,6 +416,11 @@ def test_steal_time_counts_for_full_threads_and_halves() -> None:
     workers = ProcessUse(4, 4, 2.8, busiest_threads=thread(0.7) * 4, full_threads=0)
     used = replace(IDLE, host=replace(stolen, cores=8), target=workers)
     assert names(used, in_flight=4.0) == ["load"]
+    eight = replace(workers, processes=8, busiest_threads=thread(0.7) * 5, working_threads=8)
+    of_eight = replace(used, host=replace(stolen, cores=16), target=eight)
+    assert names(of_eight, in_flight=8.0) == [], "as many as requests; a record lists five"
+    [sign] = [item.sign for item in judged(Evidence(of_eight)) if item.candidate.name == "thread"]
+    assert "worker, 93%" in sign.evidence.text
     full = replace(HOST, cpu=CpuShares(0.6, 0.5, 0.1, 0.0, 0.4))
     half = replace(IDLE, host=full, target=ProcessUse(4, 4, 1.5), client=ProcessUse(1, 1, 0.8))
     (item,) = supported(judged(Evidence(half, in_flight=32.0)))
@@ -388,20 +428,40 @@ def test_steal_time_counts_for_full_threads_and_halves() -> None:
     assert "60% busy and lost 40% to other virtual machines (steal time)" in item.sign.evidence.text
 
 
-def test_requests_in_flight_include_failed_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("failed", "failed_mean_ms", "is_open", "expected"),
+    [
+        (64, 5_000.0, False, 0.2 + 32.0),  # of 10 s
+        (64, None, False, None),
+        (64, 5_000.0, True, None),
+        (0, None, True, 0.2),
+    ],
+)
+def test_requests_in_flight_include_failed_ones(
+    tmp_path: Path, failed: int, failed_mean_ms: float | None, is_open: bool, expected: float | None
+) -> None:
     """By its successes alone, a load whose requests mostly time out would have hardly any in flight."""
     _, analysis = analysed(tmp_path / "run", IDLE, factors={})
+    loop = OpenLoop("constant", offered_per_s=10.0, achieved_per_s=10.0) if is_open else None
     trial = replace(
-        analysis.trials[0],
-        clients=32,
-        throughput_per_s=10.0,
-        failed=40,
-        service={"mean_ms": 20.0},
-        resting_s=0.0,
-    )
+        analysis.trials[0], clients=99, throughput_per_s=10.0, succeeded=100, failed=failed, duration_s=10.0,
+        service={"mean_ms": 20.0}, failed_mean_ms=failed_mean_ms, open_loop=loop,
+    )  # fmt: skip
     evidence = Evidence.of(trial)
     assert evidence is not None
-    assert evidence.in_flight == 32.0
+    assert evidence.in_flight == (None if expected is None else pytest.approx(expected))
+    rare = Evidence.of(replace(trial, succeeded=100_000))
+    assert rare is not None
+    assert rare.in_flight == pytest.approx(0.2), "a few failures change nothing"
+
+
+def test_the_less_busy_thread_is_no_contrary_evidence(tmp_path: Path) -> None:
+    busy = replace(THREAD, client=ProcessUse(1, 2, 0.9, busiest_threads=thread(0.89)))
+    _, analysis = analysed(tmp_path / "run", busy, busy, factors={})
+    (limit,) = analysis.limits
+    assert limit.named is not None
+    assert limit.named.candidate.name == "thread"
+    assert "load generator" not in against(limit).text
 
 
 def test_a_resource_that_was_ruled_out_is_no_contrary_evidence(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
+from loadcell.analysis.validity import MOST_FAILED
 from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
 from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
@@ -69,15 +70,22 @@ def is_most(share: float, looks: float) -> bool:
     return bool((centre - spread) / (1 + _Z**2 / looks) > MOSTLY)
 
 
+def _failures_in_flight(trial: Trial) -> float | None:
+    """Mean number of failing requests in progress; None if their times are unknown."""
+    if trial.failed_mean_ms is None or not trial.duration_s:
+        return None
+    return trial.failed / trial.duration_s * trial.failed_mean_ms / 1e3
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The record of one trial: resources, and the load in the terms of Little's law.
 
     `in_flight` is the mean number of requests in progress, by throughput times mean response time (Little,
-    1961). Where these are not known, or some requests failed, whose times they leave out, it is the number
-    that a closed loop keeps in progress; None of an open loop then. `achieved_share` is achieved over offered
-    throughput of an open loop, None of a closed one. `resting_share` is the share of the clients' time in
-    pauses that the plan asks for.
+    1961) of successes and failures; where these are not known, the number of clients. It is None if neither
+    is known, and of an open loop with many failures, whose service times are not recorded. `achieved_share`
+    is achieved over offered throughput of an open loop, None of a closed one. `resting_share` is the share of
+    the clients' time in pauses that the plan asks for.
     """
 
     used: Resources
@@ -94,28 +102,26 @@ class Evidence:
         in_flight: float | None = most
         mean_ms = (trial.service or trial.response or {}).get("mean_ms")
         loop = trial.open_loop
-        if trial.failed:
-            in_flight = most if loop is None else None
-        elif mean_ms is not None and trial.throughput_per_s:
+        if mean_ms is not None and trial.throughput_per_s:
             in_flight = trial.throughput_per_s * mean_ms / 1e3  # each request of a pipeline counts
-            in_flight = in_flight if most is None else min(in_flight, most)
+            if trial.failed > MOST_FAILED * (trial.succeeded + trial.failed):
+                failures = None if loop is not None else _failures_in_flight(trial)
+                in_flight = None if failures is None else in_flight + failures
+            in_flight = in_flight if most is None or in_flight is None else min(in_flight, most)
         achieved = None
         if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None:
             achieved = loop.achieved_per_s / loop.offered_per_s
         seconds = (trial.clients or 0) * (trial.duration_s or 0.0)
         resting = trial.resting_s / seconds if seconds else 0.0
-        if trial.failed and in_flight is not None:
-            in_flight *= max(0.0, 1 - resting)
         return Evidence(trial.resources, in_flight, achieved, resting)
 
     @property
     def is_satisfied(self) -> bool:
-        """True if the target completed what the load asked for: the offered rate of an open loop, or the
-        requests of clients that pause most of the time. Waits then make requests longer, not fewer.
+        """True if waits make requests longer, not fewer: in an open loop that completed its rate, and where
+        clients pause nearly all the time, since without any wait they send 1 / `resting_share` times as many.
         """
-        if self.achieved_share is not None:
-            return self.achieved_share >= SUSTAINED_SHARE
-        return self.resting_share >= MOSTLY
+        share = self.resting_share if self.achieved_share is None else self.achieved_share
+        return share >= SUSTAINED_SHARE
 
     @property
     def host_busy(self) -> float:

@@ -170,7 +170,8 @@ def _strongest(
     """
     left_out: set[str] = set()
     if named is not None:
-        left_out = {named.candidate.name, *named.candidate.explains, *named.sign.explains}
+        sign = named.sign
+        left_out = {named.candidate.name, *named.candidate.explains, *sign.explains, *sign.precedes}
     by_name: dict[str, list[Judged]] = {}
     for item in (item for items in of_trials for item in items):
         candidate = item.candidate

@@ -21,20 +21,24 @@ DEVICE = MessageCode(
 )  # fmt: skip
 SESSIONS = MessageCode("limit.disk.sessions", "info", waiting_share=Share, wait=ForeignText)
 NEEDS_IO = MessageCode("limit.needs.io", "info")
+#: Of the time in which threads were blocked, the part with a wait for a device (PSI) below which a few bytes
+#: of a log explain nothing.
+_LEAST_IO = 0.1
 
 
 def _has_io(evidence: Evidence, blocked: float) -> bool:
-    """False if threads slept uninterruptibly without any input or output: for a lock of the kernel, or
-    throttled (`memory.high`). By bytes that the target read and wrote, and by the share of time in which some
-    task waited for a device (PSI); true where neither is known.
+    """False if threads slept uninterruptibly without waiting for a device: for a lock of the kernel, or
+    throttled (`memory.high`). By the share of the time in which some task waited for one (PSI), which has to
+    be larger where the target read and wrote nothing; without PSI by bytes alone. True if nothing is known.
     """
     served, pressure = evidence.used.served, evidence.used.host.pressure
     rates = () if served is None else (served.read_bytes_per_s, served.write_bytes_per_s)
     measured = [rate for rate in rates if rate is not None]
     waiting_share = None if pressure is None else pressure.io
-    if waiting_share is not None and waiting_share >= MOSTLY * blocked:
-        return True
-    return not measured or any(measured)
+    has_bytes = not measured or any(measured)
+    if waiting_share is None:
+        return has_bytes
+    return waiting_share >= (_LEAST_IO if has_bytes else MOSTLY) * blocked
 
 
 def _signs(evidence: Evidence) -> Sign | None:

@@ -44,7 +44,7 @@ def _signs(evidence: Evidence) -> Sign | None:
     calls = CALLS(flushing_share=share)
     signs = [Sign((mostly(share, looks), *conditions), calls)]
     if (blocked_share := evidence.blocked_share) is not None:  # of the waits for storage the larger part
-        part = MOSTLY * blocked_share
+        part = MOSTLY * blocked.working_mean
         part_of_waits = reaching(share, part, NEEDS_SHARE(needed_share=part))
         signs.append(Sign((mostly(blocked_share, looks), part_of_waits, *conditions), calls))
     return stronger(*signs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from loadcell.analysis.limits.candidate import (
     AT_LIMIT,
     HOST_AT_LIMIT,
@@ -30,20 +28,41 @@ NEEDS_FEWER = MessageCode("limit.needs.fewer", "info", available=Number)
 NEEDS_IDLE = MessageCode("limit.needs.idle-cores", "info", full_share=Share, cores_share=Share)
 
 
+def _has_idle_cores(evidence: Evidence) -> bool:
+    """False if the machine is full, or the cores that one side may use. Both sides in as many cores share
+    them if also the busiest core of the machine is full.
+    """
+    used = evidence.used
+    sides = [side for side in (used.served, None if used.in_client else used.client) if side is not None]
+    available = [available_cores(used, side) for side in sides]
+    limit = AT_LIMIT * evidence.granted_share
+    if evidence.is_host_full or any(
+        cores is not None and side.cores >= limit * cores
+        for side, cores in zip(sides, available, strict=True)
+    ):
+        return False
+    if len(set(available)) != 1 or available[0] is None:
+        return True
+    busiest = used.host.busiest_core
+    is_shared = len(sides) > 1 and (busiest is None or busiest >= limit)
+    return not (is_shared and sum(side.cores for side in sides) >= limit * available[0])
+
+
 def _signs(evidence: Evidence) -> Sign | None:
+    has_idle_cores = Condition(
+        _has_idle_cores(evidence), NEEDS_IDLE(full_share=HOST_AT_LIMIT, cores_share=AT_LIMIT)
+    )
     if evidence.achieved_share is not None:
         share = min(1.0, evidence.achieved_share)
-        return Sign((at_limit(share, SUSTAINED_SHARE),), OFFERED(achieved_share=share))
+        return Sign((at_limit(share, SUSTAINED_SHARE), has_idle_cores), OFFERED(achieved_share=share))
     if evidence.resting_share >= MOSTLY:
         return Sign(
-            (at_limit(evidence.resting_share, MOSTLY),), RESTING(resting_share=evidence.resting_share)
+            (at_limit(evidence.resting_share, MOSTLY), has_idle_cores),
+            RESTING(resting_share=evidence.resting_share),
         )
     in_flight, served = evidence.in_flight, evidence.used.served
     if not in_flight:
         return None
-    has_idle_cores = Condition(
-        not evidence.is_host_full, NEEDS_IDLE(full_share=HOST_AT_LIMIT, cores_share=AT_LIMIT)
-    )
     if in_flight < ONE_AT_A_TIME:
         return Sign((has_idle_cores,), SERIAL(in_flight=in_flight))
     cores = evidence.target_cores + evidence.client_cores
@@ -51,8 +70,6 @@ def _signs(evidence: Evidence) -> Sign | None:
     if not available:
         return None
     computing = min(1.0, cores / in_flight)
-    if cores >= AT_LIMIT * available * evidence.granted_share:
-        has_idle_cores = replace(has_idle_cores, is_met=False)
     return Sign(
         (
             at_limit(computing, MOSTLY),

@@ -15,6 +15,7 @@ from loadcell.analysis.limits.candidate import (
     declared_candidate,
     mostly,
     reaching,
+    unmet_demand,
 )
 from loadcell.model.message import Bytes, Message, MessageCode, Rate, Share
 from loadcell.model.resources import ProcessUse, Resources
@@ -60,9 +61,16 @@ def _signs(evidence: Evidence) -> Sign | None:
     cause = max(_causes(used, served, waited), key=lambda cause: cause.condition.strength or 0.0)
     is_reclaiming = cause.is_reclaim and _is_kernel_time(evidence)
     cores = available_cores(used, served)
-    is_full = evidence.is_host_full or (cores is not None and served.cores >= AT_LIMIT * cores)
+    is_full = evidence.is_host_full or (
+        cores is not None and served.cores >= AT_LIMIT * cores * evidence.granted_share
+    )
     return Sign(
-        (is_stalled, cause.condition, Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME())),
+        (
+            is_stalled,
+            cause.condition,
+            unmet_demand(evidence),
+            Condition(is_reclaiming or not is_full, NEEDS_KERNEL_TIME()),
+        ),
         cause.evidence,
         explains=(
             *(("disk", "flush") if has_stalls else ()),

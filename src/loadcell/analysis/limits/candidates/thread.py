@@ -34,8 +34,11 @@ def _signs(evidence: Evidence) -> Sign | None:
     if target is None or thread is None:
         return None
     granted = evidence.granted_share
+    busiest_share = min(1.0, thread.cpu / granted)
     full = sum(other.cpu / granted >= AT_LIMIT for other in target.busiest_threads)
     full = max(full, target.full_threads or 0)
+    if granted < 1 and full == len(target.busiest_threads):  # with steal time only the listed ones are known
+        full = max(full, target.working_threads or 0)
     # As many full threads as requests in flight: the load has no more work for others.
     in_flight = evidence.in_flight
     has_queue = Condition(
@@ -51,7 +54,7 @@ def _signs(evidence: Evidence) -> Sign | None:
         return sign
     return replace(
         sign,
-        evidence=SEVERAL_BUSY(threads=full, full_share=AT_LIMIT, thread=thread.name, cpu_share=thread.cpu),
+        evidence=SEVERAL_BUSY(threads=full, full_share=AT_LIMIT, thread=thread.name, cpu_share=busiest_share),
         label=SEVERAL,
         advice=SEVERAL_ADVICE,
     )
