@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,19 @@ def test_a_trial_in_chinese_has_no_english_words(run: Path) -> None:
         assert text in page
     assert "CPU 时间被宿主机抢占" in page
     assert not re.search(r"\b(throughput|attempted|succeeded|mean|p\d+|met|missed|ok|measure)\b(?! <)", page)
+
+
+def test_a_metric_has_its_unit(run: Path, tmp_path: Path) -> None:
+    again = tmp_path / "run"
+    shutil.copytree(run, again)
+    [file] = again.glob("trials/*/trial.json")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["totals"]["figures"] = {"pause": 26.48, "tpmC": 1234.0}
+    record["totals"]["metrics"] = {"pause": {"kind": "time", "better": "lower", "headline": False}}
+    file.write_text(json.dumps(record), encoding="utf-8")
+    page = " ".join(shown(again, "en").split())
+    assert "pause 26.5 ms" in page
+    assert "tpmC 1,234" in page
 
 
 def test_a_trial_in_english(run: Path) -> None:

@@ -51,6 +51,12 @@ def test_chinese_words_of_headings_are_whole() -> None:
     assert all(word in text for word in ("主机", "被测系统核数", "（毫秒）"))
 
 
+def test_headings_in_a_file_are_not_broken_where_the_table_is_wider_all_the_same() -> None:
+    columns = [Column("故障"), *(Column("自注入起的恢复时间", figure=True) for _ in range(3)), Column("影响")]
+    wide = Table("wide", "", columns, [[*[Cell("1")] * 4, Cell("很长的说明" * 20)]])
+    assert "自注入起的恢复" in printed(wide, 80, is_terminal=False)
+
+
 def test_output_into_a_pipe_has_the_width_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = Table(
         "wide",

@@ -17,7 +17,7 @@ from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import progress as run_progress
 from loadcell.model import json as model_json
 from loadcell.model import latency as latency_record
-from loadcell.model import trial_record
+from loadcell.model import metrics, trial_record
 from loadcell.model.message import Labels
 from loadcell.report import blocks, brief, texts
 from loadcell.report.render import json, terminal
@@ -214,7 +214,12 @@ def _transactions(totals: trial_record.Totals, texts: Texts) -> _Rows:
     rows = [
         (_labelled(_COUNT, key, texts), f"{value:,}") for key, value in counts.items() if value is not None
     ]
-    values = [(name, f"{value:,.0f}") for name, value in totals.figures.items() if value is not None]
+    facts = totals.metrics or {}
+    values = [
+        (name, metrics.value_text(facts[name].kind, value) if name in facts else f"{value:,.0f}")
+        for name, value in totals.figures.items()
+        if value is not None
+    ]
     return [(texts(_COUNT("throughput")), run_progress.rate(totals.throughput_per_s)), *rows, *values]
 
 

@@ -317,14 +317,19 @@ def column_widths(
     ]
     room = width - GAP * (len(columns) - 1)
     widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
+    texts = [not c.figure and (c.many or not complete) for c in columns]
     for heading_width in (_heading_width, _narrowest_heading)[: 1 + complete]:
         least = [
             max(needed, heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)
         ]
+        narrowest = [
+            min(LEAST_WIDTH, size) if fold else size for size, fold in zip(least, texts, strict=True)
+        ]
+        if heading_width is _narrowest_heading and sum(narrowest) > room:
+            break  # wider than the page in any case
         for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
             excess = max(0, sum(widths) - room)
             widths[position] -= min(excess, max(0, widths[position] - least[position]))
-    texts = [not c.figure and (c.many or not complete) for c in columns]
     for flexible in (
         [position for position, column in enumerate(columns) if texts[position] and not column.keep],
         [position for position, is_text in enumerate(texts) if is_text],
