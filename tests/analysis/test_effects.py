@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 
 from analysis.reported import stream
 from analysis.runs import analysis_of, findings_by_code
-from loadcell.analysis.effects import Effects, Interaction, MainEffect
+from loadcell.analysis.effects import Effects, Interaction, MainEffect, find
 from loadcell.analysis.effects_findings import choices
 from loadcell.analysis.finding import Subject
+from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.ranking import summary
+from loadcell.analysis.sweep import speed_of
 from loadcell.report.texts import LANGUAGES, Texts
 from stats.simulated import factorial
 
@@ -44,6 +47,28 @@ def test_known_ratios_come_back() -> None:
     assert {level: change.ratio.value for level, change in interaction.changes.items()} == pytest.approx(
         {"x": 2, "y": 1.6} if interaction.of == "a" else {"1": 1.1, "2": 0.88}
     )
+
+
+def test_throughput_that_follows_the_offered_rate_has_no_effects() -> None:
+    """Persistence of a Redis at 1,000/s costs response time and writes, not throughput."""
+
+    def offered(rate_per_s: float, keys: dict[str, list[Any]]) -> Effects:
+        treatments = factorial(keys, lambda levels: 1000.0, 3, noise=0.0).treatments
+        loops = [
+            replace(
+                item,
+                trials=tuple(
+                    replace(trial, open_loop=OpenLoop("constant", rate_per_s, trial.throughput_per_s))
+                    for trial in item.trials
+                ),
+            )
+            for item in treatments
+        ]
+        return find(loops, speed_of, "full")
+
+    for keys in (CUBE, {"persistence": ["none", "always"]}):
+        assert (offered(1000.0, keys).reason, offered(1000.0, keys).changes) == ("open-loop", ())
+        assert offered(2000.0, keys).reason != "open-loop", "overloaded: throughput is a capacity"
 
 
 def test_the_shares_are_all_there_is() -> None:

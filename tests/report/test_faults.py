@@ -177,6 +177,24 @@ def test_a_missing_recovery_has_its_reason(
     assert first_row(tables["table-fault-extent"])["Recovery from injection"] == shown
 
 
+def test_a_repeat_without_recovery_is_counted(broken: StoredRun) -> None:
+    treatment = broken.run.treatments[0].id
+    of_treatment = [trial.name for trial in broken.trials if trial.treatment == treatment]
+
+    def without(trial: TrialRecord, names: list[str]) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        judged = replace(fault.judgement, recovery=Recovery(censored="not-recovered"))
+        return replace(trial, faults=(replace(fault, judgement=judged),)) if trial.name in names else trial
+
+    for names, text in (
+        (of_treatment, " without recovery,"),
+        (of_treatment[:1], " without recovery in 1 of "),
+    ):
+        judged = replace(broken, trials=tuple(without(trial, names) for trial in broken.trials))
+        assert text in " ".join(in_terminal(judged, "en").split())
+
+
 def test_a_fault_that_made_operations_fail_is_not_without_effect(broken: StoredRun) -> None:
     """The share is the median over the repeats."""
 

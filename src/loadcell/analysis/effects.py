@@ -22,6 +22,7 @@ from loadcell.analysis.layout import asked
 from loadcell.analysis.load_curves import RATE
 from loadcell.analysis.sweep import LOAD, Figure, fit
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Indices
 
@@ -40,7 +41,7 @@ MOST_COMBINED = 2
 
 Design = Literal["full", "one-at-a-time"]
 #: Why there are no effects to speak of; "" where there are.
-Reason = Literal["", "one-factor", "nothing", "missing", "shape"]
+Reason = Literal["", "one-factor", "nothing", "missing", "shape", "open-loop"]
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,8 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     every = dict.fromkeys(key for treatment in treatments for key in treatment.levels)
     keys = [key for key in every if len(_levels(key, treatments)) > 1]
     names = dict(zip(keys, short_keys(keys).values(), strict=True))
+    if _follows_rate(treatments):
+        return Effects(kind, "open-loop", names)
     if len(keys) < 2:
         return _of_one(treatments, figure, names, kind)
     if any(key not in treatment.levels for key in keys for treatment in treatments):
@@ -196,13 +199,25 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
     return _full(usable, estimate, names)
 
 
+def _follows_rate(treatments: Sequence[Treatment]) -> bool:
+    """True if throughput is the rate that each treatment asked for, whatever its settings."""
+    loops = [trial.open_loop for item in treatments for trial in item.trials if trial.counts]
+    return bool(loops) and all(
+        loop is not None
+        and loop.offered_per_s is not None
+        and loop.achieved_per_s is not None
+        and loop.achieved_per_s >= SUSTAINED_SHARE * loop.offered_per_s
+        for loop in loops
+    )
+
+
 def _of_one(
     treatments: Sequence[Treatment], figure: Figure, names: Mapping[str, str], kind: Design
 ) -> Effects:
     """The largest change between levels of a single factor, where all were measured.
 
-    There is none of the rate of an open loop, which throughput follows, and none of faults: levels of these
-    are no settings, and the effect of each fault is found by itself (`loadcell.analysis.faults`).
+    There is none of the rate of an open loop, and none of faults: levels of these are no settings, and the
+    effect of each fault is found by itself (`loadcell.analysis.faults`).
     """
     none = Effects(kind, "one-factor", names)
     usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]

@@ -32,6 +32,9 @@ CASE_DIP = MessageCode("found.faults.case.dip", "info", depth_share=Share, fault
 CASE_ERRORS = MessageCode("found.faults.case.errors", "info", failed_share=Share, fault=str)
 MORE = MessageCode("found.faults.case.more", "info", count=Count)
 NOT_RECOVERED = MessageCode("found.faults.case.not-recovered", "info", case=Message)
+NOT_ALL_RECOVERED = MessageCode(
+    "found.faults.case.not-recovered.some", "info", case=Message, count=Count, of=Count
+)
 
 
 def findings(faults: Sequence[FaultOfTreatment]) -> Iterator[Finding]:
@@ -71,7 +74,7 @@ def _case(
     pause_ms, depth = fault.metrics["pause"].median, fault.metrics["dip"].median
     failed = [item.judgement.failed.share for item in fault.trials if item.judgement.failed is not None]
     recoveries = [item.judgement.recovery for item in fault.trials]
-    lost = any(recovery is not None and recovery.censored == "not-recovered" for recovery in recoveries)
+    missing = sum(recovery is not None and recovery.censored == "not-recovered" for recovery in recoveries)
     if effect == "outage" and pause_ms is not None:
         case = CASE_PAUSE(fault=name, pause_ms=pause_ms)
     elif effect == "dip" and depth is not None:
@@ -80,7 +83,11 @@ def _case(
         case = CASE_ERRORS(fault=name, failed_share=median(failed))
     else:
         return name
-    return NOT_RECOVERED(case=case) if lost else case
+    if not missing:
+        return case
+    if missing == len(recoveries):
+        return NOT_RECOVERED(case=case)
+    return NOT_ALL_RECOVERED(case=case, count=missing, of=len(recoveries))
 
 
 def _name(fault: FaultOfTreatment, faults: Sequence[FaultOfTreatment], *, several: bool) -> str:
