@@ -232,6 +232,13 @@ def test_levels_of_faults_are_no_choice(broken: StoredRun) -> None:
         assert effects.find(treatments_of_faults, speed_of, "full").changes == ()
 
 
+def test_nothing_is_recommended_by_response_times_under_faults(broken: StoredRun) -> None:
+    """Treatments differ by a setting, and the fault is the same in all: 1,986 ms are no better than 1,988."""
+    assert analyse(broken.run, broken.trials).recommendation is None
+    without = [replace(trial, faults=None) for trial in broken.trials]
+    assert analyse(broken.run, without).recommendation is not None
+
+
 def test_no_card_names_a_fault_as_the_best(broken: StoredRun) -> None:
     treatments = [replace(treatment, values={"faults": []}) for treatment in broken.run.treatments]
     of_faults = replace(broken, run=replace(broken.run, treatments=tuple(treatments)))

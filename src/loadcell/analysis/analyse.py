@@ -254,7 +254,9 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     comparable = quantities(treatments_of_run) <= 1
     held = () if searches or not comparable else treatments_of_run
     on_throughput = effects.find(held, speed_of, run.design or "full")
-    recommendation = recommend.find(held, layout)
+    faults = faults_of(treatments_of_run, {record.name: record for record in records})
+    # Response times under faults are those of the outage, and what a fault costs is no throughput.
+    recommendation = None if faults else recommend.find(held, layout)
     limits = limit_judge.by_treatment(treatments_of_run)
     findings_of_run = findings.find(
         treatments_of_run,
@@ -264,7 +266,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         on_throughput,
         recommendation,
         searches,
-        faults_of(treatments_of_run, {record.name: record for record in records}),
+        faults,
     )
     findings_of_run = (
         *findings.abandoned(run),
