@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,6 +42,18 @@ def test_it_knows_the_processes_and_is_undone_elsewhere(
     for _ in range(2):
         Command.undo(arguments)
         assert Command.is_undone(arguments)
+
+
+def test_it_is_undone_where_no_disk_has_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new process looks for a directory of temporary files, and finds none on a full disk."""
+    arguments = command(run="true", undo="rm -f broken; echo undone; exit 3").prepare()
+    assert arguments is not None
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "none")])
+    (tmp_path / "broken").touch()
+    with pytest.raises(FaultError, match="status 3: undone"):
+        Command.undo(arguments)
+    assert not (tmp_path / "broken").exists()
 
 
 def test_without_undo_nothing_is_written_down() -> None:

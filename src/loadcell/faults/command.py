@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -85,7 +84,8 @@ class Command(Fault[CommandOptions]):
 
 def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
     """Execute a command line. Raises FaultError if it fails, or does not end in time."""
-    with tempfile.TemporaryFile() as output:  # a pipe would stay open with processes in the background
+    # a pipe would stay open with processes in the background, and the fault may have filled the disk
+    with os.fdopen(os.memfd_create("output"), "w+b") as output:
         process = subprocess.Popen(
             ("/bin/sh", "-c", command),
             stdin=subprocess.DEVNULL,
