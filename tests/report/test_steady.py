@@ -49,6 +49,24 @@ def test_a_trial_that_fades_has_no_steady_state(tmp_path: Path) -> None:
     assert "Steady state:" not in output
 
 
+def test_trials_that_fall_and_rise_are_counted_apart(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(factors={}, repeats=3, seconds=900, fades=0.2, monitors=False)
+    context = ReportContext.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en")
+    first, *others = context.steadiness
+    trend = first.steadiness.trend
+    assert trend is not None
+    rising = replace(first.steadiness, state="trend", trend=replace(trend, change=0.9))
+    falling = [
+        replace(item, steadiness=replace(item.steadiness, state="trend", trend=trend)) for item in others
+    ]
+    judged = [replace(first, steadiness=rising), *falling]
+    stated = steadiness.findings(judged, context.analysis.treatments)
+    [finding] = [finding for finding in stated if finding.code is steadiness.DRIFTED]
+    sentence = context.texts.message(finding.message)
+    assert "of 3 assessable trials, throughput fell throughout 2 and rose throughout 1" in sentence
+    assert "was +90.0% of the mean in 001-" in sentence
+
+
 def test_an_unfinished_warm_up_is_reported_with_a_remedy(tmp_path: Path) -> None:
     """The model nears its level with a time constant of 1.5 s, inside the measurement without a warm-up."""
     shape = fake_runs.Shape(factors={}, repeats=1, warmup_s=0, seconds=120, monitors=False)

@@ -188,7 +188,7 @@ def test_chinese_is_chinese() -> None:
     } - same
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "limit.candidate",
-        "limit.candidate.lacking",
+        "limit.candidate.lacking", "limit.case",
         "mark.list", "evidence.separator", "compare.treatments-of-run",
         "fault.management-answer",
         "fault.range", "fault.verdict-of",

@@ -15,7 +15,7 @@ from loadcell.analysis.series import ResponseSteadiness, Timeline, judge_respons
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds, Severity, Share
+from loadcell.model.message import Change, Count, Factor, Message, MessageCode, Seconds, Severity, Share
 from loadcell.model.panels import DipCause, dip_causes
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.units import Duration
@@ -55,6 +55,11 @@ _TREND: dict[str, type] = {
 }  # fmt: skip
 FELL = _code("fell", "caution", (Concern.TRUST, 60), **_TREND)
 ROSE = _code("rose", "caution", (Concern.TRUST, 70), **_TREND)
+#: Throughput of some trials fell, and of others rose.
+DRIFTED = _code(
+    "drifted", "caution", (Concern.TRUST, 60), change=Change, falling=Count, of=Count, rising=Count,
+    treatment=str, trial=str,
+)  # fmt: skip
 _LATE: dict[str, type] = {"count": Count, "difference_share": Share, "longest_s": Seconds, "of": Count}
 WARMUP = _code("warmup", "caution", (Concern.TRUST, 230), **_LATE)
 WARMUP_HIGH = _code("warmup.high", "caution", (Concern.TRUST, 230), **_LATE)
@@ -307,11 +312,16 @@ def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> I
     if not trending:
         return
     worst = max(trending, key=lambda judgement: abs(_change(judgement)))
-    yield (ROSE if _change(worst) > 0 else FELL).finding(
+    falling = sum(_change(judgement) < 0 for judgement in trending)
+    rising = len(trending) - falling
+    yield (DRIFTED if falling and rising else ROSE if rising else FELL).finding(
         _names(trending, worst),
         count=len(trending),
+        falling=falling,
+        rising=rising,
         of=of,
         trial=worst.trial.name,
+        change=_change(worst),
         change_share=abs(_change(worst)),
         treatment=labels.get(worst.trial.treatment, worst.trial.treatment),
     )

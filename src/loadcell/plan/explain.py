@@ -180,8 +180,8 @@ def _problem(
         fields = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")
         near = nearest(name, fields)
-        if near is None and name in _ADDRESSES:
-            near = next((address for address in _ADDRESSES if address in fields), None)
+        if near not in _ADDRESSES and nearest(name, _ADDRESSES) is not None:
+            near = next((address for address in _ADDRESSES if address in fields), near)
         message = UNKNOWN_SETTING(name=shown(name), section=parent, settings=listed(fields, ALLOWED_NOTHING))
         return Problem(mark, where, message, f"{parent}.{near}" if near else None)
     if kind == "value_error":

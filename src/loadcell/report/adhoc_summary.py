@@ -35,8 +35,10 @@ from loadcell.store.layout import quoted
 from loadcell.store.read import StoredRun
 
 #: Kinds of findings that are shown besides the values: answers, and doubts; all others are for the report.
-_ANSWERS = (Subject.SATURATION, Subject.LIMIT, Subject.MEMORY)
-_DOUBTS = (Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP, Subject.STEADY, Subject.TRUST)
+_ANSWERS = (Subject.SATURATION, Subject.EFFECTS, Subject.LIMIT, Subject.MEMORY)
+_DOUBTS = (
+    Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP, Subject.STEADY, Subject.SPREAD, Subject.TRUST,
+)  # fmt: skip
 #: Findings that there is room for below the values.
 MOST_FINDINGS = 6
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
@@ -271,7 +273,7 @@ def _interval_title(context: ReportContext) -> str:
 
 def _name(context: ReportContext, key: str) -> str:
     """A column of times: `p50`, or a word."""
-    return context.texts(_NAMES[key]) if key in _NAMES else key.removesuffix("_ms")
+    return context.texts(_NAMES.get(key) or f"statistic.{key.removesuffix('_ms')}")
 
 
 def _milliseconds(context: ReportContext, value: float | None) -> str:

@@ -122,8 +122,8 @@ def test_compare_names_the_values_of_all_runs(tmp_path: Path) -> None:
     done = called(tmp_path, "compare", *names[2:], "--against", *names[:2], "--json", "--lang", "zh")
     rows = json.loads(done.stdout)["differences"]
     assert [(row["side"], row["path"], row["before"], row["after"]) for row in rows] == [
-        ("three, four, five", "labels.ci", ["1", "2"], ["3", "4", "5"]),
-        ("three, four, five", "labels.side", "a", "b"),
+        ("side=b", "labels.ci", ["1", "2"], ["3", "4", "5"]),
+        ("side=b", "labels.side", "a", "b"),
     ]
     page = called(tmp_path, "compare", *names, "--format", "md").stdout
     assert "not set" not in page

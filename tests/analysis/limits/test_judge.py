@@ -15,7 +15,7 @@ from loadcell.analysis.finding import Subject
 from loadcell.analysis.limits.candidate import Evidence, is_most
 from loadcell.analysis.limits.candidates import all_candidates
 from loadcell.analysis.limits.findings import against, findings
-from loadcell.analysis.limits.judge import judged, supported
+from loadcell.analysis.limits.judge import Judged, judged, supported
 from loadcell.analysis.limits.sessions import LOCKS as LOCK_WAITS
 from loadcell.analysis.limits.sessions import LOG_FLUSH, shortened, waiting
 from loadcell.analysis.limits.typical import typical
@@ -368,9 +368,15 @@ def test_flushes_are_the_larger_part_of_the_waits_or_no_limit() -> None:
 def test_a_full_machine_is_no_small_load() -> None:
     """Target, load generator and another program share four cores: none of them has half."""
     shared = replace(IDLE, host=FULL, target=ProcessUse(2, 2, 1.3), client=ProcessUse(1, 1, 1.2))
-    assert names(shared, in_flight=3.0) == []
-    assert names(shared, in_flight=1.0) == []
-    assert names(shared, achieved_share=0.99) == []
+    for load in ({"in_flight": 3.0}, {"in_flight": 1.0}, {"achieved_share": 0.99}):
+        assert names(shared, **load) == ["machine"]
+    (item,) = supported(judged(Evidence(shared, in_flight=3.0)))
+    assert (
+        "1.30 cores for the target, 1.20 for the load generator and 1.42 for other" in item.sign.evidence.text
+    )
+    assert names(replace(shared, accept_queue=POOL.accept_queue)) != ["pool"], "a queue before a full machine"
+    busy = replace(shared, target=replace(shared.target, busiest_threads=thread(0.97)))
+    assert names(busy) == ["thread"], "the more exact answer"
     within = replace(
         IDLE,
         host=replace(HOST, cores=64, busiest_core=0.97),
@@ -407,7 +413,7 @@ def test_a_quota_of_all_cores_leaves_the_cpu() -> None:
 def test_loadcells_own_process_is_no_other_program() -> None:
     """The proxy of network faults runs in it."""
     assert names(OTHERS) == ["others"]
-    assert names(replace(OTHERS, runner_cores=2.0)) == []
+    assert names(replace(OTHERS, runner_cores=2.0)) == ["machine"]
 
 
 def test_steal_time_counts_for_full_threads_and_halves() -> None:
@@ -626,7 +632,7 @@ def test_a_target_at_its_quota_is_short_of_no_cores() -> None:
 
 def test_explained_candidates_exist() -> None:
     declared = {candidate.name for candidate in all_candidates()}
-    assert len(declared) == 13
+    assert len(declared) == 14
     assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
 
 
@@ -645,6 +651,16 @@ def analysed(
         file.write_text(json.dumps(record), encoding="utf-8")
     stored = read_run(run)
     return run, analyse(stored.run, stored.trials)
+
+
+#: One client, which uses a core with the target.
+SMALL = replace(IDLE, target=ProcessUse(1, 1, 0.6), client=ProcessUse(1, 1, 0.3))
+
+
+def analyse_again(path: Path, used: Resources) -> Judged | None:
+    """The limit of another run."""
+    _, analysis = analysed(path, used, used, factors={"load.clients": [1]})
+    return analysis.limits[0].named
 
 
 def sentence_of(analysis: Analysis) -> str:
@@ -738,8 +754,9 @@ def test_a_named_limit_has_the_level_1_and_lacks_nothing(used: Resources) -> Non
 
 def test_the_next_resource_has_a_name(tmp_path: Path) -> None:
     run, _ = analysed(tmp_path / "run", CPU, CPU, factors={})
-    assert "next: the load generator, at 10% of its limit" in markdown.render(build(read_run(run), "en"))
-    assert "次高：压测端，为其上限的 10%" in markdown.render(build(read_run(run), "zh"))
+    english, chinese = (markdown.render(build(read_run(run), lang)) for lang in ("en", "zh"))
+    assert "next: the load generator (the machine was 30% busy, 0.200 cores of it" in english
+    assert "其次：压测端（整机 CPU 使用率 30%，其中压测端使用 0.200 核）" in chinese
 
 
 def test_evidence_has_the_medians_of_the_table_of_resources(tmp_path: Path) -> None:
@@ -752,7 +769,9 @@ def test_evidence_has_the_medians_of_the_table_of_resources(tmp_path: Path) -> N
     assert "3.85" in markdown.render(build(read_run(run), "en")).split("Resources by treatment")[-1]
     _, analysis = analysed(tmp_path / "three", CPU, CPU, busier, factors={})
     assert "3.80 of 4" in sentence_of(analysis)
-    assert "the load generator, was at 10% of its limit" in sentence_of(analysis)
+    assert "The next resource was the load generator (the machine was 30% busy, 0.200" in sentence_of(
+        analysis
+    )
 
 
 def test_evidence_of_a_disk_is_of_one_disk() -> None:
@@ -839,6 +858,22 @@ def test_a_summary_has_one_sentence_on_the_limit(
         limits = [finding for finding in summary.findings(context) if finding.subject is Subject.LIMIT]
         assert len(limits) == 1
         assert text in Texts(lang).message(limits[0].message)
+
+
+def test_different_limits_are_one_sentence(tmp_path: Path) -> None:
+    """A plan whose levels meet four limits: a summary has no room for four sentences."""
+    _, analysis = analysed(tmp_path / "run", CPU, CPU, factors={"kind": ["a", "b", "c"]})
+    others = [analyse_again(tmp_path / name, used) for name, used in (("locks", LOCKS), ("load", SMALL))]
+    limits = [
+        replace(limit, named=named)
+        for limit, named in zip(analysis.limits, [analysis.limits[0].named, *others], strict=True)
+    ]
+    first, *others_named = findings(limits, [], analysis.treatments)
+    assert Texts("en").message(first.message) == (
+        "The bottlenecks differ: a: the CPU of the target, b: locks and waits within the server, "
+        "c: the load itself."
+    )
+    assert len(others_named) == 3
 
 
 @pytest.mark.parametrize(

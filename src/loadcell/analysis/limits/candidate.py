@@ -258,6 +258,13 @@ def full_machine(evidence: Evidence) -> Condition:
     return reaching(evidence.host_wanted, AT_LIMIT if evidence.is_host_saturated else HOST_AT_LIMIT, text)
 
 
+def other_cores(evidence: Evidence) -> float:
+    """Cores in use by processes that are neither target, load generator nor loadcell itself."""
+    used = evidence.used
+    both_sides = evidence.target_cores + evidence.client_cores
+    return max(0.0, evidence.host_busy * used.host.cores - both_sides - (used.runner_cores or 0.0))
+
+
 def half_of(cores: float, evidence: Evidence) -> Condition:
     """At least half of the machine's cores in use by one side, apart from steal time."""
     half = evidence.used.host.cores * evidence.granted_share / 2

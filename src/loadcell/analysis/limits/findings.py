@@ -13,12 +13,13 @@ from loadcell.analysis.limits.unobserved import unobserved
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.model.message import Count, Message, MessageCode, Seconds, Share, as_written
+from loadcell.model.message import Count, Message, MessageCode, Seconds, as_written
 
 #: Level of another candidate from which on it is evidence against the named one.
 NEAR = 0.8
-#: Treatments that a sentence names.
+#: Treatments that a sentence names; with their limits, more.
 MOST_NAMED = 3
+_MOST_CASES = 8
 
 _RANK = (Concern.ANSWER, 300)
 _NAMED: dict[str, type] = {"against": Message, "evidence": Message, "limit": Message, "remedy": Message}
@@ -30,6 +31,11 @@ LIMIT_OF_SEVERAL = FindingCode(
 LIMIT_OF_MANY = FindingCode(
     "found.limit.many", Subject.LIMIT, "info", _RANK, count=Count, position=Message, **_NAMED
 )
+#: One sentence for several resources; `limit.case` is a treatment with its limit.
+BY_TREATMENT = FindingCode("found.limit.by-treatment", Subject.LIMIT, "info", _RANK, cases=list)
+CASE = MessageCode("limit.case", "info", limit=Message, position=Message)
+#: From this number of different limits on there is such a sentence.
+_SEVERAL = 3
 #: The limit of no treatment of interest is known: that is the answer.
 NONE_ALONE = FindingCode("found.limit.none.alone", Subject.LIMIT, "info", _RANK, nearest=Message)
 NONE = FindingCode("found.limit.none", Subject.LIMIT, "info", _RANK, positions=list, nearest=Message)
@@ -73,7 +79,7 @@ POSITION_CLIENTS = MessageCode("limit.position.clients", "info", clients=str)
 POSITION_AT_KNEE = MessageCode("limit.position.knee", "info", position=Message)
 POSITION_HIGHEST = MessageCode("limit.position.highest", "info", position=Message)
 #: Objections to a limit: another one near its own, trials without the sign, or neither.
-CLEAR = MessageCode("limit.against.nothing", "info", level_share=Share, limit=Message)
+CLEAR = MessageCode("limit.against.nothing", "info", evidence=Message, limit=Message)
 ALONE = MessageCode("limit.against.alone", "info")
 NOT_OBSERVED = MessageCode("limit.against.unobserved", "info", why=Message)
 NEARLY = MessageCode("limit.against.near", "info", evidence=Message, limit=Message)
@@ -91,7 +97,7 @@ NEAREST_IN_SOME = MessageCode(
 SOME = MessageCode("limit.nearest.some.alone", "info", count=Count, of=Count, evidence=Message, limit=Message)
 TOO_SHORT = MessageCode("limit.nearest.short", "info", window_s=Seconds, needed_s=Seconds)
 SEVERAL_NAMED = MessageCode("limit.contradicting.named", "info", names=list)
-NEXT = MessageCode("limit.against.next", "info", level_share=Share, limit=Message)
+NEXT = MessageCode("limit.against.next", "info", evidence=Message, limit=Message)
 CANDIDATE = MessageCode("limit.candidate", "info", evidence=Message, limit=Message)
 CANDIDATE_LACKING = MessageCode(
     "limit.candidate.lacking", "info", evidence=Message, limit=Message, lacking=list
@@ -111,6 +117,8 @@ def findings(
     for limit in chosen:
         if limit.named is not None:
             by_name.setdefault(limit.named.candidate.name, []).append(limit)
+    if len(by_name) >= _SEVERAL:
+        yield _by_treatment([limit for limit in chosen if limit.named is not None], parts)
     for group in by_name.values():
         yield _named(group, parts, alone=len(treatments) == 1)
     unknown = [limit for limit in chosen if limit.named is None]
@@ -126,7 +134,7 @@ def objection(limit: Limit) -> Message:
         return (
             _near(CANDIDATE, CANDIDATE_LACKING, limit.next)
             if limit.next.sign.level >= NEAR
-            else NEXT(level_share=limit.next.sign.level, limit=limit.next.label)
+            else _of(NEXT, limit.next)
         )
     return against(limit)
 
@@ -145,7 +153,7 @@ def against(limit: Limit) -> Message:
         return ALONE()
     if limit.next.sign.level >= NEAR:
         return _near(NEARLY, NEARLY_LACKING, limit.next)
-    return CLEAR(level_share=limit.next.sign.level, limit=limit.next.label)
+    return _of(CLEAR, limit.next)
 
 
 def _unknown_because(limit: Limit) -> Message:
@@ -222,6 +230,22 @@ def _named(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None], *, 
         remedy=shown.named.advice,
         evidence=shown.named.sign.evidence,
         against=against(shown),
+    )
+
+
+def _by_treatment(limits: Sequence[Limit], parts: Mapping[str, MessageCode | None]) -> Finding:
+    """The treatments with their limits, in the order of the plan."""
+    positions = [
+        as_written(limit.treatment.brief) if len(limit.treatment.levels) == 1 else _position(limit, parts)
+        for limit in limits
+    ]
+    return BY_TREATMENT.finding(
+        tuple(limit.treatment.id for limit in limits),
+        cases=[
+            CASE(position=position, limit=limit.named.label)
+            for position, limit in zip(positions[:_MOST_CASES], limits[:_MOST_CASES], strict=True)
+            if limit.named is not None
+        ],
     )
 
 

@@ -21,6 +21,7 @@ from loadcell.model.message import MessageCode, Number, Share
 #: Below this number of requests in flight, few wait for others.
 ONE_AT_A_TIME = 1.5
 OFFERED = MessageCode("limit.load.offered", "info", achieved_share=Share)
+OFFERED_ADVICE = MessageCode("limit.load.offered.advice", "info")
 RESTING = MessageCode("limit.load.resting", "info", resting_share=Share)
 SERIAL = MessageCode("limit.load.serial", "info", in_flight=Number)
 COMPUTING = MessageCode("limit.load.computing", "info", in_flight=Number, cores=Number, available=Number)
@@ -54,7 +55,8 @@ def _signs(evidence: Evidence) -> Sign | None:
     )
     if evidence.achieved_share is not None:
         share = min(1.0, evidence.achieved_share)
-        return Sign((at_limit(share, SUSTAINED_SHARE), has_idle_cores), OFFERED(achieved_share=share))
+        conditions = (at_limit(share, SUSTAINED_SHARE), has_idle_cores)
+        return Sign(conditions, OFFERED(achieved_share=share), advice=OFFERED_ADVICE)
     if evidence.resting_share >= MOSTLY:
         return Sign(
             (at_limit(evidence.resting_share, MOSTLY), has_idle_cores),
