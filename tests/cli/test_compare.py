@@ -170,6 +170,7 @@ def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
     [
         ((), "Missing argument 'RUN...'"),
         (("zzzz",), "there is no run 'zzzz'"),
+        (("version=2",), "lists those with a label"),
         (("aaaa", "aaaa"), "run aaaa is named twice"),
         (("aaaa", "cccc"), "aaaa and cccc are runs of different plans"),
         (("aaaa", "bbbb", "--factor", "x"), "levels are compared within one run"),

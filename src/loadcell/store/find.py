@@ -25,6 +25,7 @@ BASELINE_BAD_NAME = MessageCode("baseline.bad-name", name=str)
 BASELINES_UNREADABLE = MessageCode("baselines.unreadable", path=str, said=ForeignText)
 RUN_NO_SUCH = MessageCode("run.no-such", latest=str, name=str)
 RUN_IS_PLAN = MessageCode("run.is-plan", name=str, run=str)
+RUN_IS_LABEL = MessageCode("run.is-label", label=str, name=str)
 RUN_NO_SUCH_HERE = MessageCode("run.no-such-here", name=str, results=str)
 RUN_AMBIGUOUS = MessageCode("run.ambiguous", count=Count, matches=str, name=str)
 BASELINES_LIST = MessageCode("baselines.list", "info", names=list)
@@ -110,6 +111,8 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
         raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(matches), matches=shown))
     if of_plan := [run for run in runs if run.parent.name == name]:
         raise StoreError(RUN_IS_PLAN(name=repr(name), run=layout.short_id(of_plan[-1].name)))
+    if "=" in name:
+        raise StoreError(RUN_IS_LABEL(name=repr(name), label=name))
     raise StoreError(RUN_NO_SUCH(name=repr(name), latest=shown))
 
 
