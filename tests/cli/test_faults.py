@@ -26,9 +26,17 @@ def stopped() -> Iterator[int]:
         yield pid
 
 
-def written(home: Path, pid: int, *, guarded: bool = False, module: str = "loadcell.faults.hang") -> Entry:
-    """An entry on that process, of a run whose guardian lives or has ended."""
+def written(
+    home: Path,
+    pid: int,
+    *,
+    guarded: bool = False,
+    module: str = "loadcell.faults.hang",
+    namespace: str | None = None,
+) -> Entry:
+    """An entry on that process, of a run whose guardian lives or has ended, here or in another namespace."""
     guardian = ProcessIdentity.of_this_process()
+    guardian = replace(guardian, namespace=namespace or guardian.namespace)
     if not guarded:
         guardian = replace(guardian, started=guardian.started - 1)
     arguments = hang(pid).prepare()
@@ -101,13 +109,35 @@ def test_the_beginning_of_an_identifier_is_enough(tmp_path: Path, stopped: int) 
     assert journal_files(tmp_path / "loadcell" / "faults") == [f"{first.id}.json"]
 
 
-def test_a_run_ends_with_status_4_while_an_older_fault_remains(tmp_path: Path, stopped: int) -> None:
-    written(tmp_path, stopped, module="loadcell_faults_of_a_plugin")
-    (tmp_path / "plan.yaml").write_text(
+def test_a_fault_of_an_earlier_container_is_undone_by_its_identifier_alone(
+    tmp_path: Path, stopped: int
+) -> None:
+    entry = written(tmp_path, stopped, namespace="pid:[1]")
+    listed = called(tmp_path, "faults", "list", XDG_STATE_HOME=str(tmp_path)).stdout
+    assert "unknown" in listed
+    for words in (("faults", "undo"), ("run", lmdb_plan(tmp_path), "--no-report")):
+        done = called(tmp_path, *words, XDG_STATE_HOME=str(tmp_path))
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert f"loadcell faults undo {entry.id}" in " ".join((done.stdout + done.stderr).split())
+        assert "T" in states(stopped)
+    done = called(tmp_path, "faults", "undo", entry.id, XDG_STATE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, "undone: hang postgres\n"), done.stderr
+    until_states(stopped, {"S"})
+    assert journal_files(tmp_path / "loadcell" / "faults") == []
+
+
+def lmdb_plan(home: Path) -> str:
+    """A plan of a short trial without faults."""
+    (home / "plan.yaml").write_text(
         "target: {store: {engine: lmdb, sync: false}}\nworkload: {kv: {keys: 10}}\n"
         "load: {clients: 1, warmup: 0s, duration: 200ms, interval: 100ms}\n"
     )
-    done = called(tmp_path, "run", "plan.yaml", "--no-report", XDG_STATE_HOME=str(tmp_path))
+    return "plan.yaml"
+
+
+def test_a_run_ends_with_status_4_while_an_older_fault_remains(tmp_path: Path, stopped: int) -> None:
+    written(tmp_path, stopped, module="loadcell_faults_of_a_plugin")
+    done = called(tmp_path, "run", lmdb_plan(tmp_path), "--no-report", XDG_STATE_HOME=str(tmp_path))
     assert done.returncode == 4, done.stdout + done.stderr
     assert "loadcell_faults_of_a_plugin" in done.stdout + done.stderr
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from loadcell.linux import procfs
 from loadcell.linux.process_identity import _INITIAL, ProcessIdentity
 
 
@@ -31,6 +33,18 @@ def test_in_the_same_namespace_and_boot_the_start_time_decides(
     assert me.has_ended() is False
     assert dead.has_ended() is True
     assert replace(me, started=me.started - 1).has_ended() is True, "the id was given to another process"
+
+
+def test_a_zombie_has_ended(me: ProcessIdentity) -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        started = procfs.started(child.pid)
+        assert started is not None
+        identity = replace(me, pid=child.pid, started=started)
+        assert identity.has_ended() is False
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert procfs.started(child.pid) == started
+        assert identity.has_ended() is True
 
 
 def test_of_another_container_nothing_is_known(dead: ProcessIdentity) -> None:

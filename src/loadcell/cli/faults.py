@@ -63,12 +63,14 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
     read = list(journal.entries())
     entries = [entry for entry in read if isinstance(entry, Entry)]
     unusable = [entry for entry in read if isinstance(entry, Unusable)]
+    remaining: list[Entry] = []
     if ids:
         chosen = {_chosen(begin, entries, journal).id for begin in ids}
         wanted = [entry for entry in entries if entry.id in chosen]
     else:
-        states = ("abandoned", "guarded") if all_ else ("abandoned",)
+        states = ("abandoned", "guarded", "undetermined") if all_ else ("abandoned",)
         wanted = [entry for entry in entries if journals.state(entry) in states]
+        remaining = [entry for entry in journal.undetermined() if entry not in wanted]
     outcomes = [journals.undo(entry, journal) for entry in reversed(wanted)]
     if as_json:
         echo_json(json.render([_outcome_document(outcome) for outcome in outcomes]))
@@ -76,15 +78,16 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
         _show(outcomes)
         if not outcomes:
             _show_remaining(entries, has_unusable=bool(unusable))
-    for file in unusable:
-        language.show(FaultError(file.message))
-    if unusable or any(outcome.error is not None for outcome in outcomes):
+    for message in (*map(journals.undetermined, remaining), *(file.message for file in unusable)):
+        language.show(FaultError(message))
+    if remaining or unusable or any(outcome.error is not None for outcome in outcomes):
         sys.exit(EXIT_FAULT_REMAINS)
 
 
 _STATES: dict[journals.State, MessageCode] = {
     "abandoned": messages.FAULTS_ABANDONED,
     "guarded": messages.FAULTS_GUARDED,
+    "undetermined": messages.FAULTS_UNDETERMINED,
     "elsewhere": messages.FAULTS_ELSEWHERE,
 }
 

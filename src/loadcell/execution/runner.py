@@ -365,9 +365,11 @@ class Runner:
                 self.progress.note(
                     FAULT_REMAINS(action=entry.action, subject=entry.subject, why=error.message)
                 )
-        for file in context.guardian.journal.unusable():
+        remaining = map(journals.undetermined, context.guardian.journal.undetermined())
+        unusable = (file.message for file in context.guardian.journal.unusable())
+        for message in (*remaining, *unusable):
             self.faults_remain = True
-            self.progress.note(file.message)
+            self.progress.note(message)
 
     def _release(self, work: Path) -> None:
         """Free what killed systems of a run hold outside its work directory."""

@@ -34,6 +34,7 @@ UNDO_FAILED = MessageCode("fault.undo-failed", action=str, subject=str, error=Fo
 ENTRY_DAMAGED = MessageCode("fault.entry-damaged", path=str)
 ENTRY_UNTRUSTED = MessageCode("fault.entry-untrusted", path=str)
 ENTRY_BUSY = MessageCode("fault.entry-busy", action=str, subject=str)
+ENTRY_UNDETERMINED = MessageCode("fault.entry-undetermined", action=str, subject=str, id=str)
 
 _SUFFIX = ".json"
 #: How long another process may take to undo the same fault: each program of `command` has 30 s by default.
@@ -80,9 +81,9 @@ class Unusable:
     message: Message
 
 
-#: `guarded`: its guardian lives, or that cannot be determined here; `abandoned`: any command may undo it;
-#: `elsewhere`: it is of another machine.
-State = Literal["guarded", "abandoned", "elsewhere"]
+#: `guarded`: its guardian lives; `abandoned`: any command may undo it; `undetermined`: its guardian was in
+#: another pid namespace, so that only the user knows whether it lives; `elsewhere`: it is of another machine.
+State = Literal["guarded", "abandoned", "undetermined", "elsewhere"]
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,12 @@ class Journal:
                 yield entry
 
     def abandoned(self) -> Iterator[Entry]:
-        """Entries whose guardian has ended, as far as that can be determined here."""
-        for entry in self.entries():
-            if isinstance(entry, Entry) and state(entry) == "abandoned":
-                yield entry
+        """Entries whose guardian has ended."""
+        return self._in_state("abandoned")
+
+    def undetermined(self) -> Iterator[Entry]:
+        """Entries of which cannot be determined here whether their guardian lives."""
+        return self._in_state("undetermined")
 
     def unusable(self) -> Iterator[Unusable]:
         """Files that no undo can rely on."""
@@ -166,6 +169,9 @@ class Journal:
             yield os.fstat(descriptor).st_nlink > 0
         finally:
             os.close(descriptor)
+
+    def _in_state(self, wanted: State) -> Iterator[Entry]:
+        return (entry for entry in self.entries() if isinstance(entry, Entry) and state(entry) == wanted)
 
     def _path(self, entry_id: str) -> Path:
         return self.directory / f"{entry_id}{_SUFFIX}"
@@ -211,7 +217,15 @@ def state(entry: Entry) -> State:
     """Who may undo an entry."""
     if entry.guardian.is_elsewhere():
         return "elsewhere"
-    return "abandoned" if entry.guardian.has_ended(local=True) else "guarded"
+    has_ended = entry.guardian.has_ended(local=True)
+    if has_ended is None:
+        return "undetermined"
+    return "abandoned" if has_ended else "guarded"
+
+
+def undetermined(entry: Entry) -> Message:
+    """The message of an entry that is `undetermined`."""
+    return ENTRY_UNDETERMINED(action=entry.action, subject=entry.subject, id=entry.id)
 
 
 def new_id() -> str:

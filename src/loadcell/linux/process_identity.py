@@ -20,6 +20,8 @@ _MACHINE_ID = Path("etc/machine-id")
 _NAMESPACE = Path("proc/self/ns/pid")
 #: The namespace of processes outside all containers: PROC_PID_INIT_INO of include/linux/proc_ns.h.
 _INITIAL = "pid:[4026531836]"
+#: States of a process that has ended and that its parent has not waited for (proc_pid_stat(5)).
+_ENDED_STATES = ("Z", "X")
 
 
 def boot_id(root: Path = procfs.ROOT) -> str:
@@ -74,7 +76,8 @@ class ProcessIdentity:
             return True if local or (outside and same_machine) else None
         recorded = self.boot == boot != "" and self.namespace == namespace != ""
         if recorded or (local and not self.namespace):
-            return procfs.started(self.pid) != self.started
+            stat = procfs.process_stat(procfs.ROOT, self.pid)
+            return stat is None or stat.start != self.started or stat.state in _ENDED_STATES
         return None
 
 
