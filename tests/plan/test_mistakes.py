@@ -55,6 +55,8 @@ CASES = [
          "text or a mapping"),
     Case("a setting where it does not belong", PLAN + "‹duration: 5s", "duration", "no key",
          nearest="load.duration"),
+    Case("several values of a setting", with_load("{clients: ‹[1, 50]}"), "load.clients", "found a list of 2",
+         "key `load.clients` below `factors:`"),
     Case("an address under the name of another system", with_target("{database: {‹url: x}}"),
          "target.database.url", 'no setting "url"', nearest="target.database.dsn"),
     Case("unknown setting", with_load("{clients: 1, ‹durations: 5s}"), "load.durations",

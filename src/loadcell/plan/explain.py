@@ -36,6 +36,7 @@ ALLOWED_CHOICE = MessageCode("allowed.choice", choices=list, last=str)
 ALLOWED_NOTHING = MessageCode("allowed.nothing")
 ALLOWED_VALUE = MessageCode("allowed.value")
 ALLOWED_VALUE_SUCH_AS = MessageCode("allowed.value-such-as", example=str)
+ALLOWED_AS_LEVELS = MessageCode("allowed.as-levels", allowed=Message, setting=str)
 ALLOWED_INTEGER = MessageCode("allowed.whole-number")
 ALLOWED_NUMBER = MessageCode("allowed.number")
 ALLOWED_FINITE_NUMBER = MessageCode("allowed.finite-number")
@@ -56,6 +57,10 @@ ALLOWED_MULTIPLE_OF = MessageCode("allowed.multiple-of", bound=str)
 ALLOWED_PATTERN = MessageCode("allowed.pattern", bound=str)
 RESTATED = MessageCode("plan.restated", finding=Message, allowed=Message)
 
+#: Types of settings of which a list may have been meant as levels, by pydantic's names of errors.
+_SCALARS = ("int", "float", "string", "bool")
+#: Sections whose settings a factor may have.
+_VARIED = ("target", "workload", "workloads", "load", "affinity")
 #: Names of a server's address; each system has one of them.
 _ADDRESSES = ("dsn", "url", "host", "uri", "address")
 #: The choices in the context of pydantic's errors: `'a', 'b' or 3`.
@@ -101,6 +106,7 @@ def problems_of(
     """
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
     mistyped: set[tuple[str | int, ...]] = set()
+    lists: set[tuple[str | int, ...]] = set()
     for detail in _causes(error.errors(include_url=False)):
         keys, position, model_node = _walk(
             node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden"
@@ -112,11 +118,27 @@ def problems_of(
         by_place.setdefault(location, []).append(problem)
         if detail["type"].endswith("_type"):
             mistyped.add(location)
+            if isinstance(model_node, Items) and detail["type"].partition("_")[0] in _SCALARS:
+                lists.add(location)
     below = {problem.path for problems in by_place.values() for problem in problems}
     wrong_member = {
         location for location in mistyped if any(path.startswith(f"{location[-1]}.") for path in below)
     }
-    return [_merged(problems) for location, problems in by_place.items() if location not in wrong_member]
+    return [
+        _as_levels(problems[0]) if location in lists and len(problems) == 1 else _merged(problems)
+        for location, problems in by_place.items()
+        if location not in wrong_member
+    ]
+
+
+def _as_levels(problem: Problem) -> Problem:
+    """A list in the place of one value may have been meant as levels of a factor."""
+    allowed = problem.message.arguments.get("allowed")
+    if problem.path.partition(".")[0] not in _VARIED or not isinstance(allowed, Message):
+        return problem
+    value = problem.message.arguments["value"]
+    levels = ALLOWED_AS_LEVELS(allowed=allowed, setting=problem.path)
+    return replace(problem, message=INVALID(value=value, allowed=levels))
 
 
 def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:

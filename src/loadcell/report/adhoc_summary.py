@@ -26,7 +26,7 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
-from loadcell.report.brief import frame, interval, treatment_names, trouble
+from loadcell.report.brief import comparison_options, frame, interval, treatment_names, trouble
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import environment, summary
 from loadcell.report.sections.results import adds_nothing
@@ -306,10 +306,13 @@ def _errors(context: ReportContext) -> list[Block]:
 
 
 def _next(context: ReportContext) -> list[Block]:
-    """The report, and how to run it again."""
+    """The report, how to compare levels, and how to run it again."""
     path = environment.shown(context.stored.path)
     page = context.stored.path / "report.html"
     blocks: list[Block] = (
         [Code(context.texts("compact.report"), str(path / page.name))] if page.is_file() else []
     )
+    if (options := comparison_options(context)) is not None:
+        title = context.texts("terminal.compare-levels")
+        blocks.append(Code(title, f"loadcell compare {quoted(path)}{options}"))
     return [*blocks, Code(context.texts("compact.plan"), f"{RUN_COMMAND} {quoted(path)}")]

@@ -213,14 +213,14 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
             steps.append((texts("terminal.output", trial=trial.name), str(environment.shown(log))))
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
-    if (comparison := _comparison(context)) is not None:
+    if (comparison := comparison_options(context)) is not None:
         steps.append((texts("terminal.compare-levels"), f"loadcell compare {quoted(path)}{comparison}"))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
         steps.append((texts("terminal.resume"), resume_command(path, stored.run.resumed_by)))
     return steps
 
 
-def _comparison(context: ReportContext) -> str | None:
+def comparison_options(context: ReportContext) -> str | None:
     """Options of the command that compares levels of this run's factor, of several the one with the largest
     effect; None where there are no levels to compare.
     """
