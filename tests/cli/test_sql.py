@@ -213,7 +213,7 @@ class TestOnPostgres:
         assert re.search(r"Throughput +[\d,.]+ +transactions/s", result)
         assert re.search(r"Succeeded +1,000\b", result)
         assert re.search(r"Failed +0\b", result)
-        assert re.search(r"(ms|µs) +mean +± sd +50% +90% +95% +99% +99\.9% +max", result)
+        assert re.search(r"(ms|µs) +mean +± sd +p50 +p90 +p95 +p99 +p99\.9 +max", result)
         assert re.search(r"rerun\n +loadcell run results/sql/\S+\n", result)
         assert all(cell_len(line) <= 80 or "results/" in line for line in result.splitlines())
 
