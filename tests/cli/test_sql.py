@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
+from loadcell.model.terminal import WIDTH
 from loadcell.store.read import read_run
 from mariadb import MariadbServer
 from servers import PostgresServer, free_port
@@ -215,7 +216,7 @@ class TestOnPostgres:
         assert re.search(r"Failed +0\b", result)
         assert re.search(r"(ms|µs) +mean +± sd +p50 +p90 +p95 +p99 +p99\.9 +max", result)
         assert re.search(r"rerun\n +loadcell run results/sql/\S+\n", result)
-        assert all(cell_len(line) <= 80 or "results/" in line for line in result.splitlines())
+        assert all(cell_len(line) <= WIDTH or "results/" in line for line in result.splitlines())
 
     def test_it_is_a_run_like_any_other(self, counted: subprocess.CompletedProcess[str], home: Path) -> None:
         assert counted.returncode == 0, counted.stderr
