@@ -21,6 +21,7 @@ from rich.cells import cell_len
 from execution.live import until
 from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
+from loadcell.model.terminal import WIDTH
 from loadcell.store.read import read_run
 from servers import die_with_parent, free_port
 
@@ -210,7 +211,7 @@ def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tu
     assert "20 connections on 1 thread; 1,000 requests in" in result.stdout
     assert re.search(r"Throughput +[\d,.]+ +requests/s", result.stdout)
     assert re.search(r"first byte +\d", result.stdout)
-    assert all(cell_len(line) <= 80 or "results/" in line for line in result.stdout.splitlines())
+    assert all(cell_len(line) <= WIDTH or "results/" in line for line in result.stdout.splitlines())
 
 
 @pytest.mark.parametrize(
