@@ -9,12 +9,17 @@ from typing import Any, ClassVar
 
 import pytest
 
+from faults.sleepers import family, journal_files, until_states
 from loadcell.execution.fault_checks import of_faults
 from loadcell.execution.fault_run import FaultRun
+from loadcell.faults import journal as journals
 from loadcell.faults.base import NOT_RUNNING, EndedEarlyError, Fault, FaultError
 from loadcell.faults.guardian import Guardian
-from loadcell.faults.journal import Journal
+from loadcell.faults.hang import Hang
+from loadcell.faults.journal import Entry, Journal
+from loadcell.linux.process_identity import ProcessIdentity
 from loadcell.model.fault_record import FaultRecord, Instants
+from loadcell.model.json import JsonObject
 from loadcell.plan.faults import FaultTiming, PlannedFault
 from loadcell.plan.parts import SubjectOptions
 from loadcell.systems.subjects import Subject
@@ -93,6 +98,33 @@ def test_a_fault_that_ended_early_has_failed_and_does_not_remain(tmp_path: Path)
     record = ran(Early, tmp_path)
     assert (record.state, record.undone) == ("failed", None)
     assert record.applied is not None
+
+
+def test_a_fault_that_another_process_undid_has_failed(tmp_path: Path) -> None:
+    """As by `loadcell faults undo --all` during the run."""
+    journal = Journal(tmp_path)
+    guardian = Guardian(journal)
+    timing = FaultTiming.model_validate({"at": "10ms", "for": "60s"})
+    planned = PlannedFault("hang", SubjectOptions(subject="sleeper"), timing)
+    events: list[JsonObject] = []
+    with family() as pid:
+        run = FaultRun(
+            [planned], {"hang": Hang}, lambda name: Subject(name, lambda: (pid,)), guardian, events.append
+        )
+        run.begin(time.monotonic_ns(), 60.0)
+        until_states(pid, {"T"})
+        while not events:
+            time.sleep(0.01)
+        [entry] = journal.entries()
+        assert isinstance(entry, Entry)
+        assert entry.process == ProcessIdentity.of_this_process()
+        assert journals.undo(entry, journal).error is None
+        until_states(pid, {"S"})
+        [record] = run.end()
+        guardian.close()
+    assert (record.state, record.undone, record.reason) == ("failed", None, "fault.undone-by-other")
+    assert record.applied is not None
+    assert journal_files(tmp_path) == []
 
 
 @pytest.mark.parametrize(("late_s", "status"), [(0.05, "ok"), (0.5, "noticed")])

@@ -134,6 +134,23 @@ def test_a_killed_guardian_is_replaced_by_one_that_holds_the_same(tmp_path: Path
     assert journal_files(tmp_path) == []
 
 
+def test_what_others_have_undone_is_not_held_by_a_new_guardian(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    guardian = Guardian(journal)
+    with family() as pid:
+        fault = hang(pid)
+        first = held(guardian, fault, 60)
+        fault.apply()
+        assert not journals.undo(first, journal).was_undone
+        assert guardian._process is not None
+        guardian._process.kill()
+        guardian._process.wait()
+        held(guardian, fault, 60)
+        assert journals.undo(first, journal, is_holder=True).was_undone
+        guardian.close()
+    assert journal_files(tmp_path) == []
+
+
 def test_a_fault_is_refused_where_its_undo_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     guardian = Guardian(Journal(tmp_path / "file" / "journal"))

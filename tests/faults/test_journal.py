@@ -53,6 +53,23 @@ def test_a_fault_whose_guardian_lives_is_left_to_it(tmp_path: Path) -> None:
         assert list(journal.entries()) == [entry]
 
 
+def test_a_fault_whose_run_lives_is_left_to_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with family() as pid, family() as run:
+        started = procfs.started(run)
+        assert started is not None
+        process = replace(ProcessIdentity.of_this_process(), pid=run, started=started)
+        entry = replace(entry_of(pid), process=process)
+        journal.write(entry)
+        assert journals.state(entry) == "guarded", "its guardian has ended, but the run undoes it"
+        assert journals.replay(journal) == []
+        os.kill(run, signal.SIGKILL)
+        os.waitid(os.P_PID, run, os.WEXITED | os.WNOWAIT)
+        assert [outcome.error for outcome in journals.replay(journal)] == [None]
+        earlier = replace(entry, process=ProcessIdentity.of_this_process())
+        assert journals.state(earlier) == "abandoned", "an earlier run in this process left it"
+
+
 def test_a_reused_process_id_is_not_signalled(tmp_path: Path) -> None:
     with family() as pid:
         fault = hang(pid)

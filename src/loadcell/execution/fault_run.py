@@ -20,6 +20,7 @@ from loadcell.plan.faults import PlannedFault
 from loadcell.systems.subjects import Subject
 
 BROKE = MessageCode("fault.broke", action=str, subject=str, error=ForeignText)
+UNDONE_BY_OTHER = MessageCode("fault.undone-by-other", action=str, subject=str)
 NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
 
 #: How long before its time a fault is prepared and written to the journal.
@@ -211,13 +212,16 @@ class FaultRun:
     def _hold(self, item: _Item, arguments: JsonObject | None) -> None:
         """Have the guardian record how to undo a fault, unless it is recorded already."""
         held = item.entry
-        if arguments is None or (held is not None and held.arguments == arguments):
+        if arguments is None:
+            return
+        if held is not None and held.arguments == arguments and self._guardian.journal.has(held):
             return
         entry = self._entry(item, arguments) if held is None else replace(held, arguments=arguments)
         item.entry = self._guardian.hold(entry, self._lease_s(item))
 
     def _entry(self, item: _Item, arguments: JsonObject) -> Entry:
         kind = type(item.fault)
+        me = ProcessIdentity.of_this_process()
         return Entry(
             journals.new_id(),
             kind.name,
@@ -225,8 +229,9 @@ class FaultRun:
             kind.__qualname__,
             item.planned.subject,
             arguments,
-            ProcessIdentity.of_this_process(),
+            me,
             self._run,
+            process=me,
         )
 
     def _lease_s(self, item: _Item) -> float:
@@ -278,9 +283,13 @@ class FaultRun:
         outcome = journals.undo(item.entry, self._guardian.journal, is_holder=True)
         if outcome.error is not None:
             self._fail(item, "remains", outcome.error)
-        else:
-            self._guardian.release(item.entry)
-            item.entry = None
+            return
+        self._guardian.release(item.entry)
+        item.entry = None
+        if outcome.was_undone and item.state == "applied":
+            planned = item.planned
+            error = EndedEarlyError(UNDONE_BY_OTHER(action=planned.action, subject=planned.subject))
+            self._fail(item, "failed", error)
 
     def _fail(self, item: _Item, state: FaultState, error: MessageError) -> None:
         item.state, item.error = state, error

@@ -53,9 +53,8 @@ class Guardian:
         self._held: dict[str, tuple[Entry, float]] = {}
 
     def start(self) -> None:
-        """Start the process, or a new one where it was killed, which holds what that one held.
-
-        Raises FaultError.
+        """Start the process, or a new one where it was killed, which holds what that one held and nobody
+        has undone. Raises FaultError.
         """
         if self._process is not None:
             if self._process.poll() is None:
@@ -70,7 +69,8 @@ class Guardian:
         )
         self._answer()  # it has imported everything
         for entry, end in self._held.values():
-            self._send({"hold": document(entry), "for_s": max(0.0, end - time.monotonic())})
+            if self.journal.has(entry):
+                self._send({"hold": document(entry), "for_s": max(0.0, end - time.monotonic())})
 
     def hold(self, entry: Entry, lease_s: float) -> Entry:
         """Write the entry to the journal and have the guardian undo it in `lease_s` seconds, or when this

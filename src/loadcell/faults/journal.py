@@ -1,9 +1,9 @@
 """Write-ahead journal of faults: how each is undone, on disk before it is applied.
 
 One file per fault in `$XDG_STATE_HOME/loadcell/faults` (`~/.local/state`). It names the guardian that will
-undo the fault; where that process has ended, any later command undoes it (`replay`). A fault that could not
-be undone keeps its file. Undoing runs code that the file names: a file that another user owns or can write
-is never acted on, nor is that of another machine which shares the directory.
+undo the fault, and the run; where both have ended, any later command undoes it (`replay`). A fault that
+could not be undone keeps its file. Undoing runs code that the file names: a file that another user owns or
+can write is never acted on, nor is that of another machine which shares the directory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -59,7 +59,8 @@ def home() -> Path:
 class Entry:
     """A fault that is about to be applied, or was: `arguments` are those of its action's `undo`.
 
-    `module` and `name` are where the action's class is.
+    `module` and `name` are where the action's class is. `process` is that of the run; None in entries of
+    versions that did not record it.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Entry:
     guardian: ProcessIdentity
     run: str = ""
     written_utc: str = field(default_factory=utc_text)
+    process: ProcessIdentity | None = None
 
 
 @dataclass(frozen=True)
@@ -81,17 +83,20 @@ class Unusable:
     message: Message
 
 
-#: `guarded`: its guardian lives; `abandoned`: any command may undo it; `undetermined`: its guardian was in
-#: another pid namespace, so that only the user knows whether it lives; `elsewhere`: it is of another machine.
+#: `guarded`: its guardian or its run lives; `abandoned`: any command may undo it; `undetermined`: these were
+#: in another pid namespace, so that only the user knows whether they live; `elsewhere`: of another machine.
 State = Literal["guarded", "abandoned", "undetermined", "elsewhere"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of undoing an entry; `error` is None where nothing is left of the fault."""
+    """Result of undoing an entry; `error` is None where nothing is left of the fault. `was_undone`: another
+    process had undone it before.
+    """
 
     entry: Entry
     error: FaultError | None = None
+    was_undone: bool = False
 
 
 class Journal:
@@ -127,6 +132,10 @@ class Journal:
             self._path(entry.id).unlink()
         self._flush()
 
+    def has(self, entry: Entry) -> bool:
+        """Report whether an entry is still in the journal: nobody has undone its fault."""
+        return self._path(entry.id).exists()
+
     def entries(self) -> Iterator[Entry | Unusable]:
         """All entries, oldest first, and the files that are none."""
         try:
@@ -138,11 +147,11 @@ class Journal:
                 yield entry
 
     def abandoned(self) -> Iterator[Entry]:
-        """Entries whose guardian has ended."""
+        """Entries whose guardian and run have ended."""
         return self._in_state("abandoned")
 
     def undetermined(self) -> Iterator[Entry]:
-        """Entries of which cannot be determined here whether their guardian lives."""
+        """Entries of which cannot be determined here whether their guardian or run lives."""
         return self._in_state("undetermined")
 
     def unusable(self) -> Iterator[Unusable]:
@@ -217,10 +226,13 @@ def state(entry: Entry) -> State:
     """Who may undo an entry."""
     if entry.guardian.is_elsewhere():
         return "elsewhere"
-    has_ended = entry.guardian.has_ended(local=True)
-    if has_ended is None:
-        return "undetermined"
-    return "abandoned" if has_ended else "guarded"
+    holders = [entry.guardian]
+    if entry.process is not None and entry.process != ProcessIdentity.of_this_process():
+        holders.append(entry.process)  # one of this process is of an earlier run in it
+    ended = [holder.has_ended(local=True) for holder in holders]
+    if False in ended:
+        return "guarded"
+    return "undetermined" if None in ended else "abandoned"
 
 
 def undetermined(entry: Entry) -> Message:
@@ -250,7 +262,8 @@ def undo(entry: Entry, journal: Journal, *, is_holder: bool = False) -> Outcome:
     """
     try:
         with journal.claimed(entry) as is_claimed:
-            return _undo_claimed(entry, journal) if is_claimed or is_holder else Outcome(entry)
+            outcome = _undo_claimed(entry, journal) if is_claimed or is_holder else Outcome(entry)
+            return replace(outcome, was_undone=not is_claimed)
     except FaultError as error:
         return Outcome(entry, error)
     except Exception as error:  # whatever it was, the other faults are still to be undone
@@ -275,5 +288,5 @@ def _undo_claimed(entry: Entry, journal: Journal) -> Outcome:
 
 
 def replay(journal: Journal) -> list[Outcome]:
-    """Undo all faults whose guardian has ended, the last first."""
+    """Undo all faults whose guardian and run have ended, the last first."""
     return [undo(entry, journal) for entry in reversed(list(journal.abandoned()))]
