@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from analysis.faults.made import completions, constant, fault, poisson, queue, stop, timeline
+from loadcell.analysis.faults import around
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import fault_metrics
-from loadcell.model.fault_judgement import Failed, FaultJudgement
+from loadcell.model.fault_judgement import Failed, FaultJudgement, Recovery
 from loadcell.model.fault_record import FaultRecord, Instants
 from loadcell.model.timeline import SlowRequest
 
@@ -80,6 +81,64 @@ def test_a_load_that_ends_too_early_confirms_no_recovery() -> None:
     assert (judgement.recovery.from_injection_s, judgement.recovery.censored) == (None, "too-short")
     assert judgement.effect == "outage"
     assert fault_metrics.of_fault(judgement)["recovery"] is None
+
+
+def test_an_outage_that_begins_late_and_stays() -> None:
+    """A disk is filled at 20 s, the server ends at 32 s, and the load at 90 s."""
+    done = queue(constant(RATE_PER_S, 32), SERVICE_S)
+    (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
+    assert judgement.effect == "outage"
+    assert judgement.pause_s == pytest.approx(58, abs=0.01)
+    assert judgement.recovery == Recovery(censored="not-recovered")
+    assert judgement.lost == pytest.approx(58 * RATE_PER_S, rel=0.01)
+    ends_s = around.ends_s(fault(20, 5.0), judgement)
+    assert ends_s is not None
+    assert ends_s[1] == 90
+
+
+def test_an_outage_that_begins_late_and_ends() -> None:
+    """The backlog of 5 s drains in 5 s more."""
+    done = queue(constant(RATE_PER_S, 90), SERVICE_S, stop(32, 5.0))
+    (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
+    assert judgement.effect == "outage"
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(22, abs=0.02)
+    assert judgement.lost == pytest.approx(5 * RATE_PER_S, abs=30)
+    (short,) = judge([fault(20, 5.0)], completions(done, 45), 8)
+    assert short.recovery == Recovery(censored="too-short")
+
+
+@pytest.mark.parametrize("for_s", [0.3, 20.0])
+def test_a_dip_that_begins_late(for_s: float) -> None:
+    """A short stop, and a loss of one success in two for a long time."""
+    begin_s, end_s = 32.0, 32.0 + for_s
+    done = [
+        (at_s, 0.001)
+        for number, at_s in enumerate(constant(RATE_PER_S, 90))
+        if not (begin_s <= at_s < end_s and (for_s < 1 or number % 2))
+    ]
+    (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
+    assert judgement.effect == "dip"
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(12 + for_s, abs=0.15)  # 5% less is no loss
+    assert judgement.lost == pytest.approx(for_s * RATE_PER_S * (1 if for_s < 1 else 0.5), rel=0.06)
+
+
+def test_a_load_that_stops_twice_recovers_after_the_second_stop() -> None:
+    """The first stop is the longest pause."""
+    done = queue(constant(RATE_PER_S, 90), SERVICE_S, lambda at_s: stop(45, 2.0)(stop(20, 5.0)(at_s)))
+    (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
+    assert judgement.pause_s == pytest.approx(5, abs=0.01)
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(29, abs=0.02)
+
+
+def test_a_short_disturbance_long_after_an_outage_does_not_delay_the_recovery() -> None:
+    """The second stop of 0.2 s is no outage, and its backlog drains."""
+    done = queue(constant(RATE_PER_S, 90), SERVICE_S, lambda at_s: stop(60, 0.2)(stop(20, 5.0)(at_s)))
+    (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(10, abs=0.02)
 
 
 def test_a_load_that_stays_slower_does_not_recover() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from loadcell.analysis.faults.baseline import WINDOW, Normal
@@ -20,6 +22,19 @@ _MOST_STEPS = 600
 _SEED = 22
 
 
+@dataclass(frozen=True)
+class LowestSecond:
+    """The second with the lowest throughput: when it begins, and its dip."""
+
+    begin_s: float
+    dip: Dip
+
+    @property
+    def is_low(self) -> bool:
+        """True if it is certainly lower than the baseline."""
+        return self.dip.at_least > DEPTH
+
+
 def steps(counts: Counts) -> Counts:
     """Successes of each complete step."""
     total = len(counts) // STEP * STEP
@@ -27,8 +42,8 @@ def steps(counts: Counts) -> Counts:
     return sums
 
 
-def dip(completions: Completions, normal: Normal, begin: int, end: int) -> Dip | None:
-    """The dip in windows that overlap the slots [begin, end); None for less than one window.
+def lowest_second(completions: Completions, normal: Normal, begin: int, end: int) -> LowestSecond | None:
+    """The lowest of the windows that overlap the slots [begin, end); None for less than one window.
 
     The lowest of many windows is low by chance, too. Its 95% quantile without a fault comes from resampled
     baselines (moving blocks of one window; Künsch, 1989), and is subtracted for the lower bound.
@@ -37,19 +52,20 @@ def dip(completions: Completions, normal: Normal, begin: int, end: int) -> Dip |
     observed = steps(completions.succeeded[first:end])
     if len(observed) < _STEPS:
         return None
-    lowest = _lowest(observed[np.newaxis])[0]
+    windows = _windows(observed[np.newaxis])[0]
+    lowest = int(np.argmin(windows))
     expected = normal.facts.rate_per_s * WINDOW * SLOT_S
-    depth = float(1 - lowest / expected)
-    chance = 1 - _lowest(_resampled(steps(normal.counts), len(observed))) / expected
+    depth = float(1 - windows[lowest] / expected)
+    chance = 1 - _windows(_resampled(steps(normal.counts), len(observed))).min(axis=1) / expected
     bound = depth - float(np.quantile(chance, LEVEL))
-    return Dip(max(0.0, depth), max(0.0, bound))
+    return LowestSecond((first + lowest * STEP) * SLOT_S, Dip(max(0.0, depth), max(0.0, bound)))
 
 
-def _lowest(series: Counts) -> Counts:
-    """Fewest successes in a window of each series."""
+def _windows(series: Counts) -> Counts:
+    """Successes in each window of each series."""
     sums = np.concatenate((np.zeros((len(series), 1), np.int64), np.cumsum(series, axis=1)), axis=1)
-    lowest: Counts = (sums[:, _STEPS:] - sums[:, :-_STEPS]).min(axis=1)
-    return lowest
+    windows: Counts = sums[:, _STEPS:] - sums[:, :-_STEPS]
+    return windows
 
 
 def _resampled(baseline: Counts, length: int) -> Counts:

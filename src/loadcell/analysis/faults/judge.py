@@ -8,20 +8,16 @@ from math import inf
 
 from loadcell.analysis.faults.baseline import Normal, baseline
 from loadcell.analysis.faults.completions import Completions
-from loadcell.analysis.faults.dip import DEPTH, dip
+from loadcell.analysis.faults.dip import lowest_second
 from loadcell.analysis.faults.failed import failed
 from loadcell.analysis.faults.first_effect import first_effect
 from loadcell.analysis.faults.hung import hung_clients
 from loadcell.analysis.faults.lost import excursions
 from loadcell.analysis.faults.management import Answer, judge_management
-from loadcell.analysis.faults.pause import Gap, pause
-from loadcell.analysis.faults.recovery import recovery
-from loadcell.model.fault_judgement import Dip, Effect, Failed, FaultJudgement
+from loadcell.analysis.faults.pause import Gap, last_outage, pause
+from loadcell.analysis.faults.recovery import Effects, recovery
+from loadcell.model.fault_judgement import Effect, Failed, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
-
-#: A longer pause is an outage, if it is also longer than twice the longest gap of the baseline.
-OUTAGE_S = 1.0
-_TIMES_USUAL_GAP = 2.0
 
 
 def judge(
@@ -86,10 +82,14 @@ def _judge(
     )
     if normal is None:
         return replace(judgement, unjudged="no-baseline")
-    depth = dip(completions, normal, begin, end)
+    effects = Effects(
+        gap,
+        last_outage(completions, applied.began_s, end, normal.facts.gap_s),
+        lowest_second(completions, normal, begin, end),
+    )
     held_until_s = until_s if undone is None else min(undone.ended_s, until_s)
     failures = failed(completions, normal, begin, completions.slot(held_until_s))
-    recovered = recovery(completions, normal, applied, undone, gap, end)
+    recovered = recovery(completions, normal, applied, undone, effects, end)
     lost = excursions(
         completions,
         normal,
@@ -98,10 +98,10 @@ def _judge(
     )
     return replace(
         judgement,
-        effect=_effect(gap, depth, failures, normal),
+        effect=_effect(effects, failures),
         baseline=normal.facts,
         first_effect_s=first_effect(completions, normal, applied, gap, end),
-        dip=depth,
+        dip=None if effects.lowest is None else effects.lowest.dip,
         lost=lost.lost,
         overshoot=lost.overshoot,
         failed=failures,
@@ -114,11 +114,11 @@ def _settled(recovered_s: float, gap: Gap) -> float:
     return max(recovered_s, gap.end_s) if gap.begin_s <= recovered_s else recovered_s
 
 
-def _effect(gap: Gap, depth: Dip | None, failures: Failed | None, normal: Normal) -> Effect | None:
-    if gap.length_s > max(OUTAGE_S, _TIMES_USUAL_GAP * normal.facts.gap_s):
+def _effect(effects: Effects, failures: Failed | None) -> Effect | None:
+    if effects.last_outage is not None:
         return "outage"
-    if depth is not None and depth.at_least > DEPTH:
+    if effects.lowest is not None and effects.lowest.is_low:
         return "dip"
     if failures is not None and failures.at_least > 0:
         return "errors"
-    return None if depth is None else "none"
+    return None if effects.lowest is None else "none"

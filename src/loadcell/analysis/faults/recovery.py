@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from loadcell.analysis.faults.baseline import RATE_FLOOR, WINDOW, Normal
 from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, rolling
+from loadcell.analysis.faults.dip import LowestSecond
 from loadcell.analysis.faults.pause import Gap
 from loadcell.model.fault_judgement import HOLD_S, Recovery
 from loadcell.model.fault_record import Instants
@@ -22,14 +25,15 @@ def recovery(
     normal: Normal,
     applied: Instants,
     undone: Instants | None,
-    pause: Gap,
+    effects: Effects,
     end: int,
 ) -> Recovery:
     """The recovery before the slot `end`; censored where it does not come, or cannot be confirmed.
 
     It is the first instant whose next second is like the baseline, and so are the next 10 s together: at
     least 95% of its rate, and a p99 of at most 1.2 times its own. A second may also be as bad as the worst
-    one of the baseline.
+    one of the baseline. As a fault may take effect late, it comes after the last outage, after the beginning
+    of the lowest second if that is a dip, and after every 10 s with a lower rate.
     """
     begin = completions.slot(applied.began_s)
     if end - begin < HOLD:
@@ -39,12 +43,19 @@ def recovery(
     second = _is_normal(counts, slower, WINDOW, normal.fewest, normal.share)
     floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
     long = _is_normal(counts, slower, HOLD, floor, max(_BEYOND_P99, _mean_share(completions, normal)))
-    normal_from = np.flatnonzero(second[: len(long)] & long)
+    ended_s = effects.ended_s(applied.began_s)
+    low = np.flatnonzero(rolling(counts, HOLD) < floor)
+    earliest = max(completions.slot(ended_s) - begin, int(low[-1]) + 1 if len(low) else 0)
+    normal_from = np.flatnonzero(second[earliest : len(long)] & long[earliest:])
     if not len(normal_from):
-        since = applied.ended_s if undone is None else max(applied.ended_s, undone.ended_s)
-        short = end - completions.slot(since) < HOLD
+        since_s = applied.ended_s if undone is None else max(applied.ended_s, undone.ended_s)
+        outage = effects.last_outage
+        if outage is not None and completions.slot(outage.end_s) < end:  # the load came back
+            since_s = max(since_s, outage.end_s)
+        short = end - completions.slot(since_s) < HOLD
         return Recovery(censored="too-short" if short else "not-recovered")
-    at_s = max((begin + int(normal_from[0])) * SLOT_S, applied.began_s)
+    at_s = max((begin + earliest + int(normal_from[0])) * SLOT_S, ended_s)
+    pause = effects.pause
     if pause.begin_s <= at_s < pause.end_s and pause.length_s > normal.facts.gap_s:
         at_s = pause.end_s  # a second may have 5% less, and begin as much before the end of a pause
     return Recovery(
@@ -52,6 +63,21 @@ def recovery(
         at_s - applied.began_s,
         None if undone is None else max(0.0, at_s - undone.ended_s),
     )
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Effects of a fault on throughput: its longest pause, its last outage, and its lowest second."""
+
+    pause: Gap
+    last_outage: Gap | None
+    lowest: LowestSecond | None
+
+    def ended_s(self, injected_s: float) -> float:
+        """The instant before which the load has not recovered."""
+        outage_s = injected_s if self.last_outage is None else self.last_outage.end_s
+        low_s = self.lowest.begin_s if self.lowest is not None and self.lowest.is_low else injected_s
+        return max(injected_s, outage_s, low_s)
 
 
 def _is_normal(
