@@ -69,6 +69,15 @@ ACTIONS = {
 }
 
 
+def test_no_proxy_lends_a_socket_that_knows_its_users(tmp_path: Path) -> None:
+    """PostgreSQL takes who connects to its Unix socket for the user of the process: here, of the proxy."""
+    plan = POSTGRES.replace("server: local", "server: local, connect: socket")
+    (tmp_path / "plan.yaml").write_text(f"{plan}faults: [{{reset: network, at: 500ms, for: 500ms}}]\n")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode != 0
+    assert "it would take every user of this machine" in " ".join((done.stderr + done.stdout).split())
+
+
 def records(home: Path, plan: str, *, status: int = 0) -> dict[str, dict[str, Any]]:
     """The records of a plan's trials, by the level of `faults`."""
     (home / "plan.yaml").write_text(plan)

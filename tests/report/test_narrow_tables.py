@@ -55,6 +55,9 @@ def test_headings_in_a_file_are_not_broken_where_the_table_is_wider_all_the_same
     columns = [Column("故障"), *(Column("自注入起的恢复时间", figure=True) for _ in range(3)), Column("影响")]
     wide = Table("wide", "", columns, [[*[Cell("1")] * 4, Cell("很长的说明" * 20)]])
     assert "自注入起的恢复" in printed(wide, 80, is_terminal=False)
+    numbers = [Column(f"Acknowledged {n}", figure=True) for n in range(12)]
+    writes = Table("wide", "", [Column("Treatment"), *numbers], [[Cell("x" * 40), *[Cell("1")] * 12]])
+    assert "Acknowledged" in printed(writes, 100, is_terminal=False)
 
 
 def test_output_into_a_pipe_has_the_width_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:

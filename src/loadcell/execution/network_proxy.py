@@ -14,7 +14,11 @@ from loadcell.faults.base import FaultError
 from loadcell.model.engine_messages import engine_failure
 from loadcell.model.fault_record import ProxyRecord
 from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
 from loadcell.systems.base import ServerEndpoint
+
+#: The server would take anybody who connects to the proxy's port for the user of this process.
+PROXY_OF_SOCKET = MessageCode("proxy.of-socket")
 
 
 @dataclass(frozen=True)

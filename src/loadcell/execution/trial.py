@@ -20,7 +20,7 @@ from loadcell.execution.executor import LoadHooks, data_order, load_order, load_
 from loadcell.execution.fault_run import FaultRun
 from loadcell.execution.load_watch import LoadWatch
 from loadcell.execution.management_watch import ManagementWatch
-from loadcell.execution.network_proxy import NetworkProxy, ProxySize
+from loadcell.execution.network_proxy import PROXY_OF_SOCKET, NetworkProxy, ProxySize
 from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
@@ -39,6 +39,7 @@ from loadcell.execution.record import (
 )
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
+from loadcell.faults.base import FaultError
 from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
@@ -202,7 +203,7 @@ class TrialRun:
             # The server is asked for its processes and counters, and may not answer.
             with self.context.interrupts.bounded(float(resolved.limits.collect)):
                 endpoint = target.endpoint()
-                reached = self._by_proxy(endpoint, self._threads(target), stack)
+                reached = self._by_proxy(endpoint, target, stack)
                 order = load_order(
                     reached.section(),
                     self._workload,
@@ -262,12 +263,17 @@ class TrialRun:
                 raise self._broken_off(result)
         return result
 
-    def _by_proxy(self, endpoint: Endpoint, threads: int, stack: ExitStack) -> Endpoint:
-        """The endpoint of the load: that of the target, or of a proxy before it, which ends with `stack`."""
+    def _by_proxy(self, endpoint: Endpoint, target: Target[Any], stack: ExitStack) -> Endpoint:
+        """The endpoint of the load: that of the target, or of a proxy before it, which ends with `stack`.
+
+        Raises FaultError.
+        """
         if not self.context.through_proxy or not isinstance(endpoint, ServerEndpoint):
             return endpoint
+        if endpoint.socket is not None and target.knows_users_of_socket:
+            raise FaultError(PROXY_OF_SOCKET())
         pin = self._pinning.pins.client
-        size = ProxySize(threads, self._resolved.clients, numbers(pin.cpus) if pin.cpus else ())
+        size = ProxySize(self._threads(target), self._resolved.clients, numbers(pin.cpus) if pin.cpus else ())
         proxy = self._proxy = NetworkProxy(endpoint, size, trial_seed(self.run_seed, self.trial.repeat))
         stack.callback(lambda: self._keep(proxy))
         return stack.enter_context(proxy).endpoint

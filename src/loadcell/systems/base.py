@@ -339,6 +339,9 @@ class Target(TargetPart[Opts], ABC):
         """A writer of numbered records; None unless it offers `NUMBERED_WRITES`."""
         return None
 
+    #: True if its server may know users by their process at a Unix socket (peer authentication)
+    knows_users_of_socket: ClassVar[bool] = False
+
     @staticmethod
     def process_kind(title: str) -> str:
         """The title of a process of the target without what changes from moment to moment."""

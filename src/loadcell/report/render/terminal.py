@@ -310,7 +310,8 @@ def column_widths(
 ) -> list[int]:
     """Widths of columns that fit into `width`: headings give way first, then text, never numbers.
 
-    In a `complete` table only text that can be folded gives way, and headings within Chinese words.
+    In a `complete` table only text that can be folded gives way, and headings within words where the table
+    fits then.
     """
     cells = [
         max((cell_len(row[position].text) for row in rows), default=0) for position in range(len(columns))
@@ -318,7 +319,7 @@ def column_widths(
     room = width - GAP * (len(columns) - 1)
     widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
     texts = [not c.figure and (c.many or not complete) for c in columns]
-    for heading_width in (_heading_width, _narrowest_heading)[: 1 + complete]:
+    for heading_width in (_longest_word, _narrowest_heading) if complete else (_heading_width,):
         least = [
             max(needed, heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)
         ]
@@ -340,6 +341,11 @@ def column_widths(
                 break
             widths[widest] -= 1
     return widths
+
+
+def _longest_word(title: str) -> int:
+    """Width of a heading whose words are whole."""
+    return max(map(cell_len, _words(title)), default=0)
 
 
 def _heading_width(title: str) -> int:

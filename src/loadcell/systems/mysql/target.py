@@ -92,6 +92,7 @@ class Mysql(ServerTarget[MysqlOptions, Server, Address]):
     offers = frozenset({MYSQL, DATABASES, MYSQL_STATISTICS})
     database_url = DatabaseUrl(("mysql",), "url", "MYSQL_PWD", aliases=("mariadb",))
     answered_codes = ANSWERED
+    knows_users_of_socket = True
     size_questions = Questions(
         "SELECT SUM(data_length + index_length) FROM information_schema.tables "
         "WHERE table_schema = DATABASE()",

@@ -107,6 +107,7 @@ class Postgres(ServerTarget[PostgresOptions, Server, Address]):
     too_many_clients = staticmethod(too_many_clients)
     repository = binaries.PACKAGES
     process_kind = staticmethod(processes.kind)
+    knows_users_of_socket = True
     _password: Secret | None = None
     #: True once a trial has run on the server since its start
     _used = False
