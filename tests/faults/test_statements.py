@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from loadcell.faults import statement_fault
 from loadcell.faults.base import EndedEarlyError, FaultError
 from loadcell.faults.checkpoint import Checkpoint
 from loadcell.faults.full_scan import FullScan, FullScanOptions
@@ -103,6 +105,33 @@ def test_only_sessions_of_the_load_are_terminated(postgres_server: PostgresServe
         transaction.restore()
         with pytest.raises(FaultError, match="no connection of the load"):
             fault.apply()
+
+
+def test_no_transaction_begins_after_the_fault_was_abandoned(
+    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that stalls before its first answer, and comes back."""
+    monkeypatch.setattr(statement_fault, "_ANSWER_SLACK_S", -9.8)
+    stalled, ended = threading.Event(), threading.Event()
+    real = LongTransaction.open_session
+
+    @contextlib.contextmanager
+    def slow(fault: LongTransaction, limit_s: float = 10.0) -> Iterator[RunStatement]:
+        with real(fault, limit_s) as execute:
+            stalled.wait(10)
+            yield execute
+        ended.set()
+
+    monkeypatch.setattr(LongTransaction, "open_session", slow)
+    fault = LongTransaction(OPTIONS, subject(postgres_server, database))
+    with pytest.raises(FaultError):
+        fault.apply()
+    fault.restore()
+    stalled.set()
+    assert ended.wait(10)
+    assert fault._execute is None
+    counted = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'"
+    assert postgres_server.sql(counted) == [(0,)]
 
 
 @pytest.mark.parametrize("name", ["long-transaction", "full-scan"])

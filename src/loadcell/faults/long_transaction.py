@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
 
 from loadcell.faults.base import ENDED_EARLY, EndedEarlyError
@@ -22,10 +23,13 @@ class LongTransaction(StatementFault[SubjectOptions]):
 
     def apply(self) -> None:
         self._open = ExitStack()
+        self._state, self._abandoned = threading.Lock(), False
         self.answered(self._begin)
 
     def restore(self) -> None:
-        execute, self._execute = self._execute, None
+        with self._state:
+            self._abandoned = True
+            execute, self._execute = self._execute, None
         try:
             if execute is not None:
                 self.answered(lambda: self._end(execute))
@@ -33,10 +37,16 @@ class LongTransaction(StatementFault[SubjectOptions]):
             self._open.close()
 
     def _begin(self) -> None:
-        execute = self._open.enter_context(self.open_session())
-        execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        execute("SELECT txid_current()")
-        self._execute = execute
+        """Begin the transaction; after the fault was abandoned, the session ends here."""
+        with ExitStack() as opened:
+            execute = opened.enter_context(self.open_session())
+            for statement in ("BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT txid_current()"):
+                if self._abandoned:
+                    return
+                execute(statement)
+            with self._state:
+                if not self._abandoned:
+                    self._execute, self._open = execute, opened.pop_all()
 
     def _end(self, execute: RunStatement) -> None:
         try:

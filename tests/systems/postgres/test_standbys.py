@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from execution.live import until
 from loadcell.systems.base import TargetError
 from loadcell.systems.postgres import binaries
 from loadcell.systems.postgres.standbys import check_version
@@ -65,6 +66,19 @@ def test_a_primary_that_runs_is_killed_before_a_promotion(bench: Bench[Postgres]
     assert promote is not None
     promote()
     assert target.subject("postgres").processes() == ()
+    assert query(target, "SELECT pg_is_in_recovery()") == [(False,)]
+
+
+def test_the_primary_lives_where_the_standby_cannot_take_its_place(bench: Bench[Postgres]) -> None:
+    target = bench.up(standbys={"count": 1})
+    [pid] = target.subject(STANDBY).processes()
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not target.subject(STANDBY).processes(), "the end of the standby")
+    promote = target.subject(STANDBY).promote
+    assert promote is not None
+    with pytest.raises(TargetError):
+        promote()
+    assert target.alive()
     assert query(target, "SELECT pg_is_in_recovery()") == [(False,)]
 
 

@@ -218,18 +218,23 @@ class Standbys:
     # -- faults
 
     def promote(self, name: str) -> Server:
-        """Make a standby the primary; the one before is killed if it runs. Raises TargetError."""
+        """Make a standby the primary; the one before is killed if it runs, once the standby has answered.
+
+        Raises TargetError. From the attempt on it counts as promoted, so that the old primary does not serve
+        beside it.
+        """
         server, before = self._servers[name], self.promoted or self.primary
-        if before is not server and before.pid is not None:
-            process_tree.signal_tree(process_tree.roots([before.pid]), SIGKILL)
         deadline = time.monotonic() + _PROMOTE_LIMIT_S
         with server.admin().session(DOING_PROMOTE(standby=name), during="load") as connection:
+            connection.execute("SELECT pg_is_in_recovery()")
+            if before is not server and before.pid is not None:
+                process_tree.signal_tree(process_tree.roots([before.pid]), SIGKILL)
+            self.promoted = server
             connection.execute("SELECT pg_promote(false)")
             while (connection.execute("SELECT pg_is_in_recovery()").fetchone() or [True])[0]:
                 if time.monotonic() > deadline:
                     raise TargetError(NOT_PROMOTED(standby=name, limit_s=_PROMOTE_LIMIT_S), during="load")
                 time.sleep(_POLL_S)
-        self.promoted = server
         return server
 
     def start_primary_again(self) -> None:
