@@ -127,6 +127,31 @@ def test_a_fault_that_another_process_undid_has_failed(tmp_path: Path) -> None:
     assert journal_files(tmp_path) == []
 
 
+def test_a_fault_whose_undo_would_end_another_one_is_not_applied(tmp_path: Path) -> None:
+    """Two names of one subject, unknown to the plan's checks."""
+    guardian = Guardian(Journal(tmp_path))
+    planned = [
+        PlannedFault("hang", SubjectOptions(subject=name), FaultTiming.model_validate({"at": at}))
+        for name, at in (("sleeper", "10ms"), ("sleeper-1", "300ms"))
+    ]
+    events: list[JsonObject] = []
+    with family() as pid:
+        run = FaultRun(
+            planned, {"hang": Hang}, lambda name: Subject(name, lambda: (pid,)), guardian, events.append
+        )
+        run.begin(time.monotonic_ns(), 60.0)
+        while len(events) < 2:
+            time.sleep(0.01)
+        until_states(pid, {"T"})
+        assert len(journal_files(tmp_path)) == 1
+        first, second = run.end()
+        until_states(pid, {"S"})
+        guardian.close()
+    assert first.state == "undone"
+    assert (second.state, second.applied, second.reason) == ("failed", None, "fault.in-effect-already")
+    assert journal_files(tmp_path) == []
+
+
 @pytest.mark.parametrize(("late_s", "status"), [(0.05, "ok"), (0.5, "noticed")])
 def test_late_undoing_is_remarked_on(late_s: float, status: str) -> None:
     undone = Instants(2.0, 2.0 + late_s, 2.1 + late_s)

@@ -346,6 +346,60 @@ def test_expectations_of_effects(tmp_path: Path) -> None:
         read(tmp_path, PLAN + "expect: [effect == small]\n")
 
 
+STORAGE = PLAN.replace("{server: local}", "{server: local, storage: {gluster: {hosts: 3}}}")
+
+
+@pytest.mark.parametrize(
+    ("plan", "first", "second", "code"),
+    [
+        (PLAN, "hang: redis, after: 1000, for: 5s", "hang: redis, after: 9000", "may-overlap"),
+        (PLAN, "hang: redis, after: 1000, for: 5s", "hang: redis, at: 9s", "may-overlap"),
+        (PLAN, "hang: redis, after: 1000", "kill: redis, at: 9s", None),
+        (PLAN, "restart: redis, after: 1000", "restart: redis, after: 2000", None),
+        (
+            PLAN,
+            "delay: {subject: network, time: 1ms}, after: 1",
+            "delay: {subject: network, time: 2ms}, after: 9",
+            None,
+        ),
+        (
+            PLAN,
+            "command: {subject: redis, run: a, undo: b}, after: 1",
+            "command: {subject: redis, run: c, undo: b}, after: 9",
+            "may-overlap",
+        ),
+        (
+            PLAN,
+            "command: {subject: redis, run: a, undo: b}, after: 1",
+            "command: {subject: redis, run: a, undo: c}, after: 9",
+            None,
+        ),
+        (
+            PLAN,
+            "clock-step: {subject: redis, by: 1h}, at: 1s",
+            "clock-shift: {subject: redis, by: 1s, over: 1s}, after: 9",
+            "may-overlap",
+        ),
+        (STORAGE, "hang: storage.brick, at: 1s", "hang: storage.brick-1, at: 2s", "shares-parts"),
+        (STORAGE, "hang: storage.brick, at: 1s, for: 1s", "hang: storage.brick-1, at: 2s", None),
+        (STORAGE, "hang: storage.hosts, at: 1s", "hang: storage.brick-2, at: 2s", "shares-parts"),
+        (STORAGE, "hang: storage.bricks, after: 9", "hang: storage.brick-2, at: 2s", "may-overlap"),
+        (STORAGE, "hang: storage.brick, at: 1s", "hang: storage.brick-2, at: 2s", None),
+        (STORAGE, "hang: storage.host-2, after: 1", "hang: storage.management-1, after: 2", None),
+    ],
+)
+def test_a_fault_that_would_end_another_one_is_refused(
+    tmp_path: Path, plan: str, first: str, second: str, code: str | None
+) -> None:
+    text = plan + f"faults:\n  - {{{first}}}\n  - {{{second}, overlap: true}}\n"
+    if code is None:
+        assert len(read(tmp_path, text).base.faults) == 2
+        return
+    with pytest.raises(PlanError) as raised:
+        read(tmp_path, text)
+    assert [problem.message.code for problem in raised.value.problems] == [f"plan.fault-{code}"]
+
+
 def test_limits_of_one_hierarchy_of_control_groups_do_not_overlap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from loadcell.systems.subjects import Subject
 
 BROKE = MessageCode("fault.broke", action=str, subject=str, error=ForeignText)
 UNDONE_BY_OTHER = MessageCode("fault.undone-by-other", action=str, subject=str)
+IN_EFFECT_ALREADY = MessageCode("fault.in-effect-already", action=str, subject=str, other=str)
 NOT_UNDONE_IN_TIME = MessageCode("fault.not-undone-in-time", limit_s=Seconds)
 
 #: How long before its time a fault is prepared and written to the journal.
@@ -47,6 +48,8 @@ class _Item:
     prepared: bool = False
     looked: bool = False
     ready: bool = False
+    #: arguments of its undo as they were looked up
+    arguments: JsonObject | None = None
     entry: Entry | None = None
     undo_due_ns: int | None = None
     applied: tuple[int, int, int] | None = None
@@ -64,6 +67,13 @@ class _Item:
         if self.lasts:
             return self.undo_due_ns
         return self.due_ns if self.state == "waiting" else None
+
+    def is_ended_with(self, other: _Item) -> bool:
+        """Report whether the undo of one would end the other one, too."""
+        if self.arguments is None or self.arguments != other.arguments:
+            return False
+        changes, others = self.fault.changes(), other.fault.changes()
+        return self.fault.name == other.fault.name or (changes is not None and changes == others)
 
 
 def _reason(item: _Item, error: Exception) -> MessageError:
@@ -204,10 +214,15 @@ class FaultRun:
     def _prepare(self, item: _Item) -> bool:
         """Record in advance how to undo it. A failure is ignored: it may succeed when the fault is due."""
         try:
-            self._hold(item, item.fault.prepare())
+            self._look_up(item)
         except Exception:  # of any fault
             return False
         return True
+
+    def _look_up(self, item: _Item) -> None:
+        """Look up how to undo a fault, and have that recorded."""
+        item.arguments = item.fault.prepare()
+        self._hold(item, item.arguments)
 
     def _hold(self, item: _Item, arguments: JsonObject | None) -> None:
         """Have the guardian record how to undo a fault, unless it is recorded already."""
@@ -242,7 +257,8 @@ class FaultRun:
         begun = False
         try:
             if not item.ready:
-                self._hold(item, item.fault.prepare())
+                self._look_up(item)
+            self._refuse_twice(item)
             begun = True
             began_ns = self._now()
             arguments = item.fault.apply()
@@ -258,6 +274,20 @@ class FaultRun:
         if item.planned.timing.for_ is not None:
             item.undo_due_ns = began_ns + item.planned.timing.for_.ns
         self._tell(item, "fault-applied", item.applied)
+
+    def _refuse_twice(self, item: _Item) -> None:
+        """Raises FaultError if a fault is in effect that has the same undo."""
+        other = next((other for other in self._items if other.lasts and other.is_ended_with(item)), None)
+        if other is None:
+            return
+        if item.entry is not None:  # to be forgotten, as its undo would end the other one
+            self._guardian.release(item.entry)
+            self._guardian.journal.remove(item.entry)
+            item.entry = None
+        planned = item.planned
+        raise FaultError(
+            IN_EFFECT_ALREADY(action=planned.action, subject=planned.subject, other=other.planned.title)
+        )
 
     def _undo(self, item: _Item, due_ns: int) -> None:
         began_ns = self._now()

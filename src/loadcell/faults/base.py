@@ -87,6 +87,11 @@ class Fault(ABC, Generic[OptionsT]):
         return None
 
     @classmethod
+    def ends_another(cls, options: OptionsT, other: OptionsT) -> bool:  # noqa: ARG003
+        """Report whether its undo also ends another fault of its kind on the same parts of the target."""
+        return True
+
+    @classmethod
     def changes(cls) -> str | None:
         """Name the state that two faults cannot change at once, such as a hierarchy of control groups."""
         return None

@@ -21,6 +21,10 @@ class CarriedFault(Fault[OptionsT]):
     needs_proxy: ClassVar[bool] = True
     _number: int | None = None
 
+    @classmethod
+    def ends_another(cls, options: OptionsT, other: OptionsT) -> bool:  # noqa: ARG003
+        return False  # the engine ends each by its number
+
     @abstractmethod
     def effect(self) -> JsonObject:
         """The effect as the engine reads it."""

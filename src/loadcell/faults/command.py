@@ -52,6 +52,10 @@ class Command(Fault[CommandOptions]):
     outlives_boot = True  # the programs of a user may do anything
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)
 
+    @classmethod
+    def ends_another(cls, options: CommandOptions, other: CommandOptions) -> bool:
+        return options.undo is not None and options.undo == other.undo
+
     def prepare(self) -> JsonObject | None:
         options = self.options
         if options.undo is None:

@@ -30,6 +30,10 @@ class CpuHogs(Fault[CpuHogsOptions]):
     summary = "Compute without a pause in `count` processes, on the CPUs that the subject may use"
     Options = CpuHogsOptions
 
+    @classmethod
+    def ends_another(cls, options: CpuHogsOptions, other: CpuHogsOptions) -> bool:  # noqa: ARG003
+        return False  # each ends its own processes
+
     def __init__(self, options: CpuHogsOptions, subject: Subject) -> None:
         super().__init__(options, subject)
         self._hogs: list[subprocess.Popen[bytes]] = []

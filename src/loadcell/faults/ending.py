@@ -34,6 +34,10 @@ class EndingFault(Fault[SubjectOptions]):
         if not subjects[options.subject].startable:
             yield Misfit("subject", NOT_STARTABLE(subject=options.subject))
 
+    @classmethod
+    def ends_another(cls, options: SubjectOptions, other: SubjectOptions) -> bool:  # noqa: ARG003
+        return False  # a subject that has ended cannot be ended again
+
     def prepare(self) -> JsonObject | None:
         self._roots = process_tree.roots(self.subject.processes())
         if not self._roots:

@@ -36,6 +36,10 @@ class StatementFault(Fault[OptionsT]):
         if not subjects[options.subject].statements:
             yield Misfit("subject", NO_STATEMENTS(subject=options.subject))
 
+    @classmethod
+    def ends_another(cls, options: OptionsT, other: OptionsT) -> bool:  # noqa: ARG003
+        return False  # each has its own session
+
     @contextmanager
     def open_session(self, limit_s: float = STATEMENT_LIMIT_S) -> Iterator[RunStatement]:
         """A session for the fault alone, whose statements take at most that long. Raises TargetError."""

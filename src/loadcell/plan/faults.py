@@ -11,7 +11,7 @@ from the start of the measurement.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -41,6 +41,8 @@ FOR_WITHOUT_MEANING = MessageCode("plan.fault-for", action=str)
 FOR_MISSING = MessageCode("plan.fault-for-missing", action=str)
 TWICE_AT_ONCE = MessageCode("plan.fault-twice-at-once", action=str)
 CHANGES_THE_SAME = MessageCode("plan.fault-changes-the-same", action=str, other=str)
+SHARES_PARTS = MessageCode("plan.fault-shares-parts", action=str, other=str)
+MAY_OVERLAP = MessageCode("plan.fault-may-overlap", action=str, other=str)
 OVERLAPS = MessageCode("plan.fault-overlaps", action=str, other=str)
 EXTERNAL_TARGET = MessageCode("plan.fault-external", action=str, target=str)
 EXTERNAL_NOT_ALLOWED = MessageCode("plan.fault-external-not-allowed", action=str, target=str)
@@ -135,7 +137,9 @@ def read_faults(
             problems.extend(_misplaced(item, number, fault, load, parts.faults[fault.action]))
             if target is not None:
                 problems.extend(_misfits(item, number, fault, parts, *target))
-    problems.extend(_overlaps(faults, parts))
+    subjects = {} if target is None else parts.targets[target[0]].subject_abilities(target[1])
+    problems.extend(_overlaps(faults, parts, subjects))
+    problems.extend(_possible_overlaps(faults, parts, subjects))
     return tuple(fault for _, fault in faults)
 
 
@@ -230,7 +234,9 @@ def _misfits(
         yield Problem(mark, f"{path}.{misfit.path}", misfit.message)
 
 
-def _overlaps(faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts) -> Iterator[Problem]:
+def _overlaps(
+    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, Any]
+) -> Iterator[Problem]:
     """Faults that would begin while an earlier one lasts, and do not say that they may."""
     timed = [(fault.timing.at, node, fault) for node, fault in faults if fault.timing.at is not None]
     timed.sort(key=lambda item: item[0])
@@ -239,12 +245,57 @@ def _overlaps(faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts) -> Iter
         lasting = [other for other in lasting if other.ends_s is None or other.ends_s > at]
         if any(other.title == fault.title for other in lasting):
             yield Problem(node.mark, "faults", TWICE_AT_ONCE(action=fault.title))
+        elif (same := _ended_with(fault, lasting, parts, subjects)) is not None:
+            yield Problem(node.mark, "faults", SHARES_PARTS(action=fault.title, other=same.title))
         elif lasting and not fault.timing.overlap:
             yield Problem(node.mark, "faults", OVERLAPS(action=fault.title, other=lasting[0].title))
         elif (same := _changing_the_same(fault, lasting, parts)) is not None:
             yield Problem(node.mark, "faults", CHANGES_THE_SAME(action=fault.title, other=same.title))
         if parts.faults[fault.action].lasts:
             lasting.append(fault)
+
+
+def _possible_overlaps(
+    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Faults after a number of operations, which may begin while another one lasts that they would end or
+    replace.
+    """
+    lasting: list[PlannedFault] = []
+    for node, fault in faults:
+        if not parts.faults[fault.action].lasts:
+            continue
+        untimed = [other for other in lasting if None in (fault.timing.at, other.timing.at)]
+        sharing = [other for other in untimed if _share(fault, other, subjects)]
+        same = _ended_with(fault, untimed, parts, subjects) or _changing_the_same(fault, sharing, parts)
+        if same is not None:
+            yield Problem(node.mark, "faults", MAY_OVERLAP(action=fault.title, other=same.title))
+        lasting.append(fault)
+
+
+def _ended_with(
+    fault: PlannedFault, lasting: Sequence[PlannedFault], parts: Parts, subjects: Mapping[str, Any]
+) -> PlannedFault | None:
+    """A fault whose end would end this one, or the other way round."""
+    ends_another = parts.faults[fault.action].ends_another
+    return next(
+        (
+            other
+            for other in lasting
+            if other.action == fault.action
+            and _share(fault, other, subjects)
+            and ends_another(fault.options, other.options)
+        ),
+        None,
+    )
+
+
+def _share(fault: PlannedFault, other: PlannedFault, subjects: Mapping[str, Any]) -> bool:
+    """Report whether both act on the same parts of the target: a subject may contain others."""
+    first, second = (
+        subjects[name].parts if name in subjects else frozenset() for name in (fault.subject, other.subject)
+    )
+    return fault.subject == other.subject or not first.isdisjoint(second)
 
 
 def _changing_the_same(

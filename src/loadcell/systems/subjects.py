@@ -51,7 +51,8 @@ class SubjectAbilities:
     interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume whose bricks can change.
     `promotable`: it is a standby that can become the primary. `network`: it consists of connections, not of
     processes. `preloadable`: loadcell starts its processes, and can start them with the library for faults.
-    `data`: it has a data directory.
+    `data`: it has a data directory. `parts`: names of the smallest parts that it consists of, where it
+    shares some with other subjects.
     """
 
     startable: bool = False
@@ -63,6 +64,7 @@ class SubjectAbilities:
     network: Network | None = None
     preloadable: bool = False
     data: bool = False
+    parts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from loadcell.systems.embedded.target import Store, StoreOptions
 from loadcell.systems.gluster.options import GlusterOptions
+from loadcell.systems.gluster.subjects import abilities
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.target import Redis
 
@@ -53,6 +54,18 @@ def test_parts_of_the_storage_are_subjects_of_servers_and_stores() -> None:
     assert "storage.brick-5" not in server
     store = Store.subject_abilities(StoreOptions.model_validate({"storage": storage}))
     assert set(server) - set(store) == {"redis", "network"}
+
+
+def test_subjects_have_several_names_and_contain_others() -> None:
+    parts = {
+        name.removeprefix("storage."): part.parts
+        for name, part in abilities(GlusterOptions(hosts=3, bricks=2, replica=3)).items()
+    }
+    assert parts["brick"] == parts["brick-1"] == {"brick-1"}
+    assert parts["bricks"] == parts["volume"] > parts["brick-6"]
+    assert parts["host"] == parts["host-1"] == {"host-1", "management-1", "brick-1", "brick-4"}
+    assert parts["hosts"] == parts["host-1"] | parts["host-2"] | parts["host-3"]
+    assert parts["management"] == parts["management-1"] | parts["management-2"] | parts["management-3"]
 
 
 def test_check_reports_that_only_root_can(monkeypatch: pytest.MonkeyPatch) -> None:

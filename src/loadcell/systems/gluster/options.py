@@ -59,6 +59,10 @@ class GlusterOptions(Options, use_attribute_docstrings=True):
         """Bricks of all hosts."""
         return self.hosts * self.bricks
 
+    def host_of(self, brick: int) -> int:
+        """Number of the host of a brick; bricks beyond those of the plan are on the hosts in turn, too."""
+        return (brick - 1) % self.hosts + 1
+
     def volume_options(self) -> dict[str, str]:
         """Options of the volume by their names in GlusterFS."""
         options = {name: _word(value) for name, value in self.options.items()}

@@ -29,12 +29,30 @@ def abilities(options: GlusterOptions) -> Mapping[str, SubjectAbilities]:
     names += [f"brick-{number}" for number in range(1, options.brick_count + 1)]
     for part in ("host", "management"):
         names += [f"{part}-{number}" for number in range(1, options.hosts + 1)]
-    parts = {
-        SUBJECT_PREFIX + name: SubjectAbilities(startable=True, interfaces=name.startswith("host"))
+    subjects = {
+        SUBJECT_PREFIX + name: SubjectAbilities(
+            startable=True, interfaces=name.startswith("host"), parts=_parts(options, name)
+        )
         for name in names
     }
     shape = VolumeShape(options.brick_count, options.replica, options.hosts)
-    return {**parts, VOLUME: SubjectAbilities(startable=True, volume=shape)}
+    volume = SubjectAbilities(startable=True, volume=shape, parts=_parts(options, "bricks"))
+    return {**subjects, VOLUME: volume}
+
+
+def _parts(options: GlusterOptions, name: str) -> frozenset[str]:
+    """The bricks, management daemons and hosts of a subject; a host has those that run on it."""
+    match = _NUMBERED.fullmatch(name)
+    assert match is not None
+    part, count = match[1], options.brick_count if match[1] == "brick" else options.hosts
+    every = bool(match[3]) or name == "management"
+    numbers = range(1, count + 1) if every else [int(match[2] or 1)]
+    parts = {f"{part}-{number}" for number in numbers}
+    if part == "host":
+        parts |= {f"management-{number}" for number in numbers}
+        bricks = range(1, options.brick_count + 1)
+        parts |= {f"brick-{brick}" for brick in bricks if options.host_of(brick) in numbers}
+    return frozenset(parts)
 
 
 def subject(volume: Volume, name: str) -> Subject:

@@ -72,7 +72,7 @@ class Volume:
 
     def brick(self, number: int) -> Brick:
         """A brick by its number, in the volume or not."""
-        host = (number - 1) % self.options.hosts + 1
+        host = self.options.host_of(number)
         return Brick(number, host, self.hosts.directory / f"host-{host}" / f"brick-{number}")
 
     # -- daemons
