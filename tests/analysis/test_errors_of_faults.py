@@ -95,3 +95,9 @@ def test_errors_after_a_fault_within_another_count_for_both(tmp_path: Path) -> N
     assert "after the plan's fault `hang redis`" in page(tmp_path, "timeout", "en", hang, within)
     later = fault({"timeout": 4}, Checkpoint, began_s=6.0, ended_s=6.0)
     assert ADVICE in page(tmp_path / "later", "timeout", "en", hang, later)
+
+
+def test_errors_of_faults_that_are_judged_together_count_once(tmp_path: Path) -> None:
+    """Each of both has the errors of the same time, and as many came before."""
+    both = fault({"connection": 2}), fault({"connection": 2}, Reject)
+    assert ADVICE in page(tmp_path, "connection", "en", *both)

@@ -123,7 +123,8 @@ def _errors_after(faults: Sequence[FaultRecord], applied: Sequence[FaultRecord],
     """Number of errors after these faults, those after another fault that began before their end included.
     None if the times of errors are unknown.
     """
-    count = 0
+    # faults with one due time are judged until the same instant, and have the same errors
+    counts: dict[float | None, int] = {}
     for other in applied:
         if other.judgement is None or other.judgement.unjudged == "no-timeline":
             return None
@@ -131,8 +132,10 @@ def _errors_after(faults: Sequence[FaultRecord], applied: Sequence[FaultRecord],
         if other in faults or any(
             fault.applied is not None and fault.applied.began_s <= began_s < fault.ended_s for fault in faults
         ):
-            count += (other.judgement.errors or {}).get(code, 0)
-    return count
+            errors = (other.judgement.errors or {}).get(code, 0)
+            until_s = other.judgement.until_s
+            counts[until_s] = max(errors, counts.get(until_s, 0))
+    return sum(counts.values())
 
 
 def why(record: TrialRecord) -> Message | None:

@@ -98,7 +98,8 @@ class ManagementJudgement:
 
 @dataclass(frozen=True, slots=True)
 class FaultJudgement:
-    """Values of one fault in the load until `until_s`: the next fault, or the end of the measurement.
+    """Values of one fault in the load until `until_s`: the next fault that was due later, or the end of the
+    measurement.
 
     `unjudged` says why the values that need a baseline are missing. `first_effect_s` are the earliest and the
     latest time from injection to the first effect. `lost` and `overshoot` are operations below and above

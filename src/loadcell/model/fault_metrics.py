@@ -1,7 +1,7 @@
 """Metrics of faults: for expectations, comparisons and queries.
 
-Those of a trial are the worst of its faults, and lost operations their sum. A metric is unknown where that of
-any fault is.
+Those of a trial are the worst of its faults, and lost operations their sum; faults that are judged together
+lost the same operations. A metric is unknown where that of any fault is.
 """
 
 from __future__ import annotations
@@ -70,12 +70,20 @@ def of_trial(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:
 
 def _combined(key: str, judgements: Sequence[FaultJudgement]) -> Value:
     values = [
-        _METRICS[key](judged) for judged in judgements if not (key == _OF_UNDO and _has_no_undo(judged))
+        (judged.until_s, _METRICS[key](judged))
+        for judged in judgements
+        if not (key == _OF_UNDO and _has_no_undo(judged))
     ]
-    present = [value for value in values if value is not None]
+    present = [(until_s, value) for until_s, value in values if value is not None]
     if not present or len(present) < len(values):
         return None
-    return sum(present) if key == _SUMMED else max(present)
+    if key != _SUMMED:
+        return max(value for _, value in present)
+    # faults with one due time are judged until the same instant
+    lost: dict[float | None, float] = {}
+    for until_s, value in present:
+        lost[until_s] = max(value, lost.get(until_s, 0.0))
+    return sum(lost.values())
 
 
 def _has_no_undo(judgement: FaultJudgement) -> bool:

@@ -246,6 +246,31 @@ def test_each_of_several_faults_is_judged_until_the_next() -> None:
     assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
 
 
+def test_faults_with_one_due_time_are_judged_together() -> None:
+    """Two of three copies stop one after the other, and with the second the service."""
+    done = queue(constant(RATE_PER_S, 45), SERVICE_S, stop(AT_S + 0.4, 5.0))
+    first, last = fault(AT_S, 5.0), fault(40.0, 1.0)
+    second = replace(first, applied=Instants(AT_S, AT_S + 0.3, AT_S + 0.4))
+    *both, later = judge([first, second, last], completions(done, 45), 8)
+    for judgement in both:
+        assert judgement.effect == "outage"
+        assert judgement.until_s == 40.0
+        assert judgement.pause_s == pytest.approx(5, abs=0.01)
+        assert judgement.recovery is not None
+        assert judgement.recovery.at_s == pytest.approx(AT_S + 10.4, abs=0.02)
+    assert both[0].baseline == both[1].baseline
+    assert later.baseline is not None
+    assert later.baseline.begin_s == pytest.approx(AT_S + 10.4, abs=0.02)
+    lost = fault_metrics.of_trial([*both, later])["lost_operations"]
+    assert lost == pytest.approx(5 * RATE_PER_S, abs=5), "counted once"
+
+
+def test_a_fault_soon_followed_by_another_is_not_without_effect() -> None:
+    done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S)
+    first, second = judge([fault(AT_S, 1.0), fault(AT_S + 0.5, 1.0)], completions(done, UNTIL_S), 8)
+    assert (first.effect, second.effect) == (None, "none")
+
+
 def test_what_cannot_be_judged_is_unknown() -> None:
     done = queue(constant(RATE_PER_S, UNTIL_S), SERVICE_S, stop(0.5, 2.0))
     waiting = FaultRecord("kill", "server", "waiting")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from loadcell.analysis.faults.baseline import Normal, baseline
+from loadcell.analysis.faults.baseline import WINDOW, Normal, baseline
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.dip import lowest_second
 from loadcell.analysis.faults.failed import failed
@@ -41,28 +42,46 @@ def _by_load(
 ) -> tuple[FaultJudgement, ...]:
     """A judgement of each fault, in the order of the faults.
 
-    A fault is judged until the next one is applied. Its baseline begins with the measurement, or with the
-    recovery of the fault before; after a fault without recovery the baseline is that of this fault.
+    A fault is judged until one with a later due time is applied. Faults with one due time have one baseline:
+    it begins with the measurement, or with the recovery from all faults before; without recovery it is the
+    baseline of these.
     """
-    judged = [FaultJudgement(unjudged="not-applied")] * len(faults)
-    applied = sorted(
-        (fault.applied.began_s, number) for number, fault in enumerate(faults) if fault.applied is not None
-    )
+    judged = [
+        FaultJudgement(unjudged="not-applied" if fault.applied is None else "no-timeline") for fault in faults
+    ]
     if completions is None:
-        for _, number in applied:
-            judged[number] = FaultJudgement(unjudged="no-timeline")
         return tuple(judged)
     normal: Normal | None = None
     clean_from_s: float | None = 0.0
-    for position, (began_s, number) in enumerate(applied):
-        following = [later for later, _ in applied[position + 1 :] if later > began_s]
-        until_s = min([*following, completions.duration_s])
+    by_due_time = _by_due_time(faults)
+    for position, numbers in enumerate(by_due_time):
+        until_s = min(
+            [*(_began_s(faults, later) for later in by_due_time[position + 1 :]), completions.duration_s]
+        )
         if clean_from_s is not None:
-            normal = baseline(completions, clean_from_s, began_s) or normal
-        judged[number] = _judge(faults[number], completions, normal, until_s, clients)
-        recovered = judged[number].recovery
-        clean_from_s = recovered.at_s if recovered is not None else None
+            normal = baseline(completions, clean_from_s, _began_s(faults, numbers)) or normal
+        for number in numbers:
+            judged[number] = _judge(faults[number], completions, normal, until_s, clients)
+        recoveries = [judged[number].recovery for number in numbers]
+        recovered_s = [
+            recovery.at_s for recovery in recoveries if recovery is not None and recovery.at_s is not None
+        ]
+        clean_from_s = max(recovered_s) if len(recovered_s) == len(recoveries) else None
     return tuple(judged)
+
+
+def _by_due_time(faults: Sequence[FaultRecord]) -> list[list[int]]:
+    """Numbers of the applied faults by due time, in the order in which they were applied."""
+    by_due: dict[float, list[int]] = defaultdict(list)
+    for number, fault in enumerate(faults):
+        if fault.applied is not None:
+            by_due[fault.applied.requested_s].append(number)
+    return sorted(by_due.values(), key=lambda numbers: _began_s(faults, numbers))
+
+
+def _began_s(faults: Sequence[FaultRecord], numbers: Sequence[int]) -> float:
+    """When the first of some applied faults began."""
+    return min(fault.applied.began_s for number in numbers if (fault := faults[number]).applied is not None)
 
 
 def _judge(
@@ -98,7 +117,7 @@ def _judge(
     )
     return replace(
         judgement,
-        effect=_effect(effects, failures),
+        effect=_effect(effects, failures, end - begin),
         baseline=normal.facts,
         first_effect_s=first_effect(completions, normal, applied, gap, end),
         dip=None if effects.lowest is None else effects.lowest.dip,
@@ -114,11 +133,12 @@ def _settled(recovered_s: float, gap: Gap) -> float:
     return max(recovered_s, gap.end_s) if gap.begin_s <= recovered_s else recovered_s
 
 
-def _effect(effects: Effects, failures: Failed | None) -> Effect | None:
+def _effect(effects: Effects, failures: Failed | None, slots: int) -> Effect | None:
+    """The worst effect; that there was none is unknown of less than a window."""
     if effects.last_outage is not None:
         return "outage"
     if effects.lowest is not None and effects.lowest.is_low:
         return "dip"
     if failures is not None and failures.at_least > 0:
         return "errors"
-    return None if effects.lowest is None else "none"
+    return None if effects.lowest is None or slots < WINDOW else "none"
