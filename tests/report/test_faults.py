@@ -195,6 +195,31 @@ def test_a_repeat_without_recovery_is_counted(broken: StoredRun) -> None:
         assert text in " ".join(in_terminal(judged, "en").split())
 
 
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("en", "(pause of 8,000 ms in 1 of {of} trials) without recovery in 1 of {of} trials"),
+        ("zh", "（停顿 8,000 ms，{of} 次试验中有 1 次），{of} 次试验中有 1 次未恢复"),
+    ],
+)
+def test_an_outage_of_one_repeat_has_its_own_pause(broken: StoredRun, lang: str, text: str) -> None:
+    """Not the median of all repeats: 25 ms are no outage."""
+    treatment = broken.run.treatments[0].id
+    first = next(trial.name for trial in broken.trials if trial.treatment == treatment)
+
+    def without(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        judged = replace(fault.judgement, effect="none", pause_s=0.025)
+        if trial.name == first:
+            censored = Recovery(censored="not-recovered")
+            judged = replace(judged, effect="outage", pause_s=8.0, recovery=censored)
+        return replace(trial, faults=(replace(fault, judgement=judged),))
+
+    judged = replace(broken, trials=tuple(map(without, broken.trials)))
+    assert text.format(of=repeats(broken)) in " ".join(in_terminal(judged, lang).split())
+
+
 def test_a_fault_that_made_operations_fail_is_not_without_effect(broken: StoredRun) -> None:
     """The share is the median over the repeats."""
 

@@ -7,7 +7,7 @@ from statistics import median
 
 from loadcell.analysis.faults.repeats import FACTOR, FaultOfTreatment
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
-from loadcell.model.fault_judgement import EFFECTS, Effect
+from loadcell.model.fault_judgement import EFFECTS, Effect, FaultJudgement
 from loadcell.model.message import Count, Message, MessageCode, Milliseconds, Share
 
 #: Faults that a sentence names.
@@ -27,9 +27,11 @@ NONE = FindingCode(
 )
 _CODES = {"outage": OUTAGES, "dip": DIPS, "errors": ERRORS, "none": NONE}
 
-CASE_PAUSE = MessageCode("found.faults.case.pause", "info", fault=str, pause_ms=Milliseconds)
-CASE_DIP = MessageCode("found.faults.case.dip", "info", depth_share=Share, fault=str)
-CASE_ERRORS = MessageCode("found.faults.case.errors", "info", failed_share=Share, fault=str)
+CASE = MessageCode("found.faults.case", "info", extent=Message, fault=str)
+PAUSE = MessageCode("found.faults.extent.pause", "info", pause_ms=Milliseconds)
+DEPTH = MessageCode("found.faults.extent.dip", "info", depth_share=Share)
+FAILED = MessageCode("found.faults.extent.errors", "info", failed_share=Share)
+NOT_IN_ALL = MessageCode("found.faults.extent.some", "info", count=Count, extent=Message, of=Count)
 MORE = MessageCode("found.faults.case.more", "info", count=Count)
 NOT_RECOVERED = MessageCode("found.faults.case.not-recovered", "info", case=Message)
 NOT_ALL_RECOVERED = MessageCode(
@@ -71,23 +73,34 @@ def _case(
     fault: FaultOfTreatment, effect: Effect, faults: Sequence[FaultOfTreatment], *, several: bool
 ) -> Message | str:
     name = _name(fault, faults, several=several)
-    pause_ms, depth = fault.metrics["pause"].median, fault.metrics["dip"].median
-    failed = [item.judgement.failed.share for item in fault.trials if item.judgement.failed is not None]
-    recoveries = [item.judgement.recovery for item in fault.trials]
-    missing = sum(recovery is not None and recovery.censored == "not-recovered" for recovery in recoveries)
-    if effect == "outage" and pause_ms is not None:
-        case = CASE_PAUSE(fault=name, pause_ms=pause_ms)
-    elif effect == "dip" and depth is not None:
-        case = CASE_DIP(fault=name, depth_share=depth)
-    elif effect == "errors" and failed:
-        case = CASE_ERRORS(fault=name, failed_share=median(failed))
-    else:
+    trials = len(fault.trials)
+    having = [item.judgement for item in fault.trials if item.judgement.effect == effect]
+    extent = _extent(effect, having)
+    if extent is None:
         return name
+    if len(having) < trials:
+        extent = NOT_IN_ALL(count=len(having), extent=extent, of=trials)
+    case = CASE(extent=extent, fault=name)
+    missing = fault.censored.count("not-recovered")
     if not missing:
         return case
-    if missing == len(recoveries):
+    if missing == trials:
         return NOT_RECOVERED(case=case)
-    return NOT_ALL_RECOVERED(case=case, count=missing, of=len(recoveries))
+    return NOT_ALL_RECOVERED(case=case, count=missing, of=trials)
+
+
+def _extent(effect: Effect, having: Sequence[FaultJudgement]) -> Message | None:
+    """The median over the repeats that have this effect; None for no effect."""
+    pauses_ms = [judged.pause_s * 1e3 for judged in having if judged.pause_s is not None]
+    depths = [judged.dip.depth for judged in having if judged.dip is not None]
+    failed = [judged.failed.share for judged in having if judged.failed is not None]
+    if effect == "outage" and pauses_ms:
+        return PAUSE(pause_ms=median(pauses_ms))
+    if effect == "dip" and depths:
+        return DEPTH(depth_share=median(depths))
+    if effect == "errors" and failed:
+        return FAILED(failed_share=median(failed))
+    return None
 
 
 def _name(fault: FaultOfTreatment, faults: Sequence[FaultOfTreatment], *, several: bool) -> str:
