@@ -177,6 +177,40 @@ def test_a_missing_recovery_has_its_reason(
     assert first_row(tables["table-fault-extent"])["Recovery from injection"] == shown
 
 
+@pytest.mark.parametrize(
+    ("recovered_s", "censored", "shown"),
+    [
+        ((2.0, 3.0), ("not-recovered",), "3,000 ms (2,000 ms – 3,000 ms); no recovery seen in 1 of 3"),
+        ((2.0,), ("not-recovered",) * 2, "not recovered; no recovery seen in 2 of 3"),
+        ((2.0, 3.0), ("not-recovered",) * 2, "not recovered; no recovery seen in 2 of 4"),
+        ((2.0, 3.0), ("too-short",), "2,500 ms (2,000 ms – 3,000 ms); no recovery seen in 1 of 3"),
+        ((2.0, 3, 4, 5, 6, 7), ("too-short",), "4,500 ms (2,000 ms – 7,000 ms); no recovery seen in 1 of 7"),
+    ],
+)
+def test_a_missing_recovery_is_longer_than_all_others(
+    broken: StoredRun, recovered_s: tuple[float, ...], censored: tuple[Censored, ...], shown: str
+) -> None:
+    """There is no interval of repeats of which some are unknown."""
+    recoveries = [Recovery(AT_S + value_s, value_s, value_s) for value_s in recovered_s]
+    recoveries += [Recovery(censored=reason) for reason in censored]
+    treatment = broken.run.treatments[0].id
+    (first, *_) = (trial for trial in broken.trials if trial.treatment == treatment)
+    (fault,) = first.faults or ()
+    assert fault.judgement is not None
+    trials = [
+        replace(
+            first,
+            name=f"{first.name}-{number}",
+            faults=(replace(fault, judgement=replace(fault.judgement, recovery=recovery)),),
+        )
+        for number, recovery in enumerate(recoveries)
+    ]
+    sections = build(replace(broken, trials=tuple(trials))).sections
+    blocks = [block for section in sections for block in unfolded(section.blocks)]
+    [table] = [block for block in blocks if isinstance(block, Table) and block.id == "table-fault-extent"]
+    assert " ".join(first_row(table)["Recovery from injection"].split()) == shown
+
+
 def test_a_repeat_without_recovery_is_counted(broken: StoredRun) -> None:
     treatment = broken.run.treatments[0].id
     of_treatment = [trial.name for trial in broken.trials if trial.treatment == treatment]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from statistics import median
 from typing import Any, Final
 
 from loadcell.analysis.treatments import Treatment
@@ -17,6 +19,8 @@ from loadcell.stats.repeats import Repeats, summarise
 
 #: Name of the factor whose levels are lists of faults.
 FACTOR: Final = "faults"
+#: Metrics that are unknown of a trial in which the load did not recover.
+RECOVERIES: Final = ("recovery", "recovery_from_undo")
 #: From the worst to the best.
 _VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
@@ -36,7 +40,7 @@ class FaultOfTreatment:
 
     `timing` are the keys of its entry in the plan that say when. `metrics` are those of
     `loadcell.model.fault_metrics`; `expected` are its own expectations and those of the plan on these,
-    with the worst verdict of its trials.
+    with the worst verdict of its trials. A recovery that did not come is longer than all others.
     """
 
     treatment: Treatment
@@ -98,15 +102,35 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
         FaultOfTrial(record.name, fault, fault.judgement or FaultJudgement(unjudged="no-timeline"))
         for record, fault in faults
     )
-    values = [fault_metrics.of_fault(item.judgement) for item in trials]
+    metrics = _metrics([item.judgement for item in trials])
     results = [result for record in having for result in record.expect if _concerns(result, number)]
     return FaultOfTreatment(
         treatment, number, first.action, first.subject,
         {key: planned[key] for key in ("at", "after", "for") if key in planned},
         trials,
-        {key: summarise([of_trial[key] for of_trial in values]) for key in fault_metrics.KEYS},
+        metrics,
         _expected(results),
     )  # fmt: skip
+
+
+def _metrics(judgements: Sequence[FaultJudgement]) -> dict[str, Repeats]:
+    values = [fault_metrics.of_fault(judgement) for judgement in judgements]
+    metrics = {key: summarise([of_trial[key] for of_trial in values]) for key in fault_metrics.KEYS}
+    recoveries = (judgement.recovery for judgement in judgements)
+    censored = [recovery.censored for recovery in recoveries if recovery is not None and recovery.censored]
+    if censored:
+        for key in RECOVERIES:
+            metrics[key] = _partly_recovered(metrics[key], censored.count("not-recovered"))
+    return metrics
+
+
+def _partly_recovered(recovered: Repeats, missing: int) -> Repeats:
+    """The repeats with a number of others whose recovery takes longer than all of them.
+
+    The median is None where it is one of those. As some repeats are unknown, there is no interval.
+    """
+    middle = median([*recovered.values, *[inf] * missing]) if recovered.values else inf
+    return replace(recovered, median=middle if isfinite(middle) else None, interval=None)
 
 
 def _planned(record: TrialRecord, number: int) -> JsonObject:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from loadcell.analysis.faults.repeats import FaultOfTreatment, FaultOfTrial, faults_of
+from loadcell.analysis.faults.repeats import RECOVERIES, FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import fault_metrics, numbers
 from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, Censored, Effect, FaultJudgement
 from loadcell.model.message import Labels
@@ -204,10 +204,11 @@ def _value(fault: FaultOfTreatment, *, key: str, context: ReportContext) -> Cell
     """The median over repeats, and their range or interval; or how often there was no recovery."""
     texts, write = context.texts, _METRICS[key]
     repeats = fault.metrics[key]
-    censored = fault.censored if key in ("recovery", "recovery_from_undo") else ()
-    if repeats.median is None:
+    censored = fault.censored if key in RECOVERIES else ()
+    if not repeats.values:
         return _without_recovery(censored, fault.effects, context)
-    text = _repeats(repeats, write, context)
+    missing = repeats.median is None
+    text = texts(_CENSORED("not-recovered")) if missing else _repeats(repeats, write, context)
     if censored:
         text = texts("fault.partly-recovered", value=text, count=len(censored), of=len(fault.trials))
     return Cell(text, sort=repeats.median)
@@ -352,6 +353,6 @@ def _of_group(judgement: FaultJudgement, key: str, context: ReportContext) -> Ce
     value = fault_metrics.of_fault(judgement)[key]
     if value is not None:
         return Cell(_METRICS[key](value), sort=value)
-    recovery = judgement.recovery if key in ("recovery", "recovery_from_undo") else None
+    recovery = judgement.recovery if key in RECOVERIES else None
     censored = () if recovery is None or recovery.censored is None else (recovery.censored,)
     return _without_recovery(censored, (judgement.effect,), context)
