@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -234,8 +234,16 @@ def _misfits(
         yield Problem(mark, f"{path}.{misfit.path}", misfit.message)
 
 
+class HasParts(Protocol):
+    """A subject of faults, as far as overlaps are concerned (`loadcell.systems.subjects`)."""
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Its smallest parts by name, which may belong to several subjects."""
+
+
 def _overlaps(
-    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, Any]
+    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, HasParts]
 ) -> Iterator[Problem]:
     """Faults that would begin while an earlier one lasts, and do not say that they may."""
     timed = [(fault.timing.at, node, fault) for node, fault in faults if fault.timing.at is not None]
@@ -256,7 +264,7 @@ def _overlaps(
 
 
 def _possible_overlaps(
-    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, Any]
+    faults: Sequence[tuple[Keys, PlannedFault]], parts: Parts, subjects: Mapping[str, HasParts]
 ) -> Iterator[Problem]:
     """Faults after a number of operations, which may begin while another one lasts that they would end or
     replace.
@@ -274,7 +282,7 @@ def _possible_overlaps(
 
 
 def _ended_with(
-    fault: PlannedFault, lasting: Sequence[PlannedFault], parts: Parts, subjects: Mapping[str, Any]
+    fault: PlannedFault, lasting: Sequence[PlannedFault], parts: Parts, subjects: Mapping[str, HasParts]
 ) -> PlannedFault | None:
     """A fault whose end would end this one, or the other way round."""
     ends_another = parts.faults[fault.action].ends_another
@@ -290,7 +298,7 @@ def _ended_with(
     )
 
 
-def _share(fault: PlannedFault, other: PlannedFault, subjects: Mapping[str, Any]) -> bool:
+def _share(fault: PlannedFault, other: PlannedFault, subjects: Mapping[str, HasParts]) -> bool:
     """Report whether both act on the same parts of the target: a subject may contain others."""
     first, second = (
         subjects[name].parts if name in subjects else frozenset() for name in (fault.subject, other.subject)
