@@ -191,7 +191,7 @@ def test_chinese_is_chinese() -> None:
         "limit.candidate.lacking", "limit.case",
         "mark.list", "evidence.separator", "compare.treatments-of-run",
         "fault.management-answer",
-        "fault.range", "fault.verdict-of",
+        "fault.range", "fault.verdict-of", "found.faults.case",
         "mark.colon", "mark.detail", "mark.of", "mark.semicolon", "figure.of-part", "compare.place.bare",
             "compare.terminal.why",
         "column.p50", "column.p95", "column.p99", "column.percentile", "progress.p99", "show.column.p99",
