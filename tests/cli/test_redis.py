@@ -126,6 +126,8 @@ def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
         (["x", "--value-size", "600MB"], "expected: at most 512MiB"),
         (["x", "--reads", "150%"], "expected: at most 100%"),
         (["x", "-t", "get,foo"], "'foo' is not one of 'get', 'set', 'mget', 'mset'"),
+        (["-p", "6379"], "The address of the server is the argument HOST:PORT"),
+        (["x", "--connections", "3"], "--clients"),
         (["x", "-t", "get", "--reads", "50%"], "--reads is a mix of GET and SET, and -t does each by itself"),
         (["x", "--ttl", "1s", "--verify"], "`verify` and `ttl` exclude each other"),
         (["x", "--distribution", "zipfain"], "did you mean: zipfian"),

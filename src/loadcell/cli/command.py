@@ -19,6 +19,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 GENERAL = "general"
 #: The group of options that name none.
 OPTIONS = "options"
+#: Options of other load generators, and those here with the same meaning.
+_SYNONYMS = {
+    "--connections": "--clients", "--concurrency": "--clients", "--users": "--clients", "--vus": "--clients",
+    "--time": "--duration",
+}  # fmt: skip
+#: Options of other tools for what is an argument here, and the names of that argument.
+_ADDRESS_OPTIONS = ("--host", "--hostname", "--server", "--port", "-p")
+_ADDRESSES = ("HOST:PORT", "DSN", "URL")
 #: Width of help pages where the terminal is wider.
 MAX_WIDTH = 100
 
@@ -91,6 +99,28 @@ class Command(click.Command):
         super().__init__(*names, **attributes | {"help": None})
         self.params += general_options()
         self._values = values or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an option of another tool is answered with the one of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from loadcell.cli import language, messages  # noqa: PLC0415 - only errors need them
+
+            option_name, address = error.option_name, self._address()
+            synonym = _SYNONYMS.get(option_name, "")
+            if address and option_name in _ADDRESS_OPTIONS:
+                call = messages.CALL_ADDRESS(option=option_name, argument=address)
+            elif any(synonym in parameter.opts for parameter in self.params):
+                call = messages.CALL_SYNONYM(option=option_name, synonym=synonym)
+            else:
+                raise
+            raise language.CallError(call, ctx) from None
+
+    def _address(self) -> str | None:
+        """The name of the argument that is the server's address."""
+        names = (item.metavar for item in self.params if isinstance(item, click.Argument))
+        return next((name for name in names if name in _ADDRESSES), None)
 
     def description(self, ctx: click.Context) -> str:
         """Description with the values that its placeholders stand for."""
