@@ -259,8 +259,8 @@ def test_a_server_of_a_command_is_killed_and_started_on_its_port(tmp_path: Path)
     plan = (
         "target: {command: {command: [python3, -u, -m, http.server, '{port}', --bind, 127.0.0.1], "
         "url: 'http://127.0.0.1:{port}'}}\nworkload: {http: {path: /}}\nmonitors: []\nrepeats: 1\n"
-        "load: {clients: 1, rate: 20/s, max_backlog: 1min, warmup: 0s, duration: 3s}\n"
-        "faults: [{kill: command, at: 1s, for: 200ms}, {hang: command, at: 2s, for: 200ms}]\n"
+        "load: {clients: 1, rate: 20/s, max_backlog: 1min, warmup: 0s, duration: 6s}\n"
+        "faults: [{kill: command, at: 1s, for: 200ms}, {hang: command, at: 5s, for: 200ms}]\n"
     )
     [trial] = records(tmp_path, plan)
     assert [fault["state"] for fault in trial["faults"]] == ["undone", "undone"]
