@@ -98,6 +98,6 @@ def test_errors_after_a_fault_within_another_count_for_both(tmp_path: Path) -> N
 
 
 def test_errors_of_faults_that_are_judged_together_count_once(tmp_path: Path) -> None:
-    """Each of both has the errors of the same time, and as many came before."""
+    """Two faults with one due time record the same two errors; the two others preceded them."""
     both = fault({"connection": 2}), fault({"connection": 2}, Reject)
     assert ADVICE in page(tmp_path, "connection", "en", *both)

@@ -17,12 +17,11 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis.faults.repeats import FACTOR as FAULTS
 from loadcell.analysis.layout import asked
 from loadcell.analysis.load_curves import RATE
+from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.sweep import LOAD, Figure, fit
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.design.search.model import SUSTAINED_SHARE
 from loadcell.stats import additive, distributions
 from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Indices
 
@@ -202,13 +201,7 @@ def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effect
 def _follows_rate(treatments: Sequence[Treatment]) -> bool:
     """True if throughput is the rate that each treatment asked for, whatever its settings."""
     loops = [trial.open_loop for item in treatments for trial in item.trials if trial.counts]
-    return bool(loops) and all(
-        loop is not None
-        and loop.offered_per_s is not None
-        and loop.achieved_per_s is not None
-        and loop.achieved_per_s >= SUSTAINED_SHARE * loop.offered_per_s
-        for loop in loops
-    )
+    return bool(loops) and all(loop is not None and loop.sustained for loop in loops)
 
 
 def _of_one(
@@ -222,9 +215,8 @@ def _of_one(
     none = Effects(kind, "one-factor", names)
     usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]
     alone = [key for key in names if key != RATE]
-    of_faults = any(FAULTS in {*item.levels, *item.values} for item in treatments)
     if (
-        of_faults
+        not is_choice(treatments)
         or not alone
         or len(usable) < len(treatments)
         or any(alone[0] not in item.levels for item in treatments)

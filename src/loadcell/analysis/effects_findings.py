@@ -149,13 +149,19 @@ def _pair(pair: Interaction, effects: Effects) -> Finding:
 
 def _one(change: Change, effects: Effects) -> Finding:
     """The largest change by the only factor of a run."""
-    if change.ratio.is_significant is None:
-        code = ONE_ONCE
-    elif change.ratio.size < LEAST_EFFECT if change.ratio.is_significant else _is_small(change.ratio):
-        code = ONE_SMALL
-    else:
-        code = ONE if change.ratio.is_significant else ONE_NOISE
+    code = _code_of(change.ratio, once=ONE_ONCE, small=ONE_SMALL, noise=ONE_NOISE, clear=ONE)
     return code.finding(**_change_arguments(change, effects))
+
+
+def _code_of(
+    ratio: Ratio, *, once: FindingCode, small: FindingCode, noise: FindingCode, clear: FindingCode
+) -> FindingCode:
+    """The statement on a change: without an interval, hardly any, neither shown nor excluded, or clear."""
+    if ratio.is_significant is None:
+        return once
+    if ratio.size < LEAST_EFFECT if ratio.is_significant else _is_small(ratio):
+        return small
+    return clear if ratio.is_significant else noise
 
 
 def _alone(effects: Effects) -> Iterator[Finding]:
@@ -165,13 +171,9 @@ def _alone(effects: Effects) -> Iterator[Finding]:
         if change.key not in most or change.ratio.size > most[change.key].ratio.size:
             most[change.key] = change
     for change in sorted(most.values(), key=lambda change: -change.ratio.size)[:MOST_FACTORS]:
-        arguments = _change_arguments(change, effects)
-        code = ALONE if "low_times" in arguments else ALONE_ONCE
-        if change.ratio.is_significant is False:
-            code = ALONE_SMALL if _is_small(change.ratio) else ALONE_NOISE
-        elif change.ratio.is_significant and change.ratio.size < LEAST_EFFECT:
-            code = ALONE_SMALL
-        yield code.finding((change.base.id,) if change.base is not None else (), **arguments)
+        code = _code_of(change.ratio, once=ALONE_ONCE, small=ALONE_SMALL, noise=ALONE_NOISE, clear=ALONE)
+        evidence = (change.base.id,) if change.base is not None else ()
+        yield code.finding(evidence, **_change_arguments(change, effects))
     yield INVISIBLE.finding()
 
 

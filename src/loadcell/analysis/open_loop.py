@@ -33,6 +33,18 @@ class OpenLoop:
     backlog_peak: int = 0
     requests_mean: float | None = None
 
+    @property
+    def achieved_share(self) -> float | None:
+        """Achieved of offered; None if either is unknown."""
+        if not self.offered_per_s or self.achieved_per_s is None:
+            return None
+        return self.achieved_per_s / self.offered_per_s
+
+    @property
+    def sustained(self) -> bool:
+        """True if (nearly) all that was due was achieved."""
+        return self.achieved_share is not None and self.achieved_share >= SUSTAINED_SHARE
+
 
 def from_schedule(schedule: Schedule | None) -> OpenLoop | None:
     """Open loop of a trial; None for a closed one."""
@@ -120,11 +132,7 @@ class OpenLoopResult:
     def sustained_trials(self) -> int:
         """Number of succeeded trials in which (nearly) all that was due was achieved."""
         loops = [trial.open_loop for trial in self.treatment.trials if trial.counts]
-        return sum(
-            loop.achieved_per_s >= SUSTAINED_SHARE * loop.offered_per_s
-            for loop in loops
-            if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None
-        )
+        return sum(loop.sustained for loop in loops if loop is not None)
 
     @property
     def share(self) -> float | None:

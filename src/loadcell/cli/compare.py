@@ -169,7 +169,7 @@ def _of_machines(
 
 
 def _say_unfinished(paths: Iterable[Path]) -> None:
-    """On standard error: runs that are still running, so that their other trials are missing."""
+    """Note on standard error which runs have not ended, and how many of their trials have."""
     for path in dict.fromkeys(paths):
         if stored_runs.state_of(path, stored_runs.read_record(path)) == "running":
             stored = stored_runs.read_run(path)

@@ -26,7 +26,7 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
-from loadcell.report.brief import comparison_options, frame, interval, treatment_names, trouble
+from loadcell.report.brief import compare_command, frame, interval, treatment_names, trouble
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import environment, summary
 from loadcell.report.sections.results import adds_nothing
@@ -312,7 +312,6 @@ def _next(context: ReportContext) -> list[Block]:
     blocks: list[Block] = (
         [Code(context.texts("compact.report"), str(path / page.name))] if page.is_file() else []
     )
-    if (options := comparison_options(context)) is not None:
-        title = context.texts("terminal.compare-levels")
-        blocks.append(Code(title, f"loadcell compare {quoted(path)}{options}"))
+    if (command := compare_command(context)) is not None:
+        blocks.append(Code(context.texts("terminal.compare-levels"), command))
     return [*blocks, Code(context.texts("compact.plan"), f"{RUN_COMMAND} {quoted(path)}")]

@@ -213,26 +213,27 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
             steps.append((texts("terminal.output", trial=trial.name), str(environment.shown(log))))
     if stored.run.aa:
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
-    if (comparison := comparison_options(context)) is not None:
-        steps.append((texts("terminal.compare-levels"), f"loadcell compare {quoted(path)}{comparison}"))
+    if (command := compare_command(context)) is not None:
+        steps.append((texts("terminal.compare-levels"), command))
     if any(trial.status in {"not-run", "aborted"} for trial in context.analysis.trials):
         steps.append((texts("terminal.resume"), resume_command(path, stored.run.resumed_by)))
     return steps
 
 
-def comparison_options(context: ReportContext) -> str | None:
-    """Options of the command that compares levels of this run's factor, of several the one with the largest
-    effect; None where there are no levels to compare.
+def compare_command(context: ReportContext) -> str | None:
+    """The command that compares levels of this run's factor, of several the one with the largest effect;
+    None where there are no levels to compare.
     """
     analysis, run = context.analysis, context.stored.run
     measured = [treatment for treatment in analysis.treatments if treatment.measured]
     keys = sides.factors(run)
     if run.aa or analysis.searches or not analysis.comparable or len(measured) < 2 or not keys:
         return None
+    command = f"loadcell compare {quoted(environment.shown(context.stored.path))}"
     if len(keys) == 1:
-        return ""
+        return command
     mains = analysis.effects.mains
-    return f" --factor {quoted(mains[0].key if mains else keys[0])}"
+    return f"{command} --factor {quoted(mains[0].key if mains else keys[0])}"
 
 
 def _shown(context: ReportContext) -> Sequence[Treatment]:

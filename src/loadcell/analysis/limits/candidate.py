@@ -108,9 +108,7 @@ class Evidence:
                 failures = None if loop is not None else _failures_in_flight(trial)
                 in_flight = None if failures is None else in_flight + failures
             in_flight = in_flight if most is None or in_flight is None else min(in_flight, most)
-        achieved = None
-        if loop is not None and loop.offered_per_s and loop.achieved_per_s is not None:
-            achieved = loop.achieved_per_s / loop.offered_per_s
+        achieved = None if loop is None else loop.achieved_share
         seconds = (trial.clients or 0) * (trial.duration_s or 0.0)
         resting = trial.resting_s / seconds if seconds else 0.0
         return Evidence(trial.resources, in_flight, achieved, resting)
