@@ -15,8 +15,10 @@ LOAD = "load: {clients: 1}\n"
 
 def unreachable(home: Path, *words: str, **environment: str) -> str:
     result = called(home, *words, **environment)
-    assert result.returncode == 3, result.stdout + result.stderr
-    return " ".join(result.stdout.split())
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert (result.stdout, len(result.stderr.splitlines())) == ("", 1)
+    assert not (home / "results").exists()
+    return " ".join(result.stderr.split())
 
 
 def test_a_server_of_a_dsn_that_does_not_respond(tmp_path: Path) -> None:
@@ -31,6 +33,14 @@ def test_a_redis_that_does_not_respond(tmp_path: Path) -> None:
     output = unreachable(tmp_path, "redis", f"127.0.0.1:{free_port()}", "--no-report", "-q")
     assert "check HOST:PORT of the call" in output
     assert "target." not in output
+
+
+def test_a_service_that_does_not_respond(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    output = unreachable(tmp_path, "http", url, "--json")
+    assert output.startswith("Error: cannot connect to 127.0.0.1:")
+    assert output.endswith("start the service, or correct the URL")
+    assert "或更正 URL" in unreachable(tmp_path, "http", url, "--lang", "zh")
 
 
 @pytest.mark.parametrize(

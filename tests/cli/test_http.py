@@ -345,22 +345,3 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
     done = log.read_bytes()[before:].count(b"GET /get")
     assert 0 < trial.totals.transactions.succeeded <= done
     assert not (path / "report.html").exists()
-
-
-def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:
-    words = ("-c", "1", "-n", "5", "--warmup", "0s", "--no-report", "--json", "-q")
-    result = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", *words)
-    document = json.loads(result.stdout)
-    assert (result.returncode, document["exit_status"]) == (3, 3)
-    [trial] = document["trials"]
-    assert (trial["status"], trial["totals"]) == ("failed", None)
-    assert trial["reason"].startswith("cannot connect to 127.0.0.1")
-    assert trial["reason_code"] == "service.refused"
-
-
-def test_nobody_there(tmp_path: Path) -> None:
-    result = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
-    assert result.returncode == 3
-    assert "failed: cannot connect to 127.0.0.1" in " ".join(result.stdout.split())
-    [path] = (tmp_path / "results" / "http").iterdir()
-    assert read_run(path).trials[0].status == "failed"

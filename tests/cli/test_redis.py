@@ -276,15 +276,15 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
     location = f"{server.host}:{server.port}"
     result = called(tmp_path, "redis", location, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
-    assert result.returncode == 3
-    assert "failed: " in result.stdout
+    assert result.returncode == 2
+    assert "Error: " in result.stderr
     assert "wr0ngone" not in result.stdout + result.stderr
 
 
 def test_without_a_password_the_variable_is_named(tmp_path: Path, server: RedisServer) -> None:
     result = command(tmp_path, "redis", f"{server.host}:{server.port}", "--no-report", "-q")
-    assert result.returncode == 3
-    shown = " ".join(result.stdout.split())
+    assert result.returncode == 2
+    shown = " ".join(result.stderr.split())
     assert "set the environment variable REDISCLI_AUTH, and USER" in shown
 
 

@@ -262,8 +262,8 @@ class TestOnPostgres:
 
     def test_a_server_that_is_not_there(self, home: Path) -> None:
         result = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
-        assert result.returncode == 3
-        assert "failed: " in result.stdout
+        assert result.returncode == 2
+        assert "no server responds" in result.stderr
         assert "Traceback" not in result.stdout + result.stderr
 
     def test_ctrl_c_ends_it_in_order(self, home: Path, postgres_server: PostgresServer) -> None:
@@ -337,15 +337,15 @@ class TestPassword:
 
     def test_without_one_the_variable_is_named(self, tmp_path: Path, locked: PostgresServer) -> None:
         result = command(tmp_path, "sql", self.dsn(locked), "--query", "SELECT 1", "--no-report", "-q")
-        assert result.returncode == 3
-        assert "set the environment variable PGPASSWORD, or add a line" in " ".join(result.stdout.split())
+        assert result.returncode == 2
+        assert "set the environment variable PGPASSWORD, or add a line" in " ".join(result.stderr.split())
 
     def test_a_wrong_one_is_reported_without_being_shown(
         self, tmp_path: Path, locked: PostgresServer
     ) -> None:
         result = command(tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report")
-        assert result.returncode == 3
-        assert "password authentication failed" in " ".join(result.stdout.split())
+        assert result.returncode == 2
+        assert "password authentication failed" in " ".join(result.stderr.split())
         texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
         assert not [text for text in (result.stdout, result.stderr, *texts) if "wr0ngone" in text]
 
@@ -392,8 +392,8 @@ def test_without_a_password_the_variable_of_mariadb_is_named(
     server = mariadb_server
     dsn = f"mysql://{server.user}@{server.host}:{server.port}"
     result = command(home, "sql", dsn, "--query", "SELECT 1", "--no-report", "-q", "--out", "unnamed")
-    assert result.returncode == 3
-    assert "set the environment variable MYSQL_PWD" in " ".join(result.stdout.split())
+    assert result.returncode == 2
+    assert "set the environment variable MYSQL_PWD" in " ".join(result.stderr.split())
 
 
 def test_a_query_with_parameters_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:

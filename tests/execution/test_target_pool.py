@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
-from loadcell.execution.target_pool import TargetPool
+import pytest
+
+from loadcell.execution.target_pool import TargetPool, contact_external
 from loadcell.plan.model import Resolved
 from loadcell.systems.base import Target
 from loadcell.systems.redis.options import RedisOptions
@@ -33,6 +36,15 @@ class Settings:
 
     target: RedisOptions
     target_name: str = "redis"
+
+
+def test_external_servers_of_treatments_are_contacted_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    contacts: list[str] = []
+    monkeypatch.setattr(Recorded, "up", lambda self: contacts.append(self.options.host))
+    options = [RedisOptions(server="external", host=host) for host in ("a", "b", "a")]
+    treatments = [SimpleNamespace(resolved=Settings(target)) for target in (*options, RedisOptions())]
+    contact_external({"redis": Recorded}, cast(Any, treatments), str)
+    assert contacts == ["a", "b"]
 
 
 def test_targets_of_a_run_share_its_locks(tmp_path: Path) -> None:

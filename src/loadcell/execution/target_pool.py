@@ -5,6 +5,7 @@ data.
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -50,6 +51,37 @@ def fetch_packages(
         began = time.monotonic()
         package.fetch()
         report(PACKAGE_FETCHED(package=package.label, duration_s=time.monotonic() - began))
+
+
+def contact_external(
+    parts: Mapping[str, type[Any]], treatments: Iterable[Treatment], secret: Callable[[str], str]
+) -> None:
+    """Connect once to each external server of these treatments, before anything is stored.
+
+    Raises TargetError.
+    """
+    external = {
+        _key(treatment.resolved): treatment.resolved
+        for treatment in treatments
+        if not parts[treatment.resolved.target_name].started(treatment.resolved.target)
+    }
+    with tempfile.TemporaryDirectory(prefix="loadcell-contact-") as work:
+        pool = TargetPool(parts, Path(work), log=_discard, secret=secret, note=_discard)
+        try:
+            for resolved in external.values():
+                pool.up(resolved, _discard)
+        finally:
+            pool.destroy()
+
+
+def _discard(_: object) -> None:
+    """Receive a line, an event or a note, and ignore it."""
+
+
+def _key(resolved: Resolved, pin: Pin = ANYWHERE) -> str:
+    """Identify the target object of these settings."""
+    named = [resolved.target_name, resolved.target.model_dump(mode="json"), pin.cpus, pin.memory]
+    return json.dumps(named, sort_keys=True)
 
 
 class TargetPool:
@@ -128,8 +160,7 @@ class TargetPool:
             raise trouble
 
     def _target(self, resolved: Resolved, pin: Pin) -> Target[Any]:
-        named = [resolved.target_name, resolved.target.model_dump(mode="json"), pin.cpus, pin.memory]
-        options = json.dumps(named, sort_keys=True)
+        options = _key(resolved, pin)
         target = self._targets.get(options)
         if target is None:
             work = self._work / resolved.target_name

@@ -23,6 +23,7 @@ from loadcell.cli.adhoc import DURATION, LineOptions
 from loadcell.cli.arguments import beginning
 from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import runner as execution
+from loadcell.execution import target_pool
 from loadcell.model import trial_record
 from loadcell.model.message import MessageCode
 from loadcell.plan import load as plan_loader
@@ -154,7 +155,8 @@ def _interval(duration: Duration, *, counted: bool) -> float:
 def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
     """Save the plan, or run it: the exit status.
 
-    `env` holds the secrets (default: the process's environment).
+    `env` holds the secrets (default: the process's environment). A server that does not accept a connection
+    is an error of the call, and leaves no run.
     """
     written = text(line, options)
     secrets = os.environ if env is None else env
@@ -171,14 +173,10 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
         return _save(written, options.save_plan)
 
     how = execution.Options(out=options.out, seed=options.seed, command=line.command)
-    runner = execution.Runner(
-        plan,
-        parts.installed(),
-        how,
-        run_command.progress(),
-        secrets=plan_secrets.Secrets(secrets),
-    )
+    hidden = plan_secrets.Secrets(secrets)
+    runner = execution.Runner(plan, parts.installed(), how, run_command.progress(), secrets=hidden)
     try:
+        target_pool.contact_external(parts.installed().targets, plan.treatments, hidden.reveal)
         ended = runner.run()
     except (layout.StoreError, TargetError) as error:
         language.show(error, of_call=True)
