@@ -125,6 +125,21 @@ def test_a_fault_on_a_server_that_is_down_makes_the_trial_invalid(tmp_path: Path
     assert trial["reason_code"] == "check.fault-not-applied"
 
 
+def test_a_server_that_stays_down_after_its_fault_is_an_outcome(tmp_path: Path) -> None:
+    """The expectations are judged, and the server is started again for the next trial."""
+    run = "kill -9 $LOADCELL_SUBJECT_PIDS"
+    kill = f"{{command: {{subject: redis, run: {run}}}, at: 2500ms, expect: [effect == outage]}}"
+    plan = REDIS.replace("repeats: 1", "repeats: 2").replace("duration: 3s", "duration: 5s")
+    for trial in records(tmp_path, plan + f"faults: [{kill}]\n"):
+        assert trial["status"] == "ok"
+        assert [result["verdict"] for result in trial["expect"]] == ["met"]
+        assert {"name": "target-down", "verdict": "noticed", "detail": {}} in trial["checks"]
+        assert 1000 < trial["totals"]["transactions"]["succeeded"] < 1500
+    shown = re.sub(r"\s+", " ", loadcell(tmp_path, "show", "run").stdout)
+    assert "outage; down afterwards in 2 of 2" in shown
+    assert "The target was down after the load and the faults" in shown
+
+
 def test_a_fault_whose_time_does_not_come_makes_the_trial_invalid(tmp_path: Path) -> None:
     [trial] = records(tmp_path, REDIS + "faults: [{hang: redis, after: 1000000, for: 1s}]\n", status=3)
     assert trial["faults"][0]["state"] == "waiting"

@@ -90,3 +90,10 @@ def test_a_probe_that_fails_keeps_the_entry(tmp_path: Path) -> None:
     assert outcome.error is not None
     assert "is still in effect" in str(outcome.error)
     assert list(journal.entries()) == [entry]
+
+
+def test_output_is_limited_and_its_end_is_quoted() -> None:
+    with pytest.raises(FaultError, match=r"ended with status 3: (x\n)+last$"):
+        command(run="yes x | head -c 100000; echo last; exit 3").apply()
+    with pytest.raises(FaultError, match="status 1: "):
+        command(run="yes x | head -c 20000000").apply()

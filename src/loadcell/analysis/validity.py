@@ -97,7 +97,7 @@ for _name in (
     "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
     "client-waiting", "client-paused", "sampling-gap", "resource-window", "affinity", "direct-io", "ports",
     "tool-output", "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
-    "faults", "fault-not-applied", "fault-late", "fault-remains",
+    "faults", "fault-not-applied", "fault-late", "fault-remains", "target-down",
 ):  # fmt: skip
     MessageCode(f"check-name.{_name}")
     MessageCode(f"advice.{_name}")

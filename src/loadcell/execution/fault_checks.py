@@ -1,8 +1,11 @@
-"""Checks of the faults of a trial: each was applied at its time, and nothing of it is left."""
+"""Checks of the faults of a trial: each was applied at its time, and nothing of it is left; and whether the
+target went down.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
@@ -12,8 +15,15 @@ from loadcell.model.trial_record import Check
 CHECK_FAULT_NOT_APPLIED = MessageCode("check.fault-not-applied")
 CHECK_FAULT_REMAINS = MessageCode("check.fault-remains")
 
+#: The target was down after the load, in a trial in which a fault was applied.
+TARGET_DOWN: Final = Check("target-down", "noticed", {})
 #: A fault applied or undone later than this after its time is remarked on.
 LATE_LIMIT_S = 0.1
+
+
+def were_applied(faults: Sequence[FaultRecord]) -> bool:
+    """Report whether any fault was applied."""
+    return any(fault.applied is not None for fault in faults)
 
 
 def of_faults(faults: Sequence[FaultRecord]) -> list[Check]:

@@ -159,7 +159,10 @@ class TrialRun:
             self._statements(target).before()
         result = self._load(target)
         with self._phases.step("collect", limits.collect):
-            self._collect(target, result)
+            if self._is_down_by_fault(target):
+                self._checks.append(fault_checks.TARGET_DOWN)
+            else:
+                self._collect(target, result)
         with self._phases.step("verify", limits.verify):
             self._verify(target, result)
 
@@ -317,6 +320,10 @@ class TrialRun:
             load_outcome(result.outcome, result.reason_args, self._protocol),
         )
 
+    def _is_down_by_fault(self, target: Target[Any]) -> bool:
+        """Report whether the target went down after a fault was applied: an outcome of the trial."""
+        return fault_checks.were_applied(self._record.faults or ()) and not target.alive()
+
     def _collect(self, target: Target[Any], result: LoadResult) -> None:
         self._record = replace(self._record, target=document(target.describe()))
         if self.sampler is not None:
@@ -365,8 +372,9 @@ class TrialRun:
                 load_checks += checks.in_memory(self._record.target)
             complete = checks.intervals_complete(self._watch.covered, result)
             self._checks = [*load_checks, *self._checks, complete]
-        for name, conditions in self._workload.verify(target.ask).items():
-            self._checks.append(checks.conditions(name, conditions))
+        if fault_checks.TARGET_DOWN not in self._checks:
+            for name, conditions in self._workload.verify(target.ask).items():
+                self._checks.append(checks.conditions(name, conditions))
         if self._workload.verifies_values:
             values = checks.values(result)
             self._checks.append(values)
@@ -394,7 +402,9 @@ class TrialRun:
         status = self._record.status
         try:
             with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
-                if status in (Status.FAILED, Status.TIMED_OUT):
+                if fault_checks.TARGET_DOWN in self._checks:
+                    self.pool.stop()
+                elif status in (Status.FAILED, Status.TIMED_OUT):
                     self.pool.stop(unless_alive=status is Status.FAILED)
         except TrialEndedError as ended:
             self.writer.output(f"cleanup: {ended.reason.text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -25,6 +26,8 @@ COMMAND_TIMED_OUT = MessageCode("fault.command-timed-out", command=str, limit_s=
 PIDS = "LOADCELL_SUBJECT_PIDS"
 #: How long a killed shell may take to end.
 _KILL_LIMIT_S = 2.0
+#: Bytes of output that a command and its processes in the background may write; the next write fails.
+_OUTPUT_LIMIT = 16 << 20
 #: Bytes of a command's output in an error.
 _MOST_OUTPUT = 500
 
@@ -89,7 +92,9 @@ class Command(Fault[CommandOptions]):
 def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
     """Execute a command line. Raises FaultError if it fails, or does not end in time."""
     # a pipe would stay open with processes in the background, and the fault may have filled the disk
-    with os.fdopen(os.memfd_create("output"), "w+b") as output:
+    with os.fdopen(os.memfd_create("output", os.MFD_ALLOW_SEALING), "w+b") as output:
+        output.truncate(_OUTPUT_LIMIT)
+        fcntl.fcntl(output, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
         process = subprocess.Popen(
             ("/bin/sh", "-c", command),
             stdin=subprocess.DEVNULL,
@@ -106,8 +111,9 @@ def _execute(command: str, limit_s: float, directory: str, variables: dict[str, 
             with contextlib.suppress(subprocess.TimeoutExpired):  # one in an uninterruptible call
                 process.wait(_KILL_LIMIT_S)
             raise FaultError(COMMAND_TIMED_OUT(command=command, limit_s=limit_s)) from None
-        output.seek(max(0, output.seek(0, os.SEEK_END) - _MOST_OUTPUT))
-        last = output.read(_MOST_OUTPUT).decode(errors="replace").strip()
+        written = os.lseek(output.fileno(), 0, os.SEEK_CUR)
+        output.seek(max(0, written - _MOST_OUTPUT))
+        last = output.read(min(written, _MOST_OUTPUT)).decode(errors="replace").strip()
     if process.returncode != 0:
         raise FaultError(COMMAND_FAILED(command=command, status=process.returncode, output=last or "-"))
 

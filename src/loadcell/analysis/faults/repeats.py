@@ -19,6 +19,8 @@ from loadcell.stats.repeats import Repeats, summarise
 
 #: Name of the factor whose levels are lists of faults.
 FACTOR: Final = "faults"
+#: Name of the check whether the target was down after the load.
+TARGET_DOWN: Final = "target-down"
 #: Metrics that are unknown of a trial in which the load did not recover.
 RECOVERIES: Final = ("recovery", "recovery_from_undo")
 #: From the worst to the best.
@@ -27,11 +29,12 @@ _VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
 @dataclass(frozen=True)
 class FaultOfTrial:
-    """A fault in one trial."""
+    """A fault in one trial; `target_down`: the target was down after the load."""
 
     trial: str
     fault: FaultRecord
     judgement: FaultJudgement
+    target_down: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class FaultOfTreatment:
         return tuple(dict.fromkeys(effect for effect in effects if effect is not None))
 
     @property
+    def times_down(self) -> int:
+        """Number of trials after whose load the target was down."""
+        return sum(item.target_down for item in self.trials)
+
+    @property
     def censored(self) -> tuple[Censored, ...]:
         """The reason of each trial in which the load did not recover, as far as it was measured."""
         recoveries = (item.judgement.recovery for item in self.trials)
@@ -99,7 +107,12 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
     faults = [(record, (record.faults or ())[number]) for record in having]
     first, planned = faults[0][1], _planned(faults[0][0], number)
     trials = tuple(
-        FaultOfTrial(record.name, fault, fault.judgement or FaultJudgement(unjudged="no-timeline"))
+        FaultOfTrial(
+            record.name,
+            fault,
+            fault.judgement or FaultJudgement(unjudged="no-timeline"),
+            any(check.name == TARGET_DOWN and check.verdict == "noticed" for check in record.checks or ()),
+        )
         for record, fault in faults
     )
     metrics = _metrics([item.judgement for item in trials])

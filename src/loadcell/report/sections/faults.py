@@ -194,7 +194,12 @@ def _verdict(fault: FaultOfTreatment, context: ReportContext) -> Cell:
 def _effect(fault: FaultOfTreatment, context: ReportContext) -> str:
     texts = context.texts
     if fault.effects:
-        return texts("mark.list").join(texts(_EFFECT(effect)) for effect in fault.effects)
+        effects = texts("mark.list").join(texts(_EFFECT(effect)) for effect in fault.effects)
+        if not fault.times_down:
+            return effects
+        if len(fault.trials) == 1:
+            return texts("fault.target-down", effects=effects)
+        return texts("fault.target-down.of", effects=effects, count=fault.times_down, of=len(fault.trials))
     reasons = dict.fromkeys(item.judgement.unjudged for item in fault.trials)
     named = [texts(_UNJUDGED(reason)) for reason in reasons if reason is not None]
     return texts("mark.list").join(named) or texts("mark.none")
