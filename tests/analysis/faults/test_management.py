@@ -31,3 +31,12 @@ def test_an_answer_is_compared_with_those_before_the_fault(
 
 def test_without_answers_there_is_no_verdict() -> None:
     assert judge_management(FAULT, BEFORE, 10.0, 30.0) is None
+
+
+def test_an_operation_under_way_when_the_fault_is_applied_counts() -> None:
+    """A daemon that hangs stops it, though it began before; a later fault is not judged by it."""
+    under_way = Answer("create", 9.5, 19.5, False)
+    judged = judge_management(FAULT, [*BEFORE, under_way], 10.0, 30.0)
+    assert judged is not None
+    assert (judged.verdict, judged.failed) == ("down", ("create",))
+    assert judge_management(FAULT, [*BEFORE, under_way], 9.0, 30.0) is None

@@ -32,12 +32,18 @@ def judge_management(
     fault: FaultRecord, answers: Sequence[Answer], first_fault_s: float, until_s: float
 ) -> ManagementJudgement | None:
     """The judgement of the answers between a fault and its undo, for one that is not undone until `until_s`;
-    None without any. An answer counts for a fault if its operation began within that time.
+    None without any. An answer counts for a fault if its operation began within that time, or before the
+    first fault of the trial and had not ended when this one was applied.
     """
     if fault.applied is None:
         return None
+    start_s = fault.applied.began_s
     end_s = fault.undone.began_s if fault.undone is not None else until_s
-    during = [answer for answer in answers if fault.applied.began_s <= answer.began_s < end_s]
+    during = [
+        answer
+        for answer in answers
+        if start_s <= answer.began_s < end_s or answer.began_s < first_fault_s <= start_s < answer.ended_s
+    ]
     if not during:
         return None
     before = [answer.took_s for answer in answers if answer.ended_s < first_fault_s]
