@@ -108,3 +108,25 @@ def test_limits_change_where_the_group_has_them(tmp_path: Path) -> None:
     limited_groups.change(tmp_path / "loadcell-2", limits)
     with pytest.raises(ValueError, match=str(tmp_path)):
         limited_groups.change(tmp_path, limits)
+
+
+def test_a_group_of_v2_has_the_limits_that_its_processes_leave(tmp_path: Path) -> None:
+    """The smallest of all groups on the way up; groups of v1 are below the present one, which still holds."""
+    limits = {
+        "user/cpu.max": "max 100000\n", "user/memory.max": "2000000000\n", "user/pids.max": "50\n",
+        "user/job/cpu.max": "150000 100000\n", "user/job/memory.max": "3000000000\n",
+        "user/job/memory.high": "max\n", "user/job/pids.max": "max\n",
+    }  # fmt: skip
+    for name, value in limits.items():
+        written(tmp_path / name, value)
+    v2, group = Hierarchy(tmp_path, True), tmp_path / "user/job"
+    retained = {"memory.max": "2000000000", "pids.max": "50"}
+    assert limited_groups.with_present_limits(v2, group, {"cpu.max": "50000 100000"}) == {
+        "cpu.max": "50000 100000", **retained,
+    }  # fmt: skip
+    assert limited_groups.with_present_limits(v2, group, {"memory.max": "1000"}) == {
+        "cpu.max": "150000 100000", "memory.max": "1000", "pids.max": "50",
+    }  # fmt: skip
+    looser = limited_groups.with_present_limits(v2, group, {"cpu.max": "200000 100000"})
+    assert looser == {"cpu.max": "150000 100000", **retained}
+    assert limited_groups.with_present_limits(Hierarchy(tmp_path, False), group, {}) == {}

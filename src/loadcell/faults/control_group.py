@@ -53,12 +53,13 @@ class ControlGroupFault(Fault[OptionsT]):
             raise FaultError(NOT_RUNNING(subject=self.subject.name))
         if hierarchy is None:
             raise FaultError(NO_CONTROLLER(controller=self.controller[1]))
-        self._limits = self.limits(hierarchy.unified)
         pid = self._roots[0].pid
         self._group = limited_groups.group_of(hierarchy, pid, self._name)
         self._back = limited_groups.present_group(hierarchy, pid)
         if limited_groups.is_ours(self._back):
             raise FaultError(LIMITED_ALREADY(subject=self.subject.name, path=self._back))
+        limits = self.limits(hierarchy.unified)
+        self._limits = limited_groups.with_present_limits(hierarchy, self._back, limits)
         return {"group": str(self._group), "back": str(self._back)}
 
     def apply(self) -> None:

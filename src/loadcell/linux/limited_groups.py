@@ -1,8 +1,8 @@
 """Control groups that loadcell makes for processes under test, with limits, and removes again.
 
 v1 has a hierarchy per controller, v2 one for all; either may carry a controller (cgroups(7)). A new group is
-made below that of the process in v1, below the root in v2, whose inner groups have no processes. Groups of
-others are never changed.
+made below that of the process in v1, below the root in v2, whose inner groups have no processes; it then
+takes over the limits of that of the process. Groups of others are never changed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from loadcell.linux import procfs
@@ -19,6 +20,9 @@ from loadcell.linux.process_tree import ProcessRoot
 
 _HOME = Path("sys/fs/cgroup")
 _PREFIX = "loadcell-"
+#: Limits of v2 groups with one value. Those of devices and of processors are not taken over.
+_SIZES_AND_RATES = ("cpu.max", "memory.high", "memory.max", "memory.swap.max", "pids.max")
+_UNLIMITED = "max"
 #: Files with processes move in a moment after these are gone.
 _REMOVE_LIMIT_S = 5.0
 
@@ -68,6 +72,28 @@ def group_of(hierarchy: Hierarchy, pid: int, name: str) -> Path:
     """Path of a group for a process; it is not made yet."""
     parent = hierarchy.directory if hierarchy.unified else present_group(hierarchy, pid)
     return parent / name
+
+
+def with_present_limits(hierarchy: Hierarchy, group: Path, limits: Mapping[str, str]) -> dict[str, str]:
+    """The limits of a new group of v2, with those of the present group of its processes and of the groups
+    above it, from which they move away; of two limits of one resource the smaller one.
+    """
+    smallest = dict(limits)
+    folders = (group, *group.parents) if hierarchy.unified else ()
+    for folder in folders:
+        if folder == hierarchy.directory:
+            break
+        for name in _SIZES_AND_RATES:
+            present = procfs.line(folder / name)
+            if present is not None and _amount(present) < _amount(smallest.get(name, _UNLIMITED)):
+                smallest[name] = present
+    return smallest
+
+
+def _amount(limit: str) -> float:
+    """The amount of a limit: a size, a number, or a quota over its period."""
+    quota, *period = limit.split()
+    return inf if quota == _UNLIMITED else int(quota) / int(*period or (1,))
 
 
 def move(group: Path, pids: Iterable[int]) -> int:
