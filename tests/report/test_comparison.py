@@ -132,10 +132,10 @@ def test_json_is_plain_and_whole(get: Get, name: str) -> None:
     assert len(parsed["rows"]) == len(get(name).comparison.rows)
 
 
-def test_what_else_differs_stands_first_everywhere(get: Get) -> None:
+def test_what_else_differs_follows_the_summary_and_heads_a_terminal(get: Get) -> None:
     for name in ("moved", "different plans"):
         gathered = get(name)
-        assert next(section.id for section in build(gathered).sections) == "differences"
+        assert [section.id for section in build(gathered).sections][:2] == ["summary", "differences"]
         output = " ".join(printed(gathered).split())
         warning = "The machines differ" if name == "moved" else "The runs have different plans"
         assert 0 <= output.index(warning) < output.index(" vs. ")
@@ -238,7 +238,9 @@ def test_what_is_not_ranked_is_named() -> None:
 
 
 def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(get: Get) -> None:
-    assert "This describes these trials only and is not a verdict." in " ".join(printed(get("once")).split())
+    once = " ".join(printed(get("once")).split())
+    assert once.count("which describes these trials only. A verdict needs 6 repeats: --set repeats=6.") == 1
+    assert "Descriptive only" not in once
     output = " ".join(printed(get("nothing measured")).split())
     assert "one of them has no throughput" in output
     assert "are excluded: 0" in output

@@ -212,8 +212,8 @@ class FactUnit:
 
 @dataclass(frozen=True)
 class VaryingFacts:
-    """Facts of a target that are different in any two runs, by their paths in the record; no comparison lists
-    them. `*` stands for one part with any name.
+    """Facts of a target that are different in any two runs, or results of the load, by their paths in the
+    record; no comparison lists them. `*` stands for one part with any name.
     """
 
     paths: tuple[str, ...]

@@ -147,7 +147,9 @@ def test_one_repeat_describes_itself() -> None:
     assert throughput.effect.low is None
     assert (throughput.verdict.word, throughput.verdict.reason) == ("insufficient", "few")
     assert throughput.checked is None
-    assert {"compare.few", "compare.descriptive"} <= keys(comparison)
+    assert "compare.few" in keys(comparison)
+    assert "compare.descriptive" not in keys(comparison)
+    assert sentence(comparison, "compare.few").endswith("A verdict needs 6 repeats: `--set repeats=6`.")
 
 
 def sentence(comparison: Comparison, code: str) -> str:
@@ -213,8 +215,8 @@ def test_an_unknown_metric_lists_few_close_names() -> None:
 
 def test_where_the_run_is_the_unit_advice_speaks_of_runs() -> None:
     once = compare(runs_of(list(A)[:3], list(B)[:3]))
-    assert "compare.descriptive.runs" in keys(once)
-    assert not {"compare.descriptive", "compare.noise.unknown"} & keys(once)
+    assert "compare.insufficient.few-runs" in keys(once)
+    assert not {"compare.descriptive.runs", "compare.descriptive", "compare.noise.unknown"} & keys(once)
     of_side = [run_of({"x": [value] * 2}) for value in (100.0, 103.0, 98.0)]
     labels = [", ".join(f"{side}-{number}" for number in (1, 2, 3)) for side in ("old", "new")]
     several = compare(sides.run_groups([sides.RunGroup(label, of_side) for label in labels]))

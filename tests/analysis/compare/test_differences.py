@@ -112,6 +112,15 @@ def test_facts_that_vary_by_themselves_are_no_difference() -> None:
     ]
 
 
+def test_memory_in_use_after_the_load_is_no_condition_of_redis() -> None:
+    def redis(used: int, limit: int = 0) -> list[TrialRecord]:
+        memory = {"used_memory": used, "used_memory_peak": used, "maxmemory": limit}
+        return [trial(target={"memory": {**memory, "mem_fragmentation_ratio": used / 7}})]
+
+    assert targets([redis(5)], [redis(6)]) == ()
+    assert [str(item) for item in targets([redis(5)], [redis(6, 100)])] == ["memory.maxmemory: 0 → 100"]
+
+
 def test_targets_of_several_runs_are_compared_side_by_side() -> None:
     def version(name: str) -> list[TrialRecord]:
         return [trial(target={"version": name})]

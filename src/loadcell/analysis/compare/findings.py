@@ -20,6 +20,7 @@ from loadcell.analysis.compare.sides import FEWEST_RUNS, Side, Sides, name
 from loadcell.analysis.compare.trust import trust
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.model.message import Change, Count, Message, MessageCode, Severity, Share
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 
 def _differs(kind: str, severity: Severity) -> tuple[FindingCode, FindingCode]:
@@ -79,9 +80,11 @@ AMBIGUOUS_RUNS: dict[Reason, FindingCode] = {
     "small": _verdict("ambiguous.small.runs", "caution", least_share=Share, **_EFFECT),
     "noise": _verdict("ambiguous.noise.runs", "caution", noise_share=Share, **_EFFECT),
 }
-FEW = _verdict("few", "caution", change=Change, values=Message, **_VERDICT)
+FEW = _verdict("few", "caution", change=Change, needed=Count, values=Message, **_VERDICT)
 SIDE_CHANGE = MessageCode("compare.side-change", change=Change, other=str)
-_FEW_SIDES: dict[str, type] = {"count": Count, "first": str, "metric": Message, "places": list}
+_FEW_SIDES: dict[str, type] = {
+    "count": Count, "first": str, "metric": Message, "needed": Count, "places": list,
+}  # fmt: skip
 FEW_SEVERAL = _verdict("few.several", "caution", **_FEW_SIDES)
 FEW_MANY = _verdict("few.many", "caution", **_FEW_SIDES)
 _LACKING = {**_EFFECT, "values": Message}
@@ -133,7 +136,7 @@ IN_CLIENT = FindingCode("compare.in-client", Subject.FIGURES, "caution", sides=l
 
 
 def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
-    """Differences besides the compared one: they precede everything else."""
+    """Differences besides the compared one."""
     if sides.kind != "runs":
         return
     for kind, (few, many) in DIFFERS.items():
@@ -194,7 +197,7 @@ def headlines(comparison: Comparison) -> Iterator[Finding]:
             other_count=_run_count(side),
             metric=metric_name(row.metric),
             least_share=row.least_effect,
-            needed=FEWEST_RUNS,
+            needed=FEWEST_FOR_INTERVAL if code is FEW else FEWEST_RUNS,
             noise_share=row.noise,
             count=sum(
                 ranked.effect is not None and ranked.effect.p is not None for ranked in comparison.rows
@@ -234,6 +237,7 @@ def _of_few(comparison: Comparison, rows: Sequence[Row]) -> Finding:
         count=len(rows),
         first=name(comparison.sides, comparison.sides.sides[0]),
         metric=metric_name(comparison.metrics[0]),
+        needed=FEWEST_FOR_INTERVAL,
         places=places,
     )
 

@@ -40,6 +40,8 @@ def trust(comparison: Comparison) -> Iterator[Finding]:
     few = [effect for effect in effects if effect.descriptive_only]
     blocks = int(median(effect.n for effect in effects))
     if len(few) == len(effects):
+        if all(row.effect is not None for row in comparison.headline):
+            return  # each verdict already says that the values are too few
         of_runs = comparison.sides.kind == "runs"
         yield (DESCRIPTIVE_RUNS if of_runs else DESCRIPTIVE).finding(
             count=min(effect.n for effect in effects), needed=FEWEST_RUNS if of_runs else FEWEST_FOR_INTERVAL

@@ -1,6 +1,4 @@
-"""Puts the report of a comparison together, of the same blocks as that of a run: what else differs stands
-first.
-"""
+"""Puts the report of a comparison together, of the same blocks as that of a run."""
 
 from __future__ import annotations
 
@@ -81,8 +79,8 @@ def build(
     texts = Texts(lang, gathered.unit)
     words = Words(gathered.comparison, texts)
     sections = [
-        differences(gathered, words),
         summary(gathered, words),
+        differences(gathered, words),
         ranking(words),
         figures(gathered, words, charts=charts),
         latency(gathered, words) if charts else None,

@@ -5,7 +5,7 @@ one.
 from loadcell.model import panels, tools
 from loadcell.model.extensions import RESP
 from loadcell.model.message import Bytes, Count
-from loadcell.model.panels import FactLabels, FactUnit, KeyValueTable
+from loadcell.model.panels import FactLabels, FactUnit, KeyValueTable, VaryingFacts
 from loadcell.model.tools import OF_DATABASES, ClientPrograms
 
 # Client programs of Redis and compatible servers.
@@ -13,7 +13,9 @@ tools.declare(
     ClientPrograms(RESP, OF_DATABASES, scheme="redis", password_variable="REDISCLI_AUTH")  # noqa: S106 - a name
 )
 
-_SIZES = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory")
+#: Memory in use after the load: a result of it, not a condition.
+_USED = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset")
+_SIZES = (*_USED, "maxmemory")
 
 panels.declare(
     KeyValueTable(
@@ -23,6 +25,12 @@ panels.declare(
         eviction_settings=("maxmemory-policy", "maxmemory-samples", "maxmemory-eviction-tenacity"),
     ),
     FactLabels(("compatible_with", "mode", "role", "threads", "memory", "persistence", "database.keys")),
+    VaryingFacts(
+        (
+            *(f"memory.{name}" for name in (*_USED, "mem_fragmentation_ratio")),
+            "persistence.rdb_changes_since_last_save",
+        )
+    ),
     FactUnit(Bytes, tuple(f"memory.{name}" for name in _SIZES)),
     FactUnit(Count, ("database.keys", "persistence.rdb_changes_since_last_save")),
 )
