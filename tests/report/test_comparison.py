@@ -434,6 +434,16 @@ def test_ratios_lie_symmetrically_on_a_logarithmic_axis() -> None:
         assert 3 <= len(ticks) <= 11
 
 
+def test_axes_give_changes_in_percent_and_label_percentiles_from_the_median_on(get: Get) -> None:
+    charts = {chart.id: chart for chart in build(get("levels")).charts()}
+    forest, shifts = (json.dumps(charts[name].spec) for name in ("chart-forest", "chart-shifts"))
+    assert "(datum.value - 1) * 100" in forest
+    assert "×" not in forest
+    assert "'p50'" in shifts
+    assert "'p10'" not in shifts
+    assert {"p10", "p25", "p50"} <= {row["percentile"] for row in charts["chart-shifts"].data["shifts"]}
+
+
 def test_typical_trials_are_drawn_on_one_time_axis(get: Get) -> None:
     """Draw the trial of each side next to its median, with the values of its intervals."""
     gathered = get("two runs")

@@ -78,7 +78,9 @@ def clock_between(first: float, last: float) -> Clock:
 def axis(clock: Clock, *, labels: bool = True) -> alt.Axis:
     """The axis of time, written as the clock says."""
     if clock.label is None:
-        return alt.Axis(labels=labels, ticks=labels, grid=False, format=",~r", tickMinStep=0.1)
+        return alt.Axis(
+            labels=labels, ticks=labels, grid=False, format=",~r", tickMinStep=0.1, labelSeparation=6
+        )
     values = list(clock.ticks or ())
     return alt.Axis(labels=labels, ticks=labels, grid=False, labelExpr=clock.label, values=values)
 

@@ -39,12 +39,14 @@ _RATIOS = (
     1000.0,
 )  # fmt: skip
 _MOST_TICKS = 4
-#: Changes in percent near 1, factors and fractions further away.
-_RATIO_LABEL = (
-    "datum.value == 1 ? '0%' : datum.value >= 2 ? '×' + format(datum.value, '~r')"
-    " : datum.value <= 0.501 ? '×1/' + format(1 / datum.value, '.3~r')"
-    " : format((datum.value - 1) * 100, '+.3~r') + '%'"
-)
+#: Ratios as changes in percent, as tables and sentences give them.
+_RATIO_LABEL = "datum.value == 1 ? '0%' : format((datum.value - 1) * 100, '+,.3~r') + '%'"
+#: A ratio as a change in percent, where there is one.
+_PERCENT = "isValid(datum.{field}) ? (datum.{field} - 1) * 100 : null"
+#: Changes in percent, without a sign at 0.
+_CHANGE_LABEL = "datum.value == 0 ? '0' : format(datum.value, '+,~r')"
+#: Percentiles that an axis labels, as the reciprocal share beyond them: from the median on.
+_LEAST_TAIL = 2.0
 VERDICT_COLOURS = {
     "faster": "var(--good)",
     "slower": "var(--problem)",
@@ -92,7 +94,7 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
         .mark_rule(color="var(--soft)", strokeDash=[3, 3])
         .encode(x=alt.X("zero:Q"))
     )
-    value = ForestValue("change", texts("compare.axis.ratio"), ",.3~f")
+    value = ForestValue("change", texts("compare.axis.change"), "+,.3~r", as_change=True)
     marks = verdict_marks(points, x, texts("compare.column.figure"), value, texts)
     captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
     if len(drawable) > MOST_ROWS:
@@ -128,15 +130,31 @@ def ratio_ticks(furthest: float) -> list[float]:
 
 @dataclass(frozen=True)
 class ForestValue:
-    """The value on the axis of a forest plot: its field, its name, and its format in tooltips."""
+    """The value on the axis of a forest plot: its field, its name, and its format in tooltips.
+
+    `as_change`: values are ratios, and tooltips give them as changes in percent.
+    """
 
     field: str
     title: str
     format: str
+    as_change: bool = False
 
-    def tip(self) -> alt.Tooltip:
-        """A line of a tooltip."""
-        return alt.Tooltip(f"{self.field}:Q", title=self.title, format=self.format)
+    def tip(self, field: str, title: str) -> alt.Tooltip:
+        """A line of a tooltip: this value, or an end of its interval."""
+        return alt.Tooltip(f"{self._shown(field)}:Q", title=title, format=self.format)
+
+    def shown_in(self, chart: alt.Chart) -> alt.Chart:
+        """The chart with the fields that tooltips show."""
+        if not self.as_change:
+            return chart
+        fields = (self.field, "low", "high")
+        return chart.transform_calculate(
+            **{self._shown(field): _PERCENT.format(field=field) for field in fields}
+        )
+
+    def _shown(self, field: str) -> str:
+        return f"{field}_percent" if self.as_change else field
 
 
 def verdict_marks(
@@ -182,12 +200,12 @@ def interval_marks(
     y = alt.Y("row:N", title=None, sort=[point["row"] for point in points], axis=axis)
     tips = [
         alt.Tooltip("row:N", title=name),
-        value.tip(),
-        alt.Tooltip("low:Q", title=texts("axis.low"), format=value.format),
-        alt.Tooltip("high:Q", title=texts("axis.high"), format=value.format),
+        value.tip(value.field, value.title),
+        value.tip("low", texts("axis.low")),
+        value.tip("high", texts("axis.high")),
         *more,
     ]
-    base = alt.Chart(style.data("points"))
+    base = value.shown_in(alt.Chart(style.data("points")))
     line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
         x=x("low"), x2=alt.X2("high:Q"), y=y, color=colour, tooltip=tips
     )  # fmt: skip
@@ -294,7 +312,8 @@ def _outline(steps: Sequence[Step]) -> list[tuple[float, float]]:
 def _shifts(rows: list[DataRow], words: Words, captions: list[str], across: int) -> Chart:
     texts = words.texts
     names = list(dict.fromkeys(row["side"] for row in rows))
-    ticks = {row["tail"]: row["percentile"] for row in rows}
+    labelled = [row for row in rows if row["tail"] >= _LEAST_TAIL * (1 - 1e-6)] or rows
+    ticks = {row["tail"]: row["percentile"] for row in labelled}
     labels = (
         "".join(f"abs(datum.value - {tail}) < {tail} * 1e-6 ? '{name}' : " for tail, name in ticks.items())
         + "''"
@@ -305,7 +324,7 @@ def _shifts(rows: list[DataRow], words: Words, captions: list[str], across: int)
             values=sorted(ticks), labelExpr=labels, labelOverlap="greedy", labelSeparation=4, grid=False
         ),
     )  # fmt: skip
-    axis = alt.Axis(format="+,~r", tickCount=6)
+    axis = alt.Axis(labelExpr=_CHANGE_LABEL, tickCount=6)
     y = alt.Y("change:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
     low = alt.Y("low:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
     colour, shape = _distinct(names)

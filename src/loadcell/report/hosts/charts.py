@@ -167,7 +167,11 @@ def forest(compared: Compared, texts: Texts) -> Chart:
     value = ForestValue("times", texts("hosts.column.times"), ",.3~r")
     rule = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x("times"))
     marks = alt.Chart(style.data("workloads")).mark_rule(color="var(--accent)", strokeWidth=2).encode(
-        x=x("times"), tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), value.tip()]
+        x=x("times"),
+        tooltip=[
+            alt.Tooltip("name:N", title=texts("hosts.column.workload")),
+            value.tip(value.field, value.title),
+        ],
     )  # fmt: skip
     ratios = interval_marks(
         points,
