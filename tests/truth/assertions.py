@@ -42,14 +42,28 @@ def at_least(title: str, value: float, limit: float, runs: int | None = None) ->
     assert value >= limit, f"{title}: {value}, at least {limit} expected"
 
 
+def seldom(title: str, count: int, share: float, runs: int) -> None:
+    """Allow a `share` of `runs` simulations, and two standard errors more of fewer than at full strength."""
+    at_most(f"{title}, of {runs}", count, runs * (share + _chance(share, runs)))
+
+
+def often(title: str, count: int, share: float, runs: int) -> None:
+    """Expect a `share` of `runs` simulations, or two standard errors less of fewer than at full strength."""
+    at_least(f"{title}, of {runs}", count, runs * (share - _chance(share, runs)))
+
+
 def below(title: str, value: float, *, full: float, loose: float) -> None:
     """`value` stays below a limit: `full` on a quiet machine, `loose` elsewhere."""
     _note(title, f"below {full:,g}", value, value < full)
     assert value < bound(full, loose), f"{title}: {value}, below {bound(full, loose)} expected"
 
 
-def between(title: str, value: float, low: float, high: float) -> None:
-    """`value` lies in a range, at any strength: for simulations with fixed seeds."""
+def between(title: str, value: float, low: float, high: float, runs: int | None = None) -> None:
+    """`value` lies in a range, at any strength: for simulations with fixed seeds.
+
+    A share of fewer `runs` than at full strength may miss it by two standard errors.
+    """
+    low, high = low - _chance(low, runs), high + _chance(high, runs)
     _note(title, f"{low:.4g} to {high:.4g}", value, low <= value <= high)
     assert low <= value <= high, f"{title}: {value}, {low} to {high} expected"
 

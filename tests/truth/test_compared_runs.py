@@ -12,9 +12,10 @@ from loadcell.analysis.compare import sides
 from loadcell.analysis.compare.compare import Row, compare
 from loadcell.analysis.compare.metrics import named
 from loadcell.analysis.compare.sides import RunGroup
-from truth.assertions import at_least, at_most, between
+from truth.assertions import between, often, seldom
+from truth.loads import simulations
 
-COMPARISONS = 300
+COMPARISONS = simulations(300)
 
 
 def compared(chance: np.random.Generator, runs: int, ratio: float, spread: float, trials: int = 4) -> Row:
@@ -34,7 +35,7 @@ def compared(chance: np.random.Generator, runs: int, ratio: float, spread: float
 def test_one_run_a_side_is_never_called_different(spread: float) -> None:
     """From trials alone 14 to 49 % were: nothing in one run tells how much the next would differ."""
     chance = np.random.default_rng(1)
-    rows = [compared(chance, 1, 1.0, spread, trials=8) for _ in range(100)]
+    rows = [compared(chance, 1, 1.0, spread, trials=8) for _ in range(simulations(200))]
     assert {(row.verdict.word, row.verdict.reason) for row in rows} == {("insufficient", "one-run")}
     assert all(row.effect is not None and row.effect.low is not None for row in rows)
 
@@ -49,21 +50,16 @@ def test_identical_systems_are_seldom_called_different(spread: float, runs: int)
         row.effect is not None and (row.effect.low or 1) <= 1 <= (row.effect.high or 1) for row in rows
     )
     title = f"{runs} runs a side that differ by {spread:.0%}"
-    at_most(f"{title}: identical systems called different, of {COMPARISONS}", called, 0.05 * COMPARISONS)
-    between(
-        f"{title}: coverage of the 95% interval", covered / COMPARISONS, 0.93, 0.985 if runs < 10 else 0.97
-    )
+    seldom(f"{title}: identical systems called different", called, 0.05, COMPARISONS)
+    most = 0.985 if runs < 10 else 0.97
+    between(f"{title}: coverage of the 95% interval", covered / COMPARISONS, 0.93, most, COMPARISONS)
 
 
 def test_a_difference_of_five_percent_is_found_with_three_runs_a_side() -> None:
     chance = np.random.default_rng(5)
     rows = [compared(chance, 3, 1.05, 0.01) for _ in range(COMPARISONS)]
     words = [row.verdict.word for row in rows]
-    at_least(
-        f"5% faster, 3 runs a side that differ by 1%: found, of {COMPARISONS}",
-        words.count("faster"),
-        0.75 * COMPARISONS,
-    )
+    often("5% faster, 3 runs a side that differ by 1%: found", words.count("faster"), 0.75, COMPARISONS)
     assert "slower" not in words
 
 

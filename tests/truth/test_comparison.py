@@ -21,13 +21,13 @@ from loadcell.design.order import balanced
 from loadcell.stats import two_samples
 from loadcell.stats.multiple_testing import benjamini_hochberg
 from loadcell.stats.two_samples import Array, of_pairs, signed_rank
-from truth.assertions import at_least, at_most, between
-from truth.loads import FULL_STRENGTH, load
+from truth.assertions import at_least, at_most, between, often, seldom
+from truth.loads import FULL_STRENGTH, load, simulations
 from truth.reference_server import ReferenceServer
 
 #: Simulated comparisons for each coverage: its standard error is then 0.3 %.
 MANY = 5000
-COMPARISONS = 200
+COMPARISONS = simulations(200)
 
 
 def drift(chance: np.random.Generator, kind: str, blocks: int) -> Array:
@@ -158,8 +158,9 @@ def test_intervals_cover_where_trials_depend_on_those_before(r: float, blocks: i
 @pytest.mark.parametrize("r", [0.0, 0.3, 0.5, 0.7])
 def test_differences_that_depend_on_the_block_before_have_no_tick(r: float, blocks: int) -> None:
     """Drift that hits one side alone narrows intervals too much: they cover, or have no tick."""
+    runs = simulations(1200)
     effects = [
-        of_pairs(item) for item in first_order(np.random.default_rng(blocks), 1200, blocks + 50, r)[:, 50:]
+        of_pairs(item) for item in first_order(np.random.default_rng(blocks), runs, blocks + 50, r)[:, 50:]
     ]
     covered = [(effect.low or 1) <= 1 <= (effect.high or 1) for effect in effects]
     trust = [trust_of_pairs(blocks, effect.alike or 0.0) for effect in effects]
@@ -167,10 +168,10 @@ def test_differences_that_depend_on_the_block_before_have_no_tick(r: float, bloc
         ticked = [code.severity == "good" for code in trust]
         unharmed = np.mean(np.array(covered) | ~np.array(ticked))
         title = f"correlation {r} of neighbouring blocks, {blocks} blocks"
-        at_least(f"paired 95% intervals that cover or have no tick, {title}", float(unharmed), 0.93)
+        at_least(f"paired 95% intervals that cover or have no tick, {title}", float(unharmed), 0.93, runs)
     else:
         cautioned = np.mean([code.severity == "caution" for code in trust])
-        at_most(f"independent blocks called alike, {blocks} blocks", float(cautioned), 0.08)
+        at_most(f"independent blocks called alike, {blocks} blocks", float(cautioned), 0.08, runs)
         if blocks >= FEWEST_TO_SEE:
             assert np.mean([code.severity == "good" for code in trust]) > 0.6
 
@@ -182,10 +183,10 @@ def different(chosen: Sides) -> bool:
 
 @pytest.mark.parametrize("blocks", [6, 10, 20])
 def test_identical_systems_are_seldom_called_different(blocks: int) -> None:
-    """A/A, 200 times: at most one in twenty, in any metric."""
+    """A/A, often: at most one in twenty, in any metric."""
     chance = np.random.default_rng(blocks)
     called = sum(different(levels_of(*drifting(chance, blocks, 1.0))) for _ in range(COMPARISONS))
-    at_most(f"A/A called different, of {COMPARISONS}, {blocks} blocks", called, 0.05 * COMPARISONS)
+    seldom(f"A/A called different, {blocks} blocks", called, 0.05, COMPARISONS)
 
 
 def test_identical_systems_that_scatter_much_are_neither() -> None:
@@ -194,7 +195,7 @@ def test_identical_systems_that_scatter_much_are_neither() -> None:
     """
     chance = np.random.default_rng(77)
     called = sum(different(levels_of(*drifting(chance, 10, 1.0, noise=0.1))) for _ in range(COMPARISONS))
-    at_most(f"A/A with 10% noise called different, of {COMPARISONS}", called, 0.05 * COMPARISONS)
+    seldom("A/A with 10% noise called different", called, 0.05, COMPARISONS)
 
 
 def test_eight_independent_metrics_are_corrected() -> None:
@@ -209,16 +210,14 @@ def test_eight_independent_metrics_are_corrected() -> None:
         ]
         called += bool({"faster", "slower"} & set(words))
         raw += any(effect.low is not None and not effect.low <= 1 <= (effect.high or 1) for effect in effects)
-    at_most(
-        f"A/A of eight unrelated metrics, any called different, of {COMPARISONS}", called, 0.05 * COMPARISONS
-    )
+    seldom("A/A of eight unrelated metrics, any called different", called, 0.05, COMPARISONS)
     assert raw > 0.2 * COMPARISONS
 
 
 def test_identical_runs_on_a_machine_that_does_not_drift_are_seldom_called_different() -> None:
     chance = np.random.default_rng(99)
     called = sum(different(runs_of(*drifting(chance, 10, 1.0, drift=0.0))) for _ in range(COMPARISONS))
-    at_most(f"A/A of two runs without drift called different, of {COMPARISONS}", called, 0.05 * COMPARISONS)
+    seldom("A/A of two runs without drift called different", called, 0.05, COMPARISONS)
 
 
 @pytest.mark.parametrize("ratio", [1.05, 1 / 1.05])
@@ -230,8 +229,7 @@ def test_a_difference_of_five_percent_is_found_with_ten_blocks(ratio: float) -> 
         for _ in range(COMPARISONS)
     ]
     right, wrong = ("faster", "slower") if ratio > 1 else ("slower", "faster")
-    least = 0.9 * COMPARISONS
-    at_least(f"5% {right}, 2% noise, 5% drift, 10 blocks: found, of {COMPARISONS}", words.count(right), least)
+    often(f"5% {right}, 2% noise, 5% drift, 10 blocks: found", words.count(right), 0.9, COMPARISONS)
     assert wrong not in words
 
 
@@ -243,11 +241,7 @@ def test_a_difference_of_five_percent_is_found_although_trials_are_disturbed() -
         a, b = drifting(chance, 20, 1.05)
         a, b = (np.where(chance.random(20) < 0.1, 0.7 * side, side) for side in (a, b))
         faster += compare(levels_of(a, b), cross_checks=0).rows[0].verdict.word == "faster"
-    at_least(
-        f"5% faster, one trial in ten disturbed, 20 blocks: found, of {COMPARISONS}",
-        faster,
-        0.7 * COMPARISONS,
-    )
+    often("5% faster, one trial in ten disturbed, 20 blocks: found", faster, 0.7, COMPARISONS)
 
 
 def many_rows(chance: np.random.Generator, contexts: int, ratios: list[float]) -> Sides:
@@ -268,7 +262,7 @@ def test_intervals_of_rows_called_different_hold_the_truth(difference: float) ->
     chance = np.random.default_rng(14)
     ratios = [difference] * 4 + [1.0] * 12
     missed = []
-    for _ in range(80):
+    for _ in range(runs := simulations(80)):
         comparison = compare(many_rows(chance, 16, ratios), named(["throughput"]), cross_checks=0)
         called = [
             row
@@ -286,7 +280,7 @@ def test_intervals_of_rows_called_different_hold_the_truth(difference: float) ->
     title = (
         f"share of the intervals of rows called different that miss (16 rows, 4 of them {difference - 1:.0%})"
     )
-    at_most(title, float(np.mean(missed)), 0.05)
+    at_most(title, float(np.mean(missed)), 0.05, 4 * runs)
 
 
 def test_a_gate_on_any_slower_row_seldom_fails_falsely() -> None:
@@ -295,12 +289,13 @@ def test_a_gate_on_any_slower_row_seldom_fails_falsely() -> None:
     """
     chance = np.random.default_rng(15)
     ratios = [1.08] * 8 + [1.0] * 8
+    runs = simulations(120)
     failed = [
         compare(many_rows(chance, 16, ratios), named(["throughput"]), cross_checks=0).gate_words
-        for _ in range(120)
+        for _ in range(runs)
     ]
     falsely = sum("slower" in words for words in failed)
-    at_most("gates that fail on a slower row although none is, of 120", falsely, 0.05 * 120)
+    seldom("gates that fail on a slower row although none is", falsely, 0.05, runs)
 
 
 def test_what_does_not_matter_is_called_the_same_given_blocks_enough() -> None:
