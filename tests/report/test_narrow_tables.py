@@ -6,9 +6,11 @@ import io
 
 import pytest
 from rich.cells import cell_len
+from rich.text import Text
 from rich.console import Console
 
 from loadcell.report.blocks import Cell, Column, Report, Section, Table
+from loadcell.report.render.folding import heading, narrowest_heading
 from loadcell.report.render import terminal
 
 METRICS = Table(
@@ -49,6 +51,21 @@ def test_texts_that_would_be_cut_stand_one_below_the_other() -> None:
 def test_chinese_words_of_headings_are_whole() -> None:
     text = printed(CHINESE, 42)
     assert all(word in text for word in ("主机", "被测系统核数", "（毫秒）"))
+
+
+def test_long_names_are_broken_after_their_separators() -> None:
+    columns = [
+        Column("maxmemory-policy、auto-aof-rewrite-percentage", many=True),
+        *(Column("平均（微秒）", figure=True) for _ in range(4)),
+    ]
+    table = Table("names", "", columns, [[Cell("auto-aof-rewrite-percentage = 100"), *[Cell("1,234.5")] * 4]])
+    text = printed(table, 60, is_terminal=False)
+    parts = ("maxmemory-", "policy、", "auto-aof-", "percentage")
+    assert all(any(part in line for line in text.splitlines()) for part in parts)
+    assert not {"、", "）"} & {line.strip()[:1] for line in text.splitlines()}
+    assert heading("95% 置信区间", narrowest_heading("95% 置信区间")) == [
+        Text(part) for part in ("95%", "置信", "区间")
+    ]
 
 
 def test_headings_in_a_file_are_not_broken_where_the_table_is_wider_all_the_same() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -32,15 +32,20 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
+from loadcell.report.render.folding import (
+    LEAST_WIDTH,
+    folded,
+    heading,
+    heading_width,
+    lines,
+    longest_word,
+    narrowest_heading,
+)
 from loadcell.report.texts import Part, Texts, pieces
 
 if TYPE_CHECKING:
     from loadcell.model.message import Severity
 
-#: Text columns and words of headings are not cut to less.
-LEAST_WIDTH = 10
-#: Chinese words of headings are not broken up to this width.
-MOST_CHINESE = 14
 #: On a terminal narrower than this, rows whose texts would be cut stand one below the other.
 NARROW = 60
 #: Texts of sentences are not folded to less on a narrow terminal.
@@ -55,12 +60,6 @@ _SIGNS: dict[Severity, tuple[str, str]] = {
     "caution": ("!", "yellow"),
     "problem": ("✕", "red"),
 }
-#: Folds words of headings.
-_FOLDING = Console(width=ANY_WIDTH)
-#: Marks that do not begin a line.
-_CLOSING = "，。；：、）》”！？,.;:)%"
-#: Marks that do not end one.
-_OPENING = "（《“(["
 
 
 def render(report: Report, console: Console | None = None) -> None:
@@ -251,7 +250,7 @@ def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
     )  # fmt: skip
     widths = column_widths(columns, rows, width, complete=complete)
     for column, least in zip(columns, widths, strict=True):
-        title = Text("\n").join(_heading(column.title, least))
+        title = Text("\n").join(heading(column.title, least))
         justify: Literal["left", "right"] = "right" if column.figure else "left"
         if column.many and not column.figure:
             grid.add_column(title, justify=justify, overflow="fold", width=least)
@@ -264,7 +263,7 @@ def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
     ]
     texts = iter(shown)
     cells = [
-        [row[position].text for row in rows] if column.many else next(texts)
+        [folded(row[position].text, widths[position]) for row in rows] if column.many else next(texts)
         for position, column in enumerate(columns)
     ]
     for number, row in enumerate(rows):
@@ -319,14 +318,12 @@ def column_widths(
     room = width - GAP * (len(columns) - 1)
     widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
     texts = [not c.figure and (c.many or not complete) for c in columns]
-    for heading_width in (_longest_word, _narrowest_heading) if complete else (_heading_width,):
-        least = [
-            max(needed, heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)
-        ]
+    for width_of in (longest_word, narrowest_heading) if complete else (heading_width,):
+        least = [max(needed, width_of(column.title)) for needed, column in zip(cells, columns, strict=True)]
         narrowest = [
             min(LEAST_WIDTH, size) if fold else size for size, fold in zip(least, texts, strict=True)
         ]
-        if heading_width is _narrowest_heading and sum(narrowest) > room:
+        if width_of is narrowest_heading and sum(narrowest) > room:
             break  # wider than the page in any case
         for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
             excess = max(0, sum(widths) - room)
@@ -343,42 +340,6 @@ def column_widths(
     return widths
 
 
-def _longest_word(title: str) -> int:
-    """Width of a heading whose words are whole."""
-    return max(map(cell_len, _words(title)), default=0)
-
-
-def _heading_width(title: str) -> int:
-    """Least width of a heading: its longest word, at most `LEAST_WIDTH`, or `MOST_CHINESE`."""
-    return max((min(_most(word), cell_len(word)) for word in _words(title)), default=0)
-
-
-def _narrowest_heading(title: str) -> int:
-    """The same where Chinese words are broken."""
-    return min(LEAST_WIDTH, max((cell_len(line.plain) for line in lines(Text(title), 1)), default=0))
-
-
-def _words(title: str) -> list[str]:
-    """Words of a heading; Chinese ones end at spaces and before brackets."""
-    return [word for word in re.split(r" |(?=（)", title) if word]
-
-
-def _most(word: str) -> int:
-    return LEAST_WIDTH if cell_len(word) == len(word) else MOST_CHINESE
-
-
-def _heading(title: str, width: int) -> list[Text]:
-    """Lines of a heading: broken between words, and within words that are longer than a line."""
-    broken: list[str] = []
-    for word in _words(title):
-        joined = f"{broken[-1]}{'' if word.startswith('（') else ' '}{word}" if broken else word
-        if broken and cell_len(joined) <= width:
-            broken[-1] = joined
-        else:
-            broken += [part.plain for part in Text(word).wrap(_FOLDING, max(width, 2), overflow="fold")]
-    return [Text(line) for line in broken]
-
-
 def distinct(names: Sequence[str], width: int) -> list[str]:
     """Names for a column: cut at their beginning where names that are cut at their end would be equal."""
     cut = [name if cell_len(name) <= width else set_cell_size(name, width - 1) for name in names]
@@ -388,28 +349,3 @@ def distinct(names: Sequence[str], width: int) -> list[str]:
         name if cell_len(name) <= width else "…" + set_cell_size(name[::-1], width - 1)[::-1]
         for name in names
     ]
-
-
-def lines(text: Text, width: int, *, unbroken: int = 0) -> list[Text]:
-    """Wrap at spaces and between Chinese characters (rich does not), but not within the last `unbroken`
-    characters.
-    """
-    divided = text.divide(list(_breaks(text.plain, width, unbroken)))
-    for line in divided:
-        line.rstrip()
-    return list(divided)
-
-
-def _breaks(plain: str, width: int, unbroken: int) -> Iterator[int]:
-    """Positions at which lines begin."""
-    start, used, last = 0, 0, 0
-    for position, character in enumerate(plain):
-        before = plain[position - 1] if position > start else ""
-        between = before == " " or cell_len(before) > 1 or cell_len(character) > 1
-        inside = position > len(plain) - unbroken
-        if before and between and not inside and character not in _CLOSING and before not in _OPENING:
-            last = position
-        used += cell_len(character)
-        if used > width and character != " " and last > start:
-            yield last
-            start, used = last, cell_len(plain[last : position + 1])
