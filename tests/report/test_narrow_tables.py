@@ -6,12 +6,12 @@ import io
 
 import pytest
 from rich.cells import cell_len
-from rich.text import Text
 from rich.console import Console
+from rich.text import Text
 
 from loadcell.report.blocks import Cell, Column, Report, Section, Table
-from loadcell.report.render.folding import heading, narrowest_heading
 from loadcell.report.render import terminal
+from loadcell.report.render.folding import heading, narrowest_heading
 
 METRICS = Table(
     "metrics",
