@@ -128,6 +128,7 @@ bench: setup
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost
 	$(BIN)/python -m bench.store_scaling
+	$(BIN)/python -m bench.files_cost
 	$(BIN)/python -m bench.probes
 	$(BIN)/python -m bench.probes_io
 	$(BIN)/python -m bench.monitors
