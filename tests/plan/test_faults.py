@@ -279,7 +279,7 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             "8Mb",
             None,
         ),
-        (PLAN + "faults: [{reset: redis, at: 1s}]\n", "faults.0.reset", "cannot act on", None),
+        (PLAN + "faults: [{reset: redis, at: 1s}]\n", "faults.0.reset", "only on the TCP connections", None),
         (PLAN + "faults: [{hang: network, at: 1s}]\n", "faults.0.hang", "cannot act on", None),
         (PLAN + "faults: [{reset: netwrok, at: 1s}]\n", "faults.0.reset", 'no part "netwrok"', "network"),
         (

@@ -34,6 +34,7 @@ UNKNOWN_ACTION = MessageCode("plan.unknown-fault", name=str, actions=list)
 UNKNOWN_SUBJECT = MessageCode("plan.unknown-subject", name=str, target=str, subjects=list)
 NO_SUBJECTS = MessageCode("plan.no-fault-subjects", target=str)
 UNFIT_SUBJECT = MessageCode("plan.unfit-subject", action=str, name=str, subjects=list)
+UNFIT_FOR_PROXY = MessageCode("plan.unfit-for-proxy", action=str, name=str, subjects=list)
 WHEN_MISSING = MessageCode("plan.fault-when-missing", action=str)
 WHEN_TWICE = MessageCode("plan.fault-when-twice")
 AT_TOO_LATE = MessageCode("plan.fault-too-late", at=str, duration=str)
@@ -221,14 +222,15 @@ def _misfits(
     subjects = parts.targets[target].subject_abilities(options)
     fit = [name for name, part in subjects.items() if (part.network is not None) == action.on_network]
     if fault.subject in subjects and fault.subject not in fit:
-        message = UNFIT_SUBJECT(action=fault.action, name=shown(fault.subject), subjects=listed(fit))
+        unfit = UNFIT_FOR_PROXY if action.needs_proxy else UNFIT_SUBJECT
+        message = unfit(action=fault.action, name=shown(fault.subject), subjects=listed(fit))
         yield Problem(mark, path, message, nearest(fault.subject, fit))
         return
     if fault.subject not in subjects:
         code = UNKNOWN_SUBJECT if subjects else NO_SUBJECTS
-        message = code.pick(name=shown(fault.subject), target=target, subjects=listed(subjects))
+        message = code.pick(name=shown(fault.subject), target=target, subjects=listed(fit))
         missing = action.without_subject(fault.options, subjects)
-        yield Problem(mark, path, missing or message, nearest(fault.subject, subjects))
+        yield Problem(mark, path, missing or message, nearest(fault.subject, fit))
         return
     for misfit in action.misfits(fault.options, subjects):
         yield Problem(mark, f"{path}.{misfit.path}", misfit.message)
