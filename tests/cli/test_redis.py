@@ -54,7 +54,10 @@ def test_the_words_are_a_target_and_a_workload() -> None:
             "password": "${env:REDISCLI_AUTH}", "database": 3,
         }
     }  # fmt: skip
-    assert plan["title"] == "GET and SET on redis://cache:7000/3"
+    assert plan["title"] == {
+        "en": "GET and SET on redis://cache:7000/3",
+        "zh": "GET 与 SET 压测（redis://cache:7000/3）",
+    }
     assert plan["workload"] == {
         "kv": {
             "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True,
@@ -84,7 +87,7 @@ def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
 
 def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> None:
     plan = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
-    assert plan["title"] == "GET, MGET, INCR n on a local server"
+    assert plan["title"]["en"] == "GET, MGET, INCR n on a local server"
     assert plan["workload"] == {"kv": {}}
     assert plan["factors"] == {
         "test": {

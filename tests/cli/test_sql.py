@@ -30,7 +30,10 @@ class TestWords:
 
     def test_the_defaults_are_a_short_read_only_load(self) -> None:
         assert planned("sql", "postgresql://me@db/shop") == {
-            "title": "sysbench oltp_read_only on postgresql://me@db/shop",
+            "title": {
+                "en": "sysbench oltp_read_only on postgresql://me@db/shop",
+                "zh": "sysbench oltp_read_only 压测（postgresql://me@db/shop）",
+            },
             "target": {"postgres": {"server": "external", "dsn": "postgresql://me@db/shop"}},
             "workload": {"sysbench": {"script": "oltp_read_only"}},
             "load": {"clients": 10, "warmup": "1s", "duration": "10s", "interval": "250ms"},

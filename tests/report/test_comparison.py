@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -470,3 +471,11 @@ def test_typical_trials_are_drawn_on_one_time_axis(get: Get) -> None:
                 "throughput_per_s"
             )
             assert drawn == pytest.approx(recorded_speed.tolist(), rel=1e-3)
+
+
+def test_the_title_is_in_the_language_of_the_page(get: Get) -> None:
+    gathered = get("two runs")
+    first = gathered.runs[0]
+    titled = replace(first, run=replace(first.run, title="GET on a server", title_zh="GET 压测"))
+    gathered = replace(gathered, runs=[titled, *gathered.runs[1:]])
+    assert [build(gathered, lang).title for lang in ("en", "zh")] == ["GET on a server", "GET 压测"]

@@ -32,6 +32,7 @@ from loadcell.plan.model import LONGEST_COUNT
 from loadcell.plan.units import Duration
 from loadcell.report import adhoc_summary
 from loadcell.report.render import terminal
+from loadcell.report.texts import Texts
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
 from loadcell.systems.base import TargetError
@@ -70,7 +71,7 @@ class Line:
 def text(line: Line, options: LineOptions) -> str:
     """The plan of a line with these options, in YAML."""
     document: JsonObject = {
-        "title": line.title if isinstance(line.title, str) else language.written(line.title),
+        "title": line.title if isinstance(line.title, str) else _in_both_languages(line.title),
         "target": dict(line.target),
         "workload": dict(line.workload),
         "load": {**_load(options), **line.load},
@@ -94,6 +95,11 @@ def text(line: Line, options: LineOptions) -> str:
     out = io.StringIO()
     yaml.dump(document, out)
     return _head(line) + out.getvalue()
+
+
+def _in_both_languages(title: Message) -> JsonObject:
+    """A title as a plan has it, so that each report is in the language of its reader."""
+    return {"en": title.text, "zh": Texts("zh").message(title)}
 
 
 def _put(document: JsonObject, text: str) -> None:

@@ -96,7 +96,7 @@ def build(
     )
     return Report(
         language=lang,
-        title=first.title or first.plan_name or gathered.runs[0].id,
+        title=first.title_in(lang) or first.plan_name or gathered.runs[0].id,
         question=against,
         run_id=texts("mark.list").join(str(shown(run.path)) for run in gathered.runs),
         badges=_badges(gathered, words),
