@@ -37,6 +37,8 @@ def test_a_trial_in_chinese_has_no_english_words(run: Path) -> None:
     for text in ("吞吐量", "发起", "响应时间", "服务时间", "平均值", "P99.9", "达到", "警告", "测量"):
         assert text in page
     assert "CPU 时间被宿主机抢占" in page
+    assert "利特尔法则（Little's Law） 正常" in " ".join(page.split())
+    assert not re.search(r"counting-identity|littles-law|client-limit|sampling-gap", page)
     assert not re.search(r"\b(throughput|attempted|succeeded|mean|p\d+|met|missed|ok|measure)\b(?! <)", page)
 
 
@@ -61,7 +63,7 @@ def test_a_trial_in_english(run: Path) -> None:
         "response time service time",
         "p99.9",
         "20ms met",
-        "steal warning",
+        "steal time warning",
     ):
         assert text in page
     assert "P99" not in page

@@ -238,7 +238,7 @@ def test_every_verification_says_why_a_trial_without_it_cannot_be_trusted() -> N
         reason = broken(Check(name, "broken"))
         assert reason == declaration.reason()
         assert reason.advice
-        prefixes = ("check-name", "advice", "held")
+        prefixes = ("check-title", "check-name", "advice", "held")
         assert [text_of(prefix, name) for prefix in prefixes] == [
             Message(f"{prefix}.{name}") for prefix in prefixes
         ]

@@ -99,6 +99,7 @@ for _name in (
     "tool-output", "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
     "faults", "fault-not-applied", "fault-late", "fault-remains", "target-down",
 ):  # fmt: skip
+    MessageCode(f"check-title.{_name}")
     MessageCode(f"check-name.{_name}")
     MessageCode(f"advice.{_name}")
 OTHER_CHECK, OTHER_ADVICE = MessageCode("check-name.other", name=str), MessageCode("advice.other")

@@ -173,7 +173,7 @@ def _tables(trial: trial_record.TrialRecord, texts: Texts) -> list[_Table]:
     ]
     checks = [
         (
-            check.name,
+            texts.or_none(f"check-title.{check.name}") or check.name,
             _labelled(_CHECK, check.verdict, texts),
             "" if check.verdict == "ok" else texts.or_none(f"check-name.{check.name}") or "",
         )

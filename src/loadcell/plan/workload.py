@@ -33,9 +33,9 @@ _declared: dict[str, Verification] = {}
 class Verification:
     """A check of the data, by its name in records.
 
-    Its texts are `check.NAME` (why a trial whose data do not meet it cannot be trusted), `check-name.NAME`
-    and `advice.NAME` (findings on it), and `held.NAME` (the data met it). Raises ValueError for a name that
-    is declared already.
+    Its texts are `check-title.NAME` (its name), `check.NAME` (why a trial whose data do not meet it cannot be
+    trusted), `check-name.NAME` and `advice.NAME` (findings on it), and `held.NAME` (the data met it). Raises
+    ValueError for a name that is declared already.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Verification:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", MessageCode(f"check.{self.name}"))
-        for prefix in ("check-name", "advice", "held"):
+        for prefix in ("check-title", "check-name", "advice", "held"):
             MessageCode(f"{prefix}.{self.name}")
         _declared[self.name] = self
 
