@@ -256,9 +256,9 @@ def test_a_damaged_or_outdated_cache_of_texts_only_costs_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache_file = tmp_path / "loadcell" / "texts.json"
     read = catalogue.texts.__wrapped__
     expected = read()
+    [cache_file] = (tmp_path / "loadcell").iterdir()
     content = cache_file.read_text(encoding="utf-8")
     for damaged in ("", content[:-1], "[{}, {}]"):
         cache_file.write_text(damaged, encoding="utf-8")
@@ -266,3 +266,23 @@ def test_a_damaged_or_outdated_cache_of_texts_only_costs_time(
         assert cache_file.read_text(encoding="utf-8") == content
     cache_file.write_text(content.replace(f'"en": {json.dumps(expected["mark.list"]["en"])}', '"en": "+"', 1))
     assert read() != expected, "read from the cache"
+
+
+def test_installations_side_by_side_keep_their_texts_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    read = catalogue.texts.__wrapped__
+    for number in range(10):
+        file = tmp_path / f"{number}" / "messages.toml"
+        file.parent.mkdir()
+        file.write_text(f'a.en = "{number}"\na.zh = "{number}"\n')
+        monkeypatch.setattr(catalogue, "files", lambda file=file: iter([file]))
+        assert read() == {"a": {"en": f"{number}", "zh": f"{number}"}}
+        if number == 1:
+            written = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "loadcell").iterdir()}
+            assert len(written) == 2
+            monkeypatch.setattr(catalogue, "files", lambda: iter([tmp_path / "0" / "messages.toml"]))
+            assert read()["a"]["en"] == "0"
+            assert written == {path: path.stat().st_mtime_ns for path in written}, "read from the cache"
+    assert len(list((tmp_path / "cache" / "loadcell").iterdir())) == 8

@@ -18,6 +18,7 @@ import os
 import re
 import tempfile
 import tomllib
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import distributions
@@ -47,6 +48,8 @@ def keep(path: Path, text: str) -> None:
 
 _FILE = re.compile(r"messages(-[\w-]+)?\.toml")
 LANGUAGES = ("en", "zh")
+#: Installations whose texts the cache holds.
+_MOST_STORED = 8
 PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
 #: What stands before a list of items, or behind it, in which the last item has no "and".
 _LIST_BEGINS = re.compile(r"(?:[:：;；(（.。→]|\b(?:and|or|one of)|[和或])\s*$")
@@ -61,13 +64,15 @@ VARIANTS = ("", ".advice", ".exact", ".advice.exact", ".advice.call")
 def texts() -> Mapping[str, Mapping[str, str]]:
     """Code -> language -> text. Raises ValueError where two files have the same code.
 
-    All files together are kept in the user's cache: reading them as TOML takes a fifth of a second. A cache
-    that cannot be read or written only costs time.
+    All files together are kept in the user's cache: reading them as TOML takes a fifth of a second. Each
+    installation, with its plug-ins, has its own file there. A cache that cannot be read or written only costs
+    time.
     """
     sources = {str(file): file.stat().st_mtime_ns for file in files()}
+    name = f"texts-{zlib.crc32(json.dumps(list(sources)).encode()):08x}.json"
     stored: Path | None = None
     with contextlib.suppress(OSError, RuntimeError, ValueError):  # RuntimeError: no home directory
-        stored = cache_directory() / "texts.json"
+        stored = cache_directory() / name
         entries: Mapping[str, Mapping[str, str]]
         previous, entries = json.loads(stored.read_text(encoding="utf-8"))
         if previous == sources:
@@ -76,7 +81,14 @@ def texts() -> Mapping[str, Mapping[str, str]]:
     if stored is not None:
         with contextlib.suppress(OSError):
             keep(stored, json.dumps([sources, entries], ensure_ascii=False))
+            _remove_oldest(stored.parent.glob("texts*.json"))
     return entries
+
+
+def _remove_oldest(stored: Iterable[Path]) -> None:
+    """Remove the files of other installations, except for the latest. Raises OSError."""
+    for path in sorted(stored, key=lambda path: path.stat().st_mtime_ns)[:-_MOST_STORED]:
+        path.unlink(missing_ok=True)
 
 
 def _read(sources: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
