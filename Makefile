@@ -22,7 +22,7 @@ export CARGO_PROFILE_DEV_DEBUG := none
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e bench truth campaigns docs wheel wheel-tools sdist image clean \
+.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built tests-compiled e2e bench truth campaigns docs wheel wheel-tools sdist image clean \
   compilers system-packages
 
 help:
@@ -75,7 +75,7 @@ system-packages: | compilers
 # What waits for the network, for a disk or for one thread of a compiler leaves a processor to the others.
 test:
 	@echo 'the engine, its tests, the tools and the packages side by side: each is told when it is done, some minutes from now'
-	$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-built system-packages
+	$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-built tests-compiled system-packages
 	$(MAKE) --no-print-directory unit e2e
 
 lint: lint-python lint-rust
@@ -102,6 +102,10 @@ unit-built: compilers
 
 unit: setup system-packages
 	cd engine && cargo test --quiet
+
+# Compiling the tests takes as long as collecting them: without this, four processes compile all of them at the same time. Errors are for e2e.
+tests-compiled: setup
+	$(BIN)/pytest --collect-only tests >/dev/null || true
 
 # Much of it waits in real time, so four processes share the files out. Tests in real time that fail beside others are repeated once, alone.
 e2e: setup system-packages
