@@ -166,7 +166,7 @@ def test_a_recommendation_says_what_it_buys_and_what_it_risks(run: Write) -> Non
     recommended = "Recommended among the treatments measured: clients = "
     assert any(recommended in sentence for sentence in sentences(report, "summary"))
     texts = sentences(report, "recommendation")
-    assert "the throughput of clients = 1" in texts[0]
+    assert "the median throughput of clients = 1" in texts[0]
     assert any(sentence.startswith("Risk: ") for sentence in texts)
 
 

@@ -402,3 +402,9 @@ def test_all_of_several_are_no_ratio_in_chinese() -> None:
 def test_a_share_above_all_digits_is_a_word_in_chinese() -> None:
     text = Texts("zh")("limit.load.offered", achieved_share=0.99999)
     assert text == "被测系统完成了超过 99.9% 的目标速率"
+
+
+@pytest.mark.parametrize(("count", "subject"), [(1, "It"), (2, "Any of them")])
+def test_one_different_setting_is_no_plural(count: int, subject: str) -> None:
+    text = Texts("en")("compare.differs.plan", count=count, paths=["load.clients", "order"][:count])
+    assert f"{subject} may be the cause of a difference in the results." in text
