@@ -19,8 +19,8 @@ Management = Literal["ok", "slow", "down"]
 #: From the best to the worst, as `EFFECTS`.
 MANAGEMENT: Final[tuple[Management, ...]] = ("ok", "slow", "down")
 #: Why a fault is not judged: `not-applied`; `no-timeline`: the load recorded none; `no-baseline`: there is
-#: too little load before it.
-Unjudged = Literal["not-applied", "no-timeline", "no-baseline"]
+#: too little load before it; `in-outage`: an earlier fault interrupted the load until the end.
+Unjudged = Literal["not-applied", "no-timeline", "no-baseline", "in-outage"]
 #: Why a recovery has no time: `not-recovered` in the load that was measured; `too-short`: less load follows
 #: than a recovery takes to be confirmed.
 Censored = Literal["not-recovered", "too-short"]
@@ -98,8 +98,8 @@ class ManagementJudgement:
 
 @dataclass(frozen=True, slots=True)
 class FaultJudgement:
-    """Values of one fault in the load until `until_s`: the next fault that was due later, or the end of the
-    measurement.
+    """Values of one fault in the load until `until_s`: the next fault that was due later, or the recovery
+    from this one if the load is interrupted then, or the end of the measurement.
 
     `unjudged` says why the values that need a baseline are missing. `first_effect_s` are the earliest and the
     latest time from injection to the first effect. `lost` and `overshoot` are operations below and above

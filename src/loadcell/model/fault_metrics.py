@@ -72,7 +72,7 @@ def _combined(key: str, judgements: Sequence[FaultJudgement]) -> Value:
     values = [
         (judged.until_s, _METRICS[key](judged))
         for judged in judgements
-        if not (key == _OF_UNDO and _has_no_undo(judged))
+        if not (key == _OF_UNDO and _has_no_undo(judged)) and judged.unjudged != "in-outage"
     ]
     present = [(until_s, value) for until_s, value in values if value is not None]
     if not present or len(present) < len(values):

@@ -246,6 +246,80 @@ def test_each_of_several_faults_is_judged_until_the_next() -> None:
     assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
 
 
+def test_an_outage_belongs_to_the_fault_in_which_it_began() -> None:
+    """Another fault without effect begins and ends within it."""
+    done = queue(constant(RATE_PER_S, 60), SERVICE_S, stop(AT_S, 3.0))
+    hang, other = judge([fault(AT_S, 3.0), fault(AT_S + 1, 1.0)], completions(done, 60), 8)
+    assert (hang.effect, other.effect) == ("outage", "none")
+    assert hang.pause_s == pytest.approx(3, abs=0.01)
+    assert other.pause_s == pytest.approx(0, abs=0.01)
+    assert hang.overshoot == pytest.approx(3 * RATE_PER_S, abs=3)
+    assert other.lost == 0
+    assert hang.recovery is not None
+    assert hang.recovery.from_injection_s == pytest.approx(6, abs=0.02)
+    assert hang.until_s == pytest.approx(AT_S + 6, abs=0.02)
+    assert fault_metrics.of_trial([hang, other])["lost_operations"] == pytest.approx(3 * RATE_PER_S, abs=3)
+
+
+def test_an_outage_that_a_later_fault_ends_is_counted_once() -> None:
+    """A primary is killed, and its standby promoted 3 s later: no success for 3.5 s, 1,750 operations."""
+    done = queue(constant(RATE_PER_S, 60), SERVICE_S, stop(AT_S, 3.5))
+    kill, promote = fault(AT_S, 50.0), replace(fault(AT_S + 3, 0.0), undone=None)
+    killed, promoted = judge([kill, promote], completions(done, 60), 8)
+    assert (killed.effect, promoted.effect) == ("outage", "none")
+    assert killed.pause_s == pytest.approx(3.5, abs=0.01)
+    assert killed.recovery is not None
+    assert promoted.recovery is not None
+    assert killed.recovery.from_injection_s == pytest.approx(7, abs=0.02)
+    assert promoted.recovery.from_injection_s == pytest.approx(4, abs=0.03)
+    total = fault_metrics.of_trial([killed, promoted])
+    assert total["lost_operations"] == pytest.approx(3.5 * RATE_PER_S, abs=5)
+    assert total["pause"] == pytest.approx(3500, abs=10)
+
+
+def test_a_fault_in_an_outage_without_end_is_not_judged() -> None:
+    done = queue(constant(RATE_PER_S, AT_S), SERVICE_S)
+    killed, later = judge([fault(AT_S, 1.0), fault(AT_S + 5, 1.0)], completions(done, 40), 8)
+    assert killed.effect == "outage"
+    assert killed.pause_s == pytest.approx(30, abs=0.01)
+    assert (later.effect, later.unjudged) == (None, "in-outage")
+    values = fault_metrics.of_trial([killed, later])
+    assert values["pause"] == pytest.approx(30_000, abs=10)
+    assert values["lost_operations"] == pytest.approx(30 * RATE_PER_S, abs=5)
+
+
+def test_a_lasting_fault_is_not_blamed_for_a_later_outage() -> None:
+    done = queue(constant(RATE_PER_S, 60), SERVICE_S, stop(25, 2.0))
+    lasting, hang = judge([fault(AT_S, 40.0), fault(25, 2.0)], completions(done, 60), 8)
+    assert (lasting.effect, hang.effect) == ("none", "outage")
+    assert lasting.lost == 0
+
+
+def test_the_load_has_not_recovered_while_operations_fail() -> None:
+    """Half of them fail for 8 s, and one second of the baseline was as bad."""
+    arrivals = constant(40, 40)
+    failing = [(at_s, "503") for number, at_s in enumerate(arrivals) if 10 <= at_s < 18 and number % 2]
+    lost = {at_s for at_s, _ in failing} | {
+        at_s for number, at_s in enumerate(arrivals) if 5 <= at_s < 6 and number % 2
+    }
+    done = [(at_s, 0.001) for at_s in arrivals if at_s not in lost]
+    (judgement,) = judge([fault(AT_S, 8.0)], Completions.of([timeline(done, failing)], 40), 8)
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(8, abs=0.1)
+
+
+def test_chance_does_not_delay_a_recovery() -> None:
+    """At 40 per second p99 of 10 s is the noise of four requests; without a margin seven are above 1 s."""
+    recovered_s = []
+    for seed in range(40):
+        response_s = 0.002 * np.random.default_rng(seed).lognormal(0, 1, 2400)
+        done = list(zip(constant(40, 60), response_s.tolist(), strict=True))
+        (judgement,) = judge([fault(20, 1.0)], completions(done, 60), 8)
+        assert judgement.recovery is not None
+        recovered_s.append(judgement.recovery.from_injection_s)
+    assert sum(value is None or value > 1 for value in recovered_s) <= 2
+
+
 def test_faults_with_one_due_time_are_judged_together() -> None:
     """Two of three copies stop one after the other, and with the second the service."""
     done = queue(constant(RATE_PER_S, 45), SERVICE_S, stop(AT_S + 0.4, 5.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadcell.analysis.faults.baseline import WINDOW, Normal
-from loadcell.analysis.faults.completions import Completions, Counts, Numbers
+from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers
 from loadcell.analysis.faults.dip import LEVEL, STEP, resampled_steps, steps
 from loadcell.model.fault_judgement import Failed
 
@@ -29,6 +29,12 @@ def failed(completions: Completions, normal: Normal, begin: int, end: int) -> Fa
         return None
     share = int(failures.sum()) / ended
     return Failed(share, max(0.0, share - _bound(completions, normal, (end - begin) // STEP)))
+
+
+def last_failure_s(completions: Completions, begin: int, end: int) -> float | None:
+    """End of the last of the slots [begin, end) with a failure; None without one."""
+    slots = np.flatnonzero(completions.failed(begin, end))
+    return (begin + int(slots[-1]) + 1) * SLOT_S if len(slots) else None
 
 
 def _bound(completions: Completions, normal: Normal, length: int) -> float:

@@ -11,14 +11,13 @@ from loadcell.model.fault_record import Instants
 
 
 def first_effect(
-    completions: Completions, normal: Normal, applied: Instants, pause: Gap, end: int
+    completions: Completions, normal: Normal, applied: Instants, pause: Gap, begin: int, end: int
 ) -> tuple[float, float] | None:
-    """The earliest and the latest time of the first effect; None without one.
+    """The earliest and the latest time of the first effect within slots [begin, end); None without one.
 
     An effect is a gap longer than any of the baseline, a second with fewer successes or more slow ones than
     any of it, or an error where it had none.
     """
-    begin = completions.slot(applied.began_s)
     effects = [
         span
         for span in (

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from loadcell.analysis.faults.baseline import WINDOW, Normal, baseline
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.dip import lowest_second
-from loadcell.analysis.faults.failed import failed
+from loadcell.analysis.faults.failed import failed, last_failure_s
 from loadcell.analysis.faults.first_effect import first_effect
 from loadcell.analysis.faults.hung import hung_clients
 from loadcell.analysis.faults.lost import excursions
 from loadcell.analysis.faults.management import Answer, judge_management
-from loadcell.analysis.faults.pause import Gap, last_outage, pause
+from loadcell.analysis.faults.pause import Gap, interruption, last_outage, pause
 from loadcell.analysis.faults.recovery import Effects, recovery
 from loadcell.model.fault_judgement import Effect, Failed, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
@@ -42,9 +42,10 @@ def _by_load(
 ) -> tuple[FaultJudgement, ...]:
     """A judgement of each fault, in the order of the faults.
 
-    A fault is judged until one with a later due time is applied. Faults with one due time have one baseline:
-    it begins with the measurement, or with the recovery from all faults before; without recovery it is the
-    baseline of these.
+    A fault is judged until one with a later due time is applied. An interruption in which that happens
+    belongs to the earlier fault, up to the recovery if there is one; the later one is judged from then on.
+    Faults with one due time have one baseline: it begins with the measurement, or with the recovery from all
+    faults before; without recovery it is the baseline of these.
     """
     judged = [
         FaultJudgement(unjudged="not-applied" if fault.applied is None else "no-timeline") for fault in faults
@@ -53,21 +54,60 @@ def _by_load(
         return tuple(judged)
     normal: Normal | None = None
     clean_from_s: float | None = 0.0
+    begin_s: float | None = None
     by_due_time = _by_due_time(faults)
     for position, numbers in enumerate(by_due_time):
-        until_s = min(
-            [*(_began_s(faults, later) for later in by_due_time[position + 1 :]), completions.duration_s]
-        )
+        later = by_due_time[position + 1 :]
         if clean_from_s is not None:
             normal = baseline(completions, clean_from_s, _began_s(faults, numbers)) or normal
+        next_s = min([*(_began_s(faults, others) for others in later), completions.duration_s])
+        gap = None if normal is None or not later else interruption(completions, next_s, normal.facts.gap_s)
+        span = _Span(
+            begin_s,
+            next_s if gap is None else gap.end_s,
+            _undisturbed_until_s(faults, numbers, later, completions.duration_s),
+            ends_interrupted=gap is not None,
+        )
         for number in numbers:
-            judged[number] = _judge(faults[number], completions, normal, until_s, clients)
+            judged[number] = _judge(faults[number], completions, normal, span, clients)
+        begin_s = None
+        if gap is not None:
+            begin_s = max(judged[number].until_s or 0.0 for number in numbers)
+            for number in numbers:
+                judged[number] = replace(judged[number], until_s=begin_s)
         recoveries = [judged[number].recovery for number in numbers]
         recovered_s = [
             recovery.at_s for recovery in recoveries if recovery is not None and recovery.at_s is not None
         ]
         clean_from_s = max(recovered_s) if len(recovered_s) == len(recoveries) else None
     return tuple(judged)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The load by which faults of one due time are judged.
+
+    It begins with each fault, or at `begin_s` if an earlier fault interrupted the load until then. It lasts
+    `until_s`: the next fault, or the end of an interruption in which that is applied (`ends_interrupted`).
+    The recovery is looked for until `recovery_until_s`: the next fault after the undo.
+    """
+
+    begin_s: float | None
+    until_s: float
+    recovery_until_s: float
+    ends_interrupted: bool
+
+
+def _undisturbed_until_s(
+    faults: Sequence[FaultRecord],
+    numbers: Sequence[int],
+    later: Sequence[Sequence[int]],
+    duration_s: float,
+) -> float:
+    """When the next fault begins that does not overlap with these ones."""
+    undone_s = max(faults[number].ended_s for number in numbers)
+    began_s = (_began_s(faults, others) for others in later)
+    return min((instant_s for instant_s in began_s if instant_s >= undone_s), default=duration_s)
 
 
 def _by_due_time(faults: Sequence[FaultRecord]) -> list[list[int]]:
@@ -85,41 +125,47 @@ def _began_s(faults: Sequence[FaultRecord], numbers: Sequence[int]) -> float:
 
 
 def _judge(
-    fault: FaultRecord, completions: Completions, normal: Normal | None, until_s: float, clients: int
+    fault: FaultRecord, completions: Completions, normal: Normal | None, span: _Span, clients: int
 ) -> FaultJudgement:
     assert fault.applied is not None
-    applied, undone = fault.applied, fault.undone
-    begin, end = completions.slot(applied.began_s), completions.slot(until_s)
+    applied, undone, until_s = fault.applied, fault.undone, span.until_s
+    begin_s = applied.began_s if span.begin_s is None else span.begin_s
+    begin, end = completions.slot(begin_s), completions.slot(until_s)
     if begin >= end:
-        return FaultJudgement(until_s, unjudged="no-timeline")
-    gap = pause(completions, applied.began_s, end)
+        return FaultJudgement(until_s, unjudged="no-timeline" if span.begin_s is None else "in-outage")
+    gap = pause(completions, begin_s, until_s)
     judgement = FaultJudgement(
         until_s,
         pause_s=gap.length_s,
-        hung=hung_clients(completions.slow, clients, applied.began_s, until_s),
+        hung=hung_clients(completions.slow, clients, begin_s, until_s),
         errors=completions.errors_between(begin, end) or None,
     )
     if normal is None:
         return replace(judgement, unjudged="no-baseline")
-    effects = Effects(
-        gap,
-        last_outage(completions, applied.began_s, end, normal.facts.gap_s),
-        lowest_second(completions, normal, begin, end),
-    )
+    # the second before an effect belongs to it, but not to one that begins within an outage
+    lowest_from = begin if span.begin_s is None else begin + WINDOW
     held_until_s = until_s if undone is None else min(undone.ended_s, until_s)
     failures = failed(completions, normal, begin, completions.slot(held_until_s))
-    recovered = recovery(completions, normal, applied, undone, effects, end)
-    lost = excursions(
-        completions,
-        normal,
-        min(gap.begin_s, applied.began_s),
-        until_s if recovered.at_s is None else _settled(recovered.at_s, gap),
+    effects = Effects(
+        gap,
+        last_outage(completions, begin_s, until_s, normal.facts.gap_s),
+        lowest_second(completions, normal, lowest_from, end),
+        last_failure_s(completions, begin, completions.slot(held_until_s)) if _is_effect(failures) else None,
     )
+    recovered = recovery(
+        completions, normal, applied, undone, effects, begin, completions.slot(span.recovery_until_s)
+    )
+    settled_s = until_s if recovered.at_s is None else _settled(recovered.at_s, gap)
+    if span.ends_interrupted:
+        until_s = max(until_s, settled_s)
+    lost = excursions(completions, normal, min(gap.begin_s, begin_s), min(settled_s, until_s))
     return replace(
         judgement,
+        until_s=until_s,
+        errors=completions.errors_between(begin, completions.slot(until_s)) or None,
         effect=_effect(effects, failures, end - begin),
         baseline=normal.facts,
-        first_effect_s=first_effect(completions, normal, applied, gap, end),
+        first_effect_s=first_effect(completions, normal, applied, gap, begin, end),
         dip=None if effects.lowest is None else effects.lowest.dip,
         lost=lost.lost,
         overshoot=lost.overshoot,
@@ -139,6 +185,11 @@ def _effect(effects: Effects, failures: Failed | None, slots: int) -> Effect | N
         return "outage"
     if effects.lowest is not None and effects.lowest.is_low:
         return "dip"
-    if failures is not None and failures.at_least > 0:
+    if _is_effect(failures):
         return "errors"
     return None if effects.lowest is None or slots < WINDOW else "none"
+
+
+def _is_effect(failures: Failed | None) -> bool:
+    """Report whether certainly more operations failed than without the fault."""
+    return failures is not None and failures.at_least > 0

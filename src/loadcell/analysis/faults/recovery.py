@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadcell.analysis.faults.baseline import RATE_FLOOR, WINDOW, Normal
-from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, rolling
+from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LowestSecond
 from loadcell.analysis.faults.pause import Gap
 from loadcell.model.fault_judgement import HOLD_S, Recovery
@@ -18,6 +18,8 @@ from loadcell.model.fault_record import Instants
 HOLD = round(HOLD_S / SLOT_S)
 #: Share of the requests of this time that may be slow: it is about their p99.
 _BEYOND_P99 = 0.01
+#: A number of slow requests is likely by chance up to this many standard deviations above its mean (99%).
+_CHANCE = 2.326
 
 
 def recovery(
@@ -26,24 +28,30 @@ def recovery(
     applied: Instants,
     undone: Instants | None,
     effects: Effects,
+    begin: int,
     end: int,
 ) -> Recovery:
-    """The recovery before the slot `end`; censored where it does not come, or cannot be confirmed.
+    """The recovery within slots [begin, end); censored where it does not come, or cannot be confirmed.
 
     It is the first instant whose next second is like the baseline, and so are the next 10 s together: at
     least 95% of its rate, and a p99 of at most 1.2 times its own. A second may also be as bad as the worst
-    one of the baseline. As a fault may take effect late, it comes after the last outage, after the beginning
-    of the lowest second if that is a dip, and after every 10 s with a lower rate.
+    one of the baseline, and of the 10 s as many may be slow as is likely by chance (binomial distribution).
+    As a fault may take effect late, it comes after the last outage, after the beginning of the lowest second
+    if that is a dip, after every 10 s with a lower rate, and after the last failure where failures are an
+    effect.
     """
-    begin = completions.slot(applied.began_s)
     if end - begin < HOLD:
         return Recovery(censored="too-short")
     counts = completions.succeeded[begin:end]
     slower = completions.slower(normal.ceiling_s, begin, end)
-    second = _is_normal(counts, slower, WINDOW, normal.fewest, normal.share)
+    succeeded = rolling(counts, WINDOW)
+    second = _is_normal(counts, slower, WINDOW, normal.fewest, (normal.share * succeeded).astype(np.float64))
     floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
-    long = _is_normal(counts, slower, HOLD, floor, max(_BEYOND_P99, _mean_share(completions, normal)))
-    ended_s = effects.ended_s(applied.began_s)
+    share = max(_BEYOND_P99, _mean_share(completions, normal))
+    mean = share * rolling(counts, HOLD)
+    by_chance = np.asarray(mean + _CHANCE * np.sqrt((1 - share) * mean), np.float64)
+    long = _is_normal(counts, slower, HOLD, floor, by_chance)
+    ended_s = effects.ended_s(max(applied.began_s, begin * SLOT_S))
     low = np.flatnonzero(rolling(counts, HOLD) < floor)
     earliest = max(completions.slot(ended_s) - begin, int(low[-1]) + 1 if len(low) else 0)
     normal_from = np.flatnonzero(second[earliest : len(long)] & long[earliest:])
@@ -67,25 +75,29 @@ def recovery(
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of a fault on throughput: its longest pause, its last outage, and its lowest second."""
+    """Effects of a fault: its longest pause, last outage and lowest second, and its last failure if more
+    operations failed than before it.
+    """
 
     pause: Gap
     last_outage: Gap | None
     lowest: LowestSecond | None
+    failed_s: float | None
 
     def ended_s(self, injected_s: float) -> float:
         """The instant before which the load has not recovered."""
         outage_s = injected_s if self.last_outage is None else self.last_outage.end_s
         low_s = self.lowest.begin_s if self.lowest is not None and self.lowest.is_low else injected_s
-        return max(injected_s, outage_s, low_s)
+        return max(injected_s, outage_s, low_s, self.failed_s or 0.0)
 
 
 def _is_normal(
-    counts: Counts, slower: Counts, width: int, fewest: float, share: float
+    counts: Counts, slower: Counts, width: int, fewest: float, most_slow: Numbers
 ) -> npt.NDArray[np.bool_]:
-    """For each start of a window of `width` slots, whether it is like the baseline."""
-    succeeded = rolling(counts, width)
-    ok: npt.NDArray[np.bool_] = (succeeded >= fewest) & (rolling(slower, width) <= share * succeeded)
+    """For each start of a window of `width` slots, whether it is like the baseline: at least `fewest`
+    successes, and no more slow ones than `most_slow`.
+    """
+    ok: npt.NDArray[np.bool_] = (rolling(counts, width) >= fewest) & (rolling(slower, width) <= most_slow)
     return ok
 
 

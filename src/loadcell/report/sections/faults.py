@@ -22,7 +22,7 @@ _TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": 
 _EFFECT = Labels("fault.effect", EFFECTS)
 _MANAGEMENT = Labels("fault.management", MANAGEMENT)
 _MANAGEMENT_TONES: Mapping[str, Tone] = {"ok": "good", "slow": "caution", "down": "problem"}
-_UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline"))
+_UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline", "in-outage"))
 _CENSORED = Labels("fault.censored", CENSORED)
 _TIMING = Labels("fault.timing", ("at", "after", "for"))
 #: Metrics in the table, with how their values are written.
