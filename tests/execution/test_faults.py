@@ -122,7 +122,21 @@ def test_a_fault_on_a_server_that_is_down_makes_the_trial_invalid(tmp_path: Path
     assert [fault["state"] for fault in trial["faults"]] == ["undone", "failed"]
     assert trial["faults"][1]["reason"] == "fault.not-running"
     assert trial["status"] == "invalid"
-    assert trial["reason_code"] == "check.fault-not-applied"
+    assert trial["reason"] == "hang redis was not applied, or ended early: redis is not running"
+
+
+def test_the_reason_of_a_fault_is_shown(tmp_path: Path) -> None:
+    """With the trial, in the row of the fault, and in the language of the reader."""
+    faults = "faults: [{command: {subject: redis, run: exit 3}, at: 500ms}]\n"
+    [trial] = records(tmp_path, REDIS + faults, status=3)
+    assert trial["reason_code"] == "check.fault-not-applied.named"
+    assert "execute it by hand" in trial["advice"]
+    wide = {"COLUMNS": "200"}
+    shown = loadcell(tmp_path, "show", "run", env=wide).stdout.replace("`", "")
+    assert "command redis was not applied, or ended early: exit 3 ended with status 3" in shown
+    assert "unknown (not applied); exit 3 ended with status 3" in shown
+    chinese = loadcell(tmp_path, "--lang", "zh", "show", "run", env=wide).stdout.replace("`", "")
+    assert "command redis 未能注入，或提前结束：exit 3 以状态 3 结束" in chinese
 
 
 def test_a_server_that_stays_down_after_its_fault_is_an_outcome(tmp_path: Path) -> None:
@@ -143,7 +157,7 @@ def test_a_server_that_stays_down_after_its_fault_is_an_outcome(tmp_path: Path) 
 def test_a_fault_whose_time_does_not_come_makes_the_trial_invalid(tmp_path: Path) -> None:
     [trial] = records(tmp_path, REDIS + "faults: [{hang: redis, after: 1000000, for: 1s}]\n", status=3)
     assert trial["faults"][0]["state"] == "waiting"
-    assert trial["reason_code"] == "check.fault-not-applied"
+    assert trial["reason"] == "hang redis was not applied: the load ended before its time"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

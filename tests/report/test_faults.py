@@ -14,14 +14,17 @@ from analysis.faults.made import constant, fault, queue, stop, timeline
 from fake_runs import Shape, write_run
 from loadcell.analysis import effects, recommend
 from loadcell.analysis.analyse import analyse
+from loadcell.analysis.faults import lost_writes
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
+from loadcell.analysis.finding import FindingCode
 from loadcell.analysis.sweep import speed_of
 from loadcell.model import numbers
 from loadcell.model.fault_judgement import Censored, Effect, Failed, Recovery
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
-from loadcell.model.trial_record import TrialRecord
+from loadcell.model.trial_record import Status, TrialRecord
+from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
 from loadcell.report import brief
 from loadcell.report.blocks import Chart, Report, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
@@ -268,6 +271,37 @@ def test_a_fault_that_made_operations_fail_is_not_without_effect(broken: StoredR
     assert "made operations fail: " in sentences
     assert "(9.0% failed)" in sentences
     assert "had no effect" not in sentences
+
+
+def test_a_trial_that_is_not_ok_shows_no_absence_of_effects(broken: StoredRun) -> None:
+    def without(trial: TrialRecord, status: Status) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        judged = replace(fault.judgement, effect="none")
+        return replace(trial, status=status, faults=(replace(fault, judgement=judged),))
+
+    for status, shown in ((Status.OK, True), (Status.INVALID, False)):
+        judged = replace(broken, trials=tuple(without(trial, status) for trial in broken.trials))
+        assert ("had no effect" in in_terminal(judged, "en")) == shown
+
+
+def test_a_trial_that_is_not_ok_does_not_count_as_one_without_lost_writes(broken: StoredRun) -> None:
+    def results(status: str, lost: float) -> list[FindingCode]:
+        treatments = [
+            replace(
+                treatment,
+                trials=tuple(
+                    replace(trial, status=status, figures={LOST: lost, ACKNOWLEDGED: 100.0})
+                    for trial in treatment.trials
+                ),
+            )
+            for treatment in analyse(broken.run, broken.trials).treatments
+        ]
+        return [finding.code for finding in lost_writes.findings(treatments)]
+
+    assert results("ok", 0.0) == [lost_writes.NO_LOSS]
+    assert results("invalid", 0.0) == []
+    assert results("invalid", 1.0) == results("ok", 1.0) != []
 
 
 def test_the_summary_begins_with_the_effect_of_the_fault(broken: StoredRun) -> None:

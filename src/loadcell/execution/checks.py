@@ -7,7 +7,7 @@ it on).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadcell.execution.fault_checks import CHECK_FAULT_NOT_APPLIED, CHECK_FAULT_REMAINS
@@ -408,9 +408,16 @@ def broken(check: Check) -> Message:
     return CHECK_OTHER(name=check.name) if code is None else code()
 
 
-def invalidity(checks: Iterable[Check]) -> Message | None:
-    """The reason that the first broken check gives; None when the measurement can be trusted."""
-    return next((broken(check) for check in checks if check.verdict == "broken"), None)
+def invalidity(checks: Iterable[Check], reasons: Mapping[str, Message] | None = None) -> Message | None:
+    """The reason that the first broken check gives; None when the measurement can be trusted.
+
+    `reasons` are more precise ones by the name of a check.
+    """
+    name_to_reason = reasons or {}
+    return next(
+        (name_to_reason.get(check.name) or broken(check) for check in checks if check.verdict == "broken"),
+        None,
+    )
 
 
 def of_load(result: LoadResult, settings: Resolved, cores: int | None = None) -> list[Check]:

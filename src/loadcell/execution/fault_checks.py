@@ -4,16 +4,20 @@ target went down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import Check
 
 CHECK_FAULT_NOT_APPLIED = MessageCode("check.fault-not-applied")
 CHECK_FAULT_REMAINS = MessageCode("check.fault-remains")
+#: The same with the fault and its reason.
+FAULT_FAILED = MessageCode("check.fault-not-applied.named", fault=str, why=Message)
+FAULT_NOT_DUE = MessageCode("check.fault-not-applied.not-due", fault=str)
+FAULT_NOT_UNDONE = MessageCode("check.fault-remains.named", fault=str, why=Message)
 
 #: The target was down after the load, in a trial in which a fault was applied.
 TARGET_DOWN: Final = Check("target-down", "noticed", {})
@@ -52,3 +56,17 @@ def _failures(faults: Sequence[FaultRecord], detail: JsonObject) -> list[Check]:
         Check("fault-not-applied", "broken" if states & {"waiting", "failed"} else "ok", detail),
         Check("fault-remains", "broken" if "remains" in states else "ok", detail),
     ]
+
+
+def reasons(faults: Sequence[FaultRecord]) -> Mapping[str, Message]:
+    """The reason that the first fault of each failed check gives, by the name of the check."""
+    named: dict[str, Message] = {}
+    for fault in faults:
+        if fault.state == "waiting":
+            named.setdefault("fault-not-applied", FAULT_NOT_DUE(fault=fault.title))
+        elif (why := fault.why) is not None:
+            is_left = fault.state == "remains"
+            code = FAULT_NOT_UNDONE if is_left else FAULT_FAILED
+            name = "fault-remains" if is_left else "fault-not-applied"
+            named.setdefault(name, code(fault=fault.title, why=why))
+    return named

@@ -391,7 +391,7 @@ class TrialRun:
         if (account := target.examine()) is not None:
             self._record = with_account(self._record, account, self.writer)
             self.pool.stop()
-        spoilt = checks.invalidity(self._applying_checks())
+        spoilt = checks.invalidity(self._applying_checks(), fault_checks.reasons(self._record.faults or ()))
         if spoilt is None:
             self._record = replace(self._record, status=Status.OK)
         else:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Literal
 
+from loadcell.model import catalogue
 from loadcell.model.fault_judgement import FaultJudgement
 from loadcell.model.json import OMITTED, JsonObject, Word
+from loadcell.model.message import Message
 
 #: `waiting`: its time did not come; `failed`: it could not be applied, or ended early;
 #: `applied`: it ended by itself; `undone`; `remains`: it could not be undone.
@@ -46,6 +48,19 @@ class FaultRecord:
     counts: Annotated[Mapping[Word, int] | None, OMITTED] = None
     #: identifier of its entry in the journal of faults, while it remains
     entry: Annotated[str | None, OMITTED] = None
+
+    @property
+    def title(self) -> str:
+        """As people name it: `hang redis`."""
+        return f"{self.action} {self.subject}"
+
+    @property
+    def why(self) -> Message | None:
+        """The reason of a failure with its remedy; in recorded words where the catalogue lacks it."""
+        if self.text is None:
+            return None
+        code, arguments = self.reason or "", self.reason_args or {}
+        return Message(code, arguments, recorded=None if code in catalogue.texts() else (self.text, ""))
 
     @property
     def ended_s(self) -> float:

@@ -40,9 +40,12 @@ NOT_ALL_RECOVERED = MessageCode(
 
 
 def findings(faults: Sequence[FaultOfTreatment]) -> Iterator[Finding]:
-    """One finding for each effect, the worst first; a fault has the worst effect of its repeats."""
+    """One finding for each effect, the worst first; a fault has the worst effect of its repeats.
+
+    That it had none takes a trial that is ok.
+    """
     several = len({fault.treatment.id for fault in faults}) > 1
-    judged = [fault for fault in faults if fault.effects]
+    judged = [fault for fault in faults if fault.effects and _is_certain(fault)]
     for effect in reversed(EFFECTS):
         having = [fault for fault in judged if _worst(fault) == effect]
         if having:
@@ -52,6 +55,10 @@ def findings(faults: Sequence[FaultOfTreatment]) -> Iterator[Finding]:
                 count=len(having),
                 of=len(judged),
             )
+
+
+def _is_certain(fault: FaultOfTreatment) -> bool:
+    return _worst(fault) != "none" or any(item.is_ok for item in fault.trials if item.judgement.effect)
 
 
 def _worst(fault: FaultOfTreatment) -> Effect:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, MessageCode
 from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
 
@@ -30,15 +31,20 @@ CASE = MessageCode("found.writes.case", "info", acknowledged=Count, lost=Count, 
 
 
 def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """Treatments that lost acknowledged writes, and those that lost none, by trials with a final read."""
+    """Treatments that lost acknowledged writes, and those that lost none, by trials with a final read.
+
+    Those that lost none are known by trials that are ok.
+    """
     totals = {
         treatment: (_total(treatment, LOST), _total(treatment, ACKNOWLEDGED))
         for treatment in treatments
         if any(LOST in trial.figures for trial in treatment.trials)
     }
     with_loss = [treatment for treatment, (lost, _) in totals.items() if lost]
-    without = [treatment for treatment, (lost, _) in totals.items() if not lost]
-    acknowledged = sum(totals[treatment][1] for treatment in without)
+    without = [
+        treatment for treatment, (lost, _) in totals.items() if not lost and _read_back(treatment, ok=True)
+    ]
+    acknowledged = sum(_total(treatment, ACKNOWLEDGED, ok=True) for treatment in without)
     if with_loss:
         yield _loss(with_loss, totals, alone=len(treatments) == 1)
     if without:
@@ -66,6 +72,11 @@ def _loss(
     return LOSS.finding(ids, cases=cases)
 
 
-def _total(treatment: Treatment, key: str) -> int:
+def _read_back(treatment: Treatment, *, ok: bool) -> list[Trial]:
+    """The trials that read back; `ok`: of those that are ok."""
+    return [trial for trial in treatment.trials if LOST in trial.figures and (trial.status == "ok" or not ok)]
+
+
+def _total(treatment: Treatment, key: str, *, ok: bool = False) -> int:
     """Total of the trials that read back."""
-    return round(sum(trial.figures[key] for trial in treatment.trials if LOST in trial.figures))
+    return round(sum(trial.figures[key] for trial in _read_back(treatment, ok=ok)))

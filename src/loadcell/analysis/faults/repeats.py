@@ -13,7 +13,7 @@ from loadcell.model import fault_metrics
 from loadcell.model.fault_judgement import Censored, Effect, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
-from loadcell.model.trial_record import ExpectationResult, TrialRecord
+from loadcell.model.trial_record import ExpectationResult, Status, TrialRecord
 from loadcell.plan.expect import Expectation, Outcome
 from loadcell.stats.repeats import Repeats, summarise
 
@@ -29,12 +29,13 @@ _VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
 @dataclass(frozen=True)
 class FaultOfTrial:
-    """A fault in one trial; `target_down`: the target was down after the load."""
+    """A fault in one trial; `target_down`: the target was down after the load. `is_ok`: of the trial."""
 
     trial: str
     fault: FaultRecord
     judgement: FaultJudgement
     target_down: bool = False
+    is_ok: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
             fault,
             fault.judgement or FaultJudgement(unjudged="no-timeline"),
             any(check.name == TARGET_DOWN and check.verdict == "noticed" for check in record.checks or ()),
+            record.status is Status.OK,
         )
         for record, fault in faults
     )

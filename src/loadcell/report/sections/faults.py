@@ -192,6 +192,15 @@ def _verdict(fault: FaultOfTreatment, context: ReportContext) -> Cell:
 
 
 def _effect(fault: FaultOfTreatment, context: ReportContext) -> str:
+    """The effects, or why they are unknown; and the reasons of failures."""
+    effects = _effects(fault, context)
+    reasons = dict.fromkeys(
+        context.texts.recorded(item.fault.why) for item in fault.trials if item.fault.why is not None
+    )
+    return context.texts("mark.semicolon").join([effects, *reasons])
+
+
+def _effects(fault: FaultOfTreatment, context: ReportContext) -> str:
     texts = context.texts
     if fault.effects:
         effects = texts("mark.list").join(texts(_EFFECT(effect)) for effect in fault.effects)
