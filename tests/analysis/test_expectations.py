@@ -7,8 +7,14 @@ from dataclasses import replace
 import pytest
 
 from analysis.runs import run_of
+from loadcell.analysis import expectation_findings, ranking
 from loadcell.analysis.analyse import analyse
-from loadcell.model.trial_record import ExpectationResult
+from loadcell.analysis.faults import effects as fault_effects
+from loadcell.analysis.faults import lost_writes
+from loadcell.analysis.finding import Subject
+from loadcell.model.fault_record import FaultRecord
+from loadcell.model.trial_record import Check, ExpectationResult, TrialRecord
+from loadcell.report.texts import Texts
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,79 @@ def test_an_expectation_without_values_is_unknown() -> None:
     records = [replace(record, expect=(ExpectationResult("tpmC > 1", "unknown"),)) for record in records]
     (outcome,) = analyse(run, records).expectations
     assert (outcome.verdict, outcome.unknown, outcome.value, outcome.treatment) == ("unknown", 2, None, None)
+
+
+def with_faults(record: TrialRecord, *expected: ExpectationResult) -> TrialRecord:
+    """The trial with three faults, two of them of one title, and these expectations."""
+    faults = tuple(FaultRecord(action, "redis", "undone") for action in ("hang", "kill", "kill"))
+    return replace(record, faults=faults, expect=expected)
+
+
+def test_expectations_of_plan_and_faults_are_apart_and_count_each_trial_once() -> None:
+    run, (record,) = run_of({"10": [100]})
+    expected = [
+        ExpectationResult("recovery < 5s", verdict, value, fault=fault)
+        for verdict, value, fault in (
+            ("missed", 9000.0, None), ("met", 1000.0, 0), ("missed", 9000.0, 1), ("unknown", None, 2)
+        )
+    ]  # fmt: skip
+    analysis = analyse(run, [with_faults(record, *expected)])
+    counts = [(item.fault, item.verdict, item.met, item.missed) for item in analysis.expectations]
+    assert counts == [
+        (None, "missed", 0, 1), ("hang redis", "met", 1, 0), ("kill redis", "missed", 0, 1)
+    ]  # fmt: skip
+    assert analysis.expectations[2].value == 9000.0
+    texts = [finding.message.text for finding in analysis.findings if "expect" in finding.message.code]
+    assert "The expectation recovery < 5s was missed in 1 of 1 trial." in texts[0]
+    assert "kill redis: recovery < 5s was missed in 1 of 1 trial." in texts[1]
+    assert texts[-1] == "1 expectation was met in every assessable trial: hang redis: recovery < 5s."
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("en", "3 expectations were met in every assessable trial: a > 1; kill redis: b > 1, c > 1."),
+        ("zh", "所有可判断的试验均满足 3 项验收条件：a > 1；kill redis：b > 1、c > 1。"),
+    ],
+)
+def test_met_expectations_are_grouped_by_fault(lang: str, text: str) -> None:
+    run, (record,) = run_of({"10": [100]})
+    expected = [ExpectationResult(f"{name} > 1", "met", 2.0, fault=1) for name in "bc"]
+    expected.append(ExpectationResult("a > 1", "met", 2.0))
+    [met] = [
+        finding
+        for finding in analyse(run, [with_faults(record, *expected)]).findings
+        if finding.code is expectation_findings.MET
+    ]
+    assert Texts(lang).message(met.message) == text
+
+
+def test_what_was_missed_and_not_judged_is_always_in_the_summary() -> None:
+    """Ahead of the effects of faults; many are one sentence."""
+    faults = [fault_effects.OUTAGES.finding(cases=["kill"], count=1, of=1)]
+    faults += [lost_writes.NO_LOSS_ALONE.finding(acknowledged=5)]
+    faults += [fault_effects.NONE.finding(cases=["clock"], count=1, of=1)]
+    run, (record,) = run_of({"10": [100]})
+    expected = [ExpectationResult(f"m{number} > 1", "missed", 0.0, fault=0) for number in range(4)]
+    expected += [ExpectationResult("u > 1", "unknown", fault=0), ExpectationResult("v > 1", "met", 2.0)]
+    analysis = analyse(run, [with_faults(record, *expected)])
+    not_met = [finding for finding in analysis.findings if finding.subject is Subject.EXPECTATIONS]
+    shown = ranking.summary([*faults, *analysis.findings], analysis.trials)
+    codes = [finding.code for finding in shown]
+    assert len(not_met) == 6
+    assert codes[:3] == [
+        expectation_findings.MISSED_MANY, expectation_findings.UNKNOWN, fault_effects.OUTAGES
+    ]  # fmt: skip
+    assert expectation_findings.MET in codes
+    assert shown[0].message.text.startswith("4 expectations were missed: hang redis: m0 > 1 (0); ")
+
+
+def test_results_of_faults_precede_disturbances_of_the_machine() -> None:
+    run, (record,) = run_of({"10": [100]})
+    analysis = analyse(run, [replace(record, checks=(Check("cpu-steal", "noticed"),))])
+    [disturbed] = [finding for finding in analysis.findings if finding.subject is Subject.CHECKS]
+    outage = fault_effects.OUTAGES.finding(cases=["kill"], count=1, of=1)
+    lost = lost_writes.LOSS_ALONE.finding(acknowledged=5, lost=1)
+    first = [finding.code for finding in ranking.summary([disturbed, outage, lost], analysis.trials)]
+    assert first == [lost_writes.LOSS_ALONE, fault_effects.OUTAGES, disturbed.code]
+    assert ranking.summary([disturbed], analysis.trials) == (disturbed,)

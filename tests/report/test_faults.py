@@ -36,6 +36,7 @@ from loadcell.store.write import TrialWriter
 AT_S, FOR_S, UNTIL_S, RATE_PER_S = 10.0, 1.0, 30.0, 200.0
 EXPECTED = "pause < 2s"
 MISSED = "effect == none"
+OF_PLAN = "lost_operations < 100"
 
 
 class Files(TrialWriter):
@@ -72,7 +73,8 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
         record["settings"]["faults"] = [{"hang": {"subject": "postgres"}, "at": "10s", "for": "1s"}]
         record["expect"] = [
             {"expression": EXPECTED, "verdict": "met", "value": 1005.0, "fault": 0},
-            {"expression": MISSED, "verdict": "missed", "value": 2.0},
+            {"expression": MISSED, "verdict": "missed", "value": 2.0, "fault": 0},
+            {"expression": OF_PLAN, "verdict": "missed", "value": 201.0},
         ]
         file.write_text(json.dumps(record), encoding="utf-8")
     return read_run(path)
@@ -127,6 +129,18 @@ def test_expected_stands_against_observed(broken: StoredRun) -> None:
     assert len(tables["table-fault-trials"].rows) == len(broken.trials)
     assert first_row(tables["table-fault-trial-values"])["Errors"] == "timeout × 3"
     assert "timeout × " in in_terminal(broken, "en")
+
+
+@pytest.mark.parametrize(("lang", "verdict"), [("en", "missed"), ("zh", "未满足")])
+def test_expectations_of_the_plan_are_listed_once_below_the_faults(
+    broken: StoredRun, lang: str, verdict: str
+) -> None:
+    """They are judged by all faults of a trial together, and belong to no row."""
+    tables, _ = section(build(broken, lang))
+    [row] = tables["table-fault-expectations"].rows
+    assert [cell.text for cell in row[:3]] == [OF_PLAN, verdict, "201"]
+    assert not any(OF_PLAN in cell.text for row in tables["table-faults"].rows for cell in row)
+    assert OF_PLAN in in_terminal(broken, lang).partition("hang postgres")[2]
 
 
 def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun) -> None:

@@ -11,6 +11,7 @@ from loadcell.analysis import (
     drift,
     effects_findings,
     error_findings,
+    expectation_findings,
     flames,
     groups,
     independence,
@@ -23,7 +24,6 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
-from loadcell.analysis.expectations import outcomes
 from loadcell.analysis.faults import effects as fault_effects
 from loadcell.analysis.faults import lost_writes
 from loadcell.analysis.faults.repeats import FaultOfTreatment
@@ -47,7 +47,6 @@ from loadcell.model.message import (
     Share,
 )
 from loadcell.model.run_record import RunRecord
-from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan.workload import text_of
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL, scatter_widely
 
@@ -144,21 +143,6 @@ TRIALS_SOME = FindingCode(
 )  # fmt: skip
 ABANDONED = FindingCode("found.given-up", Subject.TRIALS, "problem", (Concern.STANDS, 0), why=Message)
 UNFINISHED = FindingCode("found.unfinished", Subject.TRIALS, "caution", (Concern.STANDS, 50), count=Count)
-EXPECT_MET = FindingCode(
-    "found.expect.met", Subject.EXPECTATIONS, "good", (Concern.WELL, 0), count=Count, expressions=list
-)
-EXPECT_MISSED = FindingCode(
-    "found.expect.missed", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count, expression=str,
-    of=Count, treatment=str, value=str,
-)  # fmt: skip
-EXPECT_FEW = FindingCode(
-    "found.expect.few", Subject.EXPECTATIONS, "caution", (Concern.WRONG, 40), count=Count, expression=str,
-    fewest=Count, needed=Count, of=Count,
-)  # fmt: skip
-EXPECT_UNKNOWN = FindingCode(
-    "found.expect.unknown", Subject.EXPECTATIONS, "caution", (Concern.WRONG, 30), count=Count,
-    expression=str, of=Count,
-)  # fmt: skip
 HELD = FindingCode("found.held", Subject.CHECKS, "good", (Concern.WELL, 10), check=str, count=Count).marked(
     evidence=Evidence.RESULTS
 )
@@ -300,49 +284,6 @@ def abandoned(run: RunRecord) -> Iterator[Finding]:
         yield ABANDONED.finding(why=reason)
 
 
-def expectations(treatments: Sequence[Treatment], all_trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Which of the plan's expectations held."""
-    missed: dict[str, list[str]] = {}
-    unknown: dict[str, list[str]] = {}
-    every: dict[str, int] = {}
-    few: dict[str, list[ExpectationResult]] = {}
-    for trial in all_trials:
-        for judged in trial.expectations:
-            if judged.needed is not None:
-                few.setdefault(judged.expression, []).append(judged)
-            every[judged.expression] = every.get(judged.expression, 0) + 1
-            if judged.verdict != "met":
-                where = missed if judged.verdict == "missed" else unknown
-                where.setdefault(judged.expression, []).append(trial.name)
-    met = [expression for expression in every if expression not in missed and expression not in unknown]
-    labels = {treatment.id: treatment.label for treatment in treatments}
-    for outcome in outcomes(all_trials):
-        if outcome.verdict == "missed":
-            yield EXPECT_MISSED.finding(
-                outcome.trials,
-                expression=outcome.expression,
-                count=outcome.missed,
-                of=every[outcome.expression],
-                treatment=labels.get(outcome.treatment or "", outcome.treatment or "–"),
-                value=outcome.value_text or "–",
-            )
-    for expression, names in unknown.items():
-        if expression not in missed:
-            params: dict[str, object] = {
-                "expression": expression,
-                "count": len(names),
-                "of": every[expression],
-            }
-            code = EXPECT_UNKNOWN
-            if fewer := few.get(expression):
-                code = EXPECT_FEW
-                least = min(fewer, key=lambda result: result.count or 0)
-                params |= {"fewest": least.count or 0, "needed": least.needed or 0}
-            yield code.finding(tuple(names), **params)
-    if met:
-        yield EXPECT_MET.finding(count=len(met), expressions=tuple(met))
-
-
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """Verifications of the data after the load that succeeded."""
     verdicts: dict[str, list[str]] = {}
@@ -445,7 +386,7 @@ def find(
         *trials(all_trials),
         *unusable(all_trials),
         *error_findings.errors(all_trials),
-        *expectations(treatments, all_trials),
+        *expectation_findings.expectations(treatments, all_trials),
         *held(all_trials),
         *validity.findings(all_trials),
         *trust(treatments),

@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadcell.analysis import expectation_findings
 from loadcell.analysis.disturbances import disturbances
 from loadcell.analysis.error_findings import ERRORS_NONE
 from loadcell.analysis.finding import LAST, Concern, Evidence, Finding, FindingCode, Statement, Subject
-from loadcell.analysis.findings import EXPECT_MET, TRIALS_ALL, TRIALS_SOME
+from loadcell.analysis.findings import TRIALS_ALL, TRIALS_SOME
 from loadcell.analysis.open_loop import OVERLOADED
 from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.trials import Trial
@@ -64,7 +65,8 @@ QUOTED = MessageCode("mark.quoted", text=str)
 def condensed(findings: Sequence[Finding]) -> list[Finding]:
     """Without what another finding says as well, and with one sentence for what can be said in one."""
     remaining = without_implied(findings, findings)
-    return [*_combine_checks(_combine_lines(_combine_successes(remaining)))]
+    combined = _combine_checks(_combine_lines(_combine_successes(remaining)))
+    return [*expectation_findings.combined([*combined])]
 
 
 def without_implied(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
@@ -89,7 +91,7 @@ def _combine_successes(findings: list[Finding]) -> list[Finding]:
     if trials is None or errors is None:
         return findings
     expectations = [finding for finding in findings if finding.subject is Subject.EXPECTATIONS]
-    met = [finding for finding in expectations if finding.code is EXPECT_MET]
+    met = [finding for finding in expectations if finding.code is expectation_findings.MET]
     counts = {
         "count": trials.message.arguments["count"], "ended_count": errors.message.arguments["count"],
     }  # fmt: skip
@@ -106,10 +108,11 @@ def _combine_successes(findings: list[Finding]) -> list[Finding]:
 
 def _with_expectations(met: Finding, counts: Mapping[str, object]) -> Finding:
     """The sentence on success with the expectations, of many the first ones."""
-    expressions = met.message.arguments["expressions"]
+    expressions, count = met.message.arguments["expressions"], met.message.arguments["count"]
     named = tuple(expressions) if isinstance(expressions, tuple | list) else ()
-    code = WELL_EXPECTED if len(named) <= MOST_EXPECTATIONS else WELL_EXPECTED_MANY
-    return code.finding(**counts, expected_count=len(named), expressions=named[:MOST_EXPECTATIONS])
+    few = isinstance(count, int) and count <= MOST_EXPECTATIONS
+    code = WELL_EXPECTED if few else WELL_EXPECTED_MANY
+    return code.finding(**counts, expected_count=count, expressions=named[:MOST_EXPECTATIONS])
 
 
 def _combine_lines(findings: list[Finding]) -> Iterator[Finding]:
@@ -168,6 +171,10 @@ MOST = 7
 MOST_OF_A_CONCERN: Mapping[Concern, int] = {Concern.ANSWER: 5, Concern.WRONG: 3, Concern.TRUST: 3}
 #: Beside lines of rising load, which say what the first factor does, only the strongest effect has room.
 MOST_EFFECTS_WITH_SATURATION = 1
+#: Sentences on expectations that were missed or not judged, for which there is always room.
+_MOST_NOT_MET = 4
+#: Places by which expectations that were not met precede the effects of faults.
+_PRECEDENCE = 100
 
 #: Place of the warning that the machine disturbed most trials, behind the qualms that are declared.
 _DISTURBED = 60
@@ -203,16 +210,22 @@ def summary(
     ):
         rooms[Subject.EFFECTS] = MOST_EFFECTS_WITH_SATURATION
     doubted = any(candidate.concern is Concern.TRUST for candidate in candidates)
-    met = any(
-        candidate.finding.code in (EXPECT_MET, WELL_EXPECTED, WELL_EXPECTED_MANY) for candidate in candidates
-    )
+    not_met = [candidate for candidate in candidates if _is_not_met(candidate)][:_MOST_NOT_MET]
+    of_met = (expectation_findings.MET, WELL_EXPECTED, WELL_EXPECTED_MANY)
+    met = next((item for item in candidates if item.finding.code in of_met), None)
     limit = next((item for item in candidates if _is_limit(item)), None)
+    if of_faults(findings):
+        limit = None  # it is not what the plan asked
     chosen: list[Finding] = []
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates):
         subject, concern = candidate.finding.subject, candidate.concern
+        if candidate in not_met:
+            chosen.append(candidate.finding)
+            continue
         for_limit = int(limit is not None and subject is not Subject.LIMIT and not subjects[Subject.LIMIT])
         reserved = int(doubted and concern < Concern.TRUST) + (for_limit if concern <= Concern.ANSWER else 0)
-        reserved += int(met and concern < Concern.WELL)
+        reserved += int(met in candidates[number + 1 :])
+        reserved += sum(later in not_met for later in candidates[number + 1 :])
         most_answers = MOST_OF_A_CONCERN.get(concern, most) - (for_limit if concern is Concern.ANSWER else 0)
         if (
             len(chosen) + reserved < most
@@ -225,6 +238,16 @@ def summary(
     return tuple(chosen)
 
 
+def of_faults(findings: Iterable[Finding]) -> bool:
+    """True if the plan asks for the effects of faults."""
+    return any(finding.subject is Subject.FAULTS for finding in findings)
+
+
+def _is_not_met(candidate: Ranked) -> bool:
+    """True of an expectation that was missed or could not be judged."""
+    return candidate.finding.subject is Subject.EXPECTATIONS and candidate.finding.severity != "good"
+
+
 def _is_limit(candidate: Ranked) -> bool:
     """True of the answer to what limits the system."""
     return candidate.concern is Concern.ANSWER and candidate.finding.subject is Subject.LIMIT
@@ -233,8 +256,10 @@ def _is_limit(candidate: Ranked) -> bool:
 def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ranked]:
     """Findings by concern, then by declared place; of qualms the worse first; else as they were found.
 
-    Checks that noticed disturbances in more than half of the trials that count precede the answer.
+    Checks that noticed disturbances in more than half of the trials that count precede the answer. In a run
+    with faults the answer comes first: expectations that were not met, then the effects of the faults.
     """
+    broken = of_faults(findings)
     counting = {trial.name for trial in trials if trial.counts}
     disturbed = {trial.name for trial in trials if trial.counts and disturbances(trial)}
     overloaded = any(finding.code is OVERLOADED for finding in findings)
@@ -246,7 +271,13 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
             # Of a trial that does not count, a wrong figure spoils nothing.
             lost = counting and not counting & set(finding.evidence)
             concern, position = (Concern.WRONG if lost else Concern.STANDS), 0
-        elif finding.subject is Subject.CHECKS and 2 * len(disturbed & set(finding.evidence)) > len(counting):
+        elif broken and finding.subject is Subject.EXPECTATIONS and finding.severity != "good":
+            concern, position = Concern.ANSWER, position - _PRECEDENCE
+        elif (
+            not broken
+            and finding.subject is Subject.CHECKS
+            and 2 * len(disturbed & set(finding.evidence)) > len(counting)
+        ):
             concern, position = Concern.STANDS, _DISTURBED
         elif finding.code is TRIALS_SOME and _mostly_lost(finding) and not overloaded:
             concern = Concern.STANDS

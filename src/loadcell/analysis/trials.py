@@ -248,6 +248,8 @@ class Trial:
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
     expectations: tuple[ExpectationResult, ...] = ()
+    #: titles of its faults, in the order of the plan
+    faults: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, MetricFacts] = field(default_factory=dict)
     #: what machine, target and client used; None where the record does not say
@@ -347,6 +349,7 @@ def from_record(record: TrialRecord) -> Trial:
         errors=_errors(record),
         checks=record.checks,
         expectations=record.expect,
+        faults=tuple(fault.title for fault in record.faults or ()),
         figures={name: value for name, value in totals.figures.items() if value is not None},
         metrics=totals.metrics or {},
         resources=record.resources,

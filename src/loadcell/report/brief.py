@@ -72,7 +72,8 @@ def build(context: ReportContext) -> Report:
     homes = [summary.section_of(finding) for finding in findings]
     links = [None if home == summary.SUMMARY else Link(home, texts(f"section.{home}")) for home in homes]
     lost, used = memory.lost_memory(context, brief=True), resources.brief(context)
-    broken = [block for block in (faults.brief(context), numbered_writes.table(context)) if block is not None]
+    writes = numbered_writes.table(context)
+    broken = [*faults.brief(context), *([] if writes is None else [writes])]
     operations = breakdown.of_operations(context)
     next_blocks = [Code(reason, command) for reason, command in next_steps(context)]
     provenance_section = Section("provenance", "", [Paragraph(line, quiet=True) for line in _origin(context)])

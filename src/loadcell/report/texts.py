@@ -161,6 +161,8 @@ class Texts:
             return text if value.recorded is None else text.rstrip(".。")
         if isinstance(value, list | tuple):
             items = [self.value(name, item) for item in value]
+            if any(isinstance(item, Message) and _has_list(item) for item in value):
+                return self("mark.semicolon").join(items)
             if enumerated and len(items) > 1 and items[-1] != "…":
                 return self("mark.list.and", before=self("mark.list").join(items[:-1]), last=items[-1])
             return self("mark.list").join(items)
@@ -207,6 +209,11 @@ def _with_all(text: str, params: Arguments) -> str:
         if match is not None and is_all(match):
             text = match.expand(everything).join((text[: match.start()], text[match.end() :]))
     return text
+
+
+def _has_list(message: Message) -> bool:
+    """True if an argument is a list itself, so that commas do not separate such messages."""
+    return any(isinstance(value, list | tuple) for value in message.arguments.values())
 
 
 def _arguments(reason: JsonObject) -> Arguments:

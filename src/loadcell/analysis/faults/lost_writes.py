@@ -13,7 +13,7 @@ from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
 #: Treatments that a sentence names.
 _MOST_NAMED = 4
 
-_RANK = (Concern.ANSWER, 5)
+_RANK = (Concern.ANSWER, 0)
 LOSS = FindingCode("found.writes.lost", Subject.WRITES, "problem", _RANK, cases=list)
 LOSS_MANY = FindingCode(
     "found.writes.lost.many", Subject.WRITES, "problem", _RANK, acknowledged=Count, count=Count, lost=Count

@@ -14,7 +14,7 @@ from loadcell.model.fault_judgement import Censored, Effect, FaultJudgement
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import ExpectationResult, Status, TrialRecord
-from loadcell.plan.expect import Expectation, Outcome
+from loadcell.plan.expect import Outcome
 from loadcell.stats.repeats import Repeats, summarise
 
 #: Name of the factor whose levels are lists of faults.
@@ -43,8 +43,8 @@ class FaultOfTreatment:
     """A fault of a treatment over its repeats; `number` is its place in the plan, from 0.
 
     `timing` are the keys of its entry in the plan that say when. `metrics` are those of
-    `loadcell.model.fault_metrics`; `expected` are its own expectations and those of the plan on these,
-    with the worst verdict of its trials. A recovery that did not come is longer than all others.
+    `loadcell.model.fault_metrics`; `expected` are its own expectations with the worst verdict of its trials.
+    A recovery that did not come is longer than all others.
     """
 
     treatment: Treatment
@@ -118,7 +118,7 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
         for record, fault in faults
     )
     metrics = _metrics([item.judgement for item in trials])
-    results = [result for record in having for result in record.expect if _concerns(result, number)]
+    results = [result for record in having for result in record.expect if result.fault == number]
     return FaultOfTreatment(
         treatment, number, first.action, first.subject,
         {key: planned[key] for key in ("at", "after", "for") if key in planned},
@@ -153,14 +153,6 @@ def _planned(record: TrialRecord, number: int) -> JsonObject:
     entries = record.settings.get("faults")
     entry = entries[number] if isinstance(entries, list) and number < len(entries) else None
     return entry if isinstance(entry, dict) else {}
-
-
-def _concerns(result: ExpectationResult, number: int) -> bool:
-    """True for expectations of the fault, and for those of the plan on metrics of faults."""
-    if result.fault is not None:
-        return result.fault == number
-    expectation = Expectation.recorded(result.expression)
-    return expectation is not None and expectation.metric in fault_metrics.KEYS
 
 
 def _expected(results: Sequence[ExpectationResult]) -> dict[str, Outcome]:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from loadcell.analysis.expectations import ExpectationOutcome
 from loadcell.analysis.faults.repeats import RECOVERIES, FaultOfTreatment, FaultOfTrial, faults_of
 from loadcell.model import fault_metrics, numbers
 from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, Censored, Effect, FaultJudgement
 from loadcell.model.message import Labels
+from loadcell.plan.expect import Expectation
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Paragraph, Section, Table, Tone
 from loadcell.report.context import ReportContext
-from loadcell.report.sections import numbered_writes
+from loadcell.report.sections import numbered_writes, results
 from loadcell.stats.repeats import Repeats
 
 _VERDICT = Labels("verdict", ("met", "missed", "unknown"))
@@ -47,6 +49,8 @@ def section(context: ReportContext) -> Section | None:
     texts = context.texts
     trials = of_trials(faults, context)
     blocks: list[Block] = [Paragraph(texts("faults.meaning")), *tables(faults, context)]
+    if (expected := of_plan(context)) is not None:
+        blocks.append(expected)
     if (writes := numbered_writes.table(context)) is not None:
         blocks.append(writes)
     blocks += charts.drawn_in("faults", context)
@@ -60,10 +64,29 @@ def _without_faults(context: ReportContext) -> Section | None:
     return None if writes is None else Section("faults", writes.title, [writes])
 
 
-def brief(context: ReportContext) -> Table | None:
-    """The table for a terminal; None for a run without faults."""
+def brief(context: ReportContext) -> list[Table]:
+    """The tables for a terminal; none for a run without faults."""
     faults = faults_of(context.analysis.treatments, context.records)
-    return table(faults, context) if faults else None
+    if not faults:
+        return []
+    expected = of_plan(context)
+    return [table(faults, context), *([] if expected is None else [expected])]
+
+
+def of_plan(context: ReportContext) -> Table | None:
+    """Expectations of the plan on metrics of faults, of all faults of a trial together; None without any."""
+    outcomes = [outcome for outcome in context.analysis.expectations if _is_on_faults(outcome)]
+    table = results.table_of(outcomes, "table-fault-expectations", context)
+    return table and replace(
+        table,
+        title=context.texts("table.fault-expectations"),
+        note=context.texts("table.fault-expectations.note"),
+    )
+
+
+def _is_on_faults(outcome: ExpectationOutcome) -> bool:
+    expectation = Expectation.recorded(outcome.expression) if outcome.fault is None else None
+    return expectation is not None and expectation.metric in fault_metrics.KEYS
 
 
 def when(fault: FaultOfTreatment, context: ReportContext) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from loadcell.analysis.expectations import ExpectationOutcome
 from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import OPERATION, Treatment
 from loadcell.analysis.trials import SCENARIO, STATUSES, lack
@@ -228,14 +229,20 @@ def _expectations(context: ReportContext) -> Block | None:
 
 def expectations(context: ReportContext) -> Table | None:
     """Each expectation with its verdict; None when the plan has none."""
+    return table_of(context.analysis.expectations, "table-expectations", context)
+
+
+def table_of(outcomes: Sequence[ExpectationOutcome], name: str, context: ReportContext) -> Table | None:
+    """A row for each of these expectations, with the fault that it belongs to; None without any."""
     texts = context.texts
-    outcomes = context.analysis.expectations
     if not outcomes:
         return None
+    of_faults = any(outcome.fault is not None for outcome in outcomes)
     all_met = all(outcome.verdict == "met" for outcome in outcomes)
     none = texts("mark.none")
     rows = [
         [
+            *([Cell(outcome.fault or none)] if of_faults else []),
             Cell(outcome.expression),
             Cell(texts(_VERDICT(outcome.verdict)), tone=_TONES[outcome.verdict]),
             Cell(outcome.value_text or none, sort=outcome.value),
@@ -249,13 +256,14 @@ def expectations(context: ReportContext) -> Table | None:
         for outcome in outcomes
     ]
     columns = [
+        *([Column(texts("column.fault"), code=True)] if of_faults else []),
         Column(texts("column.expectation"), code=True),
         Column(texts("column.verdict")),
         Column(texts("column.least-favourable"), figure=True),
         Column(texts("column.treatment")),
         *([] if all_met else [Column(texts("column.worst"))]),
     ]
-    return Table("table-expectations", texts("table.expectations"), columns, rows)
+    return Table(name, texts("table.expectations"), columns, rows)
 
 
 def names(trials: list[str], context: ReportContext, most: int = 6) -> str:
