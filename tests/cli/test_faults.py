@@ -142,6 +142,39 @@ def test_a_run_ends_with_status_4_while_an_older_fault_remains(tmp_path: Path, s
     assert "loadcell_faults_of_a_plugin" in done.stdout + done.stderr
 
 
+def test_a_fault_that_cannot_be_undone_is_forgotten(tmp_path: Path) -> None:
+    """Its undo fails always: each run names the entry, its reason and the remedy until it is dropped."""
+    guardian = ProcessIdentity.of_this_process()
+    guardian = replace(guardian, started=guardian.started - 1)
+    arguments = {"undo": "exit 7", "probe": None, "limit_s": 5.0, "directory": str(tmp_path)}
+    words = ("command", "loadcell.faults.command", "Command", "redis", arguments, guardian)
+    entry = Entry(journals.new_id(), *words, run="002-quick-r1")
+    Journal(tmp_path / "loadcell" / "faults").write(entry)
+    state = {"XDG_STATE_HOME": str(tmp_path), "COLUMNS": "200"}
+    listed = called(tmp_path, "faults", "list", **state).stdout
+    assert "002-quick-r1" in listed
+    assert "exit 7" in listed
+    for command in (("faults", "undo"), ("run", lmdb_plan(tmp_path), "--no-report")):
+        done = called(tmp_path, *command, **state)
+        assert done.returncode == 4, done.stdout + done.stderr
+        message = " ".join((done.stdout + done.stderr).split())
+        assert "`exit 7` ended with status 7" in message
+        assert f"loadcell faults forget {entry.id}" in message
+    done = called(tmp_path, "faults", "forget", entry.id[:-2], **state)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"forgotten: command redis ({entry.id}), which is undone by `exit 7`\n"
+    assert journal_files(tmp_path / "loadcell" / "faults") == []
+    assert called(tmp_path, "run", lmdb_plan(tmp_path), "--no-report", **state).returncode == 0
+
+
+def test_a_fault_of_an_active_run_is_not_forgotten(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped, guarded=True)
+    done = called(tmp_path, "faults", "forget", entry.id, XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert "is a fault of an active run" in done.stderr
+    assert journal_files(tmp_path / "loadcell" / "faults") == [f"{entry.id}.json"]
+
+
 def test_an_unknown_id_is_refused(tmp_path: Path) -> None:
     done = called(tmp_path, "faults", "undo", "nosuch", XDG_STATE_HOME=str(tmp_path))
     assert done.returncode == 2

@@ -37,7 +37,8 @@ def test_it_knows_the_processes_and_is_undone_elsewhere(
     fault.apply()
     assert (tmp_path / "broken").read_text().split() == [str(os.getpid())]
     assert arguments is not None
-    assert not Command.is_undone(arguments)
+    with pytest.raises(FaultError, match="`test ! -e broken` ended with status 1"):
+        Command.is_undone(arguments)
     monkeypatch.chdir("/")
     for _ in range(2):
         Command.undo(arguments)
@@ -88,7 +89,10 @@ def test_a_probe_that_fails_keeps_the_entry(tmp_path: Path) -> None:
     journal.write(entry)
     outcome = journals.undo(entry, journal)
     assert outcome.error is not None
-    assert "is still in effect" in str(outcome.error)
+    assert str(outcome.error) == "the undo succeeded, but its probe failed: `false` ended with status 1"
+    assert outcome.problem is not None
+    assert str(outcome.problem).startswith(f"command server ({entry.id}) could not be undone: ")
+    assert f"loadcell faults forget {entry.id}" in outcome.problem.advice
     assert list(journal.entries()) == [entry]
 
 

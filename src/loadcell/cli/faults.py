@@ -1,9 +1,9 @@
-"""`loadcell faults list|undo`: faults of the journal, and their undoing."""
+"""`loadcell faults list|undo|forget`: faults of the journal, their undoing, and the end of an entry."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import table, text
 
@@ -16,7 +16,7 @@ from loadcell.faults.base import FaultError
 from loadcell.faults.journal import Entry, Journal, Outcome, Unusable
 from loadcell.model import terminal
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.report.render import json
 
 
@@ -51,6 +51,19 @@ def list_(as_json: bool) -> None:
         state = language.written(_STATES[journals.state(entry)]())
         rows.add_row(text.Text(entry.id), title, started, state)
     terminal.Terminal().print_table(rows)
+    for entry in entries:
+        if isinstance(entry, Entry) and (details := list(_details(entry))):
+            echo(f"\n{entry.id}")
+            for detail in details:
+                echo(f"  {language.written(detail)}")
+
+
+def _details(entry: Entry) -> Iterator[Message]:
+    """Its trial and the user's commands that undo it, as far as they are known."""
+    if entry.run:
+        yield messages.FAULTS_TRIAL(trial=entry.run)
+    if steps := _undo_steps(entry):
+        yield messages.FAULTS_UNDO(commands=[f"`{step}`" for step in steps])
 
 
 @faults.command("undo")
@@ -84,6 +97,40 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
         sys.exit(EXIT_FAULT_REMAINS)
 
 
+@faults.command("forget")
+@argument("ids", metavar="ID...", nargs=-1, required=True)
+@option("--json", "as_json", is_flag=True, group="output")
+def forget(ids: tuple[str, ...], as_json: bool) -> None:
+    """Drop entries of the journal without an undo."""
+    journal = Journal()
+    entries = [entry for entry in journal.entries() if isinstance(entry, Entry)]
+    chosen = {entry.id: entry for entry in (_chosen(begin, entries, journal) for begin in ids)}
+    for entry in chosen.values():
+        if journals.state(entry) == "guarded":
+            raise FaultError(messages.FAULTS_IN_USE(id=entry.id))
+    for entry in chosen.values():
+        journal.remove(entry)
+        if not as_json:
+            echo(language.written(_forgotten(entry)))
+    if as_json:
+        echo_json(json.render([_document(entry) for entry in chosen.values()]))
+
+
+def _forgotten(entry: Entry) -> Message:
+    """Message on a dropped entry, with its undo."""
+    steps = _undo_steps(entry)
+    code = messages.FAULTS_FORGOTTEN_UNDO if steps else messages.FAULTS_FORGOTTEN
+    return code.pick(
+        action=entry.action, subject=entry.subject, id=entry.id, commands=[f"`{step}`" for step in steps]
+    )
+
+
+def _undo_steps(entry: Entry) -> tuple[str, ...]:
+    """The user's commands that undo an entry; none of an action that is not installed."""
+    fault = journals.fault_class(entry)
+    return () if fault is None else fault.undo_steps(entry.arguments)
+
+
 _STATES: dict[journals.State, MessageCode] = {
     "abandoned": messages.FAULTS_ABANDONED,
     "guarded": messages.FAULTS_GUARDED,
@@ -114,6 +161,7 @@ def _document(entry: Entry | Unusable) -> JsonObject:
         "written_utc": entry.written_utc,
         "guardian": entry.guardian.pid,
         "state": journals.state(entry),
+        "undo": list(_undo_steps(entry)),
     }
 
 
@@ -127,7 +175,7 @@ def _outcome_document(outcome: Outcome) -> JsonObject:
 
 def _show(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        entry, error = outcome.entry, outcome.error
+        entry, error = outcome.entry, outcome.problem
         if error is None:
             echo(language.written(messages.FAULTS_UNDONE(action=entry.action, subject=entry.subject)))
         else:

@@ -151,6 +151,13 @@ FAULTS_GUARDED_ONLY = MessageCode("faults.guarded-only", "info", count=Count)
 FAULTS_UNKNOWN = MessageCode("faults.unknown", id=str, directory=str)
 FAULTS_UNDONE = MessageCode("faults.undone", "info", action=str, subject=str)
 FAULTS_FAULT = MessageCode("faults.fault", "info")
+FAULTS_TRIAL = MessageCode("faults.trial", "info", trial=str)
+FAULTS_UNDO = MessageCode("faults.undo", "info", commands=list)
+FAULTS_FORGOTTEN = MessageCode("faults.forgotten", "info", action=str, subject=str, id=str)
+FAULTS_FORGOTTEN_UNDO = MessageCode(
+    "faults.forgotten.undo", "info", action=str, subject=str, id=str, commands=list
+)
+FAULTS_IN_USE = MessageCode("faults.in-use", id=str)
 FAULTS_STATE = MessageCode("faults.state", "info")
 FAULTS_UNUSABLE = MessageCode("faults.unusable", "info")
 FAULTS_UNDETERMINED = MessageCode("faults.undetermined", "info")

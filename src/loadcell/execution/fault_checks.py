@@ -17,7 +17,8 @@ CHECK_FAULT_REMAINS = MessageCode("check.fault-remains")
 #: The same with the fault and its reason.
 FAULT_FAILED = MessageCode("check.fault-not-applied.named", fault=str, why=Message)
 FAULT_NOT_DUE = MessageCode("check.fault-not-applied.not-due", fault=str)
-FAULT_NOT_UNDONE = MessageCode("check.fault-remains.named", fault=str, why=Message)
+FAULT_NOT_UNDONE = MessageCode("check.fault-remains.named", fault=str, id=str, why=Message)
+FAULT_NOT_RESTORED = MessageCode("check.fault-remains.no-entry", fault=str, why=Message)
 
 #: The target was down after the load, in a trial in which a fault was applied.
 TARGET_DOWN: Final = Check("target-down", "noticed", {})
@@ -66,7 +67,7 @@ def reasons(faults: Sequence[FaultRecord]) -> Mapping[str, Message]:
             named.setdefault("fault-not-applied", FAULT_NOT_DUE(fault=fault.title))
         elif (why := fault.why) is not None:
             is_left = fault.state == "remains"
-            code = FAULT_NOT_UNDONE if is_left else FAULT_FAILED
+            code = FAULT_FAILED if not is_left else FAULT_NOT_UNDONE if fault.entry else FAULT_NOT_RESTORED
             name = "fault-remains" if is_left else "fault-not-applied"
-            named.setdefault(name, code(fault=fault.title, why=why))
+            named.setdefault(name, code.pick(fault=fault.title, id=fault.entry, why=why))
     return named

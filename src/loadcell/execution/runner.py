@@ -55,7 +55,7 @@ TARGET_NOT_REMOVED = MessageCode("target.not-removed", why=ForeignText)
 RUN_DIRECTORY_EXISTS = MessageCode("run.directory-exists", path=str, resume=str)
 NOTHING_PROFILED = MessageCode("nothing-profiled", "info")
 FAULT_UNDONE = MessageCode("fault.undone-later", "info", action=str, subject=str)
-FAULT_REMAINS = MessageCode("fault.remains", "problem", action=str, subject=str, why=Message)
+FAULT_REMAINS = MessageCode("fault.remains", "problem", action=str, subject=str, id=str, why=Message)
 
 #: Limit of removing the targets at the end of a search, whose treatments have a limit each.
 _REMOVAL_LIMIT_S = 120.0
@@ -363,7 +363,7 @@ class Runner:
             else:
                 self.faults_remain = True
                 self.progress.note(
-                    FAULT_REMAINS(action=entry.action, subject=entry.subject, why=error.message)
+                    FAULT_REMAINS(action=entry.action, subject=entry.subject, id=entry.id, why=error.message)
                 )
         remaining = map(journals.undetermined, context.guardian.journal.undetermined())
         unusable = (file.message for file in context.guardian.journal.unusable())

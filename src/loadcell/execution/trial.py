@@ -300,7 +300,7 @@ class TrialRun:
             subject,
             self.context.guardian,
             self._event,
-            self.trial.name,
+            str(self.writer.path.absolute()),
             self.context.monotonic_ns,
         )
 

@@ -78,6 +78,11 @@ class Fault(ABC, Generic[OptionsT]):
         return iter(())
 
     @classmethod
+    def remark_on(cls, options: OptionsT) -> Message | None:  # noqa: ARG003
+        """A remark on options that may not do what their author hopes, for `check`."""
+        return None
+
+    @classmethod
     def without_subject(
         cls,
         options: OptionsT,  # noqa: ARG003
@@ -125,6 +130,11 @@ class Fault(ABC, Generic[OptionsT]):
     def is_undone(cls, arguments: JsonObject) -> bool:  # noqa: ARG003
         """Look whether nothing is left of it."""
         return True
+
+    @classmethod
+    def undo_steps(cls, arguments: JsonObject) -> tuple[str, ...]:  # noqa: ARG003
+        """The commands of the user that undo it and check that, in their order."""
+        return ()
 
 
 #: A fault that can be undone by any process: its class, by name.

@@ -15,11 +15,14 @@ from pydantic import Field
 from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, SERVER_ENDED, Fault, FaultError
 from loadcell.linux.process import plain_environment
 from loadcell.model.json import JsonObject
-from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Duration
 
 COMMAND_FAILED = MessageCode("fault.command-failed", command=str, status=int, output=ForeignText)
+COMMAND_FAILED_SILENTLY = MessageCode("fault.command-failed.silent", command=str, status=int)
+COMMAND_WITHOUT_UNDO = MessageCode("fault.command-without-undo", "caution", subject=str)
+PROBE_FAILED = MessageCode("fault.probe-failed", why=Message)
 COMMAND_TIMED_OUT = MessageCode("fault.command-timed-out", command=str, limit_s=Seconds)
 
 #: Variable of the commands' environment with the process ids of the subject.
@@ -59,6 +62,11 @@ class Command(Fault[CommandOptions]):
     def ends_another(cls, options: CommandOptions, other: CommandOptions) -> bool:
         return options.undo is not None and options.undo == other.undo
 
+    @classmethod
+    def remark_on(cls, options: CommandOptions) -> Message | None:
+        """`undo: null` states that it ends by itself."""
+        return None if "undo" in options.model_fields_set else COMMAND_WITHOUT_UNDO(subject=options.subject)
+
     def prepare(self) -> JsonObject | None:
         options = self.options
         if options.undo is None:
@@ -84,9 +92,13 @@ class Command(Fault[CommandOptions]):
             return True
         try:
             _execute(arguments["probe"], arguments["limit_s"], arguments["directory"], {})
-        except FaultError:
-            return False
+        except FaultError as error:
+            raise FaultError(PROBE_FAILED(why=error.message)) from None
         return True
+
+    @classmethod
+    def undo_steps(cls, arguments: JsonObject) -> tuple[str, ...]:
+        return tuple(step for step in (arguments["undo"], arguments["probe"]) if step is not None)
 
 
 def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
@@ -115,7 +127,8 @@ def _execute(command: str, limit_s: float, directory: str, variables: dict[str, 
         output.seek(max(0, written - _MOST_OUTPUT))
         last = output.read(min(written, _MOST_OUTPUT)).decode(errors="replace").strip()
     if process.returncode != 0:
-        raise FaultError(COMMAND_FAILED(command=command, status=process.returncode, output=last or "-"))
+        code = COMMAND_FAILED if last else COMMAND_FAILED_SILENTLY
+        raise FaultError(code.pick(command=command, status=process.returncode, output=last))
 
 
 PART = Command

@@ -29,8 +29,10 @@ from loadcell.model.numbers import utc_text
 
 JOURNAL_UNWRITABLE = MessageCode("fault.journal-unwritable", path=str, error=ForeignText)
 UNKNOWN_ACTION = MessageCode("fault.unknown-action", action=str, module=str, path=str)
-NOT_UNDONE = MessageCode("fault.not-undone", action=str, subject=str)
-UNDO_FAILED = MessageCode("fault.undo-failed", action=str, subject=str, error=ForeignText)
+NOT_UNDONE = MessageCode("fault.not-undone")
+UNDO_FAILED = MessageCode("fault.undo-failed", error=ForeignText)
+#: An entry whose undo failed, with the reason.
+ENTRY_REMAINS = MessageCode("fault.entry-remains", action=str, subject=str, id=str, why=Message)
 ENTRY_DAMAGED = MessageCode("fault.entry-damaged", path=str)
 ENTRY_UNTRUSTED = MessageCode("fault.entry-untrusted", path=str)
 ENTRY_BUSY = MessageCode("fault.entry-busy", action=str, subject=str)
@@ -97,6 +99,14 @@ class Outcome:
     entry: Entry
     error: FaultError | None = None
     was_undone: bool = False
+
+    @property
+    def problem(self) -> FaultError | None:
+        """The error with the fault, its identifier and the remedy."""
+        if self.error is None:
+            return None
+        entry, why = self.entry, self.error.message
+        return FaultError(ENTRY_REMAINS(action=entry.action, subject=entry.subject, id=entry.id, why=why))
 
 
 class Journal:
@@ -268,7 +278,7 @@ def undo(entry: Entry, journal: Journal, *, is_holder: bool = False) -> Outcome:
         return Outcome(entry, error)
     except Exception as error:  # whatever it was, the other faults are still to be undone
         why = f"{type(error).__name__}: {error}"
-        message = UNDO_FAILED(action=entry.action, subject=entry.subject, error=why)
+        message = UNDO_FAILED(error=why)
         return Outcome(entry, FaultError(message))
 
 
@@ -282,7 +292,7 @@ def _undo_claimed(entry: Entry, journal: Journal) -> Outcome:
         return Outcome(entry)
     fault.undo(entry.arguments)
     if not fault.is_undone(entry.arguments):
-        return Outcome(entry, FaultError(NOT_UNDONE(action=entry.action, subject=entry.subject)))
+        return Outcome(entry, FaultError(NOT_UNDONE()))
     journal.remove(entry)
     return Outcome(entry)
 

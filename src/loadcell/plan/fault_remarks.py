@@ -24,6 +24,8 @@ def remarks(settings: Resolved, parts: Parts) -> Iterator[Advice]:
         at, path = fault.timing.at, f"faults.{number}"
         if (remark := parts.faults[fault.action].remark) is not None:
             yield Advice(path, remark(fault=fault.title), fault.title)
+        if (message := parts.faults[fault.action].remark_on(fault.options)) is not None:
+            yield Advice(path, message, fault.title)
         if at is None:
             continue
         if at < LEAST_BASELINE_S:
