@@ -101,6 +101,17 @@ def test_a_server_serves_the_same_load_after_it_was_killed(tmp_path: Path, syste
     assert sum(int(row["succeeded"]) for row in after) > 100
 
 
+def test_an_overload_names_the_fault_that_was_in_effect(tmp_path: Path) -> None:
+    plan = REDIS.replace("max_backlog: 1min", "max_backlog: 500ms")
+    [trial] = records(tmp_path, plan + "faults: [{hang: redis, at: 500ms, for: 2s}]\n", status=3)
+    assert trial["status"] == "failed"
+    assert trial["reason"].startswith("during `hang redis`: ")
+    assert "scheduled requests could not be sent" in trial["reason"]
+    assert "raise `load.max_backlog` above the duration of the fault" in trial["advice"]
+    shown = loadcell(tmp_path, "--lang", "zh", "show", "run", env={"COLUMNS": "200"}).stdout
+    assert "hang redis 期间：有 " in shown.replace("`", "")
+
+
 def test_expectations_of_a_fault_are_judged(tmp_path: Path) -> None:
     faults = "faults: [{hang: redis, at: 500ms, for: 200ms, expect: [latency.p99 < 1us]}]\n"
     [trial] = records(tmp_path, REDIS + faults, status=1)

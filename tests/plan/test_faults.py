@@ -315,15 +315,25 @@ def test_mistakes_have_a_place_and_a_remedy(
         assert problem.nearest == nearest
 
 
+WAITING = "rate: 100/s, max_backlog: 1min, "
+
+
 @pytest.mark.parametrize(
     ("load", "fault", "codes"),
     [
         ("rate: 100/s, ", "{hang: redis, at: 10s, for: 5s}", []),
         ("", "{hang: redis, at: 10s, for: 5s}", ["faults.closed-loop"]),
         ("rate: 100/s, ", "{hang: redis, at: 1s, for: 5s}", ["faults.no-baseline"]),
-        ("rate: 100/s, ", "{hang: redis, at: 15s, for: 6s}", ["faults.recovery-unconfirmed"]),
-        ("rate: 100/s, ", "{hang: redis, at: 5s}", []),
+        (WAITING, "{hang: redis, at: 15s, for: 6s}", ["faults.recovery-unconfirmed"]),
+        (WAITING, "{hang: redis, at: 5s}", []),
         ("rate: 100/s, ", "{hang: redis, at: 25s}", ["faults.recovery-unconfirmed"]),
+        (WAITING, "{hang: redis, at: 15s, for: 60s}", ["faults.cut-off"]),
+        ("rate: 100/s, ", "{hang: redis, at: 5s, for: 6s}", ["faults.short-backlog"]),
+        ("rate: 100/s, ", "{kill: redis, at: 5s}", ["faults.short-backlog"]),
+        ("rate: 100/s, ", "{blackhole: network, at: 5s, for: 6s}", ["faults.short-backlog"]),
+        ("rate: 100/s, ", "{refuse: network, at: 5s, for: 6s}", []),
+        ("rate: 100/s, ", "{command: {subject: redis, run: ls}, at: 5s}", ["fault.command-without-undo"]),
+        ("rate: 100/s, ", "{command: {subject: redis, run: ls, undo: null}, at: 5s}", []),
         ("rate: 100/s, ", "{restart: redis, at: 15s}", []),
         ("rate: 100/s, requests: 1000, ", "{hang: redis, at: 15s, for: 14s}", []),
     ],
@@ -333,7 +343,18 @@ def test_what_a_load_cannot_judge_is_remarked_on(
 ) -> None:
     text = PLAN.replace("\nload: {", f"\nload: {{{load}") + f"faults: [{fault}]\n"
     listed = remarks(read(tmp_path, text), installed())
-    assert [remark.message.code for remark in listed if remark.message.code.startswith("faults.")] == codes
+    assert [remark.message.code for remark in listed if remark.message.code.startswith("fault")] == codes
+
+
+def test_a_remark_on_a_fault_has_its_times_and_a_backlog_that_suffices(tmp_path: Path) -> None:
+    text = (
+        PLAN.replace("clients: 2", "clients: 2, rate: 100/s") + "faults: [{hang: redis, at: 5s, for: 10s}]\n"
+    )
+    [remark] = remarks(read(tmp_path, text), installed())
+    assert remark.text == (
+        "hang redis lasts 10 s, and `load.max_backlog` is 5s: the trial may end as overloaded. "
+        "set `load.max_backlog: 1min`"
+    )
 
 
 def test_expectations_of_effects(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from loadcell.analysis.error_codes import error_meaning
 from loadcell.analysis.flames import Lost
 from loadcell.analysis.groups import FIGURES
 from loadcell.analysis.open_loop import OpenLoop
+from loadcell.model.engine_messages import OVERLOADED
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message
@@ -176,9 +177,6 @@ def _over(name: str, counts: Sequence[Counted], succeeded: int) -> OfType:
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 
-#: The `reason_code` of a trial in which ever more was due than the target took.
-OVERLOADED = "overloaded"
-
 
 @dataclass(frozen=True)
 class ErrorCount:
@@ -291,7 +289,7 @@ class Trial:
     @property
     def overloaded(self) -> bool:
         """True if it was aborted because the backlog kept growing."""
-        return self.reason_code == OVERLOADED
+        return self.reason_code in OVERLOADED
 
 
 def _number(value: Any) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from loadcell.model.engine_messages import OVERLOADED, OVERLOADED_IN_FAULT
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
@@ -71,3 +72,22 @@ def reasons(faults: Sequence[FaultRecord]) -> Mapping[str, Message]:
             name = "fault-remains" if is_left else "fault-not-applied"
             named.setdefault(name, code.pick(fault=fault.title, id=fault.entry, why=why))
     return named
+
+
+def in_view_of_faults(
+    reason: Message, faults: Sequence[FaultRecord], end_s: float, backlog_s: float
+) -> Message:
+    """The reason why a load ended at `end_s`; an overload with the faults in effect while its backlog grew.
+
+    `backlog_s` is the longest time that a request may wait.
+    """
+    names = [
+        f"`{fault.title}`"
+        for fault in faults
+        if fault.applied is not None
+        and fault.applied.began_s < end_s
+        and max(fault.ended_s, fault.applied.ended_s) > end_s - backlog_s
+    ]
+    if reason.code not in OVERLOADED or not names:
+        return reason
+    return OVERLOADED_IN_FAULT(faults=list(dict.fromkeys(names)), why=reason)

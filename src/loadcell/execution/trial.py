@@ -315,10 +315,18 @@ class TrialRun:
         """Why a load did not run to its end."""
         if self.context.interrupts.requested:
             return TrialEndedError(Status.ABORTED, self.context.interrupts.reason)
+        reason = load_outcome(result.outcome, result.reason_args, self._protocol)
         return TrialEndedError(
             Status.TIMED_OUT if result.outcome in UNFINISHED else Status.FAILED,
-            load_outcome(result.outcome, result.reason_args, self._protocol),
+            fault_checks.in_view_of_faults(
+                reason, self._record.faults or (), result.seconds, self._longest_backlog_s
+            ),
         )
+
+    @property
+    def _longest_backlog_s(self) -> float:
+        """The longest time that a request of any client group may wait."""
+        return max(float(group.load.max_backlog) for group in self._resolved.client_groups)
 
     def _is_down_by_fault(self, target: Target[Any]) -> bool:
         """Report whether the target went down after a fault was applied: an outcome of the trial."""

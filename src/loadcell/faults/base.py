@@ -63,6 +63,8 @@ class Fault(ABC, Generic[OptionsT]):
     on_network: ClassVar[bool] = False
     #: whether a proxy must carry the load of the run
     needs_proxy: ClassVar[bool] = False
+    #: whether the load may have no success while it lasts
+    stops_load: ClassVar[bool] = False
     #: what its undo leaves, for `check`: a code with the argument `fault`
     remark: ClassVar[MessageCode | None] = None
     #: errors of the load that it can cause, as codes or classes: in its time they are expected

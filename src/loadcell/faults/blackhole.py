@@ -11,6 +11,7 @@ class Blackhole(PlainCarriedFault):
 
     name = "blackhole"
     summary = "Swallow all bytes in both directions; connections stay open"
+    stops_load = True
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
 

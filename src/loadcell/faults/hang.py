@@ -15,6 +15,7 @@ class Hang(Fault[SubjectOptions]):
 
     name = "hang"
     summary = "Stop all processes of the subject (SIGSTOP), until it continues them (SIGCONT)"
+    stops_load = True
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 
     def prepare(self) -> JsonObject:

@@ -14,6 +14,7 @@ class Kill(EndingFault):
 
     name = "kill"
     summary = "Kill all processes of the subject (SIGKILL); start it again after `for`, else at the end"
+    stops_load = True
 
     def apply(self) -> None:
         self._ended = bool(process_tree.signal_tree(self._roots, signal.SIGKILL))

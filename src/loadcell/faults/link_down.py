@@ -12,6 +12,7 @@ class LinkDown(InterfaceFault[SubjectOptions]):
 
     name = "link-down"
     summary = "Take the network interfaces of the subject down, as a pulled cable does"
+    stops_load = True
     program = "ip"
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER)
 

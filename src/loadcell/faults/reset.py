@@ -11,6 +11,7 @@ class Reset(PlainCarriedFault):
 
     name = "reset"
     summary = "Reset the connections of the load, and new ones as long as it lasts"
+    stops_load = True
     expected_errors = (*CONNECTION_LOST, "http-502")
 
 

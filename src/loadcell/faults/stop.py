@@ -10,6 +10,7 @@ class Stop(EndingFault):
 
     name = "stop"
     summary = "Shut the subject down by the target's own command; start it again after `for`, else at the end"
+    stops_load = True
 
     def apply(self) -> None:
         assert self.subject.stop is not None

@@ -7,7 +7,7 @@ worker reports failures with them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from loadcell.model import catalogue
 from loadcell.model.message import (
@@ -384,6 +384,10 @@ MessageCode(
     overdue_s=Seconds,
     waiting=str,
 )
+#: Overloaded while these faults were in effect, or just after their end.
+OVERLOADED_IN_FAULT = MessageCode("overloaded.in-fault", faults=list, why=Message)
+#: Each `reason_code` of a trial in which ever more was due than the target took.
+OVERLOADED: Final = ("overloaded", OVERLOADED_IN_FAULT.code)
 MessageCode("unfinished", asked=str, finding=Message, limit_s=Seconds, made=str, under_way=str)
 MessageCode("unsettled", limit_s=Seconds)
 MessageCode("load.spec", finding=Message)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from loadcell.model import trial_record
+from loadcell.model.engine_messages import OVERLOADED
 from loadcell.model.json import JsonObject
 
 if TYPE_CHECKING:  # the plan language takes a quarter of a second to load, which reports do not need
@@ -255,8 +256,6 @@ def document(answer: Answer, labels: Sequence[str]) -> JsonObject:
 #: findings on an open loop: what is under way at the window's ends, and the chance in Poisson arrivals, are
 #: the rest.
 SUSTAINED_SHARE = 0.98
-#: The `reason_code` of a trial in which ever more was due than the target took: an answer, and no accident.
-_OVERLOADED = "overloaded"
 
 
 def observed(
@@ -273,7 +272,7 @@ def observed(
     observation = trial_record.SearchObservation(
         group, probe.level, search.labels[probe.level], probe.stage, probe.why
     )
-    if record.reason_code == _OVERLOADED:
+    if record.reason_code in OVERLOADED:  # an answer, and no accident
         return replace(observation, met=False, kept_up=False)
     value = figures.get(search.metric)
     if record.status is not trial_record.Status.OK or not value:
