@@ -6,6 +6,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -20,13 +21,13 @@ from loadcell.analysis.faults.judge import judge
 from loadcell.analysis.finding import FindingCode
 from loadcell.analysis.sweep import speed_of
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import Censored, Effect, Failed, Recovery
+from loadcell.model.fault_judgement import Censored, Effect, Failed, HungClients, Recovery
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
 from loadcell.report import brief
-from loadcell.report.blocks import Chart, Report, Table, Tile, Tiles, unfolded
+from loadcell.report.blocks import Cell, Chart, Column, Report, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
 from loadcell.report.render import html, terminal
 from loadcell.store import timeline_files
@@ -88,6 +89,17 @@ def in_terminal(run: StoredRun, lang: str) -> str:
     return out.getvalue()
 
 
+def judged_as(run: StoredRun, **values: Any) -> StoredRun:
+    """The run with these values in the judgement of each fault."""
+
+    def changed(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        return replace(trial, faults=(replace(fault, judgement=replace(fault.judgement, **values)),))
+
+    return replace(run, trials=tuple(map(changed, run.trials)))
+
+
 def section(report: Report) -> tuple[dict[str, Table], Chart]:
     """The tables by name, and the chart."""
     [of_faults] = [section for section in report.sections if section.id == "faults"]
@@ -123,7 +135,8 @@ def test_expected_stands_against_observed(broken: StoredRun) -> None:
     assert row["Effect"] == "outage"
     assert row["Pause"].startswith("1,00")
     assert row["Dip"] == "100%"
-    assert row["Lost operations"] == "201"
+    assert row["Missing operations"] == "201"
+    assert row["of these made up later"].startswith(("20", "19")), "an open loop"
     assert row["Recovery from injection"].startswith("1,25")
     assert row["Errors"] == f"timeout × {numbers.whole(3 * repeats(broken))}", "those of all repeats"
     assert len(tables["table-fault-trials"].rows) == len(broken.trials)
@@ -175,7 +188,7 @@ def test_the_chart_begins_with_a_fault_that_had_an_effect(broken: StoredRun) -> 
     ("effect", "censored", "shown"),
     [
         ("outage", "not-recovered", "not recovered"),
-        ("outage", "too-short", "unknown (under 10 s of load left)"),
+        ("outage", "too-short", "unknown (under 10 s judged)"),
         ("none", "too-short", "–"),
     ],
 )
@@ -198,8 +211,8 @@ def test_a_missing_recovery_has_its_reason(
     ("recovered_s", "censored", "shown"),
     [
         ((2.0, 3.0), ("not-recovered",), "3,000 ms (2,000 ms – 3,000 ms); no recovery seen in 1 of 3"),
-        ((2.0,), ("not-recovered",) * 2, "not recovered; no recovery seen in 2 of 3"),
-        ((2.0, 3.0), ("not-recovered",) * 2, "not recovered; no recovery seen in 2 of 4"),
+        ((2.0,), ("not-recovered",) * 2, "recovered in 1 of 3: 2,000 ms"),
+        ((2.0, 3.0), ("not-recovered",) * 2, "recovered in 2 of 4: 2,000 ms to 3,000 ms"),
         ((2.0, 3.0), ("too-short",), "2,500 ms (2,000 ms – 3,000 ms); no recovery seen in 1 of 3"),
         ((2.0, 3, 4, 5, 6, 7), ("too-short",), "4,500 ms (2,000 ms – 7,000 ms); no recovery seen in 1 of 7"),
     ],
@@ -367,3 +380,91 @@ def test_the_chooser_of_the_chart_names_faults(broken: StoredRun) -> None:
     _, chart = section(build(broken))
     assert chart.chooser == "faults"
     assert "Faults shown (up to " in html.render(build(broken))
+
+
+def test_nothing_recovers_where_no_repeat_had_an_effect(broken: StoredRun) -> None:
+    tables, _ = section(build(judged_as(broken, effect="none")))
+    row = first_row(tables["table-fault-extent"])
+    assert (row["Recovery from injection"], row["Recovery from undo"]) == ("–", "–")
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "300 ms before"), ("zh", "撤销前 300 ms")])
+def test_a_recovery_before_the_undo_is_named(broken: StoredRun, lang: str, text: str) -> None:
+    """0 ms would be one at the instant of the undo."""
+    (fault,) = broken.trials[0].faults or ()
+    assert fault.undone is not None
+    recovery = Recovery(fault.undone.ended_s - 0.3, 0.7, 0.0)
+    tables, _ = section(build(judged_as(broken, recovery=recovery), lang))
+    assert text in [cell.text for cell in tables["table-fault-extent"].rows[0]]
+
+
+def test_a_longest_request_is_one_over_a_second(broken: StoredRun) -> None:
+    tables, _ = section(build(judged_as(broken, hung=HungClients(2, 0.25, 1.2))))
+    assert first_row(tables["table-fault-trial-values"])["Longest request over 1 s"] == "1.2 s"
+
+
+def in_groups(run: StoredRun) -> StoredRun:
+    """Each fault judged for two client groups: an outage of `write`, and no effect on `read`."""
+
+    def grouped(trial: TrialRecord) -> TrialRecord:
+        (fault,) = trial.faults or ()
+        assert fault.judgement is not None
+        total = replace(fault.judgement, effect="dip", pause_s=0.05)
+        groups = {
+            "read": replace(total, effect="none"),
+            "write": replace(total, effect="outage", pause_s=3.12),
+        }
+        return replace(trial, faults=(replace(fault, judgement=total, groups=groups),))
+
+    return replace(run, trials=tuple(map(grouped, run.trials)))
+
+
+@pytest.mark.parametrize(
+    ("lang", "effects"), [("en", ["dip", "none", "outage"]), ("zh", ["下降", "无", "中断"])]
+)
+def test_each_client_group_has_a_row(broken: StoredRun, lang: str, effects: list[str]) -> None:
+    """All clients together had a dip with a pause of 50 ms."""
+    tables, _ = section(build(in_groups(broken), lang))
+    titles = [column.title for column in tables["table-faults"].columns]
+    rows = tables["table-faults"].rows[:3]
+    at = titles.index("Effect" if lang == "en" else "影响")
+    assert [row[at].text for row in rows] == effects
+    assert [row[2].text for row in rows][1:] == ["read", "write"]
+    assert not rows[1][3].text, "planned once"
+    assert "3,120 ms" in [cell.text for cell in tables["table-fault-extent"].rows[2]]
+    assert "3,120 ms" in in_terminal(in_groups(broken), lang)
+
+
+@pytest.mark.parametrize("width", [100, 80])
+def test_tables_of_faults_fit_the_terminal(
+    broken: StoredRun, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Expectations are broken at spaces only."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, color_system=None)
+    terminal.render(brief.of_run(in_groups(broken), "en"), console)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert any("pause" in line for line in lines)
+
+
+def test_words_of_folded_columns_are_not_broken() -> None:
+    columns = [
+        Column("Expected", folds=True),
+        Column("Text", many=True),
+        Column("Recovery", figure=True, folds=True),
+    ]
+    row = [
+        Cell("latency.p99 < 5s; lost_writes == 0"),
+        Cell("word " * 20),
+        Cell("unknown (under 10 s judged)"),
+    ]
+    widths = terminal.column_widths(columns, [row], 34, complete=True)
+    assert widths == [11, 10, 10]
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "at 10s for 1s"), ("zh", "第 10 s 注入，持续 1 s")])
+def test_the_planned_time_is_in_words(broken: StoredRun, lang: str, text: str) -> None:
+    tables, _ = section(build(broken, lang))
+    assert text in [cell.text for cell in tables["table-faults"].rows[0]]

@@ -88,6 +88,7 @@ class Column:
     words.
     `sentences`: text with inline code. `spare`: left out where no row has a value
     (`without_empty`).
+    `folds`: a terminal breaks its cells between words, of numbers too.
     `detail`: for pages only; a terminal leaves it out. `yields`: a narrow terminal leaves it out, 1 before 2.
     """
 
@@ -96,6 +97,7 @@ class Column:
     code: bool = False
     many: bool = False
     keep: bool = False
+    folds: bool = False
     spare: bool = False
     sentences: bool = False
     detail: bool = False

@@ -22,7 +22,8 @@ FACTOR: Final = "faults"
 #: Name of the check whether the target was down after the load.
 TARGET_DOWN: Final = "target-down"
 #: Metrics that are unknown of a trial in which the load did not recover.
-RECOVERIES: Final = ("recovery", "recovery_from_undo")
+FROM_UNDO: Final = "recovery_from_undo"
+RECOVERIES: Final = ("recovery", FROM_UNDO)
 #: From the worst to the best.
 _VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
@@ -44,7 +45,8 @@ class FaultOfTreatment:
 
     `timing` are the keys of its entry in the plan that say when. `metrics` are those of
     `loadcell.model.fault_metrics`; `expected` are its own expectations with the worst verdict of its trials.
-    A recovery that did not come is longer than all others.
+    A recovery that did not come is longer than all others; from the undo, one before it is negative. `group`
+    is the client group whose load alone is judged; None for that of all clients.
     """
 
     treatment: Treatment
@@ -55,6 +57,7 @@ class FaultOfTreatment:
     trials: tuple[FaultOfTrial, ...]
     metrics: Mapping[str, Repeats]
     expected: Mapping[str, Outcome]
+    group: str | None = None
 
     @property
     def title(self) -> str:
@@ -117,7 +120,7 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
         )
         for record, fault in faults
     )
-    metrics = _metrics([item.judgement for item in trials])
+    metrics = _metrics(trials)
     results = [result for record in having for result in record.expect if result.fault == number]
     return FaultOfTreatment(
         treatment, number, first.action, first.subject,
@@ -128,15 +131,42 @@ def _fault(treatment: Treatment, number: int, records: Sequence[TrialRecord]) ->
     )  # fmt: skip
 
 
-def _metrics(judgements: Sequence[FaultJudgement]) -> dict[str, Repeats]:
+def by_group(fault: FaultOfTreatment) -> tuple[FaultOfTreatment, ...]:
+    """The fault by the load of each client group alone; none where there is one group."""
+    names = dict.fromkeys(name for item in fault.trials for name in item.fault.groups or {})
+    return tuple(_of_group(fault, name) for name in names)
+
+
+def _of_group(fault: FaultOfTreatment, name: str) -> FaultOfTreatment:
+    trials = tuple(
+        replace(item, judgement=item.fault.groups[name])
+        for item in fault.trials
+        if item.fault.groups and name in item.fault.groups
+    )
+    return replace(fault, trials=trials, metrics=_metrics(trials), expected={}, group=name)
+
+
+def _metrics(trials: Sequence[FaultOfTrial]) -> dict[str, Repeats]:
+    judgements = [item.judgement for item in trials]
     values = [fault_metrics.of_fault(judgement) for judgement in judgements]
     metrics = {key: summarise([of_trial[key] for of_trial in values]) for key in fault_metrics.KEYS}
+    metrics[FROM_UNDO] = summarise([_from_undo_ms(item) for item in trials])
     recoveries = (judgement.recovery for judgement in judgements)
     censored = [recovery.censored for recovery in recoveries if recovery is not None and recovery.censored]
     if censored:
         for key in RECOVERIES:
             metrics[key] = _partly_recovered(metrics[key], censored.count("not-recovered"))
     return metrics
+
+
+def _from_undo_ms(item: FaultOfTrial) -> float | None:
+    """Time from the undo to the recovery; negative for a recovery before it."""
+    recovery, undone = item.judgement.recovery, item.fault.undone
+    if recovery is None or recovery.from_undo_s is None:
+        return None
+    if recovery.from_undo_s > 0 or recovery.at_s is None or undone is None:
+        return recovery.from_undo_s * 1e3
+    return (recovery.at_s - undone.ended_s) * 1e3
 
 
 def _partly_recovered(recovered: Repeats, missing: int) -> Repeats:

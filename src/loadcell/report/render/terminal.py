@@ -190,6 +190,7 @@ def _print_rows(block: Table, out: Console, *, complete: bool = False) -> None:
         cells = (
             (Text(f"  {block.columns[position].title}"), _cell(row[position], row[position].text))
             for position in others
+            if row[position].text
         )
         out.print(stacked(cells, out.width))
 
@@ -252,18 +253,20 @@ def _grid(block: Table, width: int, *, complete: bool = False) -> Grid:
     for column, least in zip(columns, widths, strict=True):
         title = Text("\n").join(heading(column.title, least))
         justify: Literal["left", "right"] = "right" if column.figure else "left"
-        if column.many and not column.figure:
+        if column.folds or (column.many and not column.figure):
             grid.add_column(title, justify=justify, overflow="fold", width=least)
         else:
             grid.add_column(title, justify=justify, overflow="ellipsis", no_wrap=True, width=least)
     shown = [
         distinct([row[position].text for row in rows], least)
         for position, least in enumerate(widths)
-        if not columns[position].many
+        if not (columns[position].many or columns[position].folds)
     ]
     texts = iter(shown)
     cells = [
-        [folded(row[position].text, widths[position]) for row in rows] if column.many else next(texts)
+        [folded(row[position].text, widths[position]) for row in rows]
+        if column.many or column.folds
+        else next(texts)
         for position, column in enumerate(columns)
     ]
     for number, row in enumerate(rows):
@@ -317,11 +320,12 @@ def column_widths(
     ]
     room = width - GAP * (len(columns) - 1)
     widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
-    texts = [not c.figure and (c.many or not complete) for c in columns]
+    texts = [c.folds or (not c.figure and (c.many or not complete)) for c in columns]
+    floors = [_least_width(column, [row[at].text for row in rows]) for at, column in enumerate(columns)]
     for width_of in (longest_word, narrowest_heading) if complete else (heading_width,):
         least = [max(needed, width_of(column.title)) for needed, column in zip(cells, columns, strict=True)]
         narrowest = [
-            min(LEAST_WIDTH, size) if fold else size for size, fold in zip(least, texts, strict=True)
+            min(floor, size) if fold else size for size, fold, floor in zip(least, texts, floors, strict=True)
         ]
         if width_of is narrowest_heading and sum(narrowest) > room:
             break  # wider than the page in any case
@@ -333,11 +337,16 @@ def column_widths(
         [position for position, is_text in enumerate(texts) if is_text],
     ):
         while flexible and sum(widths) > room:
-            widest = max(flexible, key=lambda position: widths[position])
-            if widths[widest] <= LEAST_WIDTH:
+            widest = max(flexible, key=lambda position: widths[position] - floors[position])
+            if widths[widest] <= floors[widest]:
                 break
             widths[widest] -= 1
     return widths
+
+
+def _least_width(column: Column, texts: Sequence[str]) -> int:
+    """Least width of texts; of those that are broken between words, their longest word."""
+    return max(LEAST_WIDTH, *map(longest_word, texts)) if column.folds else LEAST_WIDTH
 
 
 def distinct(names: Sequence[str], width: int) -> list[str]:
