@@ -12,9 +12,9 @@ from loadcell.model.json import OMITTED, Word
 LEAST_BASELINE_S: Final = 2.0
 HOLD_S: Final = 10.0
 
-Effect = Literal["none", "errors", "dip", "outage"]
+Effect = Literal["none", "slow", "errors", "dip", "outage"]
 #: From the least to the worst: a metric of this kind is an index into them.
-EFFECTS: Final[tuple[Effect, ...]] = ("none", "errors", "dip", "outage")
+EFFECTS: Final[tuple[Effect, ...]] = ("none", "slow", "errors", "dip", "outage")
 Management = Literal["ok", "slow", "down"]
 #: From the best to the worst, as `EFFECTS`.
 MANAGEMENT: Final[tuple[Management, ...]] = ("ok", "slow", "down")
@@ -56,6 +56,17 @@ class Dip:
 
     depth: float
     at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Largest share of requests over 1 s that were slower than 1.2 times p99 of the baseline, its excess over
+    the bound on that share without the fault, and p99 of that second.
+    """
+
+    share: float
+    at_least: float
+    p99_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +130,5 @@ class FaultJudgement:
     hung: HungClients | None = None
     errors: Annotated[Mapping[Word, int] | None, OMITTED] = None
     failed: Annotated[Failed | None, OMITTED] = None
+    slow: Annotated[Slow | None, OMITTED] = None
     management: Annotated[ManagementJudgement | None, OMITTED] = None

@@ -13,7 +13,7 @@ from loadcell.analysis.faults import around
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import fault_metrics
-from loadcell.model.fault_judgement import Failed, FaultJudgement, Recovery
+from loadcell.model.fault_judgement import EFFECTS, Failed, FaultJudgement, Recovery
 from loadcell.model.fault_record import FaultRecord, Instants
 from loadcell.model.timeline import SlowRequest
 
@@ -148,7 +148,10 @@ def test_a_load_that_stays_slower_does_not_recover() -> None:
     (judgement,) = judge([fault(AT_S, 1.0)], completions(done, UNTIL_S), 8)
     assert judgement.recovery is not None
     assert judgement.recovery.censored == "not-recovered"
-    assert judgement.effect == "none"
+    assert judgement.effect == "slow"
+    assert judgement.slow is not None
+    assert judgement.slow.share == 1
+    assert judgement.slow.p99_ms == pytest.approx(50, rel=0.02)
     assert judgement.first_effect_s is not None
 
 
@@ -241,7 +244,7 @@ def test_each_of_several_faults_is_judged_until_the_next() -> None:
     assert second.baseline is not None
     assert second.baseline.begin_s == pytest.approx(first.recovery.at_s, abs=0.02)
     values = fault_metrics.of_trial([first, second])
-    assert values["effect"] == 3
+    assert values["effect"] == EFFECTS.index("outage")
     assert values["pause"] == pytest.approx(2000, abs=5)
     assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
 
@@ -306,6 +309,31 @@ def test_the_load_has_not_recovered_while_operations_fail() -> None:
     (judgement,) = judge([fault(AT_S, 8.0)], Completions.of([timeline(done, failing)], 40), 8)
     assert judgement.recovery is not None
     assert judgement.recovery.from_injection_s == pytest.approx(8, abs=0.1)
+
+
+@pytest.mark.parametrize("rate_per_s", [20, 40, 500])
+def test_slow_requests_by_chance_are_no_effect(rate_per_s: float) -> None:
+    """The p99 of a short baseline is uncertain itself."""
+    effects = []
+    for seed in range(20):
+        arrivals = poisson(rate_per_s, 45, seed)
+        response_s = 0.002 * np.random.default_rng(seed).lognormal(0, 1, len(arrivals))
+        done = list(zip(arrivals, response_s.tolist(), strict=True))
+        (judgement,) = judge([fault(4, 5.0)], completions(done, 45), 8)
+        effects.append(judgement.effect)
+    assert effects.count("slow") <= 1
+
+
+def test_a_delay_of_a_few_requests_in_ten_is_slow() -> None:
+    """For 3 s every third request takes 20 ms more."""
+    done = [
+        (at_s + 0.02, 0.021) if AT_S <= at_s < AT_S + 3 and number % 3 == 0 else (at_s, 0.001)
+        for number, at_s in enumerate(constant(RATE_PER_S, UNTIL_S))
+    ]
+    (judgement,) = judge([fault(AT_S, 3.0)], completions(sorted(done), UNTIL_S), 8)
+    assert judgement.effect == "slow"
+    assert judgement.slow is not None
+    assert judgement.slow.share == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_chance_does_not_delay_a_recovery() -> None:

@@ -18,7 +18,7 @@ MOST_S = 60.0
 FEWEST_SUCCESSES = 20
 #: Bounds of a load that is as before: rate, and p99, in proportion to the baseline's.
 RATE_FLOOR, P99_CEILING = 0.95, 1.2
-_BEYOND_P99 = 0.01
+BEYOND_P99 = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ def baseline(completions: Completions, begin_s: float, end_s: float) -> Normal |
     total = int(counts.sum())
     if (end - begin) * SLOT_S < LEAST_BASELINE_S or total < FEWEST_SUCCESSES:
         return None
-    p99_s = _p99(completions, begin, end)
+    p99_s = p99_of(completions, begin, end)
     ceiling_s = P99_CEILING * p99_s
     per_window = rolling(counts, WINDOW)
     slower = rolling(completions.slower(ceiling_s, begin, end), WINDOW)
@@ -62,16 +62,16 @@ def baseline(completions: Completions, begin_s: float, end_s: float) -> Normal |
         counts,
         min(RATE_FLOOR * rate_per_s * WINDOW * SLOT_S, float(per_window.min())),
         ceiling_s,
-        max(_BEYOND_P99, share),
+        max(BEYOND_P99, share),
     )  # fmt: skip
 
 
-def _p99(completions: Completions, begin: int, end: int) -> float:
+def p99_of(completions: Completions, begin: int, end: int) -> float:
     """99th percentile of the response times in seconds."""
     _, response_s, count = completions.responses(begin, end)
     if not len(count):
         return 0.0
     order = np.argsort(response_s)
     cumulative = np.cumsum(count[order])
-    index = int(np.searchsorted(cumulative, (1 - _BEYOND_P99) * cumulative[-1]))
+    index = int(np.searchsorted(cumulative, (1 - BEYOND_P99) * cumulative[-1]))
     return float(response_s[order][min(index, len(order) - 1)])

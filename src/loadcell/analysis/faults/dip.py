@@ -52,20 +52,20 @@ def lowest_second(completions: Completions, normal: Normal, begin: int, end: int
     observed = steps(completions.succeeded[first:end])
     if len(observed) < _STEPS:
         return None
-    windows = _windows(observed[np.newaxis])[0]
+    windows = windows_of(observed[np.newaxis])[0]
     lowest = int(np.argmin(windows))
     expected = normal.facts.rate_per_s * WINDOW * SLOT_S
     depth = float(1 - windows[lowest] / expected)
-    chance = 1 - _windows(_resampled(steps(normal.counts), len(observed))).min(axis=1) / expected
+    chance = 1 - windows_of(_resampled(steps(normal.counts), len(observed))).min(axis=1) / expected
     bound = depth - float(np.quantile(chance, LEVEL))
     return LowestSecond((first + lowest * STEP) * SLOT_S, Dip(max(0.0, depth), max(0.0, bound)))
 
 
-def _windows(series: Counts) -> Counts:
+def windows_of(series: Counts) -> Counts:
     """Successes in each window of each series."""
     sums = np.concatenate((np.zeros((len(series), 1), np.int64), np.cumsum(series, axis=1)), axis=1)
-    windows: Counts = sums[:, _STEPS:] - sums[:, :-_STEPS]
-    return windows
+    of_windows: Counts = sums[:, _STEPS:] - sums[:, :-_STEPS]
+    return of_windows
 
 
 def _resampled(baseline: Counts, length: int) -> Counts:

@@ -22,15 +22,19 @@ DIPS = FindingCode(
 ERRORS = FindingCode(
     "found.faults.errors", Subject.FAULTS, "info", (Concern.ANSWER, 3), cases=list, count=Count, of=Count
 )
-NONE = FindingCode(
-    "found.faults.none", Subject.FAULTS, "good", (Concern.ANSWER, 4), cases=list, count=Count, of=Count
+SLOW = FindingCode(
+    "found.faults.slow", Subject.FAULTS, "info", (Concern.ANSWER, 4), cases=list, count=Count, of=Count
 )
-_CODES = {"outage": OUTAGES, "dip": DIPS, "errors": ERRORS, "none": NONE}
+NONE = FindingCode(
+    "found.faults.none", Subject.FAULTS, "good", (Concern.ANSWER, 5), cases=list, count=Count, of=Count
+)
+_CODES = {"outage": OUTAGES, "dip": DIPS, "errors": ERRORS, "slow": SLOW, "none": NONE}
 
 CASE = MessageCode("found.faults.case", "info", extent=Message, fault=str)
 PAUSE = MessageCode("found.faults.extent.pause", "info", pause_ms=Milliseconds)
 DEPTH = MessageCode("found.faults.extent.dip", "info", depth_share=Share)
 FAILED = MessageCode("found.faults.extent.errors", "info", failed_share=Share)
+SLOWER = MessageCode("found.faults.extent.slow", "info", before_ms=Milliseconds, p99_ms=Milliseconds)
 NOT_IN_ALL = MessageCode("found.faults.extent.some", "info", count=Count, extent=Message, of=Count)
 MORE = MessageCode("found.faults.case.more", "info", count=Count)
 NOT_RECOVERED = MessageCode("found.faults.case.not-recovered", "info", case=Message)
@@ -107,6 +111,13 @@ def _extent(effect: Effect, having: Sequence[FaultJudgement]) -> Message | None:
         return DEPTH(depth_share=median(depths))
     if effect == "errors" and failed:
         return FAILED(failed_share=median(failed))
+    slow = [(judged.slow, judged.baseline) for judged in having]
+    pairs_ms = [
+        (slow.p99_ms, before.p99_ms) for slow, before in slow if slow is not None and before is not None
+    ]
+    if effect == "slow" and pairs_ms:
+        after_ms, before_ms = (median(values) for values in zip(*pairs_ms, strict=True))
+        return SLOWER(before_ms=before_ms, p99_ms=after_ms)
     return None
 
 

@@ -17,7 +17,9 @@ from loadcell.analysis.faults.lost import excursions
 from loadcell.analysis.faults.management import Answer, judge_management
 from loadcell.analysis.faults.pause import Gap, interruption, last_outage, pause
 from loadcell.analysis.faults.recovery import Effects, recovery
-from loadcell.model.fault_judgement import Effect, Failed, FaultJudgement
+from loadcell.analysis.faults.slow import SHARE as SLOW_SHARE
+from loadcell.analysis.faults.slow import slow
+from loadcell.model.fault_judgement import Effect, Failed, FaultJudgement, Slow
 from loadcell.model.fault_record import FaultRecord
 
 
@@ -152,6 +154,7 @@ def _judge(
         lowest_second(completions, normal, lowest_from, end),
         last_failure_s(completions, begin, completions.slot(held_until_s)) if _is_effect(failures) else None,
     )
+    slowest = slow(completions, normal, begin, end)
     recovered = recovery(
         completions, normal, applied, undone, effects, begin, completions.slot(span.recovery_until_s)
     )
@@ -163,13 +166,14 @@ def _judge(
         judgement,
         until_s=until_s,
         errors=completions.errors_between(begin, completions.slot(until_s)) or None,
-        effect=_effect(effects, failures, end - begin),
+        effect=_effect(effects, failures, slowest, end - begin),
         baseline=normal.facts,
         first_effect_s=first_effect(completions, normal, applied, gap, begin, end),
         dip=None if effects.lowest is None else effects.lowest.dip,
         lost=lost.lost,
         overshoot=lost.overshoot,
         failed=failures,
+        slow=slowest,
         recovery=recovered,
     )
 
@@ -179,7 +183,7 @@ def _settled(recovered_s: float, gap: Gap) -> float:
     return max(recovered_s, gap.end_s) if gap.begin_s <= recovered_s else recovered_s
 
 
-def _effect(effects: Effects, failures: Failed | None, slots: int) -> Effect | None:
+def _effect(effects: Effects, failures: Failed | None, slowest: Slow | None, slots: int) -> Effect | None:
     """The worst effect; that there was none is unknown of less than a window."""
     if effects.last_outage is not None:
         return "outage"
@@ -187,6 +191,8 @@ def _effect(effects: Effects, failures: Failed | None, slots: int) -> Effect | N
         return "dip"
     if _is_effect(failures):
         return "errors"
+    if slowest is not None and slowest.at_least > SLOW_SHARE:
+        return "slow"
     return None if effects.lowest is None or slots < WINDOW else "none"
 
 

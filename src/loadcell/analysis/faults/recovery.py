@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.faults.baseline import RATE_FLOOR, WINDOW, Normal
+from loadcell.analysis.faults.baseline import BEYOND_P99, RATE_FLOOR, WINDOW, Normal
 from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LowestSecond
 from loadcell.analysis.faults.pause import Gap
@@ -16,8 +16,6 @@ from loadcell.model.fault_record import Instants
 
 #: For so long the load has to stay like the baseline, in slots.
 HOLD = round(HOLD_S / SLOT_S)
-#: Share of the requests of this time that may be slow: it is about their p99.
-_BEYOND_P99 = 0.01
 #: A number of slow requests is likely by chance up to this many standard deviations above its mean (99%).
 _CHANCE = 2.326
 
@@ -47,7 +45,7 @@ def recovery(
     succeeded = rolling(counts, WINDOW)
     second = _is_normal(counts, slower, WINDOW, normal.fewest, (normal.share * succeeded).astype(np.float64))
     floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
-    share = max(_BEYOND_P99, _mean_share(completions, normal))
+    share = max(BEYOND_P99, _mean_share(completions, normal))
     mean = share * rolling(counts, HOLD)
     by_chance = np.asarray(mean + _CHANCE * np.sqrt((1 - share) * mean), np.float64)
     long = _is_normal(counts, slower, HOLD, floor, by_chance)
