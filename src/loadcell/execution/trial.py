@@ -329,8 +329,10 @@ class TrialRun:
         return max(float(group.load.max_backlog) for group in self._resolved.client_groups)
 
     def _is_down_by_fault(self, target: Target[Any]) -> bool:
-        """Report whether the target went down after a fault was applied: an outcome of the trial."""
-        return fault_checks.were_applied(self._record.faults or ()) and not target.alive()
+        """Report whether the processes of the target ended after a fault: an outcome."""
+        if target.in_worker or not fault_checks.were_applied(self._record.faults or ()):
+            return False
+        return not target.alive()
 
     def _collect(self, target: Target[Any], result: LoadResult) -> None:
         self._record = replace(self._record, target=document(target.describe()))

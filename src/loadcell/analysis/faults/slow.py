@@ -26,8 +26,8 @@ def slow(completions: Completions, normal: Normal, begin: int, end: int) -> Slow
     which it is largest; None for less than a second, or without a success.
 
     The worst of many seconds is bad by chance, too. The bound without a fault is the larger one of the 95%
-    quantile of resampled baselines (moving blocks, as that of a dip), and of what a small baseline leaves
-    open: the upper bound on its share, and the binomial noise of a second.
+    quantile of resampled baselines (moving blocks, as that of a dip), and of the uncertainty of a small
+    baseline: the upper bound on its share, and the binomial noise of a second.
     """
     succeeded = rolling(completions.succeeded[begin:end], WINDOW)
     slower = rolling(completions.slower(normal.ceiling_s, begin, end), WINDOW)
