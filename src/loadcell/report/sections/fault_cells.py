@@ -43,7 +43,7 @@ def when(fault: FaultOfTreatment, context: ReportContext) -> str:
     """`at 20s for 5s`, as in the plan."""
 
     def written(amount: re.Match[str]) -> str:
-        return context.texts("fault.timing.amount", number=amount[1], unit=amount[2])
+        return context.texts("fault.timing.amount", number=amount[1], measure=amount[2])
 
     parts = [
         context.texts(_TIMING(key), value=_AMOUNT.sub(written, str(value)))
