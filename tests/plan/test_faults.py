@@ -335,7 +335,7 @@ WAITING = "rate: 100/s, max_backlog: 1min, "
         ("rate: 100/s, ", "{command: {subject: redis, run: ls}, at: 5s}", ["fault.command-without-undo"]),
         ("rate: 100/s, ", "{command: {subject: redis, run: ls, undo: null}, at: 5s}", []),
         ("rate: 100/s, ", "{restart: redis, at: 15s}", []),
-        ("rate: 100/s, requests: 1000, ", "{hang: redis, at: 15s, for: 14s}", []),
+        (WAITING + "requests: 1000, ", "{hang: redis, at: 15s, for: 14s}", []),
     ],
 )
 def test_what_a_load_cannot_judge_is_remarked_on(
@@ -347,10 +347,9 @@ def test_what_a_load_cannot_judge_is_remarked_on(
 
 
 def test_a_remark_on_a_fault_has_its_times_and_a_backlog_that_suffices(tmp_path: Path) -> None:
-    text = (
-        PLAN.replace("clients: 2", "clients: 2, rate: 100/s") + "faults: [{hang: redis, at: 5s, for: 10s}]\n"
-    )
-    [remark] = remarks(read(tmp_path, text), installed())
+    plan = PLAN.replace("clients: 2", "clients: 2, rate: 100/s")
+    listed = remarks(read(tmp_path, plan + "faults: [{hang: redis, at: 5s, for: 10s}]\n"), installed())
+    [remark] = [item for item in listed if item.path == "load.max_backlog"]
     assert remark.text == (
         "hang redis lasts 10 s, and `load.max_backlog` is 5s: the trial may end as overloaded. "
         "set `load.max_backlog: 1min`"
