@@ -50,11 +50,24 @@ def test_an_expectation_that_is_surely_a_slip_is_remarked_on(
 
 
 @pytest.mark.parametrize(
+    "expectation", ["recovery < 5s", "effect == none", "effect >= none", "read-write.pause < 1s"]
+)
+def test_an_expectation_of_a_fault_where_there_is_none_is_remarked_on(
+    tmp_path: Path, expectation: str
+) -> None:
+    one, several = "workload: {mix: {tables: 4}}", "workloads: {read-write: {mix: {tables: 4}, share: 1}}"
+    plan = PLAN if "." not in expectation else PLAN.replace(one, several)
+    [remark] = remarks(read(tmp_path, plan + f"expect: [{expectation}]\n"), PARTS)
+    assert remark.path == "expect"
+    assert remark.text.startswith(f"`{expectation}` is never met: only faults have the metric ")
+
+
+@pytest.mark.parametrize(
     "expectation",
     [
         *("latency.p99 < 20ms", "latency.max <= 90s", "errors == 0", "errors <= 0", "errors > 0"),
         *("error_rate < 100%", "error_rate == 0%", "fairness >= 90%", "throughput > 100/s"),
-        *("target.cpu < 400%", "effect == none", "effect >= none", "retries != 0"),
+        *("target.cpu < 400%", "retries != 0"),
     ],
 )
 def test_an_expectation_that_a_target_can_meet_and_miss_is_not(tmp_path: Path, expectation: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from loadcell.model import write_metrics
+from loadcell.model import fault_metrics, write_metrics
 from loadcell.model.message import Message, MessageCode, Seconds
 from loadcell.plan.expect import COMPARATORS, Expectation, metric
 from loadcell.plan.model import Resolved
@@ -17,6 +17,7 @@ REVERSED = MessageCode("expect.reversed", "caution", expectation=str, opposite=s
 NOT_NEGATIVE = MessageCode("expect.not-negative", "caution", metric=str)
 SHARE_OF_ALL = MessageCode("expect.share-of-all", "caution", metric=str)
 NOT_COUNTED = MessageCode("expect.not-counted", "caution", expectation=str)
+NO_FAULTS = MessageCode("expect.no-faults", "caution", expectation=str, metric=str)
 WITHIN_LOAD = MessageCode("expect.within-load", "caution", metric=str, longest_s=Seconds)
 
 #: Shares of a total; others, such as the CPU time of several cores, can be more than 100%.
@@ -28,11 +29,15 @@ _LOWER, _HIGHER = ("<", "<="), (">", ">=")
 
 def remarks(settings: Resolved) -> Iterator[Advice]:
     """Advice on the expectations of a treatment: those that are always or never met, seem reversed, or have
-    no monitor that measures them.
+    no monitor or fault that they need.
     """
     load = settings.load
     longest_s = float(load.warmup + load.duration + settings.limits.load_slack)
     for expectation in settings.expect:
+        if not settings.faults and expectation.metric.rpartition(".")[2] in fault_metrics.KEYS:
+            message = NO_FAULTS(expectation=expectation.text, metric=expectation.metric)
+            yield Advice("expect", message, expectation.text)
+            continue
         if (message := _decided(expectation, longest_s)) is None and not settings.faults:
             message = _reversed(expectation)
         if message is not None:
