@@ -55,8 +55,8 @@ def test_an_expectation_that_is_surely_a_slip_is_remarked_on(
 def test_an_expectation_of_a_fault_where_there_is_none_is_remarked_on(
     tmp_path: Path, expectation: str
 ) -> None:
-    one, several = "workload: {mix: {tables: 4}}", "workloads: {read-write: {mix: {tables: 4}, share: 1}}"
-    plan = PLAN if "." not in expectation else PLAN.replace(one, several)
+    single, several = "workload: {mix: {tables: 4}}", "workloads: {read-write: {mix: {tables: 4}, share: 1}}"
+    plan = PLAN if "." not in expectation else PLAN.replace(single, several)
     [remark] = remarks(read(tmp_path, plan + f"expect: [{expectation}]\n"), PARTS)
     assert remark.path == "expect"
     assert remark.text.startswith(f"`{expectation}` is never met: only faults have the metric ")

@@ -254,7 +254,7 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
             "may never end",
             None,
         ),
-        (PLAN + "faults: [{hang: redis, at: 1s, expect: [speed < 5]}]\n", "faults.0.expect", "speed", None),
+        (PLAN + "faults: [{hang: redis, at: 1s, expect: [speed < 5]}]\n", "faults.0.expect.0", "speed", None),
         (STORE + "faults: [{hang: store, at: 1s}]\n", "faults.0.hang", "no part that faults", None),
         (EXTERNAL + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),
         (ALLOWED + "faults: [{hang: redis, at: 1s}]\n", "faults.0.hang", "did not start", None),
@@ -356,13 +356,32 @@ def test_a_remark_on_a_fault_has_its_times_and_a_backlog_that_suffices(tmp_path:
     )
 
 
+@pytest.mark.parametrize(
+    ("expectation", "nearest"),
+    [("pause < 3", "3s"), ("recovery < 500", "500ms"), ("latency.p99 < 20", "20ms")],
+)
+def test_a_mistake_of_an_expectation_has_its_place_and_text(
+    tmp_path: Path, expectation: str, nearest: str
+) -> None:
+    entry = f"  - {{hang: redis, at: 5s, for: 1s, expect: [errors == 0, {expectation}]}}\n"
+    with pytest.raises(PlanError) as raised:
+        read(tmp_path, PLAN + "faults:\n" + entry)
+    [problem] = raised.value.problems
+    assert problem.path == "faults.0.expect.1"
+    assert problem.mark.column == entry.index(expectation) + 1
+    assert problem.finding.startswith(f'"{expectation}": found ')
+    assert "a number without a unit" in problem.finding
+    assert problem.allowed
+    assert problem.nearest == nearest
+
+
 def test_expectations_of_effects(tmp_path: Path) -> None:
     faults = "faults: [{hang: redis, at: 5s, for: 1s, expect: [effect == none, pause < 2s]}]\n"
     effect, pause = read(tmp_path, PLAN + faults).base.faults[0].expect
     assert (effect.threshold, pause.threshold) == (0.0, 2000.0)
     assert effect.judge({"effect": 2.0}).verdict == "missed"
     assert effect.judge({}).verdict == "unknown"
-    with pytest.raises(PlanError, match="none, errors, dip, outage"):
+    with pytest.raises(PlanError, match="none, slow, errors, dip, outage"):
         read(tmp_path, PLAN + "expect: [effect == small]\n")
 
 

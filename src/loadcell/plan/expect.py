@@ -29,6 +29,7 @@ ALLOWED_EFFECT = MessageCode("allowed.effect", effects=list)
 ALLOWED_METRICS = MessageCode("allowed.metrics", command=str)
 ALLOWED_METRICS_CLOSE = MessageCode("allowed.metrics-close", names=list, command=str)
 INVALID_THRESHOLD = MessageCode("plan.found-threshold", value=str, allowed=Message)
+INVALID_IN_EXPECTATION = MessageCode("plan.found-in-expectation", expectation=str, why=Message)
 INVALID_COMPARISON = MessageCode("plan.found-comparison", comparator=str, allowed=Message)
 UNKNOWN_METRIC = MessageCode("plan.unknown-metric", name=str, allowed=Message)
 METRIC_OF_GROUP = MessageCode("metric-meaning.of-group", "info", group=str, meaning=Message)
@@ -105,6 +106,8 @@ _ALLOWED: Mapping[Kind, Message] = {
 }
 #: Values of metrics of errors with a single error.
 _OF_ERRORS: Mapping[str, float] = {"errors": 1.0, "error_rate": 1e-9}
+#: A number without a unit below this is meant in seconds where it bounds a metric of faults.
+_SECONDS_BELOW = 100
 _EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
 
 
@@ -169,8 +172,13 @@ class Expectation:
             raise SettingError(
                 INVALID_COMPARISON(comparator=comparator, allowed=allowed), f"{name} {meant} {value}"
             )
-        threshold = _threshold(judged_metric.kind, name, value)
-        return Expectation(" ".join(text.split()), name, comparator, threshold)
+        written_text = " ".join(text.split())
+        try:
+            threshold = _threshold(judged_metric.kind, name, value)
+        except SettingError as error:
+            message = INVALID_IN_EXPECTATION(expectation=shown(written_text), why=error.message)
+            raise SettingError(message, error.nearest) from None
+        return Expectation(written_text, name, comparator, threshold)
 
     @staticmethod
     def recorded(text: str) -> Expectation | None:
@@ -261,6 +269,13 @@ def _metric_named(name: str, groups: Sequence[str]) -> Metric | None:
         return None
 
 
+def _usual_unit(name: str, value: str) -> str:
+    """The unit that is probably meant where a time has none: faults last seconds."""
+    number = units.split(value)
+    is_short = number is not None and number[0] < _SECONDS_BELOW
+    return "s" if name.rpartition(".")[2] in fault_metrics.KEYS and is_short else "ms"
+
+
 def _threshold(kind: Kind, name: str, value: str) -> float:
     allowed = ALLOWED_THRESHOLD(metric=name, value=_ALLOWED[kind])
     match kind:
@@ -274,7 +289,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
         case "share":
             return float(units.parse(value, units.PERCENT, allowed))
         case "time":
-            return float(units.parse(value, units.SECONDS, allowed, "ms") * Decimal(1000))
+            return float(units.parse(value, units.SECONDS, allowed, _usual_unit(name, value)) * Decimal(1000))
         case "size":
             return float(units.parse(value, units.BYTES, allowed))
         case "bandwidth":

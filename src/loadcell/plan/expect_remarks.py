@@ -35,8 +35,8 @@ def remarks(settings: Resolved) -> Iterator[Advice]:
     longest_s = float(load.warmup + load.duration + settings.limits.load_slack)
     for expectation in settings.expect:
         if not settings.faults and expectation.metric.rpartition(".")[2] in fault_metrics.KEYS:
-            message = NO_FAULTS(expectation=expectation.text, metric=expectation.metric)
-            yield Advice("expect", message, expectation.text)
+            without = NO_FAULTS(expectation=expectation.text, metric=expectation.metric)
+            yield Advice("expect", without, expectation.text)
             continue
         if (message := _decided(expectation, longest_s)) is None and not settings.faults:
             message = _reversed(expectation)

@@ -172,11 +172,13 @@ def _read_fault(
     if timing is None or options is None or len(problems) > count:
         return None
     expect = []
-    for text in timing.expect:
+    for number, text in enumerate(timing.expect):
         try:
             expect.append(Expectation.parse(text, groups))
         except SettingError as error:
-            problems.append(error.at(item.mark_of("expect"), f"{path}.expect"))
+            node = item.get("expect")
+            mark = node.nodes[number].mark if isinstance(node, Items) else item.mark_of("expect")
+            problems.append(error.at(mark, f"{path}.expect.{number}"))
     return PlannedFault(action, options, timing, tuple(expect))
 
 
