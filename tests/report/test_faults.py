@@ -21,7 +21,15 @@ from loadcell.analysis.faults.judge import judge
 from loadcell.analysis.finding import FindingCode
 from loadcell.analysis.sweep import speed_of
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import Censored, Effect, Failed, HungClients, Recovery
+from loadcell.model.fault_judgement import (
+    Censored,
+    Effect,
+    Failed,
+    HungClients,
+    Management,
+    ManagementJudgement,
+    Recovery,
+)
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.model.trial_record import Status, TrialRecord
@@ -468,3 +476,33 @@ def test_words_of_folded_columns_are_not_broken() -> None:
 def test_the_planned_time_is_in_words(broken: StoredRun, lang: str, text: str) -> None:
     tables, _ = section(build(broken, lang))
     assert text in [cell.text for cell in tables["table-faults"].rows[0]]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("en", "hang postgres: read was not affected, write had an outage (pause of 3,120 ms)"),
+        ("zh", "hang postgres：read 未受影响、write 服务中断（停顿 3,120 ms）"),
+    ],
+)
+def test_the_summary_has_the_effects_on_each_client_group(broken: StoredRun, lang: str, text: str) -> None:
+    run = in_groups(broken)
+    first = [trial for trial in run.trials if trial.treatment == run.run.treatments[0].id]
+    assert text in " ".join(in_terminal(replace(run, trials=tuple(first)), lang).split())
+    assert "Client groups" not in in_terminal(broken, "en")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lang", "text"),
+    [
+        ("slow", "en", "The management plane answered slowly: hang postgres (mount after 3,095 ms)."),
+        ("down", "en", "The management plane was down: hang postgres (mount after 3,095 ms)."),
+        ("slow", "zh", "管理面响应变慢：hang postgres（mount，3,095 ms）。"),
+    ],
+)
+def test_the_summary_has_the_management_plane(
+    broken: StoredRun, verdict: Management, lang: str, text: str
+) -> None:
+    run = judged_as(broken, management=ManagementJudgement(verdict, 3, 3.095, "mount"))
+    first = [trial for trial in run.trials if trial.treatment == run.run.treatments[0].id]
+    assert text in " ".join(in_terminal(replace(run, trials=tuple(first)), lang).split())

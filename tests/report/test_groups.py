@@ -101,3 +101,8 @@ def test_a_run_without_groups_has_none_of_it(tmp_path: Path) -> None:
     chart = series.draw(ReportContext.of(stored, "en"))
     assert chart is not None
     assert "Client groups" not in json.dumps(chart.spec)
+
+
+def test_the_caption_states_the_beginning_of_response_times_of_open_and_closed_groups(tmp_path: Path) -> None:
+    assert "in an open loop at the scheduled send time" in page(run(tmp_path, paced=True))
+    assert "in an open loop" not in page(run(tmp_path / "closed"))

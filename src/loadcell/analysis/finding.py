@@ -88,7 +88,7 @@ class Subject(Enum):
     GROUPS = "groups", Evidence.GROUPS, 3
     SEARCH = "search", Evidence.SEARCH, 4
     OPEN_LOOP = "open-loop", Evidence.OPEN_LOOP, 3
-    FAULTS = "faults", Evidence.FAULTS, 3
+    FAULTS = "faults", Evidence.FAULTS, 4
     WRITES = "writes", Evidence.FAULTS, None
     SATURATION = "saturation", Evidence.SATURATION, 4
     LIMIT = "limit", Evidence.RESOURCES, 2

@@ -25,7 +25,7 @@ from loadcell.analysis import (
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.error_codes import figure_name
 from loadcell.analysis.faults import effects as fault_effects
-from loadcell.analysis.faults import lost_writes
+from loadcell.analysis.faults import group_findings, lost_writes
 from loadcell.analysis.faults.repeats import FaultOfTreatment
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Statement, Subject
 from loadcell.analysis.layout import Layout
@@ -370,6 +370,7 @@ def find(
     with_faults = {fault.treatment.id for fault in faults}
     return (
         *fault_effects.findings(faults),
+        *group_findings.findings(faults),
         *lost_writes.findings(treatments),
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *search_descent.findings(searches),

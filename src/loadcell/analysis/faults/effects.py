@@ -48,45 +48,43 @@ def findings(faults: Sequence[FaultOfTreatment]) -> Iterator[Finding]:
 
     That it had none takes a trial that is ok.
     """
-    several = len({fault.treatment.id for fault in faults}) > 1
     judged = [fault for fault in faults if fault.effects and _is_certain(fault)]
     for effect in reversed(EFFECTS):
-        having = [fault for fault in judged if _worst(fault) == effect]
+        having = [fault for fault in judged if worst(fault) == effect]
         if having:
             yield _CODES[effect].finding(
                 tuple(dict.fromkeys(fault.treatment.id for fault in having)),
-                cases=_cases(having, effect, judged, several=several),
+                cases=_cases(having, effect, judged),
                 count=len(having),
                 of=len(judged),
             )
 
 
 def _is_certain(fault: FaultOfTreatment) -> bool:
-    return _worst(fault) != "none" or any(item.is_ok for item in fault.trials if item.judgement.effect)
+    return worst(fault) != "none" or any(item.is_ok for item in fault.trials if item.judgement.effect)
 
 
-def _worst(fault: FaultOfTreatment) -> Effect:
+def worst(fault: FaultOfTreatment) -> Effect:
+    """The worst effect in its trials, of which at least one is known."""
     return max(fault.effects, key=EFFECTS.index)
 
 
 def _cases(
-    having: Sequence[FaultOfTreatment], effect: Effect, faults: Sequence[FaultOfTreatment], *, several: bool
+    having: Sequence[FaultOfTreatment], effect: Effect, faults: Sequence[FaultOfTreatment]
 ) -> tuple[Message | str, ...]:
     """Names with values of the first faults, and the number of the others."""
     shown = having if len(having) <= _MOST_NAMED + 1 else having[:_MOST_NAMED]
-    cases = [_case(fault, effect, faults, several=several) for fault in shown]
+    cases = [_case(fault, effect, faults) for fault in shown]
     if others := len(having) - len(shown):
         cases.append(MORE(count=others))
     return tuple(cases)
 
 
-def _case(
-    fault: FaultOfTreatment, effect: Effect, faults: Sequence[FaultOfTreatment], *, several: bool
-) -> Message | str:
-    name = _name(fault, faults, several=several)
+def _case(fault: FaultOfTreatment, effect: Effect, faults: Sequence[FaultOfTreatment]) -> Message | str:
+    name = name_of(fault, faults)
     trials = len(fault.trials)
     having = [item.judgement for item in fault.trials if item.judgement.effect == effect]
-    extent = _extent(effect, having)
+    extent = extent_of(effect, having)
     if extent is None:
         return name
     if len(having) < trials:
@@ -100,7 +98,7 @@ def _case(
     return NOT_ALL_RECOVERED(case=case, count=missing, of=trials)
 
 
-def _extent(effect: Effect, having: Sequence[FaultJudgement]) -> Message | None:
+def extent_of(effect: Effect, having: Sequence[FaultJudgement]) -> Message | None:
     """The median over the repeats that have this effect; None for no effect."""
     pauses_ms = [judged.pause_s * 1e3 for judged in having if judged.pause_s is not None]
     depths = [judged.dip.depth for judged in having if judged.dip is not None]
@@ -121,9 +119,9 @@ def _extent(effect: Effect, having: Sequence[FaultJudgement]) -> Message | None:
     return None
 
 
-def _name(fault: FaultOfTreatment, faults: Sequence[FaultOfTreatment], *, several: bool) -> str:
-    """The treatment, and the fault where that has several."""
-    if not several:
+def name_of(fault: FaultOfTreatment, faults: Sequence[FaultOfTreatment]) -> str:
+    """The treatment where there are several, and the fault where that has several."""
+    if len({other.treatment.id for other in faults}) == 1:
         return fault.title
     levels = fault.treatment.levels
     name = levels[FACTOR] if [*levels] == [FACTOR] else fault.treatment.label

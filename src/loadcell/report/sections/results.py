@@ -25,6 +25,13 @@ _TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": 
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: What one unit of work consists of, where that is no query.
 _QUERIES = {OPERATION: "column.calls-per-s", SCENARIO: "column.requests-per-s"}
+#: Texts on the beginning of response times in closed loops (False), open loops (True), or both.
+_LOOPS = {
+    frozenset[bool](): "table.results",
+    frozenset({False}): "table.results",
+    frozenset({True}): "table.results.open",
+    frozenset({False, True}): "table.results.both",
+}
 #: More metrics of the workload than this have a separate table: the columns would not fit on the page.
 MOST_METRICS = 4
 #: Clients whose successes have a lower index of fairness were served unequally: it gets a column.
@@ -83,13 +90,16 @@ def table(context: ReportContext) -> Table:
     rows = [
         _row(treatment, context, highest, queries, intervals) for treatment in context.analysis.treatments
     ]
-    loops = {trial.open_loop is not None for trial in context.analysis.trials if trial.counts}
+    loops = {
+        part.open_loop is not None
+        for trial in context.analysis.trials
+        if trial.counts
+        for part in trial.groups.values() or (trial,)
+    }
     reported = context.imported or {trial.reported for trial in context.analysis.trials if trial.counts} == {
         True
     }
-    note = texts(
-        "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
-    )
+    note = texts("table.results.reported" if reported else _LOOPS[frozenset(loops)])
     if context.mixed:
         note = texts("table.results.reported.mixed" if reported else "table.results.mixed")
     if lack(context.analysis.trials, _SHOWN):
