@@ -161,8 +161,20 @@ def test_faults_on_an_external_server_have_to_be_allowed(tmp_path: Path, target:
         (
             PLAN + "faults: [{disk-full: redis, at: 1s}]\n",
             "faults.0.disk-full.subject",
+            "the data of redis cannot have a dedicated file system",
+            None,
+        ),
+        (
+            POSTGRES + "target: {postgres: {}}\nfaults: [{disk-full: postgres, at: 1s}]\n",
+            "faults.0.disk-full.subject",
             "a file system that others use",
             None,
+        ),
+        (
+            PLAN + "faults: [{command: {subject: redis, run: 'kill ${LOADCELL_SUBJECT_PIDS}'}, at: 1s}]\n",
+            "faults.command.run",
+            "LOADCELL_SUBJECT_PIDS",
+            "$LOADCELL_SUBJECT_PIDS",
         ),
         (PLAN + "faults: [{cpu-quota: redis, at: 1s}]\n", "faults.0.cpu-quota.cores", "is missing", None),
         (

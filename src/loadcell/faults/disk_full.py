@@ -15,6 +15,7 @@ from loadcell.plan.units import Size
 from loadcell.systems.subjects import SubjectAbilities
 
 NOT_DEDICATED_DEVICE = MessageCode("fault.not-dedicated-device", subject=str)
+NO_IMAGE = MessageCode("fault.no-image", subject=str)
 NO_FILL = MessageCode("fault.no-fill", path=str, error=ForeignText)
 
 #: Smallest step of filling: what a file system may refuse in larger pieces.
@@ -40,7 +41,8 @@ class DiskFull(Fault[DiskFullOptions]):
     @classmethod
     def misfits(cls, options: DiskFullOptions, subjects: Mapping[str, SubjectAbilities]) -> Iterator[Misfit]:
         if not subjects[options.subject].dedicated_device:
-            yield Misfit("subject", NOT_DEDICATED_DEVICE(subject=options.subject))
+            code = NOT_DEDICATED_DEVICE if subjects[options.subject].imageable else NO_IMAGE
+            yield Misfit("subject", code(subject=options.subject))
 
     def apply(self) -> None:
         path = self.subject.data

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from loadcell.model.message import Count, MessageCode, MessageError, as_written
-from loadcell.plan.nodes import Keys, Node, scalars
+from loadcell.plan.nodes import Keys, Node, Scalar, scalars
 from loadcell.plan.problems import INVALID, Problem, nearest, shown
 from loadcell.plan.secret_patterns import (
     MOST_OF_SECRET,
@@ -31,6 +31,7 @@ SECRET_MISSING = MessageCode("secret.missing", name=str)
 SECRET_SHORT = MessageCode("secret.short", name=str, shortest=Count)
 SECRET_WRITTEN = MessageCode("plan.secret-written", reference=str)
 PASSWORD_WRITTEN = MessageCode("plan.password-written", reference=str)
+ALLOWED_SHELL_VARIABLE = MessageCode("allowed.shell-variable", form=str, variable=str)
 VARIABLE_NOT_SET = MessageCode("plan.variable-not-set", name=str)
 
 #: How a plan refers to a secret.
@@ -42,6 +43,8 @@ _SCHEMES = ("bearer", "basic", "digest", "token")
 #: What a workload fills in for itself (`/get?key=${key}`, `${users.password}`): a name without a colon is no
 #: reference to a secret there.
 _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\}")
+#: The fault whose commands a shell executes.
+_OF_SHELL = "command"
 _WITH_PLACES = ("workload", "workloads")
 _FACTORS = ("factors", "cross")
 #: Sections for people alone; labels and facts take no secret in any form (`loadcell.plan.labels`).
@@ -209,6 +212,16 @@ def _has_places(keys: tuple[str, ...]) -> bool:
     return any(key.partition(".")[0] in _WITH_PLACES for key in sections)
 
 
+def _not_understood(text: str, scalar: Scalar, keys: tuple[str, ...]) -> Problem:
+    """Mistake of a text that is no reference; in a command of a fault it may be a variable of the shell."""
+    mark, where = scalar.mark, ".".join(keys)
+    if {"faults", _OF_SHELL} <= set(keys) and _PLACE.fullmatch(text):
+        variable = f"${text[2:-1]}"
+        allowed = ALLOWED_SHELL_VARIABLE(form=_FORM, variable=variable)
+        return Problem(mark, where, INVALID(value=shown(text), allowed=allowed), variable)
+    return Problem(mark, where, INVALID(value=shown(text), allowed=as_written(_FORM)))
+
+
 def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -> Iterator[Problem]:
     for keys, scalar in scalars(node, path):
         where = ".".join(keys)
@@ -227,8 +240,7 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
             if reference is None and _has_places(keys) and _PLACE.fullmatch(match[0]):
                 continue
             if reference is None:
-                message = INVALID(value=shown(match[0]), allowed=as_written(_FORM))
-                yield Problem(scalar.mark, where, message)
+                yield _not_understood(match[0], scalar, keys)
             elif reference[1] not in env:
                 message = VARIABLE_NOT_SET(name=reference[1])
                 yield Problem(scalar.mark, where, message, nearest(reference[1], env))

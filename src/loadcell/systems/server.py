@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
 from loadcell.linux import disks
 from loadcell.model.json import OMITTED, JsonObject
@@ -283,7 +283,11 @@ class ServerTarget(Target[OptionsT], Generic[OptionsT, ServerT, AddressT]):
         dedicated_device = not options.external and isinstance(options.data, Image)
         managed = not options.external
         server = SubjectAbilities(
-            startable=managed, dedicated_device=dedicated_device, preloadable=managed, data=managed
+            startable=managed,
+            dedicated_device=dedicated_device,
+            imageable=Image in get_args(type(options).model_fields["data"].annotation),
+            preloadable=managed,
+            data=managed,
         )
         storage = storage_abilities(options.storage)
         return {cls.name: server, **storage, **super().subject_abilities(options)}

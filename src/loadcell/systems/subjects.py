@@ -47,17 +47,18 @@ class SubjectAbilities:
     """Abilities of a subject, known before the target is up.
 
     `startable`: the target can stop and start it. `statements`: it executes SQL of PostgreSQL.
-    `dedicated_device`: its data lie on a file system that loadcell made. `interfaces`: it has network
-    interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume whose bricks can change.
-    `promotable`: it is a standby that can become the primary. `network`: it consists of connections, not of
-    processes. `preloadable`: loadcell starts its processes, and can start them with the library for faults.
-    `data`: it has a data directory. `parts`: names of the smallest parts that it consists of, where it
-    shares some with other subjects.
+    `dedicated_device`: its data lie on a file system that loadcell made; `imageable`: they can.
+    `interfaces`: it has network interfaces in namespaces of loadcell. `volume`: it is a GlusterFS volume
+    whose bricks can change. `promotable`: it is a standby that can become the primary. `network`: it
+    consists of connections, not of processes. `preloadable`: loadcell starts its processes, and can start
+    them with the library for faults. `data`: it has a data directory. `parts`: names of the smallest parts
+    that it consists of, where it shares some with other subjects.
     """
 
     startable: bool = False
     statements: bool = False
     dedicated_device: bool = False
+    imageable: bool = False
     interfaces: bool = False
     promotable: bool = False
     volume: VolumeShape | None = None
