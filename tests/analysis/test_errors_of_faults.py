@@ -12,8 +12,10 @@ from fake_runs import Shape, write_run
 from loadcell.faults.checkpoint import Checkpoint
 from loadcell.faults.cpu_quota import CpuQuota
 from loadcell.faults.hang import Hang
+from loadcell.faults.http_5xx import HttpError
 from loadcell.faults.kill import Kill
 from loadcell.faults.reject import Reject
+from loadcell.faults.reset import Reset
 from loadcell.report.brief import of_run
 from loadcell.report.render import markdown
 from loadcell.store.read import read_run
@@ -49,8 +51,9 @@ def page(home: Path, code: str, lang: str, *faults: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("lang", "text"),
     [
-        ("en", "expected: all occurred after the plan's fault `kill redis`"),
-        ("zh", "全部发生在计划注入的故障 `kill redis` 之后"),
+        ("en", "As expected of the plan's faults, 4 transactions failed"),
+        ("en", "`kill redis`: connection × 4."),
+        ("zh", "`kill redis`：connection × 4。"),
     ],
 )
 def test_the_fault_is_named_instead_of_a_remedy(tmp_path: Path, lang: str, text: str) -> None:
@@ -92,7 +95,7 @@ def test_other_errors_have_their_remedy_alone(
 def test_errors_after_a_fault_within_another_count_for_both(tmp_path: Path) -> None:
     hang = fault({}, Hang, ended_s=5.0)
     within = fault({"timeout": 4}, Checkpoint, began_s=3.0, ended_s=3.0)
-    assert "after the plan's fault `hang redis`" in page(tmp_path, "timeout", "en", hang, within)
+    assert "`hang redis`: timeout × 4" in page(tmp_path, "timeout", "en", hang, within)
     later = fault({"timeout": 4}, Checkpoint, began_s=6.0, ended_s=6.0)
     assert ADVICE in page(tmp_path / "later", "timeout", "en", hang, later)
 
@@ -101,3 +104,29 @@ def test_errors_of_faults_that_are_judged_together_count_once(tmp_path: Path) ->
     """Two faults with one due time record the same two errors; the two others preceded them."""
     both = fault({"connection": 2}), fault({"connection": 2}, Reject)
     assert ADVICE in page(tmp_path, "connection", "en", *both)
+
+
+def test_each_fault_has_its_own_codes_and_counts(tmp_path: Path) -> None:
+    """Failures that no fault explains have a separate statement."""
+    path = write_run(tmp_path / "run", Shape(factors={}, repeats=3, monitors=False, intervals=False))
+    cases = (("reset", 80, Reset), ("http-502", 56, HttpError), ("timeout", 7, None))
+    for file, (code, count, action) in zip(sorted(path.glob("trials/*/trial.json")), cases, strict=True):
+        record = json.loads(file.read_text())
+        record["totals"]["transactions"]["failed"] = count
+        record["errors"] = [
+            {
+                "operation": "transaction",
+                "code": code,
+                "count": count,
+                "message": "",
+                "examples": [],
+                "advice": ADVICE,
+            }
+        ]
+        record["faults"] = [] if action is None else [fault({code: count}, action)]
+        file.write_text(json.dumps(record))
+    shown = " ".join(markdown.render(of_run(read_run(path), "en")).split())
+    assert "136 transactions failed" in shown
+    assert "`reset redis`: reset × 80; `http-5xx redis`: http-502 × 56." in shown
+    assert "7 transactions failed" in shown
+    assert shown.count(ADVICE) == 1
