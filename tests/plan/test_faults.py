@@ -74,6 +74,15 @@ def test_faults_are_levels_of_a_factor(tmp_path: Path) -> None:
     assert [len(treatment.resolved.faults) for treatment in plan.treatments] == [0, 1, 1]
 
 
+def test_a_level_of_a_factor_may_have_the_name_of_a_key_of_ranges(tmp_path: Path) -> None:
+    faults = "{clock-step: {subject: redis, by: 1h}, at: 1s, for: 1s}"
+    plan = read(tmp_path, PLAN + f"factors: {{faults: {{none: [], full: [{faults}], step: [{faults}]}}}}\n")
+    assert [treatment.id for treatment in plan.treatments] == ["faults=none", "faults=full", "faults=step"]
+    settings = "small: {load.clients: 1}, times: {load.clients: 8}"
+    plan = read(tmp_path, PLAN + f"factors: {{size: {{{settings}}}}}\n")
+    assert [treatment.resolved.clients for treatment in plan.treatments] == [1, 8]
+
+
 POSTGRES = "workload: {pgbench: {scale: 1}}\nload: {clients: 2, duration: 30s}\n"
 STANDBY = POSTGRES + "target: {postgres: {standbys: {count: 1}}}\n"
 

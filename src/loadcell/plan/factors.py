@@ -63,8 +63,8 @@ class RangeError(Exception):
 
 
 def looks_like_range(node: Node) -> bool:
-    """True if a mapping was meant as a range."""
-    return isinstance(node, Keys) and any(key in node.entries for key in KEYS)
+    """True if a mapping was meant as a range: its values are quantities, those of named levels are settings."""
+    return isinstance(node, Keys) and any(isinstance(node.get(key), Scalar) for key in KEYS)
 
 
 def expand(node: Keys, path: str, problems: list[Problem]) -> list[Scalar]:

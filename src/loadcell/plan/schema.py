@@ -241,7 +241,6 @@ def _levels() -> JsonObject:
                 "with a list, such as `faults`.",
                 "type": "object",
                 "minProperties": 1,
-                "propertyNames": {"not": {"enum": ["from", "to", "step", "times"]}},
                 "additionalProperties": {"type": ["object", "array"]},
             },
         ]
