@@ -63,7 +63,7 @@ class RangeError(Exception):
 
 
 def looks_like_range(node: Node) -> bool:
-    """True if a mapping was meant as a range: its values are quantities, those of named levels are settings."""
+    """True if a mapping was meant as a range, whose values are quantities; named levels have settings."""
     return isinstance(node, Keys) and any(isinstance(node.get(key), Scalar) for key in KEYS)
 
 
