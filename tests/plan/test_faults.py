@@ -74,6 +74,30 @@ def test_faults_are_levels_of_a_factor(tmp_path: Path) -> None:
     assert [len(treatment.resolved.faults) for treatment in plan.treatments] == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [
+        ("pause", "hang"),
+        ("SIGSTOP", "hang"),
+        ("crash", "kill"),
+        ("latency", "delay"),
+        ("packet_loss", "loss"),
+    ],
+)
+def test_names_of_other_tools_get_a_proposal(tmp_path: Path, name: str, action: str) -> None:
+    with pytest.raises(PlanError) as raised:
+        read(tmp_path, PLAN + f"faults: [{{{name}: redis, at: 1s}}]\n")
+    [problem] = raised.value.problems
+    assert problem.nearest == action
+
+
+def test_no_synonym_is_ambiguous_or_an_action() -> None:
+    actions = installed().faults
+    synonyms = [synonym for action in actions.values() for synonym in action.synonyms]
+    assert len(set(synonyms)) == len(synonyms)
+    assert not set(synonyms) & set(actions)
+
+
 def test_a_level_of_a_factor_may_have_the_name_of_a_key_of_ranges(tmp_path: Path) -> None:
     faults = "{clock-step: {subject: redis, by: 1h}, at: 1s, for: 1s}"
     plan = read(tmp_path, PLAN + f"factors: {{faults: {{none: [], full: [{faults}], step: [{faults}]}}}}\n")

@@ -25,6 +25,7 @@ class Bandwidth(CarriedFault[BandwidthOptions]):
     """Limit the bandwidth of the load's connections."""
 
     name = "bandwidth"
+    synonyms = ("throttle",)
     summary = "Limit the bandwidth of all connections together"
     Options = BandwidthOptions
 

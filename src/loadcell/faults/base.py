@@ -50,6 +50,8 @@ class Fault(ABC, Generic[OptionsT]):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    #: names in other tools, which mistakes of plans are compared with
+    synonyms: ClassVar[tuple[str, ...]] = ()
     Options: ClassVar[type[SubjectOptions]] = SubjectOptions
     #: whether its effect stays until it is undone; without one, `for` has no meaning
     lasts: ClassVar[bool] = True

@@ -33,6 +33,7 @@ class ClockShift(ClockFault[ClockShiftOptions]):
     """Shift the clock evenly; at the undo it jumps back to that of the host."""
 
     name = "clock-shift"
+    synonyms = ("clock-skew", "skew", "drift")
     summary = "Let the wall clock of the subject run fast or slow until it is off by `by`"
     Options = ClockShiftOptions
 

@@ -10,6 +10,7 @@ class ClockStep(ClockFault[ClockOptions]):
     """Shift the clock at once."""
 
     name = "clock-step"
+    synonyms = ("clock-jump",)
     summary = "Let the wall clock of the subject jump (`by`, `direction`), never that of the host"
     Options = ClockOptions
 

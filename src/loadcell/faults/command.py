@@ -52,6 +52,7 @@ class Command(Fault[CommandOptions]):
     """Execute the user's commands; how to undo them is in the journal before the first is executed."""
 
     name = "command"
+    synonyms = ("exec", "shell", "script")
     summary = "Execute `run`, later `undo`, and `probe` to see whether it is undone"
     Options = CommandOptions
     external = True

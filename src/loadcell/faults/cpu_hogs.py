@@ -27,6 +27,7 @@ class CpuHogs(Fault[CpuHogsOptions]):
     """Start processes that compute. The kernel kills them when the run ends (PR_SET_PDEATHSIG)."""
 
     name = "cpu-hogs"
+    synonyms = ("stress", "burn-cpu")
     summary = "Compute without a pause in `count` processes, on the CPUs that the subject may use"
     Options = CpuHogsOptions
 

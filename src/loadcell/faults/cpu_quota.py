@@ -23,6 +23,7 @@ class CpuQuota(ControlGroupFault[CpuQuotaOptions]):
     """Limit the CPU time of all processes of the subject together."""
 
     name = "cpu-quota"
+    synonyms = ("cpu-limit", "throttle-cpu")
     summary = "Limit the CPU time of the subject (cgroup)"
     Options = CpuQuotaOptions
     controller = ("cpu", "cpu")

@@ -41,6 +41,7 @@ class Delay(CarriedFault[DelayOptions]):
     """Delay bytes of the load's connections."""
 
     name = "delay"
+    synonyms = ("latency", "lag")
     summary = "Delay bytes between load and target"
     Options = DelayOptions
     expected_errors = NO_ANSWER

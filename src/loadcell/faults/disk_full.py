@@ -33,6 +33,7 @@ class DiskFull(Fault[DiskFullOptions]):
     """Fill the file system by a file without a name: its room is free again when the run ends."""
 
     name = "disk-full"
+    synonyms = ("fill-disk", "no-space")
     summary = "Leave no free space for the subject's data; only on a file system image (`data: {image: ...}`)"
     Options = DiskFullOptions
     expected_errors = (*NO_ROOM, *CONNECTION_LOST, *SERVER_ENDED)

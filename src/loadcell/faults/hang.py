@@ -14,6 +14,7 @@ class Hang(Fault[SubjectOptions]):
     """Stop all processes of the subject without ending them."""
 
     name = "hang"
+    synonyms = ("pause", "freeze", "suspend", "sigstop", "stall")
     summary = "Stop all processes of the subject (SIGSTOP), until it continues them (SIGCONT)"
     stops_load = True
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER)

@@ -30,6 +30,7 @@ class HttpError(CarriedFault[HttpErrorOptions]):
     """Answer requests with an error."""
 
     name = "http-5xx"
+    synonyms = ("http-errors",)
     summary = "Answer a share of the requests of HTTP/1.1 with a status of 5xx"
     Options = HttpErrorOptions
     expected_errors = ("http-5",)

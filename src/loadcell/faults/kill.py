@@ -13,6 +13,7 @@ class Kill(EndingFault):
     """Kill all processes of the subject."""
 
     name = "kill"
+    synonyms = ("crash", "sigkill")
     summary = "Kill all processes of the subject (SIGKILL); start it again after `for`, else at the end"
     stops_load = True
 

@@ -26,6 +26,7 @@ class Loss(PacketFilterFault[LossOptions]):
     """Drop packets of the subject at random."""
 
     name = "loss"
+    synonyms = ("packet-loss", "drop")
     summary = "Drop a share of the subject's packets at random, in both directions (nftables)"
     Options = LossOptions
     table = "loadcell_loss"

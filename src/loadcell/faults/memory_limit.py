@@ -27,6 +27,7 @@ class MemoryLimit(ControlGroupFault[MemoryLimitOptions]):
     """
 
     name = "memory-limit"
+    synonyms = ("oom",)
     summary = "Limit further memory of the subject, page cache included (cgroup)"
     Options = MemoryLimitOptions
     expected_errors = (*CONNECTION_LOST, *NO_ANSWER, *SERVER_ENDED)

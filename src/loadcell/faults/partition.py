@@ -27,6 +27,7 @@ class Partition(PacketFilterFault[PartitionOptions]):
     """Drop packets between the subject and other hosts."""
 
     name = "partition"
+    synonyms = ("isolate", "split")
     summary = "Drop all packets between the subject and other hosts (nftables)"
     Options = PartitionOptions
     table = "loadcell_partition"

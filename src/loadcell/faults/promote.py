@@ -22,6 +22,7 @@ class Promote(Fault[SubjectOptions]):
     """
 
     name = "promote"
+    synonyms = ("failover", "switchover")
     summary = "Make a standby of PostgreSQL the primary; connections of the load lead to it from then on"
     lasts = False
     needs_proxy: ClassVar[bool] = True

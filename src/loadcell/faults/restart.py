@@ -9,6 +9,7 @@ class Restart(EndingFault):
     """Shut the subject down and start it again at once."""
 
     name = "restart"
+    synonyms = ("reboot",)
     summary = "Shut the subject down by the target's own command and start it again at once"
     lasts = False
 

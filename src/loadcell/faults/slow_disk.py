@@ -29,6 +29,7 @@ class SlowDisk(ControlGroupFault[SlowDiskOptions]):
     """Limit reads and writes of the subject on the disk that has its data."""
 
     name = "slow-disk"
+    synonyms = ("io-limit",)
     summary = "Limit the rate at which the subject reads and writes the disk of its data (cgroup)"
     Options = SlowDiskOptions
     controller = ("blkio", "io")

@@ -9,6 +9,7 @@ class Stop(EndingFault):
     """Shut the subject down by the target's own command."""
 
     name = "stop"
+    synonyms = ("shutdown",)
     summary = "Shut the subject down by the target's own command; start it again after `for`, else at the end"
     stops_load = True
 

@@ -9,6 +9,7 @@ class FailingWrites(StorageFault):
     """Fail calls that write or allocate."""
 
     name = "write-errors"
+    synonyms = ("io-errors", "disk-errors")
     summary = "Fail writes to files of the subject's data (`error`: EIO or ENOSPC)"
     part = "writes"
 

@@ -160,7 +160,7 @@ def _read_fault(
     [action] = actions
     if action not in parts.faults:
         message = UNKNOWN_ACTION(name=shown(action), actions=listed(parts.faults))
-        near = nearest(action, [*parts.faults, *timing_keys])
+        near = _by_synonym(action, parts) or nearest(action, [*parts.faults, *timing_keys])
         problems.append(Problem(item.mark_of(action), f"{path}.{action}", message, near))
         return None
     entry = item.entries[action]
@@ -180,6 +180,12 @@ def _read_fault(
             mark = node.nodes[number].mark if isinstance(node, Items) else item.mark_of("expect")
             problems.append(error.at(mark, f"{path}.expect.{number}"))
     return PlannedFault(action, options, timing, tuple(expect))
+
+
+def _by_synonym(name: str, parts: Parts) -> str | None:
+    """The action that has this name elsewhere."""
+    written = name.lower().replace("_", "-")
+    return next((action for action, part in parts.faults.items() if written in part.synonyms), None)
 
 
 def _with_subject(entry: Entry) -> Node:
