@@ -18,7 +18,7 @@ from loadcell.analysis.analyse import analyse
 from loadcell.analysis.faults import lost_writes
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
-from loadcell.analysis.finding import FindingCode
+from loadcell.analysis.finding import FindingCode, Subject
 from loadcell.analysis.sweep import speed_of
 from loadcell.model import numbers
 from loadcell.model.fault_judgement import (
@@ -33,11 +33,12 @@ from loadcell.model.fault_judgement import (
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import document
 from loadcell.model.trial_record import Status, TrialRecord
-from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
+from loadcell.model.write_metrics import ACKNOWLEDGED, LOST, RECOVERED, UNCERTAIN, UNEXPECTED
 from loadcell.report import brief
-from loadcell.report.blocks import Cell, Chart, Column, Report, Table, Tile, Tiles, unfolded
+from loadcell.report.blocks import Cell, Chart, Column, Report, Sentences, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
 from loadcell.report.render import html, terminal
+from loadcell.report.texts import Texts
 from loadcell.store import timeline_files
 from loadcell.store.read import StoredRun, read_run
 from loadcell.store.write import TrialWriter
@@ -506,3 +507,42 @@ def test_the_summary_has_the_management_plane(
     run = judged_as(broken, management=ManagementJudgement(verdict, 3, 3.095, "mount"))
     first = [trial for trial in run.trials if trial.treatment == run.run.treatments[0].id]
     assert text in " ".join(in_terminal(replace(run, trials=tuple(first)), lang).split())
+
+
+def with_writes(run: StoredRun, uncertain: float) -> StoredRun:
+    """The run with numbered writes in the trials of its first treatment, none of them lost."""
+    first = run.run.treatments[0].id
+    values = {ACKNOWLEDGED: 100.0, LOST: 0.0, UNCERTAIN: uncertain, RECOVERED: uncertain - 1, UNEXPECTED: 0.0}
+
+    def written(trial: TrialRecord) -> TrialRecord:
+        if trial.treatment != first or trial.totals is None:
+            return trial
+        return replace(trial, totals=replace(trial.totals, figures={**trial.totals.figures, **values}))
+
+    return replace(run, trials=tuple(map(written, run.trials)))
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [("en", "Writes were not acknowledged, so that"), ("zh", "有写入未获确认，客户端无从得知其结果：")],
+)
+def test_writes_without_acknowledgement_are_a_caution(broken: StoredRun, lang: str, text: str) -> None:
+    """One write is on the way when a server ends."""
+    run = with_writes(broken, 85.0)
+    [finding] = lost_writes.uncertain(analyse(run.run, run.trials).treatments)
+    assert finding.severity == "caution"
+    assert Texts(lang).message(finding.message).startswith(text)
+    few = with_writes(broken, 1.0)
+    assert [*lost_writes.uncertain(analyse(few.run, few.trials).treatments)] == []
+
+
+def test_findings_on_faults_and_writes_lead_to_their_tables(broken: StoredRun) -> None:
+    report = build(with_writes(broken, 85.0))
+    [sentences] = [block for block in report.sections[0].blocks if isinstance(block, Sentences)]
+    anchors = {
+        finding.subject: link.anchor
+        for finding, link in zip(sentences.findings, sentences.links, strict=True)
+        if link
+    }
+    assert anchors[Subject.FAULTS] == "table-faults"
+    assert anchors[Subject.WRITES] == "table-writes"

@@ -78,6 +78,7 @@ class Evidence(Enum):
     PLANS = auto()
     SOURCES = auto()
     FAULTS = auto()
+    WRITES = auto()
     FINDINGS = auto()
 
 
@@ -89,7 +90,7 @@ class Subject(Enum):
     SEARCH = "search", Evidence.SEARCH, 4
     OPEN_LOOP = "open-loop", Evidence.OPEN_LOOP, 3
     FAULTS = "faults", Evidence.FAULTS, 4
-    WRITES = "writes", Evidence.FAULTS, None
+    WRITES = "writes", Evidence.WRITES, None
     SATURATION = "saturation", Evidence.SATURATION, 4
     LIMIT = "limit", Evidence.RESOURCES, 2
     EFFECTS = "effects", Evidence.EFFECTS, 4

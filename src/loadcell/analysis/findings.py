@@ -372,6 +372,7 @@ def find(
         *fault_effects.findings(faults),
         *group_findings.findings(faults),
         *lost_writes.findings(treatments),
+        *lost_writes.uncertain(treatments),
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *search_descent.findings(searches),
         *flames.leak_findings(all_trials),

@@ -8,7 +8,7 @@ from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.model.message import Count, MessageCode
-from loadcell.model.write_metrics import ACKNOWLEDGED, LOST
+from loadcell.model.write_metrics import ACKNOWLEDGED, LOST, RECOVERED, UNCERTAIN
 
 #: Treatments that a sentence names.
 _MOST_NAMED = 4
@@ -27,6 +27,17 @@ NO_LOSS = FindingCode(
 NO_LOSS_ALONE = FindingCode(
     "found.writes.none.alone", Subject.WRITES, "good", (Concern.ANSWER, 6), acknowledged=Count
 )
+UNCERTAIN_OF = FindingCode(
+    "found.writes.uncertain", Subject.WRITES, "caution", (Concern.ANSWER, 3), cases=list
+)
+UNCERTAIN_ALONE = FindingCode(
+    "found.writes.uncertain.alone", Subject.WRITES, "caution", (Concern.ANSWER, 3), recovered=Count,
+    uncertain=Count, written=Count,
+)  # fmt: skip
+UNCERTAIN_CASE = MessageCode(
+    "found.writes.uncertain.case", "info", recovered=Count, treatment=str, uncertain=Count, written=Count
+)
+UNCERTAIN_MORE = MessageCode("found.writes.uncertain.more", "info", count=Count)
 CASE = MessageCode("found.writes.case", "info", acknowledged=Count, lost=Count, treatment=str)
 
 
@@ -55,6 +66,35 @@ def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
             yield NO_LOSS.finding(ids, acknowledged=acknowledged, count=len(without))
 
 
+def uncertain(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """Treatments with more writes without an answer than the one that is on the way when a server ends."""
+    having = [
+        treatment
+        for treatment in treatments
+        if any(trial.figures.get(UNCERTAIN, 0) > 1 for trial in _read_back(treatment, ok=False))
+    ]
+    ids = tuple(treatment.id for treatment in having)
+    if having and len(treatments) == 1:
+        yield UNCERTAIN_ALONE.finding(ids, **_without_answer(having[0]))
+    elif having:
+        cases = [
+            UNCERTAIN_CASE(treatment=treatment.label, **_without_answer(treatment))
+            for treatment in having[:_MOST_NAMED]
+        ]
+        if others := len(having) - len(cases):
+            cases.append(UNCERTAIN_MORE(count=others))
+        yield UNCERTAIN_OF.finding(ids, cases=cases)
+
+
+def _without_answer(treatment: Treatment) -> dict[str, int]:
+    unknown = _total(treatment, UNCERTAIN)
+    return {
+        "recovered": _total(treatment, RECOVERED),
+        "uncertain": unknown,
+        "written": _total(treatment, ACKNOWLEDGED) + unknown,
+    }
+
+
 def _loss(
     treatments: Sequence[Treatment], totals: dict[Treatment, tuple[int, int]], *, alone: bool
 ) -> Finding:
@@ -79,4 +119,4 @@ def _read_back(treatment: Treatment, *, ok: bool) -> list[Trial]:
 
 def _total(treatment: Treatment, key: str, *, ok: bool = False) -> int:
     """Total of the trials that read back."""
-    return round(sum(trial.figures[key] for trial in _read_back(treatment, ok=ok)))
+    return round(sum(trial.figures.get(key, 0) for trial in _read_back(treatment, ok=ok)))

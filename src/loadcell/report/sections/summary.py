@@ -80,7 +80,8 @@ PLACES: Mapping[Evidence, tuple[str, ...]] = {
     Evidence.SERIES: ("series", "chart-series"),
     Evidence.METHOD: ("method",),
     Evidence.SOURCES: ("sources", "table-sources"),
-    Evidence.FAULTS: ("faults", "table-writes"),
+    Evidence.FAULTS: ("faults", "table-faults"),
+    Evidence.WRITES: ("faults", "table-writes"),
 }
 #: The section of findings whose evidence no section shows.
 SUMMARY = "summary"
