@@ -101,6 +101,24 @@ def test_a_server_serves_the_same_load_after_it_was_killed(tmp_path: Path, syste
     assert sum(int(row["succeeded"]) for row in after) > 100
 
 
+def test_a_fault_that_remains_has_the_reason_and_is_listed_with_its_trial(tmp_path: Path) -> None:
+    commands = "{command: {subject: redis, run: 'true', undo: 'true', probe: echo still; exit 3}, at: 500ms}"
+    (tmp_path / "plan.yaml").write_text(REDIS.replace("3s", "1s") + f"faults: [{commands}]\n")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 4, done.stderr + done.stdout
+    [path] = (tmp_path / "run").glob("trials/*/trial.json")
+    trial = json.loads(path.read_text())
+    assert trial["reason"] == (
+        "command redis could not be undone: the undo succeeded, but its probe failed: "
+        "`echo still; exit 3` ended with status 3: still"
+    )
+    entry = trial["faults"][0]["entry"]
+    assert f"loadcell faults forget {entry}" in trial["advice"]
+    [listed] = json.loads(loadcell(tmp_path, "faults", "list", "--json").stdout)
+    assert (listed["id"], listed["run"]) == (entry, str(path.parent))
+    assert listed["undo"] == ["true", "echo still; exit 3"]
+
+
 def test_an_overload_names_the_fault_that_was_in_effect(tmp_path: Path) -> None:
     plan = REDIS.replace("max_backlog: 1min", "max_backlog: 500ms")
     [trial] = records(tmp_path, plan + "faults: [{hang: redis, at: 500ms, for: 2s}]\n", status=3)

@@ -300,7 +300,7 @@ class TrialRun:
             subject,
             self.context.guardian,
             self._event,
-            str(self.writer.path.absolute()),
+            str(self.writer.path.with_name(self.trial.name).absolute()),
             self.context.monotonic_ns,
         )
 
