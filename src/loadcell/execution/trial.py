@@ -459,15 +459,19 @@ class TrialRun:
     def _expectations(self) -> Iterator[ExpectationResult]:
         """Those of the plan, and those of each fault by its own metrics."""
         figures = judged_values(self._record, metrics(self._record))
-        for expected in self._resolved.expect:
-            yield expected.judge(figures).result(expected.text)
         records = self._record.faults or ()
+        judgements = [fault.judgement for fault in records if figures and fault.judgement is not None]
+        least = {fault_metrics.RECOVERY: fault_metrics.least_recovery_ms(judgements)}
+        for expected in self._resolved.expect:
+            yield expected.judge(figures, least).result(expected.text)
         for number, planned in enumerate(self._resolved.faults):
             judgement = records[number].judgement if number < len(records) else None
-            of_fault = judgement and figures and fault_metrics.of_fault(judgement)
+            values, least = dict(figures), {}
+            if judgement is not None and figures:
+                values |= fault_metrics.of_fault(judgement)
+                least = {fault_metrics.RECOVERY: fault_metrics.least_recovery_ms([judgement])}
             for expected in planned.expect:
-                result = expected.judge({**figures, **(of_fault or {})}).result(expected.text)
-                yield replace(result, fault=number)
+                yield replace(expected.judge(values, least).result(expected.text), fault=number)
 
     def _threads(self, target: Target[Any]) -> int:
         local = bool(target.processes()) and not self._pinning.apart

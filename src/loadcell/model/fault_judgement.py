@@ -84,12 +84,14 @@ class Recovery:
     """Times until the load was again as before; None where it is `censored`.
 
     `at_s` is the instant. `from_undo_s` is 0 for one that came before the undo, and None without an undo.
+    `at_least_s` is how long after the injection there was certainly no recovery, if it was not seen.
     """
 
     at_s: float | None = None
     from_injection_s: float | None = None
     from_undo_s: float | None = None
     censored: Annotated[Censored | None, OMITTED] = None
+    at_least_s: Annotated[float | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

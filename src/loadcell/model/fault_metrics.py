@@ -16,6 +16,7 @@ from loadcell.model.metrics import Kind, declare
 Value = float | None
 _METRICS: dict[str, Callable[[FaultJudgement], Value]] = {}
 _SUMMED: Final = "lost_operations"
+RECOVERY: Final = "recovery"
 #: A fault that is never undone has none, and does not make that of its trial unknown.
 _OF_UNDO: Final = "recovery_from_undo"
 
@@ -35,9 +36,7 @@ def _ms(value_s: Value) -> Value:
 _declare("pause", "time", lambda judged: _ms(judged.pause_s))
 _declare("dip", "share", lambda judged: judged.dip.depth if judged.dip else None)
 _declare(_SUMMED, "count", lambda judged: judged.lost)
-_declare(
-    "recovery", "time", lambda judged: _ms(judged.recovery.from_injection_s) if judged.recovery else None
-)
+_declare(RECOVERY, "time", lambda judged: _ms(judged.recovery.from_injection_s) if judged.recovery else None)
 _declare(_OF_UNDO, "time", lambda judged: _ms(judged.recovery.from_undo_s) if judged.recovery else None)
 _declare("hung_clients", "count", lambda judged: judged.hung.number if judged.hung else None)
 _declare("effect", "effect", lambda judged: float(EFFECTS.index(judged.effect)) if judged.effect else None)
@@ -61,6 +60,13 @@ KEYS: Final = tuple(_METRICS)
 def of_fault(judgement: FaultJudgement) -> dict[str, Value]:
     """The metrics of one fault; None where one is unknown."""
     return {key: value(judgement) for key, value in _METRICS.items()}
+
+
+def least_recovery_ms(judgements: Sequence[FaultJudgement]) -> float | None:
+    """A lower bound on the recovery, if it was not seen after one of the faults: the largest."""
+    recoveries = [judged.recovery for judged in judgements if judged.recovery is not None]
+    bounds = [recovery.at_least_s for recovery in recoveries if recovery.at_least_s is not None]
+    return max(bounds, default=0.0) * 1e3 or None
 
 
 def of_trial(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:

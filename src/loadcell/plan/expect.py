@@ -57,6 +57,7 @@ def needed(quantile: float) -> int:
 
 Outcome = Literal["met", "missed", "unknown"]
 
+_NONE: Mapping[str, float | None] = {}
 COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -221,19 +222,31 @@ class Expectation:
             and self.judge({self.metric: _OF_ERRORS[self.metric.rpartition(".")[2]]}).verdict == "missed"
         )
 
-    def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
-        """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation.
+    def judge(
+        self, metrics: Mapping[str, float | None], least: Mapping[str, float | None] = _NONE
+    ) -> Verdict:
+        """Compare a trial's metrics, in the units of `Metric.kind`, with the expectation. `least` are lower
+        bounds on unknown ones.
 
         A percentile beyond which no observation lies is undefined (`loadcell.plan.quantiles`): it is not
         judged.
         """
         value = metrics.get(self.metric)
         if value is None or math.isnan(value):
-            return Verdict("unknown", None)
+            return Verdict(self._judge_bound(least.get(self.metric)), None)
         if (few := self._few(metrics)) is not None:
             return Verdict("unknown", None, few)
         met = COMPARATORS[self.comparator](value, self.threshold)
         return Verdict("met" if met else "missed", value)
+
+    def _judge_bound(self, least: float | None) -> Outcome:
+        """The outcome for all values above a lower bound, if it is one and the same."""
+        if least is None or self.comparator in ("==", "!="):
+            return "unknown"
+        above = COMPARATORS[self.comparator](least, self.threshold)
+        if self.comparator in (">", ">="):
+            return "met" if above else "unknown"
+        return "unknown" if above else "missed"
 
     def _few(self, metrics: Mapping[str, float | None]) -> Few | None:
         """Where the metric is a percentile of too few observations; those that do not say how many they are

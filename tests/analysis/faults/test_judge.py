@@ -16,6 +16,7 @@ from loadcell.model import fault_metrics
 from loadcell.model.fault_judgement import EFFECTS, Failed, FaultJudgement, Recovery
 from loadcell.model.fault_record import FaultRecord, Instants
 from loadcell.model.timeline import SlowRequest
+from loadcell.plan.expect import Expectation
 
 RATE_PER_S, SERVICE_S = 500.0, 0.001
 AT_S, UNTIL_S = 10.0, 35.0
@@ -89,7 +90,15 @@ def test_an_outage_that_begins_late_and_stays() -> None:
     (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
     assert judgement.effect == "outage"
     assert judgement.pause_s == pytest.approx(58, abs=0.01)
-    assert judgement.recovery == Recovery(censored="not-recovered")
+    assert judgement.recovery == Recovery(censored="not-recovered", at_least_s=pytest.approx(60))
+    least = {"recovery": fault_metrics.least_recovery_ms([judgement])}
+    values = fault_metrics.of_fault(judgement)
+    for text, verdict in (
+        ("recovery < 30s", "missed"),
+        ("recovery < 1h", "unknown"),
+        ("recovery > 30s", "met"),
+    ):
+        assert Expectation.parse(text).judge(values, least).verdict == verdict
     assert judgement.lost == pytest.approx(58 * RATE_PER_S, rel=0.01)
     ends_s = around.ends_s(fault(20, 5.0), judgement)
     assert ends_s is not None

@@ -59,7 +59,9 @@ def recovery(
         if outage is not None and completions.slot(outage.end_s) < end:  # the load came back
             since_s = max(since_s, outage.end_s)
         short = end - completions.slot(since_s) < HOLD
-        return Recovery(censored="too-short" if short else "not-recovered")
+        if short:
+            return Recovery(censored="too-short")
+        return Recovery(censored="not-recovered", at_least_s=(end - HOLD) * SLOT_S - applied.began_s)
     at_s = max((begin + earliest + int(normal_from[0])) * SLOT_S, ended_s)
     pause = effects.pause
     if pause.begin_s <= at_s < pause.end_s and pause.length_s > normal.facts.gap_s:
