@@ -264,7 +264,8 @@ def _causes(
 
 
 def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Iterator[Finding]:
-    """Findings on a run's steadiness; nothing without timelines."""
+    """Findings on a run's steadiness; nothing without timelines, or on trials with faults."""
+    judged = [judgement for judgement in judged if not judgement.trial.faults]
     labels = {treatment.id: treatment.label for treatment in treatments}
     able = [judgement for judgement in judged if judgement.steadiness.steady is not None]
     # Under valgrind a server is read for what it lost: its throughput counts in nothing, steady or not.
