@@ -73,7 +73,9 @@ def test_expectations_of_plan_and_faults_are_apart_and_count_each_trial_once() -
     ]  # fmt: skip
     assert analysis.expectations[2].value == 9000.0
     texts = [finding.message.text for finding in analysis.findings if "expect" in finding.message.code]
-    assert "The expectation recovery < 5s was missed in 1 of 1 trial." in texts[0]
+    assert texts[0] == (
+        "The expectation recovery < 5s was missed in 1 of 1 trial. The least favourable value was 9,000 ms."
+    )
     assert "kill redis: recovery < 5s was missed in 1 of 1 trial." in texts[1]
     assert texts[-1] == "1 expectation was met in every assessable trial: hang redis: recovery < 5s."
 

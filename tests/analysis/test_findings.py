@@ -169,7 +169,7 @@ def test_codes_of_scripts_and_transactions_have_a_meaning(code: str) -> None:
     ("verdicts", "key"),
     [
         (["met", "met"], "found.expect.met"),
-        (["met", "missed"], "found.expect.missed"),
+        (["met", "missed"], "found.expect.missed.alone"),
         (["met", "unknown"], "found.expect.unknown"),
     ],
 )

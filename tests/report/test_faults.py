@@ -31,13 +31,14 @@ from loadcell.model.fault_judgement import (
     Recovery,
 )
 from loadcell.model.fault_record import FaultRecord
-from loadcell.model.json import document
+from loadcell.model.json import JsonObject, document
 from loadcell.model.trial_record import Status, TrialRecord
 from loadcell.model.write_metrics import ACKNOWLEDGED, LOST, RECOVERED, UNCERTAIN, UNEXPECTED
 from loadcell.report import brief
 from loadcell.report.blocks import Cell, Chart, Column, Report, Sentences, Table, Tile, Tiles, unfolded
 from loadcell.report.build import build
 from loadcell.report.render import html, terminal
+from loadcell.report.sections import check_evidence
 from loadcell.report.texts import Texts
 from loadcell.store import timeline_files
 from loadcell.store.read import StoredRun, read_run
@@ -546,3 +547,14 @@ def test_findings_on_faults_and_writes_lead_to_their_tables(broken: StoredRun) -
     }
     assert anchors[Subject.FAULTS] == "table-faults"
     assert anchors[Subject.WRITES] == "table-writes"
+
+
+def test_chinese_evidence_and_expressions_have_no_english_states(broken: StoredRun) -> None:
+    detail: JsonObject = {"faults": ["hang storage.brick-2: undone"], "groups": {"read": "noticed"}}
+    shown = check_evidence.written("faults", detail, Texts("zh"))
+    assert "hang storage.brick-2：已撤销" in shown
+    assert "read 有警告" in shown
+    tables, _ = section(build(broken, "zh"))
+    row = first_row(tables["table-faults"])
+    assert row["预期"] == f"{EXPECTED}; {MISSED}"
+    assert row["判定"] == f"未满足（{MISSED}）"

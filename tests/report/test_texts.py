@@ -206,6 +206,8 @@ def test_chinese_is_chinese() -> None:
         "error.with-remedy", "error.with-remedy.continued", "metric-meaning.of-group", "check-page.placement",
         "compare.summary.title", "compare.summary.title.slower", "compare.summary.gate.rows",
         "found.plan-differs.of", "plans.plan",
+        "found.faults.management.case", "found.faults.groups.case", "found.expect.case",
+        "found.expect.of-fault", "fault.timing.both", "fault.timing.amount", "errors.of-fault",
 
     }  # fmt: skip
 

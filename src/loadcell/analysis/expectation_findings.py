@@ -18,6 +18,10 @@ MISSED = FindingCode(
     "found.expect.missed", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count, expression=str,
     of=Count, treatment=str, value=str,
 )  # fmt: skip
+MISSED_ALONE = FindingCode(
+    "found.expect.missed.alone", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), count=Count,
+    expression=str, of=Count, value=str,
+).marked(unworded=("treatment",))  # fmt: skip
 MISSED_MANY = FindingCode(
     "found.expect.missed.many", Subject.EXPECTATIONS, "problem", (Concern.WRONG, 0), cases=list, count=Count
 )
@@ -43,7 +47,7 @@ def expectations(treatments: Sequence[Treatment], all_trials: Sequence[Trial]) -
     judged = outcomes(all_trials)
     for outcome in judged:
         if outcome.verdict == "missed":
-            yield MISSED.finding(
+            yield (MISSED if len(treatments) > 1 else MISSED_ALONE).finding(
                 outcome.trials,
                 expression=named(outcome),
                 count=outcome.missed,
@@ -107,7 +111,7 @@ _MOST_CASES = 5
 def combined(findings: Sequence[Finding]) -> Iterator[Finding]:
     """All findings, with one sentence for many expectations that were missed, or could not be judged."""
     of_codes = {
-        MISSED_MANY: [finding for finding in findings if finding.code is MISSED],
+        MISSED_MANY: [finding for finding in findings if finding.code in (MISSED, MISSED_ALONE)],
         UNKNOWN_MANY: [finding for finding in findings if finding.code is UNKNOWN],
     }
     many = {code: same for code, same in of_codes.items() if len(same) > _MOST_SENTENCES}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from loadcell.model import latency, numbers
+from loadcell.model.fault_record import FaultState
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, MessageCode, Milliseconds, Share, Unit, with_unit
 from loadcell.model.trial_record import EVIDENCE_UNITS
@@ -63,6 +64,11 @@ SENTENCES: Mapping[str, tuple[MessageCode, ...]] = {
 }
 
 
+#: States of faults, and verdicts on client groups.
+_STATE = Labels("evidence.fault", get_args(FaultState))
+_VERDICT = Labels("evidence.verdict", ("ok", "noticed", "broken", "unknown"))
+
+
 def written(name: str, detail: JsonObject, texts: Texts) -> str:
     """The evidence of a check in one line."""
     # A limit next to a share is one, too.
@@ -95,6 +101,12 @@ def _called(key: str, texts: Texts) -> str:
 
 
 def _value(key: str, value: Any, units: Mapping[str, Unit], texts: Texts) -> str:
+    if isinstance(value, str) and key == "faults":
+        fault, _, state = value.rpartition(": ")
+        return f"{fault}{texts('mark.colon')}{texts(_STATE(state)) if state in _STATE else state}"
+    if isinstance(value, dict) and key == "groups":
+        verdicts = (f"{name} {texts(_VERDICT(v)) if v in _VERDICT else v}" for name, v in value.items())
+        return texts("mark.list").join(verdicts)
     if isinstance(value, dict):
         parts = (f"{_called(part, texts)} {_value(part, item, units, texts)}" for part, item in value.items())
         return texts("mark.list").join(parts)

@@ -23,6 +23,8 @@ _MANAGEMENT_TONES: Mapping[str, Tone] = {"ok": "good", "slow": "caution", "down"
 _UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline", "in-outage"))
 _CENSORED = Labels("fault.censored", CENSORED)
 _TIMING = Labels("fault.timing", ("at", "after", "for"))
+#: Between expressions, which are code in every language.
+BETWEEN = "; "
 #: A number with its unit, as plans have them.
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([A-Za-zµ]+)")
 #: Metric of the operations that the baseline would have completed.
@@ -71,9 +73,7 @@ def verdict(fault: FaultOfTreatment, context: ReportContext) -> Cell:
     missed = [text for text, outcome in fault.expected.items() if outcome == verdict != "met"]
     name = context.texts(_VERDICT(verdict))
     partly = missed and len(missed) < len(fault.expected)
-    text = context.texts(
-        "fault.verdict-of", verdict=name, expectations=context.texts("mark.semicolon").join(missed)
-    )
+    text = context.texts("fault.verdict-of", verdict=name, expectations=BETWEEN.join(missed))
     return Cell(text if partly else name, tone=_TONES[verdict])
 
 

@@ -107,11 +107,11 @@ def _outcome(faults: Sequence[FaultOfTreatment], context: ReportContext) -> list
     planned = Column(texts("column.fault.when"), folds=True, yields=1)
     parts = [_Part(planned, _of_all(lambda fault: Cell(fault_cells.when(fault, context))))]
     if any(fault.expected for fault in faults):
-        semicolon, none = texts("mark.semicolon"), texts("mark.none")
+        none = texts("mark.none")
         expected = Column(texts("column.fault.expected"), code=True, many=True, folds=True, yields=7)
         verdict = Column(texts("column.verdict"), folds=True)
         parts += [
-            _Part(expected, _of_all(lambda fault: Cell(semicolon.join(fault.expected) or none))),
+            _Part(expected, _of_all(lambda fault: Cell(fault_cells.BETWEEN.join(fault.expected) or none))),
             _Part(verdict, _of_all(lambda fault: fault_cells.verdict(fault, context))),
         ]
     effect = Column(texts("column.fault.effect"), folds=True)
