@@ -7,6 +7,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from pydantic import Field
 from loadcell.faults.base import CONNECTION_LOST, NO_ANSWER, SERVER_ENDED, Fault, FaultError
 from loadcell.linux.process import plain_environment
 from loadcell.model.json import JsonObject
-from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
+from loadcell.model.message import Bytes, ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import SubjectOptions
 from loadcell.plan.units import Duration
 
@@ -24,12 +25,15 @@ COMMAND_FAILED_SILENTLY = MessageCode("fault.command-failed.silent", command=str
 COMMAND_WITHOUT_UNDO = MessageCode("fault.command-without-undo", "caution", subject=str)
 PROBE_FAILED = MessageCode("fault.probe-failed", why=Message)
 COMMAND_TIMED_OUT = MessageCode("fault.command-timed-out", command=str, limit_s=Seconds)
+COMMAND_WROTE_TOO_MUCH = MessageCode("fault.command-wrote-too-much", command=str, limit_bytes=Bytes)
 
 #: Variable of the commands' environment with the process ids of the subject.
 PIDS = "LOADCELL_SUBJECT_PIDS"
 #: How long a killed shell may take to end.
 _KILL_LIMIT_S = 2.0
-#: Bytes of output that a command and its processes in the background may write; the next write fails.
+#: Interval between looks at the size of the output.
+_LOOK_S = 0.1
+#: Bytes of output, which is in memory, beyond which a command is killed.
 _OUTPUT_LIMIT = 16 << 20
 #: Bytes of a command's output in an error.
 _MOST_OUTPUT = 500
@@ -105,9 +109,9 @@ class Command(Fault[CommandOptions]):
 def _execute(command: str, limit_s: float, directory: str, variables: dict[str, str]) -> None:
     """Execute a command line. Raises FaultError if it fails, or does not end in time."""
     # a pipe would stay open with processes in the background, and the fault may have filled the disk
-    with os.fdopen(os.memfd_create("output", os.MFD_ALLOW_SEALING), "w+b") as output:
-        output.truncate(_OUTPUT_LIMIT)
-        fcntl.fcntl(output, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    with os.fdopen(os.memfd_create("output"), "r+b", buffering=0) as output:
+        descriptor = output.fileno()
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)  # `> /dev/stderr` in a script truncates it
         process = subprocess.Popen(
             ("/bin/sh", "-c", command),
             stdin=subprocess.DEVNULL,
@@ -117,19 +121,37 @@ def _execute(command: str, limit_s: float, directory: str, variables: dict[str, 
             env={**plain_environment(), **variables},
             start_new_session=True,
         )
-        try:
-            process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            with contextlib.suppress(subprocess.TimeoutExpired):  # one in an uninterruptible call
-                process.wait(_KILL_LIMIT_S)
-            raise FaultError(COMMAND_TIMED_OUT(command=command, limit_s=limit_s)) from None
-        written = os.lseek(output.fileno(), 0, os.SEEK_CUR)
-        output.seek(max(0, written - _MOST_OUTPUT))
-        last = output.read(min(written, _MOST_OUTPUT)).decode(errors="replace").strip()
+        _wait(process, command, limit_s, descriptor)
+        size = os.fstat(descriptor).st_size
+        last = (
+            os.pread(descriptor, _MOST_OUTPUT, max(0, size - _MOST_OUTPUT)).decode(errors="replace").strip()
+        )
     if process.returncode != 0:
         code = COMMAND_FAILED if last else COMMAND_FAILED_SILENTLY
         raise FaultError(code.pick(command=command, status=process.returncode, output=last))
+
+
+def _wait(process: subprocess.Popen[bytes], command: str, limit_s: float, output: int) -> None:
+    """Wait until the shell ends; processes in the background are neither waited for nor limited afterwards.
+
+    Raises FaultError after its kill, if it takes too long or writes too much.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            process.wait(max(0.0, min(_LOOK_S, deadline - time.monotonic())))
+            return
+        except subprocess.TimeoutExpired:
+            if os.fstat(output).st_size > _OUTPUT_LIMIT:
+                problem = COMMAND_WROTE_TOO_MUCH(command=command, limit_bytes=_OUTPUT_LIMIT)
+            elif time.monotonic() >= deadline:
+                problem = COMMAND_TIMED_OUT(command=command, limit_s=limit_s)
+            else:
+                continue
+        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # one in an uninterruptible call
+            process.wait(_KILL_LIMIT_S)
+        raise FaultError(problem)
 
 
 PART = Command
