@@ -289,6 +289,30 @@ def test_an_outage_that_a_later_fault_ends_is_counted_once() -> None:
     assert total["pause"] == pytest.approx(3500, abs=10)
 
 
+def test_an_outage_through_three_faults_belongs_to_the_first() -> None:
+    """A synchronous standby is stopped for 3 s, the primary killed meanwhile, and the standby promoted."""
+    done = queue(constant(RATE_PER_S, 60), SERVICE_S, stop(AT_S, 6.5))
+    faults = [fault(AT_S, 3.0), fault(AT_S + 2, 48.0), replace(fault(AT_S + 6, 0.0), undone=None)]
+    stopped, killed, promoted = judge(faults, completions(done, 60), 8)
+    assert (stopped.effect, killed.unjudged, promoted.effect) == ("outage", "in-outage", "none")
+    for judgement, from_s in ((stopped, 13), (promoted, 7)):
+        assert judgement.recovery is not None
+        assert judgement.recovery.from_injection_s == pytest.approx(from_s, abs=0.03)
+    assert fault_metrics.of_trial([stopped, killed, promoted])["lost_operations"] == pytest.approx(
+        6.5 * RATE_PER_S, abs=5
+    )
+
+
+def test_a_load_that_stays_slow_under_a_lasting_fault_has_not_recovered() -> None:
+    """The fault is undone with the end of the load."""
+    done = [pair for pair in queue(constant(RATE_PER_S, 60), SERVICE_S) if pair[0] < AT_S]
+    done += [(at_s, 0.05) for at_s in constant(RATE_PER_S, 60) if at_s >= AT_S + 2]
+    (judgement,) = judge([fault(AT_S, 50.01)], completions(done, 60), 8)
+    assert judgement.effect == "outage"
+    assert judgement.recovery is not None
+    assert judgement.recovery.censored == "not-recovered"
+
+
 def test_a_fault_in_an_outage_without_end_is_not_judged() -> None:
     done = queue(constant(RATE_PER_S, AT_S), SERVICE_S)
     killed, later = judge([fault(AT_S, 1.0), fault(AT_S + 5, 1.0)], completions(done, 40), 8)

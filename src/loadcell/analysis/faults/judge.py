@@ -67,14 +67,15 @@ def _by_load(
         span = _Span(
             begin_s,
             next_s if gap is None else gap.end_s,
-            _undisturbed_until_s(faults, numbers, later, completions.duration_s),
+            _undisturbed_until_s(faults, numbers, later, gap, completions.duration_s),
             ends_interrupted=gap is not None,
         )
         for number in numbers:
             judged[number] = _judge(faults[number], completions, normal, span, clients)
-        begin_s = None
-        if gap is not None:
-            begin_s = max(judged[number].until_s or 0.0 for number in numbers)
+        if gap is None:
+            begin_s = None
+        else:
+            begin_s = max(begin_s or 0.0, *(judged[number].until_s or 0.0 for number in numbers))
             for number in numbers:
                 judged[number] = replace(judged[number], until_s=begin_s)
         recoveries = [judged[number].recovery for number in numbers]
@@ -91,7 +92,7 @@ class _Span:
 
     It begins with each fault, or at `begin_s` if an earlier fault interrupted the load until then. It lasts
     `until_s`: the next fault, or the end of an interruption in which that is applied (`ends_interrupted`).
-    The recovery is looked for until `recovery_until_s`: the next fault after the undo.
+    The recovery is looked for until `recovery_until_s`: the next fault after the undo and the interruption.
     """
 
     begin_s: float | None
@@ -104,12 +105,13 @@ def _undisturbed_until_s(
     faults: Sequence[FaultRecord],
     numbers: Sequence[int],
     later: Sequence[Sequence[int]],
+    gap: Gap | None,
     duration_s: float,
 ) -> float:
-    """When the next fault begins that does not overlap with these ones."""
-    undone_s = max(faults[number].ended_s for number in numbers)
+    """When the next fault begins that overlaps neither with these ones nor with their interruption."""
+    ended_s = max(0.0 if gap is None else gap.end_s, *(faults[number].ended_s for number in numbers))
     began_s = (_began_s(faults, others) for others in later)
-    return min((instant_s for instant_s in began_s if instant_s >= undone_s), default=duration_s)
+    return min((instant_s for instant_s in began_s if instant_s >= ended_s), default=duration_s)
 
 
 def _by_due_time(faults: Sequence[FaultRecord]) -> list[list[int]]:

@@ -54,11 +54,13 @@ def recovery(
     earliest = max(completions.slot(ended_s) - begin, int(low[-1]) + 1 if len(low) else 0)
     normal_from = np.flatnonzero(second[earliest : len(long)] & long[earliest:])
     if not len(normal_from):
-        since_s = applied.ended_s if undone is None else max(applied.ended_s, undone.ended_s)
+        since_s = applied.ended_s
+        if undone is not None and completions.slot(undone.began_s) < end:  # else it lasts to the end
+            since_s = max(since_s, undone.ended_s)
         outage = effects.last_outage
         if outage is not None and completions.slot(outage.end_s) < end:  # the load came back
             since_s = max(since_s, outage.end_s)
-        short = end - completions.slot(since_s) < HOLD
+        short = end - completions.slot(since_s) <= HOLD
         if short:
             return Recovery(censored="too-short")
         return Recovery(censored="not-recovered", at_least_s=(end - HOLD) * SLOT_S - applied.began_s)
