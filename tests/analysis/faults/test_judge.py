@@ -303,6 +303,64 @@ def test_an_outage_through_three_faults_belongs_to_the_first() -> None:
     )
 
 
+@pytest.mark.parametrize("end_s", [13.0041, 13.0099])
+def test_a_closed_loop_recovers_at_once(end_s: float) -> None:
+    """Without a backlog, and in the middle of a slot; the longest gap of the other fault comes later."""
+    done = [
+        (at_s, 0.002)
+        for at_s in constant(RATE_PER_S, 60)
+        if not AT_S <= at_s < end_s and not 30 <= at_s < 30.4
+    ]
+    hang, other = judge([fault(AT_S, 3.0), fault(AT_S + 1, 1.0)], completions(done, 60), 8)
+    assert (hang.effect, other.effect) == ("outage", "dip")
+    assert hang.recovery is not None
+    assert hang.recovery.from_injection_s == pytest.approx(end_s - AT_S, abs=0.01)
+    assert other.lost == pytest.approx(0.4 * RATE_PER_S, abs=3)
+
+
+def test_a_stray_failure_does_not_delay_a_recovery() -> None:
+    """Operations fail for 2 s of a fault that lasts to the end, and one fails much later."""
+    failures = [(20 + number / 50, "timeout") for number in range(100)] + [(115.0, "timeout")]
+    done = queue(constant(RATE_PER_S, 120), SERVICE_S)
+    (judgement,) = judge([fault(20, 100.0)], Completions.of([timeline(done, failures)], 120), 8)
+    assert judgement.effect == "errors"
+    assert judgement.recovery is not None
+    assert judgement.recovery.from_injection_s == pytest.approx(2, abs=0.1)
+
+
+def test_a_fault_within_a_gap_of_a_slow_load_has_its_own_outage() -> None:
+    """A delay lets eight requests in each 200 ms through; the server is killed between two of them."""
+    done = [(at_s, 0.001) for at_s in constant(RATE_PER_S, 70) if at_s < AT_S or at_s >= 60]
+    done += [
+        (AT_S + burst * 0.2, 0.2)
+        for burst in range(1, 250)
+        if not 30 <= AT_S + burst * 0.2 < 45
+        for _ in range(8)
+    ]
+    delay, kill = judge([fault(AT_S, 50.0), fault(29.9, 15.0)], completions(sorted(done), 70), 8)
+    assert (delay.effect, kill.effect) == ("dip", "outage")
+    assert kill.pause_s == pytest.approx(15.2, abs=0.21)
+
+
+def test_losses_of_three_overlapping_faults_are_counted_once() -> None:
+    """One lasts; the second begins within its outage, the third causes another outage later."""
+    done = queue(constant(RATE_PER_S, 140), SERVICE_S, lambda at_s: stop(50, 4.0)(stop(20, 6.0)(at_s)))
+    faults = [fault(20, 80.0), fault(22, 1.0), fault(50, 4.0)]
+    lasting, within, third = judge(faults, completions(done, 140), 8)
+    assert (lasting.effect, within.effect, third.effect) == ("outage", "none", "outage")
+    assert fault_metrics.of_trial([lasting, within, third])["lost_operations"] == pytest.approx(
+        10 * RATE_PER_S, abs=10
+    )
+
+
+def test_a_fault_just_after_an_outage_does_not_inherit_it() -> None:
+    """The load succeeds again for half a second; its backlog is not drained."""
+    done = queue(constant(RATE_PER_S, 60), SERVICE_S, stop(AT_S, 3.0))
+    hang, other = judge([fault(AT_S, 3.0), fault(AT_S + 3.5, 1.0)], completions(done, 60), 8)
+    assert hang.effect == "outage"
+    assert other.effect == "none"
+
+
 def test_a_load_that_stays_slow_under_a_lasting_fault_has_not_recovered() -> None:
     """The fault is undone with the end of the load."""
     done = [pair for pair in queue(constant(RATE_PER_S, 60), SERVICE_S) if pair[0] < AT_S]

@@ -19,6 +19,8 @@ FEWEST_SUCCESSES = 20
 #: Bounds of a load that is as before: rate, and p99, in proportion to the baseline's.
 RATE_FLOOR, P99_CEILING = 0.95, 1.2
 BEYOND_P99 = 0.01
+#: A number is likely by chance up to this many standard deviations above its mean (99%).
+CHANCE = 2.326
 
 
 @dataclass(frozen=True, eq=False)

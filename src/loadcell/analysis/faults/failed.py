@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadcell.analysis.faults.baseline import WINDOW, Normal
-from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers
+from loadcell.analysis.faults.baseline import CHANCE, WINDOW, Normal
+from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LEVEL, STEP, resampled_steps, steps
 from loadcell.model.fault_judgement import Failed
 
@@ -31,10 +31,21 @@ def failed(completions: Completions, normal: Normal, begin: int, end: int) -> Fa
     return Failed(share, max(0.0, share - _bound(completions, normal, (end - begin) // STEP)))
 
 
-def last_failure_s(completions: Completions, begin: int, end: int) -> float | None:
-    """End of the last of the slots [begin, end) with a failure; None without one."""
-    slots = np.flatnonzero(completions.failed(begin, end))
-    return (begin + int(slots[-1]) + 1) * SLOT_S if len(slots) else None
+def last_failure_s(completions: Completions, normal: Normal, begin: int, end: int) -> float | None:
+    """End of the last second of slots [begin, end), at least one, in which more operations failed than is
+    likely by chance without the fault; None without one.
+    """
+    end = max(end, begin + WINDOW)
+    failures = completions.failed(begin, end)[: len(completions.succeeded[begin:end])]
+    failed_by_second = rolling(failures, WINDOW)
+    mean = _bound(completions, normal, WINDOW // STEP) * rolling(
+        completions.succeeded[begin:end] + failures, WINDOW
+    )
+    seconds = np.flatnonzero(failed_by_second > mean + CHANCE * np.sqrt(mean))
+    if not len(seconds):
+        return None
+    slots = np.flatnonzero(failures[: int(seconds[-1]) + WINDOW])
+    return (begin + int(slots[-1]) + 1) * SLOT_S
 
 
 def _bound(completions: Completions, normal: Normal, length: int) -> float:

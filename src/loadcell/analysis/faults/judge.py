@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from loadcell.analysis.faults.baseline import WINDOW, Normal, baseline
-from loadcell.analysis.faults.completions import Completions
+from loadcell.analysis.faults.completions import SLOT_S, Completions
 from loadcell.analysis.faults.dip import lowest_second
 from loadcell.analysis.faults.failed import failed, last_failure_s
 from loadcell.analysis.faults.first_effect import first_effect
@@ -56,28 +56,34 @@ def _by_load(
         return tuple(judged)
     normal: Normal | None = None
     clean_from_s: float | None = 0.0
-    begin_s: float | None = None
+    owned_until_s = 0.0
     by_due_time = _by_due_time(faults)
     for position, numbers in enumerate(by_due_time):
-        later = by_due_time[position + 1 :]
+        later_s = [_began_s(faults, others) for others in by_due_time[position + 1 :]]
+        began_s = _began_s(faults, numbers)
         if clean_from_s is not None:
-            normal = baseline(completions, clean_from_s, _began_s(faults, numbers)) or normal
-        next_s = min([*(_began_s(faults, others) for others in later), completions.duration_s])
-        gap = None if normal is None or not later else interruption(completions, next_s, normal.facts.gap_s)
+            normal = baseline(completions, clean_from_s, began_s) or normal
+        next_s = min([*later_s, completions.duration_s])
+        gap = None
+        if normal is not None and later_s:
+            gap = interruption(completions, began_s, next_s, normal.facts.gap_s)
+        until_s = next_s if gap is None else gap.end_s
+        ended_s = max(until_s if gap else 0.0, *(faults[number].ended_s for number in numbers))
         span = _Span(
-            begin_s,
-            next_s if gap is None else gap.end_s,
-            _undisturbed_until_s(faults, numbers, later, gap, completions.duration_s),
-            ends_interrupted=gap is not None,
+            owned_until_s if owned_until_s > began_s else None,
+            until_s,
+            None if gap is None else _first(later_s, gap.end_s, completions.duration_s),
+            _first(later_s, ended_s, completions.duration_s),
+            clean_from_s,
         )
         for number in numbers:
             judged[number] = _judge(faults[number], completions, normal, span, clients)
-        if gap is None:
-            begin_s = None
-        else:
-            begin_s = max(begin_s or 0.0, *(judged[number].until_s or 0.0 for number in numbers))
+        if gap is not None:
+            owned_until_s = max(owned_until_s, *(judged[number].until_s or 0.0 for number in numbers))
             for number in numbers:
-                judged[number] = replace(judged[number], until_s=begin_s)
+                judged[number] = replace(judged[number], until_s=owned_until_s)
+        if all(judged[number].unjudged == "in-outage" for number in numbers):
+            continue
         recoveries = [judged[number].recovery for number in numbers]
         recovered_s = [
             recovery.at_s for recovery in recoveries if recovery is not None and recovery.at_s is not None
@@ -86,32 +92,27 @@ def _by_load(
     return tuple(judged)
 
 
+def _first(instants_s: Sequence[float], from_s: float, default_s: float) -> float:
+    """The first of these instants that is not before another one."""
+    return min((instant_s for instant_s in instants_s if instant_s >= from_s), default=default_s)
+
+
 @dataclass(frozen=True)
 class _Span:
     """The load by which faults of one due time are judged.
 
     It begins with each fault, or at `begin_s` if an earlier fault interrupted the load until then. It lasts
-    `until_s`: the next fault, or the end of an interruption in which that is applied (`ends_interrupted`).
-    The recovery is looked for until `recovery_until_s`: the next fault after the undo and the interruption.
+    `until_s`: the next fault, or the end of an interruption in which that is applied. Then it lasts until the
+    recovery, if that comes before `settled_before_s`: the next fault after the interruption. The recovery is
+    looked for until `recovery_until_s`: the next fault after the undo, too. At `clean_from_s` the load had
+    recovered from earlier faults; None: it had not.
     """
 
     begin_s: float | None
     until_s: float
+    settled_before_s: float | None
     recovery_until_s: float
-    ends_interrupted: bool
-
-
-def _undisturbed_until_s(
-    faults: Sequence[FaultRecord],
-    numbers: Sequence[int],
-    later: Sequence[Sequence[int]],
-    gap: Gap | None,
-    duration_s: float,
-) -> float:
-    """When the next fault begins that overlaps neither with these ones nor with their interruption."""
-    ended_s = max(0.0 if gap is None else gap.end_s, *(faults[number].ended_s for number in numbers))
-    began_s = (_began_s(faults, others) for others in later)
-    return min((instant_s for instant_s in began_s if instant_s >= ended_s), default=duration_s)
+    clean_from_s: float | None
 
 
 def _by_due_time(faults: Sequence[FaultRecord]) -> list[list[int]]:
@@ -146,23 +147,28 @@ def _judge(
     )
     if normal is None:
         return replace(judgement, unjudged="no-baseline")
-    # the second before an effect belongs to it, but not to one that begins within an outage
-    lowest_from = begin if span.begin_s is None else begin + WINDOW
+    # the second before an effect belongs to it, unless an earlier fault may have an effect on it
+    is_clean = span.clean_from_s is not None and span.clean_from_s <= begin_s - WINDOW * SLOT_S
+    lowest_from = begin if is_clean else begin + WINDOW
     held_until_s = until_s if undone is None else min(undone.ended_s, until_s)
-    failures = failed(completions, normal, begin, completions.slot(held_until_s))
+    held_end = completions.slot(held_until_s)
+    failures = failed(completions, normal, begin, held_end)
+    failed_s = last_failure_s(completions, normal, begin, held_end) if _is_effect(failures) else None
     effects = Effects(
         gap,
         last_outage(completions, begin_s, until_s, normal.facts.gap_s),
         lowest_second(completions, normal, lowest_from, end),
-        last_failure_s(completions, begin, completions.slot(held_until_s)) if _is_effect(failures) else None,
+        failed_s,
     )
-    slowest = slow(completions, normal, begin, end)
+    slowest = None
+    if span.clean_from_s is not None:
+        slowest = slow(completions, normal, completions.slot(max(begin_s, span.clean_from_s)), end)
     recovered = recovery(
-        completions, normal, applied, undone, effects, begin, completions.slot(span.recovery_until_s)
+        completions, normal, applied, undone, effects, begin_s, completions.slot(span.recovery_until_s)
     )
     settled_s = until_s if recovered.at_s is None else _settled(recovered.at_s, gap)
-    if span.ends_interrupted:
-        until_s = max(until_s, settled_s)
+    if span.settled_before_s is not None and until_s < settled_s <= span.settled_before_s:
+        until_s = settled_s
     lost = excursions(completions, normal, min(gap.begin_s, begin_s), min(settled_s, until_s))
     return replace(
         judgement,

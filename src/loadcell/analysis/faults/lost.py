@@ -27,6 +27,7 @@ class Excursions:
 
 def excursions(completions: Completions, normal: Normal, begin_s: float, end_s: float) -> Excursions:
     """The lost operations and the overshoot between two instants."""
+    end_s = max(begin_s, end_s)
     rate_per_s = normal.facts.rate_per_s
     facts = normal.facts
     usual = _shortfall(completions, rate_per_s, facts.begin_s, facts.end_s)

@@ -11,6 +11,7 @@ from loadcell.analysis.faults.completions import SLOT_S, Completions, Numbers
 #: A longer gap is an outage, if it is also longer than twice the longest gap of the baseline.
 OUTAGE_S = 1.0
 _TIMES_USUAL_GAP = 2.0
+_NONE: Numbers = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,12 @@ def longest_gap(completions: Completions, begin: int, end: int) -> Gap:
     return _longest(*_gaps(completions, begin, end, begin * SLOT_S, until_s))
 
 
-def interruption(completions: Completions, at_s: float, usual_s: float) -> Gap | None:
-    """The gap in which an instant is, if it has lasted for longer than gaps of the baseline, of which the
-    longest is `usual_s`. It may last until the end of the load.
+def interruption(completions: Completions, began_s: float, at_s: float, usual_s: float) -> Gap | None:
+    """The gap in which an instant is, if a fault at `began_s` has interrupted the load; it may last until the
+    end.
+
+    It is an outage already, or longer than all gaps since that fault: a slow one makes long gaps again and
+    again. It is also longer than gaps of the baseline, of which the longest is `usual_s`.
     """
     slot = completions.slot(at_s)
     after = completions.first_s[slot:]
@@ -42,7 +46,9 @@ def interruption(completions: Completions, at_s: float, usual_s: float) -> Gap |
     earlier = completions.last_s[:slot][~np.isnan(completions.last_s[:slot])]
     later = after[~np.isnan(after)]
     begin_s = float(earlier[-1]) if len(earlier) else 0.0
-    if at_s - begin_s <= max(_TIMES_USUAL_GAP * usual_s, SLOT_S):
+    begins, ends = _after(completions, began_s, begin_s) if begin_s > began_s else (_NONE, _NONE)
+    others_s = min(float(np.max(ends - begins, initial=0.0)), OUTAGE_S)
+    if at_s - begin_s <= max(_TIMES_USUAL_GAP * usual_s, others_s, SLOT_S):
         return None
     return Gap(begin_s, float(later[0]) if len(later) else completions.duration_s)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.faults.baseline import BEYOND_P99, RATE_FLOOR, WINDOW, Normal
+from loadcell.analysis.faults.baseline import BEYOND_P99, CHANCE, RATE_FLOOR, WINDOW, Normal
 from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LowestSecond
 from loadcell.analysis.faults.pause import Gap
@@ -16,8 +16,6 @@ from loadcell.model.fault_record import Instants
 
 #: For so long the load has to stay like the baseline, in slots.
 HOLD = round(HOLD_S / SLOT_S)
-#: A number of slow requests is likely by chance up to this many standard deviations above its mean (99%).
-_CHANCE = 2.326
 
 
 def recovery(
@@ -26,10 +24,10 @@ def recovery(
     applied: Instants,
     undone: Instants | None,
     effects: Effects,
-    begin: int,
+    begin_s: float,
     end: int,
 ) -> Recovery:
-    """The recovery within slots [begin, end); censored where it does not come, or cannot be confirmed.
+    """The recovery from `begin_s` to the slot `end`; censored where it does not come, or cannot be confirmed.
 
     It is the first instant whose next second is like the baseline, and so are the next 10 s together: at
     least 95% of its rate, and a p99 of at most 1.2 times its own. A second may also be as bad as the worst
@@ -38,6 +36,7 @@ def recovery(
     if that is a dip, after every 10 s with a lower rate, and after the last failure where failures are an
     effect.
     """
+    begin = completions.slot(begin_s)
     if end - begin < HOLD:
         return Recovery(censored="too-short")
     counts = completions.succeeded[begin:end]
@@ -47,9 +46,9 @@ def recovery(
     floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
     share = max(BEYOND_P99, _mean_share(completions, normal))
     mean = share * rolling(counts, HOLD)
-    by_chance = np.asarray(mean + _CHANCE * np.sqrt((1 - share) * mean), np.float64)
+    by_chance = np.asarray(mean + CHANCE * np.sqrt((1 - share) * mean), np.float64)
     long = _is_normal(counts, slower, HOLD, floor, by_chance)
-    ended_s = effects.ended_s(max(applied.began_s, begin * SLOT_S))
+    ended_s = effects.ended_s(begin_s)
     low = np.flatnonzero(rolling(counts, HOLD) < floor)
     earliest = max(completions.slot(ended_s) - begin, int(low[-1]) + 1 if len(low) else 0)
     normal_from = np.flatnonzero(second[earliest : len(long)] & long[earliest:])
@@ -63,7 +62,9 @@ def recovery(
         short = end - completions.slot(since_s) <= HOLD
         if short:
             return Recovery(censored="too-short")
-        return Recovery(censored="not-recovered", at_least_s=(end - HOLD) * SLOT_S - applied.began_s)
+        failing = effects.failed_s is not None and (second[: len(long)] & long).any()
+        at_least_s = None if failing else (end - HOLD) * SLOT_S - applied.began_s
+        return Recovery(censored="not-recovered", at_least_s=at_least_s)
     at_s = max((begin + earliest + int(normal_from[0])) * SLOT_S, ended_s)
     pause = effects.pause
     if pause.begin_s <= at_s < pause.end_s and pause.length_s > normal.facts.gap_s:
