@@ -6,7 +6,7 @@ can no longer be written, leaves through here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from loadcell.analysis.faults.management import Answer
 from loadcell.analysis.limits.unobserved import unobserved
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, checks, fault_checks, machine_watch, trial_source
+from loadcell.execution import affinity, checks, expectations, fault_checks, machine_watch, trial_source
 from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
 from loadcell.execution.fault_run import FaultRun
@@ -25,7 +25,6 @@ from loadcell.execution.outcome import (
     DIED,
     all_requests_failed,
     failures_wanted,
-    judged_values,
     most_requests_failed,
     nothing_ended,
 )
@@ -40,7 +39,6 @@ from loadcell.execution.record import (
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
 from loadcell.faults.base import FaultError
-from loadcell.model import fault_metrics
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document
@@ -48,7 +46,7 @@ from loadcell.model.load_result import LoadEvent, LoadingProgress, LoadResult, P
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.resources import Unobserved
-from loadcell.model.trial_record import Check, ExpectationResult, Status, TrialRecord
+from loadcell.model.trial_record import Check, Status, TrialRecord
 from loadcell.plan import secrets
 from loadcell.plan.affinity import numbers
 from loadcell.plan.model import Resolved
@@ -456,23 +454,6 @@ class TrialRun:
         in_worker = self._target is not None and self._target.in_worker
         return [check for check in machine_checks if not (in_worker and check.name == "client-waiting")]
 
-    def _expectations(self) -> Iterator[ExpectationResult]:
-        """Those of the plan, and those of each fault by its own metrics."""
-        figures = judged_values(self._record, metrics(self._record))
-        records = self._record.faults or ()
-        judgements = [fault.judgement for fault in records if figures and fault.judgement is not None]
-        least = {fault_metrics.RECOVERY: fault_metrics.least_recovery_ms(judgements)}
-        for expected in self._resolved.expect:
-            yield expected.judge(figures, least).result(expected.text)
-        for number, planned in enumerate(self._resolved.faults):
-            judgement = records[number].judgement if number < len(records) else None
-            values, least = dict(figures), {}
-            if judgement is not None and figures:
-                values |= fault_metrics.of_fault(judgement)
-                least = {fault_metrics.RECOVERY: fault_metrics.least_recovery_ms([judgement])}
-            for expected in planned.expect:
-                yield replace(expected.judge(values, least).result(expected.text), fault=number)
-
     def _threads(self, target: Target[Any]) -> int:
         local = bool(target.processes()) and not self._pinning.apart
         return load_threads(self._resolved, self._cores, local=local)
@@ -530,5 +511,5 @@ class TrialRun:
             phases=tuple(self._phases.records),
             affinity=self._pinning.document(),
             checks=tuple(self._applying_checks()),
-            expect=tuple(self._expectations()),
+            expect=tuple(expectations.judged(self._record, self._resolved)),
         )

@@ -13,10 +13,13 @@ LEAST_BASELINE_S: Final = 2.0
 HOLD_S: Final = 10.0
 
 Effect = Literal["none", "slow", "errors", "dip", "outage"]
-#: From the least to the worst: a metric of this kind is an index into them.
-EFFECTS: Final[tuple[Effect, ...]] = ("none", "slow", "errors", "dip", "outage")
+#: From the least to the worst: values of a metric of this kind.
+EFFECT_VALUES: Final[Mapping[str, float]] = {
+    "none": 0.0, "slow": 0.5, "errors": 1.0, "dip": 2.0, "outage": 3.0,
+}  # fmt: skip
+EFFECTS: Final[tuple[Effect, ...]] = get_args(Effect)
 Management = Literal["ok", "slow", "down"]
-#: From the best to the worst, as `EFFECTS`.
+#: From the best to the worst: a metric of this kind is an index into them.
 MANAGEMENT: Final[tuple[Management, ...]] = ("ok", "slow", "down")
 #: Why a fault is not judged: `not-applied`; `no-timeline`: the load recorded none; `no-baseline`: there is
 #: too little load before it; `in-outage`: an earlier fault interrupted the load until the end.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT, FaultJudgement
+from loadcell.model.fault_judgement import EFFECT_VALUES, MANAGEMENT, FaultJudgement
 from loadcell.model.message import MessageCode
 from loadcell.model.metrics import Kind, declare
 
@@ -39,7 +39,7 @@ _declare(_SUMMED, "count", lambda judged: judged.lost)
 _declare(RECOVERY, "time", lambda judged: _ms(judged.recovery.from_injection_s) if judged.recovery else None)
 _declare(_OF_UNDO, "time", lambda judged: _ms(judged.recovery.from_undo_s) if judged.recovery else None)
 _declare("hung_clients", "count", lambda judged: judged.hung.number if judged.hung else None)
-_declare("effect", "effect", lambda judged: float(EFFECTS.index(judged.effect)) if judged.effect else None)
+_declare("effect", "effect", lambda judged: EFFECT_VALUES[judged.effect] if judged.effect else None)
 _declare(
     "management",
     "management",
@@ -63,10 +63,10 @@ def of_fault(judgement: FaultJudgement) -> dict[str, Value]:
 
 
 def least_recovery_ms(judgements: Sequence[FaultJudgement]) -> float | None:
-    """A lower bound on the recovery, if it was not seen after one of the faults: the largest."""
+    """A lower bound on the recovery from the worst of these faults; None without any."""
     recoveries = [judged.recovery for judged in judgements if judged.recovery is not None]
-    bounds = [recovery.at_least_s for recovery in recoveries if recovery.at_least_s is not None]
-    return max(bounds, default=0.0) * 1e3 or None
+    bounds = [recovery.from_injection_s or recovery.at_least_s for recovery in recoveries]
+    return max((bound for bound in bounds if bound is not None), default=0.0) * 1e3 or None
 
 
 def of_trial(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:

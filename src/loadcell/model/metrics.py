@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
+from loadcell.model.fault_judgement import EFFECT_VALUES, EFFECTS, MANAGEMENT
 from loadcell.model.message import Message, MessageCode, as_written
 
 #: The unit in expectations and values: `count` a bare number, `rate` per second, `share` a fraction (written
 #: in percent), `time` milliseconds (written with any unit of time), `size` bytes, `bandwidth` bytes per
-#: second (`100MB/s`), `effect` an index into `EFFECTS` (written as a word).
+#: second (`100MB/s`), `effect` one of `EFFECT_VALUES` (written as a word).
 Kind = Literal["count", "rate", "share", "time", "size", "bandwidth", "effect", "management"]
 Direction = Literal["higher", "lower", "neither"]
 
@@ -108,7 +108,7 @@ _WRITERS: Mapping[Kind, numbers.Write] = {
     "time": numbers.milliseconds,
     "size": numbers.size,
     "bandwidth": lambda value: f"{numbers.size(value)}/s",
-    "effect": lambda value: EFFECTS[round(value)],
+    "effect": lambda value: min(EFFECTS, key=lambda effect: abs(EFFECT_VALUES[effect] - value)),
     "management": lambda value: MANAGEMENT[round(value)],
 }
 

@@ -16,7 +16,7 @@ from typing import Literal
 from loadcell.model import fault_metrics as fault_metrics  # declares its metrics
 from loadcell.model import resource_metrics as resource_metrics  # likewise
 from loadcell.model import trial_record
-from loadcell.model.fault_judgement import EFFECTS, MANAGEMENT
+from loadcell.model.fault_judgement import EFFECT_VALUES, MANAGEMENT
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.metrics import Kind, Metric, declared, find, value_text
 from loadcell.plan import units
@@ -57,6 +57,11 @@ def needed(quantile: float) -> int:
 
 Outcome = Literal["met", "missed", "unknown"]
 
+#: Values of the words of metrics that have words.
+_WORDS: Mapping[Kind, Mapping[str, float]] = {
+    "effect": EFFECT_VALUES,
+    "management": {word: float(index) for index, word in enumerate(MANAGEMENT)},
+}
 _NONE: Mapping[str, float | None] = {}
 COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -102,7 +107,7 @@ _ALLOWED: Mapping[Kind, Message] = {
     "time": units.Duration.allowed,
     "size": units.Size.allowed,
     "bandwidth": units.Bandwidth.allowed,
-    "effect": ALLOWED_EFFECT(effects=list(EFFECTS)),
+    "effect": ALLOWED_EFFECT(effects=list(EFFECT_VALUES)),
     "management": ALLOWED_EFFECT(effects=list(MANAGEMENT)),
 }
 #: Values of metrics of errors with a single error.
@@ -308,7 +313,7 @@ def _threshold(kind: Kind, name: str, value: str) -> float:
         case "bandwidth":
             return float(units.parse(value, units.BYTES_PER_SECOND, allowed))
         case "effect" | "management":
-            words: Sequence[str] = EFFECTS if kind == "effect" else MANAGEMENT
+            words: Mapping[str, float] = _WORDS[kind]
             if value not in words:
                 raise SettingError(INVALID_THRESHOLD(value=shown(value), allowed=allowed))
-            return float(words.index(value))
+            return words[value]

@@ -13,7 +13,7 @@ from loadcell.analysis.faults import around
 from loadcell.analysis.faults.completions import Completions
 from loadcell.analysis.faults.judge import judge
 from loadcell.model import fault_metrics
-from loadcell.model.fault_judgement import EFFECTS, Failed, FaultJudgement, Recovery
+from loadcell.model.fault_judgement import EFFECT_VALUES, Failed, FaultJudgement, Recovery
 from loadcell.model.fault_record import FaultRecord, Instants
 from loadcell.model.timeline import SlowRequest
 from loadcell.plan.expect import Expectation
@@ -253,7 +253,7 @@ def test_each_of_several_faults_is_judged_until_the_next() -> None:
     assert second.baseline is not None
     assert second.baseline.begin_s == pytest.approx(first.recovery.at_s, abs=0.02)
     values = fault_metrics.of_trial([first, second])
-    assert values["effect"] == EFFECTS.index("outage")
+    assert values["effect"] == EFFECT_VALUES["outage"]
     assert values["pause"] == pytest.approx(2000, abs=5)
     assert values["lost_operations"] == pytest.approx(0.5 * RATE_PER_S + 2 * RATE_PER_S, abs=5)
 
