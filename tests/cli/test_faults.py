@@ -13,7 +13,9 @@ import pytest
 
 from faults.sleepers import family, hang, journal_files, states, until_states
 from lines import called
+from loadcell.cli import faults
 from loadcell.faults import journal as journals
+from loadcell.faults.base import FaultError
 from loadcell.faults.journal import Entry, Journal
 from loadcell.linux.process_identity import ProcessIdentity
 
@@ -33,10 +35,13 @@ def written(
     guarded: bool = False,
     module: str = "loadcell.faults.hang",
     namespace: str | None = None,
+    host: str | None = None,
 ) -> Entry:
-    """An entry on that process, of a run whose guardian lives or has ended, here or in another namespace."""
+    """An entry on that process, of a run whose guardian lives or has ended, here, in another namespace or on
+    another host.
+    """
     guardian = ProcessIdentity.of_this_process()
-    guardian = replace(guardian, namespace=namespace or guardian.namespace)
+    guardian = replace(guardian, namespace=namespace or guardian.namespace, host=host or guardian.host)
     if not guarded:
         guardian = replace(guardian, started=guardian.started - 1)
     arguments = hang(pid).prepare()
@@ -172,6 +177,44 @@ def test_a_fault_of_an_active_run_is_not_forgotten(tmp_path: Path, stopped: int)
     done = called(tmp_path, "faults", "forget", entry.id, XDG_STATE_HOME=str(tmp_path))
     assert done.returncode == 2
     assert "is a fault of an active run" in done.stderr
+    assert journal_files(tmp_path / "loadcell" / "faults") == [f"{entry.id}.json"]
+
+
+def test_a_fault_whose_run_cannot_be_observed_is_forgotten_by_force(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped, namespace="pid:[1]")
+    done = called(tmp_path, "faults", "forget", entry.id, XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert f"loadcell faults forget --force {entry.id}" in " ".join(done.stderr.split())
+    assert journal_files(tmp_path / "loadcell" / "faults") == [f"{entry.id}.json"]
+    done = called(tmp_path, "faults", "forget", "--force", entry.id, XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert journal_files(tmp_path / "loadcell" / "faults") == []
+
+
+def test_a_fault_of_another_machine_is_forgotten_there_alone(tmp_path: Path, stopped: int) -> None:
+    entry = written(tmp_path, stopped, host="another")
+    for options in ((), ("--force",)):
+        done = called(tmp_path, "faults", "forget", *options, entry.id, XDG_STATE_HOME=str(tmp_path))
+        assert done.returncode == 2
+        message = " ".join(done.stderr.split())
+        assert f"{entry.id} is a fault of another" in message
+        assert f"loadcell faults forget {entry.id}` there" in message
+        assert journal_files(tmp_path / "loadcell" / "faults") == [f"{entry.id}.json"]
+
+
+def test_a_fault_that_is_being_undone_is_not_forgotten(
+    tmp_path: Path, stopped: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(journals, "_CLAIM_LIMIT_S", 0.1)
+    entry = written(tmp_path, stopped)
+    forget = faults.forget.callback
+    assert forget is not None
+    with (
+        Journal().claimed(entry),
+        pytest.raises(FaultError, match="another process is undoing hang postgres"),
+    ):
+        forget(ids=(entry.id,), force=False, as_json=False)
     assert journal_files(tmp_path / "loadcell" / "faults") == [f"{entry.id}.json"]
 
 

@@ -99,21 +99,39 @@ def undo(ids: tuple[str, ...], all_: bool, as_json: bool) -> None:
 
 @faults.command("forget")
 @argument("ids", metavar="ID...", nargs=-1, required=True)
+@option("--force", is_flag=True)
 @option("--json", "as_json", is_flag=True, group="output")
-def forget(ids: tuple[str, ...], as_json: bool) -> None:
+def forget(ids: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Drop entries of the journal without an undo."""
     journal = Journal()
     entries = [entry for entry in journal.entries() if isinstance(entry, Entry)]
     chosen = {entry.id: entry for entry in (_chosen(begin, entries, journal) for begin in ids)}
     for entry in chosen.values():
-        if journals.state(entry) == "guarded":
-            raise FaultError(messages.FAULTS_IN_USE(id=entry.id))
+        if (reason := _refusal(entry, journal, force=force)) is not None:
+            raise FaultError(reason)
     for entry in chosen.values():
-        journal.remove(entry)
+        with journal.claimed(entry) as is_claimed:
+            if not is_claimed:
+                raise FaultError(messages.FAULTS_UNKNOWN(id=entry.id, directory=journal.directory))
+            journal.remove(entry)
         if not as_json:
             echo(language.written(_forgotten(entry)))
     if as_json:
         echo_json(json.render([_document(entry) for entry in chosen.values()]))
+
+
+def _refusal(entry: Entry, journal: Journal, *, force: bool) -> Message | None:
+    """Why an entry must not be dropped; `force`: the user knows that its run has ended."""
+    match journals.state(entry):
+        case "guarded":
+            return messages.FAULTS_IN_USE(id=entry.id)
+        case "elsewhere":
+            host = entry.guardian.host
+            return messages.FAULTS_OF_OTHER_MACHINE(id=entry.id, host=host, directory=journal.directory)
+        case "undetermined":
+            return None if force else messages.FAULTS_PERHAPS_IN_USE(id=entry.id)
+        case "abandoned":
+            return None
 
 
 def _forgotten(entry: Entry) -> Message:

@@ -158,6 +158,8 @@ FAULTS_FORGOTTEN_UNDO = MessageCode(
     "faults.forgotten.undo", "info", action=str, subject=str, id=str, commands=list
 )
 FAULTS_IN_USE = MessageCode("faults.in-use", id=str)
+FAULTS_PERHAPS_IN_USE = MessageCode("faults.perhaps-in-use", id=str)
+FAULTS_OF_OTHER_MACHINE = MessageCode("faults.of-other-machine", id=str, host=str, directory=str)
 FAULTS_STATE = MessageCode("faults.state", "info")
 FAULTS_UNUSABLE = MessageCode("faults.unusable", "info")
 FAULTS_UNDETERMINED = MessageCode("faults.undetermined", "info")
