@@ -52,6 +52,25 @@ def test_an_expectation_without_values_is_unknown() -> None:
     assert (outcome.verdict, outcome.unknown, outcome.value, outcome.treatment) == ("unknown", 2, None, None)
 
 
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [("en", "was more than 90.0 s, with clients = 10."), ("zh", "最差值为 90.0 s 以上（clients = 10）。")],
+)
+def test_a_recovery_that_was_not_seen_is_the_least_favourable(lang: str, text: str) -> None:
+    run, records = run_of({"10": [100], "20": [100]})
+    expected = (
+        ExpectationResult("recovery < 30s", "missed", at_least=90_000.0),
+        ExpectationResult("recovery < 30s", "met", 5000.0),
+    )
+    analysis = analyse(
+        run, [replace(record, expect=(item,)) for record, item in zip(records, expected, strict=True)]
+    )
+    (outcome,) = analysis.expectations
+    assert (outcome.value, outcome.at_least, outcome.treatment) == (None, 90_000.0, records[0].treatment)
+    [missed] = [item for item in analysis.findings if item.code is expectation_findings.MISSED]
+    assert Texts(lang).message(missed.message).endswith(text)
+
+
 def with_faults(record: TrialRecord, *expected: ExpectationResult) -> TrialRecord:
     """The trial with three faults, two of them of one title, and these expectations."""
     faults = tuple(FaultRecord(action, "redis", "undone") for action in ("hang", "kill", "kill"))

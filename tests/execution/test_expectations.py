@@ -8,7 +8,7 @@ from typing import Any
 from loadcell.execution import expectations
 from loadcell.model.fault_judgement import FaultJudgement, Recovery
 from loadcell.model.fault_record import FaultRecord
-from loadcell.model.trial_record import Status, Totals, TrialRecord
+from loadcell.model.trial_record import ExpectationResult, Status, Totals, TrialRecord
 from loadcell.plan.expect import Expectation
 
 
@@ -21,6 +21,12 @@ def fault(pause_s: float, recovery: Recovery, readers_s: float) -> FaultRecord:
 
 def verdicts(faults: tuple[FaultRecord, ...], *expected: str, of_plan: bool = False) -> list[str]:
     """Verdicts on expectations of the plan, or of each fault."""
+    return [result.verdict for result in results(faults, *expected, of_plan=of_plan)]
+
+
+def results(
+    faults: tuple[FaultRecord, ...], *expected: str, of_plan: bool = False
+) -> list[ExpectationResult]:
     parsed = [Expectation.parse(text, ["readers"]) for text in expected]
     record = TrialRecord(
         1, "001", "baseline", 1, Status.OK, levels={}, values={}, started_utc="", settings={}, unit="",
@@ -28,7 +34,7 @@ def verdicts(faults: tuple[FaultRecord, ...], *expected: str, of_plan: bool = Fa
     )  # fmt: skip
     planned = [SimpleNamespace(expect=[] if of_plan else parsed) for _ in faults]
     resolved: Any = SimpleNamespace(expect=parsed if of_plan else [], faults=planned)
-    return [result.verdict for result in expectations.judged(record, resolved)]
+    return list(expectations.judged(record, resolved))
 
 
 def test_a_group_is_judged_by_the_fault_with_the_expectation() -> None:
@@ -44,3 +50,5 @@ def test_a_recovery_that_was_not_seen_is_at_least_so_long() -> None:
         assert verdicts(faults, text) == ["missed", "missed"]
     assert verdicts(faults, "recovery < 45s", of_plan=True) == ["missed"], "the first one took 50 s"
     assert verdicts(faults, "recovery < 1h") == ["met", "unknown"]
+    assert [item.at_least for item in results(faults, "recovery < 30s")] == [None, 40_000.0]
+    assert [item.at_least for item in results(faults, "recovery < 1h")] == [None, None]

@@ -32,7 +32,7 @@ from loadcell.model.fault_judgement import (
 )
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject, document
-from loadcell.model.trial_record import Status, TrialRecord
+from loadcell.model.trial_record import ExpectationResult, Status, TrialRecord
 from loadcell.model.write_metrics import ACKNOWLEDGED, LOST, RECOVERED, UNCERTAIN, UNEXPECTED
 from loadcell.report import brief
 from loadcell.report.blocks import Cell, Chart, Column, Report, Sentences, Table, Tile, Tiles, unfolded
@@ -164,6 +164,14 @@ def test_expectations_of_the_plan_are_listed_once_below_the_faults(
     assert [cell.text for cell in row[:3]] == [OF_PLAN, verdict, "201"]
     assert not any(OF_PLAN in cell.text for row in tables["table-faults"].rows for cell in row)
     assert OF_PLAN in in_terminal(broken, lang).partition("hang postgres")[2]
+
+
+@pytest.mark.parametrize(("lang", "text"), [("en", "more than 90.0 s"), ("zh", "90.0 s 以上")])
+def test_a_recovery_that_was_not_seen_has_its_lower_bound(broken: StoredRun, lang: str, text: str) -> None:
+    unseen = ExpectationResult("recovery < 30s", "missed", at_least=90_000.0)
+    trials = tuple(replace(trial, expect=(unseen,)) for trial in broken.trials)
+    tables, _ = section(build(replace(broken, trials=trials), lang))
+    assert [row[2].text for row in tables["table-fault-expectations"].rows] == [text]
 
 
 def test_the_chart_overlays_the_repeats_and_shades_the_phases(broken: StoredRun) -> None:

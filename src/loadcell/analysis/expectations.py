@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import ExpectationResult
 from loadcell.plan.expect import Expectation, Outcome, written
+
+MORE_THAN = MessageCode("found.expect.more-than", "info", value=str)
 
 #: An expression, and the title of the fault whose own expectation it is.
 _Key = tuple[str, str | None]
@@ -23,7 +26,7 @@ class ExpectationOutcome:
     `fault` is the title of the fault whose own expectation it is; None for one of the plan. `verdict` is
     `missed` if any trial missed it, `met` if all met it, otherwise `unknown`. `trials` have that verdict.
     `value`, in the metric's own unit, is the least favourable one, of the trial of `treatment` (an id); None
-    where no trial has a value.
+    where no trial has a value, or where that trial only has a lower bound of it, `at_least`.
     """
 
     expression: str
@@ -35,18 +38,21 @@ class ExpectationOutcome:
     value: float | None
     treatment: str | None
     fault: str | None = None
+    at_least: float | None = None
 
     @property
-    def value_text(self) -> str:
-        """The value with its unit; empty without one."""
+    def value_text(self) -> Message | str:
+        """The value with its unit, or its lower bound; empty without one."""
+        if self.at_least is not None:
+            return MORE_THAN(value=written(self.expression, self.at_least))
         return "" if self.value is None else written(self.expression, self.value)
 
     def document(self) -> JsonObject:
         """As plain JSON."""
         return {
             "expression": self.expression, "fault": self.fault, "verdict": self.verdict, "met": self.met,
-            "missed": self.missed, "unknown": self.unknown, "value": self.value, "treatment": self.treatment,
-            "trials": [*self.trials],
+            "missed": self.missed, "unknown": self.unknown, "value": self.value, "at_least": self.at_least,
+            "treatment": self.treatment, "trials": [*self.trials],
         }  # fmt: skip
 
 
@@ -72,12 +78,14 @@ def by_fault(trial: Trial) -> dict[_Key, list[ExpectationResult]]:
 def _worst(results: Sequence[ExpectationResult]) -> ExpectationResult:
     """The least favourable of the results of one expectation in a trial."""
     expectation = Expectation.recorded(results[0].expression)
+    return max(results, key=lambda result: (-_ORDER.index(_verdict(result)), _distance(expectation, result)))
 
-    def distance(result: ExpectationResult) -> tuple[int, float]:
-        far = 0.0 if result.value is None or expectation is None else expectation.distance(result.value)
-        return -_ORDER.index(_verdict(result)), far
 
-    return max(results, key=distance)
+def _distance(expectation: Expectation | None, result: ExpectationResult) -> tuple[bool, float]:
+    """Rank of a result, the least favourable last; a value without an upper bound is worse than any other."""
+    value = result.value if result.at_least is None else result.at_least
+    is_open = result.at_least is not None and result.verdict == "missed"
+    return is_open, 0.0 if value is None or expectation is None else expectation.distance(value)
 
 
 def _verdict(result: ExpectationResult) -> Outcome:
@@ -92,10 +100,8 @@ def _outcome(
     }
     verdict: Outcome = next(verdict for verdict in _ORDER if names[verdict])
     expectation = Expectation.recorded(expression)
-    valued = [(result.value, trial.treatment) for trial, result in judged if result.value is not None]
-    value, treatment = max(
-        valued, key=lambda pair: expectation.distance(pair[0]) if expectation else 0.0, default=(None, None)
-    )
+    valued = [item for item in judged if item[1].value is not None or item[1].at_least is not None]
+    worst = max(valued, key=lambda item: _distance(expectation, item[1]), default=None)
     return ExpectationOutcome(
         expression,
         verdict,
@@ -103,7 +109,8 @@ def _outcome(
         len(names["missed"]),
         len(names["unknown"]),
         tuple(names[verdict]),
-        value,
-        treatment,
+        None if worst is None else worst[1].value,
+        None if worst is None else worst[0].treatment,
         fault,
+        None if worst is None else worst[1].at_least,
     )

@@ -276,7 +276,8 @@ class ExpectationResult:
     """An expectation compared with a trial: `verdict` is met, missed or unknown, `value` the metric's.
 
     A percentile of too few requests is unknown: it has `count` of the `needed` ones. `fault` is the place of
-    the fault whose own expectation it is, from 0.
+    the fault whose own expectation it is, from 0. `at_least` is the lower bound that an unknown value was
+    judged by: of a recovery that was not seen.
     """
 
     expression: str
@@ -285,6 +286,7 @@ class ExpectationResult:
     count: Annotated[int | None, OMITTED] = None
     needed: Annotated[int | None, OMITTED] = None
     fault: Annotated[int | None, OMITTED] = None
+    at_least: Annotated[float | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,17 +129,20 @@ class Few:
 class Verdict:
     """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure.
 
-    `few`: it rests on too few observations.
+    `few`: it rests on too few observations. `at_least`: the lower bound that it rests on instead.
     """
 
     verdict: Outcome
     value: float | None
     few: Few | None = None
+    at_least: float | None = None
 
     def result(self, expression: str) -> trial_record.ExpectationResult:
         """For the record of a trial."""
         count, needed = (None, None) if self.few is None else (self.few.count, self.few.needed)
-        return trial_record.ExpectationResult(expression, self.verdict, self.value, count, needed)
+        return trial_record.ExpectationResult(
+            expression, self.verdict, self.value, count, needed, at_least=self.at_least
+        )
 
 
 @dataclass(frozen=True)
@@ -238,7 +241,9 @@ class Expectation:
         """
         value = metrics.get(self.metric)
         if value is None or math.isnan(value):
-            return Verdict(self._judge_bound(least.get(self.metric)), None)
+            bound = least.get(self.metric)
+            outcome = self._judge_bound(bound)
+            return Verdict(outcome, None, at_least=None if outcome == "unknown" else bound)
         if (few := self._few(metrics)) is not None:
             return Verdict("unknown", None, few)
         met = COMPARATORS[self.comparator](value, self.threshold)

@@ -10,7 +10,7 @@ from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import OPERATION, Treatment
 from loadcell.analysis.trials import SCENARIO, STATUSES, lack
 from loadcell.model import numbers
-from loadcell.model.message import Labels
+from loadcell.model.message import Labels, Message
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, Tone, without_empty
 from loadcell.report.context import ReportContext
 from loadcell.report.sections import breakdown, pivot
@@ -255,7 +255,7 @@ def table_of(outcomes: Sequence[ExpectationOutcome], name: str, context: ReportC
             *([Cell(outcome.fault or none)] if of_faults else []),
             Cell(outcome.expression),
             Cell(texts(_VERDICT(outcome.verdict)), tone=_TONES[outcome.verdict]),
-            Cell(outcome.value_text or none, sort=outcome.value),
+            _least_favourable(outcome, context),
             Cell(context.labels.get(outcome.treatment or "", none)),
             *(
                 []
@@ -274,6 +274,12 @@ def table_of(outcomes: Sequence[ExpectationOutcome], name: str, context: ReportC
         *([] if all_met else [Column(texts("column.worst"))]),
     ]
     return Table(name, texts("table.expectations"), columns, rows)
+
+
+def _least_favourable(outcome: ExpectationOutcome, context: ReportContext) -> Cell:
+    value = outcome.value_text or context.texts("mark.none")
+    text = context.texts.message(value) if isinstance(value, Message) else value
+    return Cell(text, sort=outcome.value if outcome.at_least is None else outcome.at_least)
 
 
 def names(trials: list[str], context: ReportContext, most: int = 6) -> str:
