@@ -401,9 +401,27 @@ def test_the_chooser_of_the_chart_names_faults(broken: StoredRun) -> None:
 
 
 def test_nothing_recovers_where_no_repeat_had_an_effect(broken: StoredRun) -> None:
-    tables, _ = section(build(judged_as(broken, effect="none")))
+    tables, _ = section(build(judged_as(broken, effect="none", recovery=Recovery(AT_S, 0.0, 0.0))))
     row = first_row(tables["table-fault-extent"])
     assert (row["Recovery from injection"], row["Recovery from undo"]) == ("–", "–")
+
+
+def test_a_fault_without_effect_has_a_recovery_from_an_earlier_one(broken: StoredRun) -> None:
+    """The load recovers after a promotion, whose outage belongs to the end of the primary."""
+    tables, _ = section(build(judged_as(broken, effect="none", recovery=Recovery(AT_S + 2.5, 2.5, None))))
+    assert first_row(tables["table-fault-extent"])["Recovery from injection"] == "2,500 ms"
+
+
+@pytest.mark.parametrize(
+    ("recovery", "shown"),
+    [(Recovery(AT_S, 0.0, 0.0), "0 ms"), (Recovery(censored="not-recovered"), "not recovered")],
+)
+def test_a_recovery_that_is_expected_is_shown(broken: StoredRun, recovery: Recovery, shown: str) -> None:
+    run = judged_as(broken, effect="none", recovery=recovery)
+    expected = ExpectationResult("recovery < 20s", "met", 0.0, fault=0)
+    trials = tuple(replace(trial, expect=(expected,)) for trial in run.trials)
+    tables, _ = section(build(replace(run, trials=trials)))
+    assert first_row(tables["table-fault-extent"])["Recovery from injection"] == shown
 
 
 @pytest.mark.parametrize(("lang", "text"), [("en", "300 ms before"), ("zh", "撤销前 300 ms")])

@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
+from typing import get_args
 
 from loadcell.analysis.faults.repeats import FROM_UNDO, RECOVERIES, FaultOfTreatment
 from loadcell.model import numbers
-from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, Censored, Effect
+from loadcell.model.fault_judgement import CENSORED, EFFECTS, MANAGEMENT, Censored, Unjudged
+from loadcell.model.fault_metrics import RECOVERY
 from loadcell.model.message import Labels
+from loadcell.plan.expect import Expectation
 from loadcell.report.blocks import Cell, Tone
 from loadcell.report.context import ReportContext
 from loadcell.stats.repeats import Repeats
@@ -20,7 +23,7 @@ _TONES: Mapping[str, Tone] = {"missed": "problem", "unknown": "caution", "met": 
 EFFECT = Labels("fault.effect", EFFECTS)
 _MANAGEMENT = Labels("fault.management", MANAGEMENT)
 _MANAGEMENT_TONES: Mapping[str, Tone] = {"ok": "good", "slow": "caution", "down": "problem"}
-_UNJUDGED = Labels("fault.unjudged", ("not-applied", "no-timeline", "no-baseline", "in-outage"))
+_UNJUDGED = Labels("fault.unjudged", get_args(Unjudged))
 _CENSORED = Labels("fault.censored", CENSORED)
 _TIMING = Labels("fault.timing", ("at", "after", "for"))
 #: Between expressions, which are code in every language.
@@ -105,14 +108,25 @@ def value(fault: FaultOfTreatment, *, key: str, context: ReportContext) -> Cell:
     texts, write = context.texts, writer(key, context)
     repeats = fault.metrics[key]
     censored = fault.censored if key in RECOVERIES else ()
-    if not repeats.values or (key in RECOVERIES and set(fault.effects) == {"none"}):
-        return without_recovery(censored, fault.effects, context)
+    if key in RECOVERIES and not _recovers(fault):
+        return Cell(texts("mark.none"))
+    if not repeats.values:
+        return _without_recovery(censored, context)
     if repeats.median is None:
         return _sometimes_recovered(repeats, write, len(fault.trials), context)
     text = _repeats(repeats, write, context)
     if censored:
         text = texts("fault.partly-recovered", value=text, count=len(censored), of=len(fault.trials))
     return Cell(text, sort=repeats.median)
+
+
+def _recovers(fault: FaultOfTreatment) -> bool:
+    """Report whether it has a recovery: from its effect or, as a promotion, from an earlier fault's."""
+    if set(fault.effects) != {"none"}:
+        return True
+    expected = (Expectation.recorded(text) for text in fault.expected)
+    metrics = (expectation.metric.rpartition(".")[2] for expectation in expected if expectation is not None)
+    return any(metric in RECOVERIES for metric in metrics) or (fault.metrics[RECOVERY].median or 0.0) > 0
 
 
 def writer(key: str, context: ReportContext) -> numbers.Write:
@@ -145,11 +159,9 @@ def made_up(fault: FaultOfTreatment, context: ReportContext) -> Cell:
     return Cell(METRICS[LOST](median(later)), sort=median(later))
 
 
-def without_recovery(
-    censored: Sequence[Censored], effects: Sequence[Effect | None], context: ReportContext
-) -> Cell:
-    """The most certain reason why no recovery was seen; nothing recovers where there was no effect."""
-    if not censored or set(effects) == {"none"}:
+def _without_recovery(censored: Sequence[Censored], context: ReportContext) -> Cell:
+    """The most certain reason why no recovery was seen."""
+    if not censored:
         return Cell(context.texts("mark.none"))
     return Cell(context.texts(_CENSORED(min(censored, key=CENSORED.index))))
 
