@@ -51,7 +51,8 @@ def page(home: Path, code: str, lang: str, *faults: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("lang", "text"),
     [
-        ("en", "As expected of the plan's faults, 4 transactions failed"),
+        ("en", "Faults of the plan explain 4 failed transactions ("),
+        ("zh", "计划注入的故障导致 4 个事务失败"),
         ("en", "`kill redis`: connection × 4."),
         ("zh", "`kill redis`：connection × 4。"),
     ],
@@ -126,7 +127,7 @@ def test_each_fault_has_its_own_codes_and_counts(tmp_path: Path) -> None:
         record["faults"] = [] if action is None else [fault({code: count}, action)]
         file.write_text(json.dumps(record))
     shown = " ".join(markdown.render(of_run(read_run(path), "en")).split())
-    assert "136 transactions failed" in shown
+    assert "explain 136 failed transactions" in shown
     assert "`reset redis`: reset × 80; `http-5xx redis`: http-502 × 56." in shown
     assert "7 transactions failed" in shown
     assert shown.count(ADVICE) == 1
