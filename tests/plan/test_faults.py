@@ -391,13 +391,19 @@ def test_what_a_load_cannot_judge_is_remarked_on(
     assert [remark.message.code for remark in listed if remark.message.code.startswith("fault")] == codes
 
 
-def test_a_remark_on_a_fault_has_its_times_and_a_backlog_that_suffices(tmp_path: Path) -> None:
-    plan = PLAN.replace("clients: 2", "clients: 2, rate: 100/s")
-    listed = remarks(read(tmp_path, plan + "faults: [{hang: redis, at: 5s, for: 10s}]\n"), installed())
+@pytest.mark.parametrize(
+    ("lasts", "written", "enough"),
+    [("10s", "10 s", "1min"), ("60min", "1 h", "2h"), ("150min", "2 h 30 min", "3h")],
+)
+def test_a_remark_on_a_fault_has_its_times_and_a_backlog_that_suffices(
+    tmp_path: Path, lasts: str, written: str, enough: str
+) -> None:
+    plan = PLAN.replace("clients: 2, duration: 30s", "clients: 2, rate: 100/s, duration: 4h")
+    listed = remarks(read(tmp_path, plan + f"faults: [{{hang: redis, at: 5s, for: {lasts}}}]\n"), installed())
     [remark] = [item for item in listed if item.path == "load.max_backlog"]
     assert remark.text == (
-        "hang redis lasts 10 s, and `load.max_backlog` is 5s: the trial may end as overloaded. "
-        "set `load.max_backlog: 1min`"
+        f"hang redis lasts {written}, and `load.max_backlog` is 5s: the trial may end as overloaded. "
+        f"set `load.max_backlog: {enough}`"
     )
 
 

@@ -22,8 +22,9 @@ UNCONFIRMED = MessageCode(
     "faults.recovery-unconfirmed", "caution", fault=str, after_s=Seconds, least_s=Seconds
 )
 
-#: Backlogs to propose.
-_BACKLOGS = (Duration(60), Duration(300), Duration(3600))
+#: Backlogs to propose; for a longer fault whole hours.
+_HOUR_S = 3600
+_BACKLOGS = (Duration(60), Duration(300), Duration(_HOUR_S))
 
 
 def remarks(settings: Resolved, parts: Parts) -> Iterator[Advice]:
@@ -64,7 +65,8 @@ def _of_backlog(settings: Resolved, parts: Parts) -> Iterator[Advice]:
     longest = max(stops, key=lambda fault: _lasts_s(fault, settings))
     lasts_s, backlog = _lasts_s(longest, settings), min(load.max_backlog for load in opened)
     if lasts_s > backlog:
-        enough = next((item for item in _BACKLOGS if item > lasts_s), _BACKLOGS[-1])
+        hours = Duration((lasts_s // _HOUR_S + 1) * _HOUR_S)
+        enough = next((item for item in _BACKLOGS if item > lasts_s), hours)
         message = SHORT_BACKLOG(
             fault=longest.title, lasts_s=lasts_s, backlog=backlog.text, enough=enough.text
         )
