@@ -9,6 +9,7 @@ import pytest
 
 import fake_runs
 from loadcell.store.read import StoredRun, read_run
+from report import fault_runs
 
 Runs = Callable[[str], Path]
 
@@ -31,6 +32,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def stored(runs: Runs) -> Callable[[str], StoredRun]:
     """The same, read."""
     return lambda name: read_run(runs(name))
+
+
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run with a fault in each trial."""
+    return fault_runs.with_faults(tmp_path_factory.mktemp("faults"))
 
 
 SHAPES: dict[str, Callable[[], fake_runs.Shape]] = {
