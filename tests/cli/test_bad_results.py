@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     "one repeat": Case(
         shape(1), run=("Descriptive only: 1 repeat per treatment is too few",),
         unsaid=("Set `repeats` to 2 or more",),  # which descriptive only says, too
-        two="Descriptive only: a side with 1 value does", levels="Descriptive only: 1 block does",
+        two="No verdict", levels="No verdict",
     ),
     "one level": Case(
         shape(factors={"load.clients": [4]}),

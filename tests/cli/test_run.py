@@ -197,7 +197,7 @@ class TestListShowQuery:
         for name in ("1", "clients=2"):
             done = called(home, monkeypatch, "show", "last", name)
             assert done.exit_code == 0, done.stderr
-            for word in ("throughput", "p99.9", "point_select", "littles-law", "measure"):
+            for word in ("throughput", "p99.9", "point_select", "Little's law", "measure"):
                 assert word in done.stdout
         assert json.loads(called(home, monkeypatch, "show", "last", "2", "--json").stdout)["number"] == 2
         done = called(home, monkeypatch, "show", "last", "7")

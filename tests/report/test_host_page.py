@@ -61,7 +61,7 @@ def test_reasons_of_other_versions_stay_as_they_are_recorded() -> None:
 
 def test_words_of_the_kernel_are_said_in_the_readers() -> None:
     assert in_words("smt", "notsupported", EN) == "none: a core has one thread"
-    assert in_words("virtualisation", "unknown hypervisor", ZH) == "未表明名称的虚拟机管理程序"
+    assert in_words("virtualisation", "unknown hypervisor", ZH) == "未识别的虚拟化平台"
     assert in_words("virtualisation", "kvm", ZH) == "kvm"
     assert all(in_words(key, word, ZH) != word for key, words in DESCRIBED.items() for word in words)
 
