@@ -41,7 +41,7 @@ class Files(TrialWriter):
 
 
 def judged(path: Path) -> FaultRecord:
-    """A hang that is judged on the timeline that is written there."""
+    """The record of a hang with its judgement, whose timeline is written to the directory."""
     lines = timeline(queue(constant(RATE_PER_S, UNTIL_S), 0.001, stop(AT_S, FOR_S)))
     writer = Files(path)
     timeline_files.write([lines], writer)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from loadcell.model import fault_record
 from loadcell.model.engine_messages import OVERLOADED, OVERLOADED_IN_FAULT
 from loadcell.model.fault_record import FaultRecord
 from loadcell.model.json import JsonObject
@@ -22,7 +23,7 @@ FAULT_NOT_UNDONE = MessageCode("check.fault-remains.named", fault=str, id=str, w
 FAULT_NOT_RESTORED = MessageCode("check.fault-remains.no-entry", fault=str, why=Message)
 
 #: The target was down after the load, in a trial in which a fault was applied.
-TARGET_DOWN: Final = Check("target-down", "noticed", {})
+TARGET_DOWN: Final = Check(fault_record.TARGET_DOWN, "noticed", {})
 #: A fault applied or undone later than this after its time is remarked on.
 LATE_LIMIT_S = 0.1
 

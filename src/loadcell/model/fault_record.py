@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from loadcell.model import catalogue
 from loadcell.model.fault_judgement import FaultJudgement
 from loadcell.model.json import OMITTED, JsonObject, Word
 from loadcell.model.message import Message
+
+#: Name of the check whether the target was down after a load with faults.
+TARGET_DOWN: Final = "target-down"
 
 #: `waiting`: its time did not come; `failed`: it could not be applied, or ended early;
 #: `applied`: it ended by itself; `undone`; `remains`: it could not be undone.

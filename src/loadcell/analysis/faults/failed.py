@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadcell.analysis.faults.baseline import CHANCE, WINDOW, Normal
+from loadcell.analysis.faults.baseline import CHANCE, RULE_OF_THREE, WINDOW, Normal
 from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LEVEL, STEP, resampled_steps, steps
 from loadcell.model.fault_judgement import Failed
 
-#: Of n operations without a failure: the 95% bound on their share is this by n (Hanley, Lippman-Hand, 1983).
-_RULE_OF_THREE = 3.0
 #: The resampled baselines are independent of the resampled times of the fault.
 _SEED_HELD, _SEED_BEFORE = 23, 24
 
@@ -57,7 +55,7 @@ def _bound(completions: Completions, normal: Normal, length: int) -> float:
     held = _shares(before, ended, resampled_steps(len(ended), length, _SEED_HELD))
     others = _shares(before, ended, resampled_steps(len(ended), len(ended), _SEED_BEFORE))
     chance = float(np.quantile(held - others, LEVEL))
-    return max(usual + chance, _RULE_OF_THREE / float(ended.sum()))
+    return max(usual + chance, RULE_OF_THREE / float(ended.sum()))
 
 
 def _shares(failures: Counts, ended: Counts, places: Counts) -> Numbers:

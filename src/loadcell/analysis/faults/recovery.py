@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.faults.baseline import BEYOND_P99, CHANCE, RATE_FLOOR, WINDOW, Normal
+from loadcell.analysis.faults.baseline import CHANCE, RATE_FLOOR, WINDOW, Normal
 from loadcell.analysis.faults.completions import SLOT_S, Completions, Counts, Numbers, rolling
 from loadcell.analysis.faults.dip import LowestSecond
 from loadcell.analysis.faults.pause import Gap
@@ -44,7 +44,7 @@ def recovery(
     succeeded = rolling(counts, WINDOW)
     second = _is_normal(counts, slower, WINDOW, normal.fewest, (normal.share * succeeded).astype(np.float64))
     floor = min(RATE_FLOOR * normal.rate_per_slot * HOLD, normal.fewest / WINDOW * HOLD)
-    share = max(BEYOND_P99, _mean_share(completions, normal))
+    share = normal.mean_share
     mean = share * rolling(counts, HOLD)
     by_chance = np.asarray(mean + CHANCE * np.sqrt((1 - share) * mean), np.float64)
     long = _is_normal(counts, slower, HOLD, floor, by_chance)
@@ -102,10 +102,3 @@ def _is_normal(
     """
     ok: npt.NDArray[np.bool_] = (rolling(counts, width) >= fewest) & (rolling(slower, width) <= most_slow)
     return ok
-
-
-def _mean_share(completions: Completions, normal: Normal) -> float:
-    """Share of the baseline's successes that are slower than its ceiling."""
-    begin, end = completions.slot(normal.facts.begin_s), completions.slot(normal.facts.end_s)
-    slower = int(completions.slower(normal.ceiling_s, begin, end).sum())
-    return slower / max(1, int(normal.counts.sum()))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from loadcell.analysis.treatments import Treatment
 from loadcell.model import fault_metrics
 from loadcell.model.fault_judgement import Censored, Effect, FaultJudgement
-from loadcell.model.fault_record import FaultRecord
+from loadcell.model.fault_record import TARGET_DOWN, FaultRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import ExpectationResult, Status, TrialRecord
 from loadcell.plan.expect import Outcome
@@ -19,8 +19,6 @@ from loadcell.stats.repeats import Repeats, summarise
 
 #: Name of the factor whose levels are lists of faults.
 FACTOR: Final = "faults"
-#: Name of the check whether the target was down after the load.
-TARGET_DOWN: Final = "target-down"
 #: Metrics that are unknown of a trial in which the load did not recover.
 FROM_UNDO: Final = "recovery_from_undo"
 RECOVERIES: Final = ("recovery", FROM_UNDO)

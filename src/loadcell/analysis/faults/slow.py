@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from loadcell.analysis.faults.baseline import BEYOND_P99, WINDOW, Normal, p99_of
+from loadcell.analysis.faults.baseline import RULE_OF_THREE, WINDOW, Normal, p99_of
 from loadcell.analysis.faults.completions import Completions, Numbers, rolling
 from loadcell.analysis.faults.dip import LEVEL, STEP, resampled_steps, steps, windows_of
 from loadcell.model.fault_judgement import Slow
 
 #: Requests are slower if the lower bound of their share in a second is above this.
 SHARE = 0.05
-#: Of n requests, none of which was slow: 95% bound on their share, by n (Hanley, Lippman-Hand, 1983).
-_RULE_OF_THREE = 3.0
 #: Of many windows the worst one is this many standard deviations above the mean by chance.
 _DEVIATIONS = 3.5
 _STEPS = WINDOW // STEP
@@ -37,26 +35,20 @@ def slow(completions: Completions, normal: Normal, begin: int, end: int) -> Slow
     # of the seconds with the largest share that with the most requests
     worst = int(np.lexsort((succeeded, shares))[-1])
     share, count = float(shares[worst]), int(succeeded[worst])
-    bound = max(
-        _of_resampled(completions, normal, (end - begin) // STEP), _of_small(completions, normal, count)
-    )
+    bound = max(_of_resampled(normal, (end - begin) // STEP), _of_small(normal, count))
     first = begin + worst
     return Slow(share, max(0.0, share - bound), p99_of(completions, first, first + WINDOW) * 1e3)
 
 
-def _of_resampled(completions: Completions, normal: Normal, length: int) -> float:
+def _of_resampled(normal: Normal, length: int) -> float:
     """95% quantile of the largest share in series of that many steps, made of blocks of the baseline."""
-    begin = completions.slot(normal.facts.begin_s)
-    slower = steps(completions.slower(normal.ceiling_s, begin, begin + len(normal.counts)))
-    succeeded = steps(normal.counts)
+    slower, succeeded = steps(normal.slower), steps(normal.counts)
     places = resampled_steps(len(succeeded), max(length, _STEPS), _SEED)
     shares = windows_of(slower[places]) / np.maximum(windows_of(succeeded[places]), 1)
     return float(np.quantile(shares.max(axis=1), LEVEL))
 
 
-def _of_small(completions: Completions, normal: Normal, count: int) -> float:
+def _of_small(normal: Normal, count: int) -> float:
     """Bound on the share of `count` requests by the number of requests in the baseline."""
-    begin, total = completions.slot(normal.facts.begin_s), int(normal.counts.sum())
-    slower = int(completions.slower(normal.ceiling_s, begin, begin + len(normal.counts)).sum())
-    usual = min(1.0, max(BEYOND_P99, slower / total) + _RULE_OF_THREE / total)
+    usual = min(1.0, normal.mean_share + RULE_OF_THREE / int(normal.counts.sum()))
     return usual + _DEVIATIONS * math.sqrt(usual * (1 - usual) / count)
