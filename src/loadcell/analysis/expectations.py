@@ -9,14 +9,12 @@ from loadcell.analysis.trials import Trial
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.trial_record import ExpectationResult
-from loadcell.plan.expect import Expectation, Outcome, written
+from loadcell.plan.expect import WORST_FIRST, Expectation, Outcome, written
 
 MORE_THAN = MessageCode("found.expect.more-than", "info", value=str)
 
 #: An expression, and the title of the fault whose own expectation it is.
 _Key = tuple[str, str | None]
-#: From the worst to the best.
-_ORDER: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,9 @@ def by_fault(trial: Trial) -> dict[_Key, list[ExpectationResult]]:
 def _worst(results: Sequence[ExpectationResult]) -> ExpectationResult:
     """The least favourable of the results of one expectation in a trial."""
     expectation = Expectation.recorded(results[0].expression)
-    return max(results, key=lambda result: (-_ORDER.index(_verdict(result)), _distance(expectation, result)))
+    return max(
+        results, key=lambda result: (-WORST_FIRST.index(_verdict(result)), _distance(expectation, result))
+    )
 
 
 def _distance(expectation: Expectation | None, result: ExpectationResult) -> tuple[bool, float]:
@@ -89,16 +89,17 @@ def _distance(expectation: Expectation | None, result: ExpectationResult) -> tup
 
 
 def _verdict(result: ExpectationResult) -> Outcome:
-    return next((verdict for verdict in _ORDER if verdict == result.verdict), "unknown")
+    return next((verdict for verdict in WORST_FIRST if verdict == result.verdict), "unknown")
 
 
 def _outcome(
     expression: str, fault: str | None, judged: Sequence[tuple[Trial, ExpectationResult]]
 ) -> ExpectationOutcome:
     names: dict[Outcome, list[str]] = {
-        verdict: [trial.name for trial, result in judged if result.verdict == verdict] for verdict in _ORDER
+        verdict: [trial.name for trial, result in judged if result.verdict == verdict]
+        for verdict in WORST_FIRST
     }
-    verdict: Outcome = next(verdict for verdict in _ORDER if names[verdict])
+    verdict: Outcome = next(verdict for verdict in WORST_FIRST if names[verdict])
     expectation = Expectation.recorded(expression)
     valued = [item for item in judged if item[1].value is not None or item[1].at_least is not None]
     worst = max(valued, key=lambda item: _distance(expectation, item[1]), default=None)

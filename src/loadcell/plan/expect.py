@@ -56,6 +56,8 @@ def needed(quantile: float) -> int:
 
 
 Outcome = Literal["met", "missed", "unknown"]
+#: From the worst to the best.
+WORST_FIRST: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
 #: Values of the words of metrics that have words.
 _WORDS: Mapping[Kind, Mapping[str, float]] = {

@@ -14,7 +14,7 @@ from loadcell.model.fault_judgement import Censored, Effect, FaultJudgement
 from loadcell.model.fault_record import TARGET_DOWN, FaultRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.trial_record import ExpectationResult, Status, TrialRecord
-from loadcell.plan.expect import Outcome
+from loadcell.plan.expect import WORST_FIRST, Outcome
 from loadcell.stats.repeats import Repeats, summarise
 
 #: Name of the factor whose levels are lists of faults.
@@ -22,8 +22,6 @@ FACTOR: Final = "faults"
 #: Metrics that are unknown of a trial in which the load did not recover.
 FROM_UNDO: Final = "recovery_from_undo"
 RECOVERIES: Final = ("recovery", FROM_UNDO)
-#: From the worst to the best.
-_VERDICTS: tuple[Outcome, ...] = ("missed", "unknown", "met")
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class FaultOfTreatment:
     def verdict(self) -> Outcome | None:
         """The worst verdict of its expectations; None without any."""
         verdicts = self.expected.values()
-        return next((verdict for verdict in _VERDICTS if verdict in verdicts), None)
+        return next((verdict for verdict in WORST_FIRST if verdict in verdicts), None)
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -188,6 +186,6 @@ def _expected(results: Sequence[ExpectationResult]) -> dict[str, Outcome]:
     for result in results:
         verdicts.setdefault(result.expression, set()).add(result.verdict)
     return {
-        expression: next(verdict for verdict in _VERDICTS if verdict in seen or verdict == "met")
+        expression: next(verdict for verdict in WORST_FIRST if verdict in seen or verdict == "met")
         for expression, seen in verdicts.items()
     }
