@@ -13,7 +13,7 @@ from execution.live import loadcell
 PLAN = """
 target: {postgres: {server: embedded, standbys: {count: 1}, settings: {fsync: off}}}
 workload: {sysbench: {script: oltp_update_index, tables: 1, table_size: 200}}
-load: {clients: 2, rate: 100/s, max_backlog: 1min, timeout: 2s, warmup: 0s, duration: 7s, interval: 500ms}
+load: {clients: 2, rate: 100/s, max_backlog: 1min, timeout: 2s, warmup: 0s, duration: 8s, interval: 500ms}
 monitors: [postgres, target, writes: {rate: 100/s}]
 factors: {target.postgres.standbys.replication: [asynchronous, synchronous]}
 faults:
@@ -50,7 +50,8 @@ def test_only_asynchronous_replication_loses_acknowledged_writes(
         assert {row["standby"] for row in rows} == {"standby_1"}
         assert {row["sync_state"] for row in rows} == {"async" if replication == "asynchronous" else "sync"}
         watched = list(csv.DictReader(path.with_name("processes.csv").read_text().splitlines()))
-        later = [row for row in watched if float(row["t_s"]) > promoted_s + 1 and row["pid"] == "0"]
+        # samples are seconds apart where they cost much CPU time
+        later = [row for row in watched if float(row["t_s"]) > promoted_s and row["pid"] == "0"]
         assert later, "the processes of a standby that was started again"
         assert trial["resources"]["target"]["processes"] > 0
         lost[replication] = trial["totals"]["figures"]["lost_writes"]

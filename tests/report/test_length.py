@@ -1,8 +1,10 @@
 """The report of the demonstration plan is short: words of Markdown, bytes of the page, lines of the
-environment.
+environment. Warnings on a busy machine come in addition.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +35,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 
 def test_markdown_has_few_words(demo: StoredRun) -> None:
-    words = len(markdown.render(build(demo)).split())
+    report = build(demo)
+    quiet = replace(report, sections=tuple(part for part in report.sections if part.id != "checks"))
+    words = len(markdown.render(quiet).split())
     assert len(demo.trials) == 15
     assert 700 < words <= MOST_WORDS
 
