@@ -46,6 +46,7 @@ def _least(faults: Sequence[FaultRecord]) -> Mapping[str, float | None]:
         for group, judgement in (fault.groups or {}).items():
             by_group.setdefault(f"{group}.", []).append(judgement)
     return {
-        f"{group}{fault_metrics.RECOVERY}": fault_metrics.least_recovery_ms(judgements)
+        f"{group}{key}": bound_ms
         for group, judgements in by_group.items()
+        for key, bound_ms in fault_metrics.least_recoveries_ms(judgements).items()
     }

@@ -87,7 +87,8 @@ class Recovery:
     """Times until the load was again as before; None where it is `censored`.
 
     `at_s` is the instant. `from_undo_s` is 0 for one that came before the undo, and None without an undo.
-    `at_least_s` is how long after the injection there was certainly no recovery, if it was not seen.
+    `at_least_s` is how long after the injection there was certainly no recovery, if it was not seen;
+    `at_least_from_undo_s` is the same after the undo.
     """
 
     at_s: float | None = None
@@ -95,6 +96,7 @@ class Recovery:
     from_undo_s: float | None = None
     censored: Annotated[Censored | None, OMITTED] = None
     at_least_s: Annotated[float | None, OMITTED] = None
+    at_least_from_undo_s: Annotated[float | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

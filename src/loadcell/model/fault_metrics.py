@@ -6,7 +6,7 @@ lost the same operations. A metric is unknown where that of any fault is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from loadcell.model.fault_judgement import EFFECT_VALUES, MANAGEMENT, FaultJudgement
@@ -62,11 +62,18 @@ def of_fault(judgement: FaultJudgement) -> dict[str, Value]:
     return {key: value(judgement) for key, value in _METRICS.items()}
 
 
-def least_recovery_ms(judgements: Sequence[FaultJudgement]) -> float | None:
-    """A lower bound on the recovery from the worst of these faults; None without any."""
+def least_recoveries_ms(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:
+    """Lower bounds on `recovery` and `recovery_from_undo` of the worst of these faults; None without any."""
     recoveries = [judged.recovery for judged in judgements if judged.recovery is not None]
-    bounds = [recovery.from_injection_s or recovery.at_least_s for recovery in recoveries]
-    return max((bound for bound in bounds if bound is not None), default=0.0) * 1e3 or None
+    return {
+        RECOVERY: _longest_ms(item.from_injection_s or item.at_least_s for item in recoveries),
+        _OF_UNDO: _longest_ms(item.from_undo_s or item.at_least_from_undo_s for item in recoveries),
+    }
+
+
+def _longest_ms(bounds_s: Iterable[Value]) -> Value:
+    """The largest of these bounds; None without any."""
+    return _ms(max((bound_s for bound_s in bounds_s if bound_s is not None), default=None))
 
 
 def of_trial(judgements: Sequence[FaultJudgement]) -> dict[str, Value]:

@@ -90,13 +90,19 @@ def test_an_outage_that_begins_late_and_stays() -> None:
     (judgement,) = judge([fault(20, 5.0)], completions(done, 90), 8)
     assert judgement.effect == "outage"
     assert judgement.pause_s == pytest.approx(58, abs=0.01)
-    assert judgement.recovery == Recovery(censored="not-recovered", at_least_s=pytest.approx(60))
-    least = {"recovery": fault_metrics.least_recovery_ms([judgement])}
+    assert judgement.recovery == Recovery(
+        censored="not-recovered",
+        at_least_s=pytest.approx(60),
+        at_least_from_undo_s=pytest.approx(55, abs=0.1),
+    )
+    least = fault_metrics.least_recoveries_ms([judgement])
     values = fault_metrics.of_fault(judgement)
     for text, verdict in (
         ("recovery < 30s", "missed"),
         ("recovery < 1h", "unknown"),
         ("recovery > 30s", "met"),
+        ("recovery_from_undo < 30s", "missed"),
+        ("recovery_from_undo < 1h", "unknown"),
     ):
         assert Expectation.parse(text).judge(values, least).verdict == verdict
     assert judgement.lost == pytest.approx(58 * RATE_PER_S, rel=0.01)

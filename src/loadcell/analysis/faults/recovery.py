@@ -63,8 +63,15 @@ def recovery(
         if short:
             return Recovery(censored="too-short")
         failing = effects.failed_s is not None and (second[: len(long)] & long).any()
-        at_least_s = None if failing else (end - HOLD) * SLOT_S - applied.began_s
-        return Recovery(censored="not-recovered", at_least_s=at_least_s)
+        if failing:
+            return Recovery(censored="not-recovered")
+        unseen_s = (end - HOLD) * SLOT_S
+        from_undo_s = unseen_s - undone.ended_s if undone is not None and undone.ended_s < unseen_s else None
+        return Recovery(
+            censored="not-recovered",
+            at_least_s=unseen_s - applied.began_s,
+            at_least_from_undo_s=from_undo_s,
+        )
     at_s = max((begin + earliest + int(normal_from[0])) * SLOT_S, ended_s)
     pause = effects.pause
     if pause.begin_s <= at_s < pause.end_s and pause.length_s > normal.facts.gap_s:
