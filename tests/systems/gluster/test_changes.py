@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from loadcell.faults.heal import Heal
 from loadcell.faults.rebalance import Rebalance
 from loadcell.faults.remove_brick import RemoveBrick
 from loadcell.faults.replace_brick import ReplaceBrick
+from loadcell.linux import mounts
 from loadcell.model.message import Message
 from loadcell.monitors.base import MonitorContext
 from loadcell.systems.base import TargetError
+from loadcell.systems.gluster import volume
 from loadcell.systems.gluster.changes import Changes
+from loadcell.systems.gluster.command_line import COMMAND_LATE, CommandError, CommandLine
 from loadcell.systems.gluster.monitor import GlusterMonitor, GlusterMonitorOptions
 from loadcell.systems.gluster.options import GlusterOptions
 from loadcell.systems.gluster.storage import Gluster, unmet
@@ -139,6 +143,29 @@ def test_a_changed_volume_is_made_again(storage: Gluster, notes: list[Message]) 
     assert [note.code for note in notes if note.code == "gluster.made-again"] == ["gluster.made-again"]
     assert bricks(storage) == ["brick-1", "brick-2"]
     assert list(storage.mount.iterdir()) == []
+
+
+def test_a_pool_that_does_not_answer_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = GlusterOptions(hosts=2, replica=2)
+    storage = Gluster(options, tmp_path / "storage", lambda _: None, lambda _: None)
+    ask = CommandLine.ask
+    created: list[int] = []
+
+    def unanswered(line: CommandLine, *words: str, **options: Any) -> ET.Element:
+        if words[:2] == ("volume", "create"):
+            created.append(storage.hosts.roots()[0])
+            if len(created) == 1:
+                raise CommandError(COMMAND_LATE(command="gluster volume create", limit_s=0.0))
+        return ask(line, *words, **options)
+
+    monkeypatch.setattr(CommandLine, "ask", unanswered)
+    monkeypatch.setattr(volume, "_CREATE_LIMIT_S", 0.0)
+    try:
+        storage.make()
+        assert len(set(created)) == 2, "the daemons were started again"
+        assert mounts.is_mounted(storage.mount)
+    finally:
+        storage.remove()
 
 
 def test_the_management_plane_answers_until_its_daemons_stop(storage: Gluster) -> None:

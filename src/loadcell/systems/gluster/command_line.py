@@ -60,14 +60,18 @@ class CommandLine:
             raise CommandError(COMMAND_FAILED(command=title, output=" ".join(output.split()) or "-"))
 
     def until(
-        self, *words: str, limit_s: float = LIMIT_S, accept: Callable[[ET.Element], bool] = lambda _: True
+        self,
+        *words: str,
+        limit_s: float = LIMIT_S,
+        accept: Callable[[ET.Element], bool] = lambda _: True,
+        host: int | None = None,
     ) -> ET.Element:
         """Repeat a command until it is not refused and its answer is accepted. Raises CommandError."""
         deadline = time.monotonic() + limit_s
         while True:
             remaining_s = max(1.0, deadline - time.monotonic())
             try:
-                answer = self.ask(*words, limit_s=remaining_s)
+                answer = self.ask(*words, limit_s=remaining_s, host=host)
                 if accept(answer):
                     return answer
                 error: TargetError = CommandError(

@@ -13,6 +13,7 @@ from loadcell.linux import mounts
 from loadcell.model.message import Message, MessageCode, Seconds
 from loadcell.plan.parts import Misfit
 from loadcell.systems.base import TargetError
+from loadcell.systems.gluster.command_line import CommandError
 from loadcell.systems.gluster.hosts import Hosts
 from loadcell.systems.gluster.options import GlusterOptions
 from loadcell.systems.gluster.probe import ManagementProbe
@@ -87,18 +88,28 @@ class Gluster(Storage):
             self.remove()
             self.volume.forget()
         self.volume.rebalanced = False
-        if not self.hosts.running:
-            if (missing := unmet()) is not None:
-                raise TargetError(missing)
-            mounts.detach_below(self.directory)
-            self.hosts.start()
-        self.volume.make()
+        try:
+            self._make_volume()
+        except CommandError:
+            if self.volume.exists():
+                raise
+            self.remove()  # a change of the pool that was not answered blocks all others for minutes
+            self._make_volume()
         mounted = self.volume.make_mount()
         self.volume.await_client()
         healed_s = self.volume.await_heal()
         if healed_s > _LONG_HEAL_S:
             self._note(HEALING(duration_s=healed_s))
         return mounted
+
+    def _make_volume(self) -> None:
+        """Make the hosts and the volume, where they are not there."""
+        if not self.hosts.running:
+            if (missing := unmet()) is not None:
+                raise TargetError(missing)
+            mounts.detach_below(self.directory)
+            self.hosts.start()
+        self.volume.make()
 
     def subject(self, name: str) -> Subject:
         return subject(self.volume, name)

@@ -25,7 +25,11 @@ _DAEMON_LIMIT_S = 60.0
 _BRICK_LIMIT_S = 60.0
 _MOUNT_LIMIT_S = 60.0
 _HEAL_LIMIT_S = 900.0
+#: It takes well under a second.
+_CREATE_LIMIT_S = 15.0
 _POLL_S = 0.05
+#: `GD_FRIEND_STATE_BEFRIENDED` of glusterd: "Peer in Cluster".
+_IN_CLUSTER = "3"
 _HEAL_POLL_S = 0.5
 
 
@@ -119,30 +123,40 @@ class Volume:
     def make(self) -> None:
         """Make the hosts one pool, and the volume on them, unless an earlier start did."""
         self.start_management()
-        if not self._exists():
+        if not self.exists():
             self._make()
         self.start_bricks()
 
-    def _exists(self) -> bool:
+    def exists(self) -> bool:
+        """True if the pool has the volume."""
         answer = self.command_line.ask("volume", "list")
         return NAME in [volume.text for volume in answer.iter("volume")]
 
     def _make(self) -> None:
         for host in list(self.hosts.numbers)[1:]:
             self.command_line.until("peer", "probe", address(host), limit_s=_DAEMON_LIMIT_S)
-        self.command_line.until(
-            "pool", "list", limit_s=_DAEMON_LIMIT_S,
-            accept=lambda pool: [peer.findtext("connected") for peer in pool.iter("peer")]
-            == ["1"] * self.hosts.count,
-        )  # fmt: skip
+        for host in self.hosts.numbers:
+            self._await_peers(host)
         replica = ("replica", str(self.options.replica)) if self.options.replica > 1 else ()
         places = [brick.location for brick in self.bricks]
         # right after the pool is made, a host may still refuse
-        self.command_line.until("volume", "create", NAME, *replica, *places, "force", limit_s=_DAEMON_LIMIT_S)
+        self.command_line.until("volume", "create", NAME, *replica, *places, "force", limit_s=_CREATE_LIMIT_S)
         for name, value in self.options.volume_options().items():
             self.command_line.ask("volume", "set", NAME, name, value)
         self.command_line.ask("volume", "start", NAME)
         self._log(f"gluster: made a volume of {len(places)} bricks on {self.hosts.count} hosts")
+
+    def _await_peers(self, host: int) -> None:
+        """Wait until a host has all others in its pool.
+
+        A command that changes the pool before that is never answered, and blocks all later ones.
+        """
+
+        def complete(answer: ET.Element) -> bool:
+            peers = [(peer.findtext("connected"), peer.findtext("state")) for peer in answer.iter("peer")]
+            return peers == [("1", _IN_CLUSTER)] * (self.hosts.count - 1)
+
+        self.command_line.until("peer", "status", limit_s=_DAEMON_LIMIT_S, accept=complete, host=host)
 
     def mounted(self) -> bool:
         """True if the mount is there and its client lives."""
