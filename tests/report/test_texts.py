@@ -196,7 +196,7 @@ def test_chinese_is_chinese() -> None:
             "compare.terminal.why",
         "column.p50", "column.p95", "column.p99", "column.percentile", "progress.p99", "show.column.p99",
         *(f"statistic.{name}" for name in ("p50", "p90", "p95", "p99", "p99.9", "p99.99")),
-        "series.full-gc", "series.young-gc", "tail.p99_ms",
+        "compare.percentile", "series.full-gc", "series.young-gc", "tail.p99_ms",
         "series.p50", "series.p95", "series.p99", "terminal.p50", "terminal.p95", "terminal.p99",
         "compare.refused", "compare.refused.differences", "compare.changed", "compare.levels-measure",
         "progress.course", "progress.unscored.failed", "progress.without-result",
@@ -357,9 +357,9 @@ def test_a_code_is_in_the_readers_language_or_as_recorded() -> None:
 
 def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is() -> None:
     zh = Texts("zh")
-    percentile = zh("compare.metric.percentile", percentile="p50")
+    percentile = zh("compare.metric.percentile", percent="50")
     assert zh("compare.place", metric=percentile, context="写入 8", change=0.05).startswith(
-        "写入 8 时的 p50 响应时间"
+        "写入 8 时的 P50 响应时间"
     )
     assert zh("compare.place", metric="吞吐量", context="写入 8", change=0.05).startswith("写入 8 时的吞吐量")
     marked = in_brackets(zh, Message("compare.place", {"metric": "p50", "context": "c", "change": 0.05}))

@@ -12,7 +12,8 @@ from loadcell.model.message import Change, Count, Message, MessageCode
 MOST_NAMED = 4
 METRIC_THROUGHPUT = MessageCode("compare.metric.throughput")
 METRIC_MEAN = MessageCode("compare.metric.mean")
-METRIC_PERCENTILE = MessageCode("compare.metric.percentile", percentile=str)
+METRIC_PERCENTILE = MessageCode("compare.metric.percentile", percent=str)
+PERCENTILE = MessageCode("compare.percentile", percent=str)
 OVERALL_NAME = MessageCode("compare.overall")
 PLACE = MessageCode("compare.place", change=Change, context=str, metric=Message)
 PLACE_BARE = MessageCode("compare.place.bare", change=Change, metric=Message)
@@ -30,7 +31,16 @@ def metric_name(metric: Metric) -> Message:
         return figure_name(metric.figure)
     if metric.name == "throughput":
         return METRIC_THROUGHPUT()
-    return METRIC_MEAN() if metric.name == "mean" else METRIC_PERCENTILE(percentile=metric.name)
+    return (
+        METRIC_MEAN() if metric.name == "mean" else METRIC_PERCENTILE(percent=metric.name.removeprefix("p"))
+    )
+
+
+def short_name(metric: Metric) -> Message:
+    """A metric as it is called in a table: percentiles without `response time`."""
+    if metric.key is None or metric.name == "mean":
+        return metric_name(metric)
+    return PERCENTILE(percent=metric.name.removeprefix("p"))
 
 
 def context_name(sides: Sides, context: str) -> Message | str:

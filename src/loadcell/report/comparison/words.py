@@ -58,9 +58,9 @@ class Words:
 
     def short(self, metric: Metric) -> str:
         """Short name of a metric; of a resource its key, which fits into a column of a terminal."""
-        if metric.resource is not None:
-            return metric.name
-        return metric.name if metric.key is not None and metric.name != "mean" else self.metric(metric)
+        return (
+            metric.name if metric.resource is not None else self.texts.message(locations.short_name(metric))
+        )
 
     def row(self, row: Row) -> str:
         """A row on its own: side (of several), context, figure."""
