@@ -66,7 +66,7 @@ system-packages: | compilers
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  perf:linux-perf valgrind:valgrind pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
-	  mvn:maven prometheus-node-exporter:prometheus-node-exporter setpriv:util-linux \
+	  mvn:maven javac:default-jdk-headless prometheus-node-exporter:prometheus-node-exporter setpriv:util-linux \
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server tc:iproute2 ip:iproute2 \
 	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng \
 	  pidstat:sysstat nmon:nmon top:procps \

@@ -141,6 +141,7 @@ class Jvm(MonitorPart[JvmOptions]):
     summary = "A Java process."
     Options = JvmOptions
     by_default = False
+    default_for = frozenset({CACHE})
 
 
 class CacheStats(MonitorPart[HostOptions]):

@@ -175,7 +175,7 @@ def test_anchors_and_aliases_work(tmp_path: Path) -> None:
 def test_monitors_of_one_target_watch_it_unasked_and_no_other(tmp_path: Path) -> None:
     assert list(read(tmp_path, PLAN).monitors) == ["host"]
     on_cache = PLAN.replace("database", "cache").replace("mix", "calls")
-    assert list(read(tmp_path, on_cache).monitors) == ["host", "cache-stats"]
+    assert list(read(tmp_path, on_cache).monitors) == ["host", "jvm", "cache-stats"]
 
 
 #: A factor that switches the target.
@@ -197,7 +197,7 @@ def test_each_treatment_has_the_default_monitors_of_its_target(tmp_path: Path, p
     settings = [treatment.resolved for treatment in read(tmp_path, plan).treatments]
     assert {setting.target_name: [*setting.monitors] for setting in settings} == {
         "database": ["host"],
-        "cache": ["host", "cache-stats"],
+        "cache": ["host", "jvm", "cache-stats"],
     }
 
 

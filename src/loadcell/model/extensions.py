@@ -28,6 +28,8 @@ class Capability:
 POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, FILES, HOST = map(
     Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "files", "host")
 )
+#: The target is a JVM, or starts one.
+JVM = Capability("jvm")
 #: The target makes a database for the data of a workload, and removes it.
 DATABASES = Capability("databases")
 

@@ -1,4 +1,4 @@
-"""Panels of the load, of the host, of the target's processes and of a JVM sampled by jstat."""
+"""Panels of the load, of the host, of the target's processes and of a JVM."""
 
 from __future__ import annotations
 
@@ -100,6 +100,14 @@ declare(
         Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
     ), position=61, least=10, legend=True, colour=1),
+    Panel("jvm", "axis.jvm-memory", (
+        Line("heap_used_bytes", "series.heap-used", "max", divide=MIB),
+        Line("heap_capacity_bytes", "series.heap-capacity", "max", divide=MIB),
+        Line("off_heap_bytes", "series.off-heap", "max", divide=MIB, hidden_at_zero=True),
+    ), position=62, least=1, legend=True, colour=1),
+    Panel("jvm", "axis.jvm-safepoints", (
+        Line("safepoint_ms", "series.safepoint", "max"),
+    ), position=63, least=10, colour=1),
     AggregateTable("jvm", "table.sampled.jvm", (
         Aggregate("young_gcs", "sum", "column.sampled.young-gcs", Count),
         Aggregate("young_gc_ms", "sum", "column.sampled.young-gc-ms"),

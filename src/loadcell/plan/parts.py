@@ -175,6 +175,8 @@ class MonitorPart(UsedPart[Opts]):
 
     #: whether plans without `monitors` have it
     by_default: ClassVar[bool] = True
+    #: capabilities of targets with which such plans have it, where it is no default of all
+    default_for: ClassVar[frozenset[Capability]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -237,6 +239,11 @@ class Parts:
     def fits(self, part: type[UsedPart[Any]], target: str) -> bool:
         """True if a workload or monitor needs nothing, or one of the capabilities of the target."""
         return not part.needs or bool(part.needs & self.target_kind(target).offers)
+
+    def is_default(self, monitor: type[MonitorPart[Any]], target: str) -> bool:
+        """True if a plan without `monitors` has this one for the target."""
+        offers = self.target_kind(target).offers
+        return self.fits(monitor, target) and (monitor.by_default or bool(monitor.default_for & offers))
 
     def workloads_for(self, target: str) -> dict[str, type[Any]]:
         """The workloads that can be run on a target."""

@@ -63,14 +63,15 @@ def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> 
     """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at
     all).
 
-    A plan without `monitors` gets every installed one that does not say `by_default = False`, as a default:
-    each treatment then has those that fit its target.
+    A plan without `monitors` gets every installed one that is a default for some target: each treatment then
+    has those of its target.
     """
     node = root.get("monitors")
     entries: dict[str, Entry] = {}
     if node is None:
         for name in parts.monitors:
-            if parts.monitor(name).by_default:
+            monitor = parts.monitor(name)
+            if monitor.by_default or monitor.default_for:
                 entries[name] = Entry(root.mark, Keys(root.mark, {}), implied=True)
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
@@ -373,7 +374,9 @@ class Resolver:
         entries = node.entries if isinstance(node, Keys) else {}
         monitors: dict[str, Options] = {}
         for name, entry in entries.items():
-            if entry.implied and (target is None or not self._parts.fits(self._parts.monitors[name], target)):
+            if entry.implied and (
+                target is None or not self._parts.is_default(self._parts.monitors[name], target)
+            ):
                 continue
             part = part_name(name)
             if part not in self._parts.monitors:

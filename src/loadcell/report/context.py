@@ -20,12 +20,13 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
+from loadcell.analysis.java_threads import with_java_names
 from loadcell.analysis.marks import TimeMark
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
 from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.analysis.trials import STATUSES
-from loadcell.model import numbers, panels
+from loadcell.model import jvm_samples, numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
 from loadcell.report.blocks import Chart
@@ -99,6 +100,13 @@ class ReportContext:
     def steadiness(self) -> tuple[Judged, ...]:
         """Steadiness of each trial with a timeline."""
         return steadiness.judge_all(self.analysis.trials, self.stored)
+
+    def samples(self, source: str) -> Frame:
+        """Samples of a monitor, or of a table beside them; threads of a JVM by their names in Java."""
+        samples = self.stored.samples(source)
+        if source != "target.threads":
+            return samples
+        return with_java_names(samples, self.stored.samples(f"{jvm_samples.TABLE}.threads"))
 
     @cached_property
     def systems(self) -> tuple[System, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from loadcell.ingest.base import NotItsOutputError, Reading, Samples, TooManyError, Unread
 from loadcell.ingest.printed_numbers import real
 from loadcell.ingest.readers import Reader, by_line
+from loadcell.model.jvm_samples import JSTAT_COLUMNS, TABLE
 from loadcell.model.message import MessageCode
 
 OUTPUT_JSTAT = MessageCode("output.jstat")
@@ -15,26 +16,6 @@ OUTPUT_JSTAT_TOO_SHORT = MessageCode("output.jstat.too-short")
 
 NAME = "jstat"
 
-#: A row of jvm.csv: shares of the spaces, sizes, and what was collected since the row before.
-COLUMNS = (
-    "survivor0_percent",
-    "survivor1_percent",
-    "eden_percent",
-    "old_percent",
-    "metaspace_percent",
-    "class_space_percent",
-    "permanent_percent",
-    "heap_used_bytes",
-    "heap_capacity_bytes",
-    "metaspace_used_bytes",
-    "permanent_used_bytes",
-    "young_gcs",
-    "young_gc_ms",
-    "full_gcs",
-    "full_gc_ms",
-    "concurrent_gcs",
-    "concurrent_gc_ms",
-)
 #: Spaces by what jstat calls them: the share; used and capacity with -gc (KiB).
 _SPACES = {
     "survivor0_percent": ("S0", "S0U", "S0C"),
@@ -65,7 +46,7 @@ def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
 
     Without times (-t) lines are `interval_s` apart.
     """
-    samples = Samples("jvm", "jvm.csv", "jstat", COLUMNS, absolute=False)
+    samples = Samples(TABLE, f"{TABLE}.csv", "jstat", JSTAT_COLUMNS, absolute=False)
     unread, names = Unread(), []
     before: dict[str, float] = {}
     number, begun = 0, False

@@ -25,7 +25,7 @@ def draw(context: ReportContext) -> Chart | None:
     panels: list[Panel] = []
     frames: dict[str, Frame] = {}
     for panel in all_panels():
-        samples = context.stored.samples(panel.source) if panel.by else None
+        samples = context.samples(panel.source) if panel.by else None
         if samples is not None and samples.has("trial", "t_s", panel.by, panel.lines[0].column):
             source = f"part{len(panels)}"
             drawn, frames[source] = by_part(panel, samples)

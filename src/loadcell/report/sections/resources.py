@@ -157,7 +157,7 @@ def _limit_texts(limit: Limit, context: ReportContext) -> tuple[str, str, str]:
 def _threads(context: ReportContext) -> Table | None:
     """The busiest threads of each treatment; None without samples of threads."""
     analysis, texts, factors = context.analysis, context.texts, factor_columns(context)
-    samples = context.stored.samples("target.threads")
+    samples = context.samples("target.threads")
     threads = busy_threads.by_treatment(samples, analysis.treatments, analysis.trials)
     if not threads:
         return None

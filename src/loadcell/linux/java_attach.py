@@ -1,0 +1,109 @@
+"""Diagnostic commands of a running JVM, over the socket that `jcmd` uses: no JDK is needed.
+
+A JVM opens the socket when it finds a file `.attach_pid<pid>` at a signal SIGQUIT (`attachListener_posix.cpp`
+in OpenJDK); with -Xrs it has opened it already. Without a handler of this signal it would end by it, and with
+-XX:+DisableAttachMechanism it would print its threads: it gets none then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Final
+
+from loadcell.linux import procfs
+from loadcell.linux.java_processes import namespace_pid
+from loadcell.linux.process_tree import ProcessRoot, send
+from loadcell.model.message import ForeignText, MessageCode, MessageError
+
+_VERSION: Final = "1"
+_ARGUMENTS: Final = 3
+_POLL_S: Final = 0.01
+_MOST_BYTES: Final = 16 << 20
+
+
+NO_HANDLER = MessageCode("java-command.no-handler", "info")
+DISABLED = MessageCode("java-command.disabled", "info")
+NO_FILE = MessageCode("java-command.no-file", "info")
+ENDED = MessageCode("java-command.ended", "info")
+NO_ANSWER = MessageCode("java-command.no-answer", "info")
+SYSTEM = MessageCode("java-command.system", "info", error=ForeignText)
+REFUSED = MessageCode("java-command.refused", "info", answer=ForeignText)
+
+
+class AttachError(MessageError):
+    """The JVM does not take commands, or refused this one."""
+
+
+def run(pid: int, command: str, limit_s: float, root: Path = procfs.ROOT) -> str:
+    """Output of a diagnostic command, such as `Thread.print`. Raises AttachError."""
+    deadline = time.monotonic() + limit_s
+    number = namespace_pid(pid, root)
+    path = root / f"proc/{pid}/root/tmp/.java_pid{number}"
+    if not path.exists():
+        _open_socket(pid, number, path, deadline, root)
+    words = [_VERSION, "jcmd", command, *[""] * (_ARGUMENTS - 1)]
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(max(_POLL_S, deadline - time.monotonic()))
+            connection.connect(str(path))
+            connection.sendall("".join(f"{word}\0" for word in words).encode())
+            answer = _all(connection, deadline)
+    except OSError as error:
+        raise AttachError(SYSTEM(error=str(error))) from error
+    status, _, output = answer.partition("\n")
+    if status.strip() != "0":
+        raise AttachError(REFUSED(answer=output.strip() or status))
+    return output
+
+
+def _open_socket(pid: int, number: int, path: Path, deadline: float, root: Path) -> None:
+    """Have the JVM open its socket."""
+    if not _handles_quit(pid, root):
+        raise AttachError(NO_HANDLER())
+    if "-XX:+DisableAttachMechanism" in procfs.command_line(pid, root):
+        raise AttachError(DISABLED())
+    process = ProcessRoot(pid, procfs.started(pid, root) or 0)
+    trigger = None
+    for directory in (f"proc/{pid}/cwd", f"proc/{pid}/root/tmp"):
+        with contextlib.suppress(OSError):
+            trigger = root / directory / f".attach_pid{number}"
+            os.close(os.open(trigger, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            break
+        trigger = None
+    if trigger is None:
+        raise AttachError(NO_FILE())
+    try:
+        if not send(process, signal.SIGQUIT):
+            raise AttachError(ENDED())
+        while not path.exists():
+            if time.monotonic() > deadline:
+                raise AttachError(NO_ANSWER())
+            time.sleep(_POLL_S)
+    except PermissionError as error:
+        raise AttachError(SYSTEM(error=str(error))) from error
+    finally:
+        with contextlib.suppress(OSError):
+            trigger.unlink()
+
+
+def _handles_quit(pid: int, root: Path) -> bool:
+    """True if the process has a handler of SIGQUIT."""
+    for line in procfs.read_small(f"{root}/proc/{pid}/status").splitlines():
+        if line.startswith("SigCgt:"):
+            return bool(int(line.split()[1], 16) >> (signal.SIGQUIT - 1) & 1)
+    return False
+
+
+def _all(connection: socket.socket, deadline: float) -> str:
+    parts, size = [], 0
+    while size < _MOST_BYTES and (part := connection.recv(1 << 16)):
+        if time.monotonic() > deadline:
+            raise AttachError(NO_ANSWER())
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts).decode("utf-8", "replace")
