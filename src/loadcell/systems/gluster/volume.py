@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,8 @@ _DAEMON_LIMIT_S = 60.0
 _BRICK_LIMIT_S = 60.0
 _MOUNT_LIMIT_S = 60.0
 _HEAL_LIMIT_S = 900.0
-#: It takes well under a second.
-_CREATE_LIMIT_S = 15.0
+#: Changes of the pool take well under a second.
+_POOL_LIMIT_S = 15.0
 _POLL_S = 0.05
 #: `GD_FRIEND_STATE_BEFRIENDED` of glusterd: "Peer in Cluster".
 _IN_CLUSTER = "3"
@@ -133,30 +133,30 @@ class Volume:
         return NAME in [volume.text for volume in answer.iter("volume")]
 
     def _make(self) -> None:
-        for host in list(self.hosts.numbers)[1:]:
-            self.command_line.until("peer", "probe", address(host), limit_s=_DAEMON_LIMIT_S)
-        for host in self.hosts.numbers:
-            self._await_peers(host)
+        for host in self.hosts.numbers[1:]:
+            self.command_line.until("peer", "probe", address(host), limit_s=_POOL_LIMIT_S)
+            self._await_pool(self.hosts.numbers[:host])
         replica = ("replica", str(self.options.replica)) if self.options.replica > 1 else ()
         places = [brick.location for brick in self.bricks]
         # right after the pool is made, a host may still refuse
-        self.command_line.until("volume", "create", NAME, *replica, *places, "force", limit_s=_CREATE_LIMIT_S)
+        self.command_line.until("volume", "create", NAME, *replica, *places, "force", limit_s=_POOL_LIMIT_S)
         for name, value in self.options.volume_options().items():
             self.command_line.ask("volume", "set", NAME, name, value)
         self.command_line.ask("volume", "start", NAME)
         self._log(f"gluster: made a volume of {len(places)} bricks on {self.hosts.count} hosts")
 
-    def _await_peers(self, host: int) -> None:
-        """Wait until a host has all others in its pool.
+    def _await_pool(self, hosts: Sequence[int]) -> None:
+        """Wait until each of these hosts has all others in its pool.
 
-        A command that changes the pool before that is never answered, and blocks all later ones.
+        A command that changes the pool before that may never be answered, and blocks all later ones.
         """
 
         def complete(answer: ET.Element) -> bool:
             peers = [(peer.findtext("connected"), peer.findtext("state")) for peer in answer.iter("peer")]
-            return peers == [("1", _IN_CLUSTER)] * (self.hosts.count - 1)
+            return peers == [("1", _IN_CLUSTER)] * (len(hosts) - 1)
 
-        self.command_line.until("peer", "status", limit_s=_DAEMON_LIMIT_S, accept=complete, host=host)
+        for host in hosts:
+            self.command_line.until("peer", "status", limit_s=_POOL_LIMIT_S, accept=complete, host=host)
 
     def mounted(self) -> bool:
         """True if the mount is there and its client lives."""
