@@ -33,7 +33,7 @@ def test_an_error_after_unpacking_names_the_file_of_the_user(tmp_path: Path) -> 
     packed.write_bytes(gzip.compress(b"nothing that any tool prints\n"))
     for tool in ("auto", "fio"):
         result = CliRunner().invoke(
-            main, ["import", tool, str(packed), "--results", str(tmp_path / "results")]
+            main, ["import", "--no-report", tool, str(packed), "--results", str(tmp_path / "results")]
         )
         assert result.exit_code == 2
         assert str(packed) in result.stderr

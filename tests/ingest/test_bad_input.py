@@ -26,7 +26,7 @@ READ = [tool for tool in TOOLS if tool != "csv"]
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
+    return CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments), "--results", str(home)])
 
 
 def refused(home: Path, *arguments: str | Path) -> str:

@@ -66,7 +66,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
+    return CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments), "--results", str(home)])
 
 
 def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Path) -> None:

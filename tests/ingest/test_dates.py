@@ -23,7 +23,7 @@ NOW_S = datetime(2026, 11, 1, tzinfo=UTC).timestamp()
 
 
 def call(*arguments: str | Path, stdin: str | None = None) -> Result:
-    result = CliRunner().invoke(main, ["import", *map(str, arguments)], input=stdin)
+    result = CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments)], input=stdin)
     assert result.exit_code == 0, result.output
     return result
 
@@ -133,9 +133,13 @@ def test_an_old_file_imported_late_is_not_the_last_run(
 def test_out_is_the_directory_of_the_run_as_for_all_commands(tmp_path: Path) -> None:
     call("wrk", WRK, "--out", tmp_path / "mine")
     assert (tmp_path / "mine" / "run.json").is_file()
-    again = CliRunner().invoke(main, ["import", "wrk", str(WRK), "--out", str(tmp_path / "mine")])
+    again = CliRunner().invoke(
+        main, ["import", "--no-report", "wrk", str(WRK), "--out", str(tmp_path / "mine")]
+    )
     assert again.exit_code == 2
     assert f"--results {tmp_path / 'mine'}" in again.output
-    both = CliRunner().invoke(main, ["import", "wrk", str(WRK), "--out", "a", "--results", "b"])
+    both = CliRunner().invoke(
+        main, ["import", "--no-report", "wrk", str(WRK), "--out", "a", "--results", "b"]
+    )
     assert both.exit_code == 2
     assert "exclude each other" in both.output

@@ -23,11 +23,11 @@ DATA = Path(__file__).parent / "storages.csv"
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
+    return CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments), "--results", str(home)])
 
 
 def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:
-    result = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json")
+    result = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json", "--report")
     assert result.exit_code == 0, result.output
     document = json.loads(result.output)
     assert (Path(document["run"]) / "report.html").is_file()
@@ -44,8 +44,15 @@ def test_the_command_knows_every_reader() -> None:
     assert set(all_readers()) == set(names())
 
 
+def test_without_a_report_the_command_that_writes_it_is_named(tmp_path: Path) -> None:
+    output = call(tmp_path, "auto", OUTPUTS / "wrk.txt").stdout
+    run = imported(tmp_path).path
+    assert f"loadcell report {run}" in output.replace("\n      ", " ")
+    assert not list(run.glob("report*"))
+
+
 def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path) -> None:
-    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt", "--report")
     assert result.exit_code == 0, result.output
     assert "158.1" in result.output
     run = imported(tmp_path)
@@ -96,7 +103,7 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     """
     columns = ["throughput=tps", "clients=clients", "factor=storage", "latency.mean=latency_mean_ms"]
     options = [word for column in columns for word in ("--column", column)]
-    result = call(tmp_path, "csv", DATA, *options, "--unit", "transaction")
+    result = call(tmp_path, "csv", DATA, *options, "--unit", "transaction", "--report")
     assert result.exit_code == 0, result.output
     run = imported(tmp_path)
     assert len(run.trials) == 15
@@ -175,7 +182,7 @@ def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tm
 
 
 def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> None:
-    result = call(tmp_path, "auto", OUTPUTS / "pgbench.txt")
+    result = call(tmp_path, "auto", OUTPUTS / "pgbench.txt", "--report")
     assert "mean ms" in result.output
     assert "8.23" in result.output
     assert "p50 ms" not in result.output
@@ -184,7 +191,7 @@ def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> N
 
 
 def test_beside_the_mean_of_sysbench_stands_its_p95(tmp_path: Path) -> None:
-    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt", "--report")
     assert "mean ms" in result.output
     assert "p95 ms" in result.output
     # advice for a plan is none for outputs that were read

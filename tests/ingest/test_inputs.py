@@ -34,7 +34,7 @@ SYSBENCH = (OUTPUTS / "sysbench-cpu.txt").read_bytes()
 
 def call(home: Path, *arguments: str | Path, stdin: bytes | None = None) -> Result:
     return CliRunner().invoke(
-        main, ["import", *map(str, arguments), "--results", str(home / "out")], input=stdin
+        main, ["import", "--no-report", *map(str, arguments), "--results", str(home / "out")], input=stdin
     )
 
 

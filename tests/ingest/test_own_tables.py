@@ -25,7 +25,7 @@ def call(home: Path, *columns: str, text: str = TABLE, options: tuple[str, ...] 
     file.write_text(text)
     mapping = [word for column in columns for word in ("--column", column)]
     return CliRunner().invoke(
-        main, ["import", "csv", str(file), *mapping, *options, "--results", str(home / "out")]
+        main, ["import", "--no-report", "csv", str(file), *mapping, *options, "--results", str(home / "out")]
     )
 
 

@@ -43,7 +43,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
+    return CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments), "--results", str(home)])
 
 
 def sadf(*instants: int) -> str:
@@ -61,7 +61,7 @@ def test_a_jstat_for_each_load_as_a_report_made_them(tmp_path: Path) -> None:
     texts |= {"jstat-a1": JSTAT, "jstat-a2": JSTAT.replace("14    1.500", "19    9.500")}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    result = call(tmp_path / "out", "auto", *(tmp_path / name for name in texts), "--by-file")
+    result = call(tmp_path / "out", "auto", *(tmp_path / name for name in texts), "--by-file", "--report")
     assert result.exit_code == 0, result.output
     assert "jstat printed no times (-t), so its lines are taken as 1 s apart (--interval)" in result.output
     (path,) = [run.parent for run in (tmp_path / "out").rglob("run.json")]

@@ -76,13 +76,13 @@ def test_intervals_are_compared_where_they_cover_the_duration(columns: bool) -> 
 
 
 def call(home: Path, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["import", *map(str, arguments), "--results", str(home)])
+    return CliRunner().invoke(main, ["import", "--no-report", *map(str, arguments), "--results", str(home)])
 
 
 def test_a_total_that_disagrees_is_a_warning_and_stands_in_the_report(tmp_path: Path) -> None:
     text = tmp_path / "sar.txt"
     text.write_text(SAR.format(average="750.00"))
-    result = call(tmp_path / "en", "sar", text)
+    result = call(tmp_path / "en", "sar", text, "--report")
     assert result.exit_code == 0
     assert "the text prints Average (context_switches_per_s) 750, but 150 was read" in result.output
     (path,) = [run.parent for run in tmp_path.rglob("run.json")]

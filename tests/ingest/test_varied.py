@@ -26,7 +26,9 @@ Transfer/sec:      1.33MB
 def imported(tmp_path: Path, text: str) -> Path:
     (tmp_path / "out.txt").write_text(text, encoding="utf-8")
     out = tmp_path / "results"
-    done = CliRunner().invoke(main, ["import", "auto", str(tmp_path / "out.txt"), "--results", str(out)])
+    done = CliRunner().invoke(
+        main, ["import", "--no-report", "auto", str(tmp_path / "out.txt"), "--results", str(out)]
+    )
     assert done.exit_code == 0, done.output
     (path,) = out.glob("*/*/run.json")
     return path.parent

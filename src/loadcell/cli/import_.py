@@ -67,12 +67,13 @@ _MOST_COLUMNS = 20
     group="input",
 )
 @label_option
+@option("--report/--no-report", "write_report", default=True, show_default=True, group="output")
 @option("--json", "as_json", is_flag=True, group="output")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path | None, results: Path | None, name: str | None,
     date: str | None, title: str | None, by_file: bool, settings: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, copy_limit: float,
-    labels: tuple[str, ...], as_json: bool,
+    labels: tuple[str, ...], write_report: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Turn outputs of other tools into a run."""
     if name is not None and not _is_one_directory(name):
@@ -84,7 +85,10 @@ def import_(
         raise plan_problems.PlanError(mistakes)
     date_s = None if date is None else dating.parse(date, time.time())
     # the report is made ready by a separate process while the files are read
-    with publish.Prewarm() as page, input_files.Inputs(round(copy_limit * 2**30)) as inputs:
+    with (
+        publish.Prewarm(writes=write_report) as page,
+        input_files.Inputs(round(copy_limit * 2**30)) as inputs,
+    ):
         with input_files.Bar(sys.stderr, page.begin) as on_progress:
             plain = inputs.plain(files, on_progress)
             try:

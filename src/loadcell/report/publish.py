@@ -193,14 +193,14 @@ def keep_loaded() -> None:
 
 class Prewarm:
     """Preparation of a report while its run is made: the painter starts at once, the loading of modules with
-    `begin`. `publish` once the run exists.
+    `begin`. `publish` once the run exists. With `writes` False, nothing is prepared or written.
 
     What draws, writes and prints a report takes a second and more of a processor's time, which a long output
     that the engine reads leaves on every core but its own.
     """
 
-    def __init__(self) -> None:
-        self._painter = Painter(VEGA_LITE)
+    def __init__(self, *, writes: bool = True) -> None:
+        self._painter = Painter(VEGA_LITE) if writes else None
         self._loading: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -209,24 +209,26 @@ class Prewarm:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._painter.__exit__(kind, error, trace)
+        if self._painter is not None:
+            self._painter.__exit__(kind, error, trace)
 
     def begin(self) -> None:
         """Start a thread that loads what is still to be loaded; what has begun is not begun again."""
-        if self._loading is None:
+        if self._loading is None and self._painter is not None:
             self._loading = threading.Thread(target=_load, daemon=True)
             self._loading.start()
 
     def publish(self, run_dir: Path, lang: str) -> contexts.ReportContext:
-        """Write report.html and report.md into the run's directory; returns what they were made of.
+        """Write report.html and report.md into the run's directory, if so; returns what they are made of.
 
         Raises StoreError.
         """
         if self._loading is not None:
             self._loading.join()
         context = contexts.ReportContext.of(read_run(run_dir), lang)
-        where = places(run_dir, "report", FORMATS)
-        write_report(lambda: build.of_context(context), where, run_dir, run_dir, self._painter)
+        if self._painter is not None:
+            where = places(run_dir, "report", FORMATS)
+            write_report(lambda: build.of_context(context), where, run_dir, run_dir, self._painter)
         return context
 
 
