@@ -223,12 +223,34 @@ def test_last_words_are_in_the_reason(make: Make) -> None:
         target.up()
 
 
+def test_one_that_does_not_get_ready_is_quoted(make: Make) -> None:
+    code = "import time; print('waiting for the database', flush=True); time.sleep(60)"
+    target = make(command=[sys.executable, "-c", code], ready={"within": "1s"})
+    with pytest.raises(TargetError) as caught:
+        target.up()
+    assert "(last output “waiting for the database”)" in caught.value.finding
+    assert "target.command.ready" in caught.value.advice
+
+
+def test_why_it_ended_under_load(make: Make) -> None:
+    target = make()
+    assert target.exit_cause() is None
+    target.up()
+    assert target.exit_cause() is None
+    [pid] = target.processes()
+    os.kill(pid, 9)
+    assert gone(pid)
+    cause = target.exit_cause()
+    assert cause is not None
+    assert "was killed by SIGKILL: now listening" in cause.text
+
+
 def test_somebody_else_s_server_is_not_loaded_by_mistake(make: Make) -> None:
     with Hostile(says(response())) as stranger:
         target = make(command="sleep 60", url=f"http://127.0.0.1:{stranger.port}")
         with pytest.raises(TargetError) as caught:
             target.up()
-    assert "was in use before the command started" in caught.value.finding
+    assert "was in use before the service started" in caught.value.finding
     assert "{port}" in caught.value.advice
 
 

@@ -131,7 +131,9 @@ class TrialRun:
         if ended.status is not Status.FAILED or self._target is None or self._target.alive():
             return
         phase = "load" if self._phases.current in LIMIT_KEYS else self._phases.current
-        died = DIED(phase=PHASES[phase], why=ended.reason)
+        reason = self._target.exit_cause() or ended.reason
+        self._conclude(ended.status, reason)
+        died = DIED(phase=PHASES[phase], why=reason)
         self._record = replace(self._record, reason=died.text, died_during=phase)
 
     def _conclude(self, status: Status, reason: Message) -> None:
@@ -262,6 +264,8 @@ class TrialRun:
                 self.writer.latency_head(result.hlog_header)
             if result.outcome != "completed":
                 raise self._broken_off(result)
+            if not self._resolved.faults and (cause := target.exit_cause()) is not None:
+                raise TrialEndedError(Status.FAILED, cause)
         return result
 
     def _by_proxy(self, endpoint: Endpoint, target: Target[Any], stack: ExitStack) -> Endpoint:
@@ -409,6 +413,8 @@ class TrialRun:
         """Leave a target that works as it is, for the next trial; put one that broke, or hangs, to rest."""
         status = self._record.status
         try:
+            if self._target is not None:
+                self._write_files(self._target)
             with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
                 if fault_checks.TARGET_DOWN in self._checks:
                     self.pool.stop()
@@ -416,6 +422,12 @@ class TrialRun:
                     self.pool.stop(unless_alive=status is Status.FAILED)
         except TrialEndedError as ended:
             self.writer.output(f"cleanup: {ended.reason.text}")
+
+    def _write_files(self, target: Target[Any]) -> None:
+        """Write the files that the target leaves of this trial."""
+        since_ns = self._phases.records[0].started_mono_ns or 0
+        for name, lines in target.trial_files(since_ns).items():
+            self.writer.text_lines(name, lines)
 
     def _hooks(self, limit_s: float, on_event: Callable[[LoadEvent], None]) -> LoadHooks:
         return LoadHooks(

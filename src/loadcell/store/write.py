@@ -246,6 +246,11 @@ class TrialWriter:
         """Write a text file of this name."""
         self._append(name, self._run.redact(text))
 
+    def text_lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write lines, which may be many, into a text file of this name; without lines there is no file."""
+        for line in lines:
+            self._write(name, self._run.redact(line.rstrip("\n")) + "\n")
+
     def latency(self, lines: Iterable[str]) -> None:
         """Append lines of the histogram log's body; its head comes with `latency_head`."""
         self._append(f".{layout.LATENCY}", "".join(f"{line}\n" for line in lines))
@@ -308,11 +313,15 @@ class TrialWriter:
         return "" if value is None else value
 
     def _append(self, name: str, text: str) -> None:
+        self._write(name, text, flush=True)
+
+    def _write(self, name: str, text: str, *, flush: bool = False) -> None:
         try:
             file = self._files.get(name)
             if file is None:
                 file = self._files[name] = (self.path / name).open("w", encoding="utf-8", errors="replace")
             file.write(text)
-            file.flush()
+            if flush:
+                file.flush()
         except OSError as error:
             raise self._run.unwritable(self.path / name, error) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -350,6 +350,14 @@ class Target(TargetPart[Opts], ABC):
     @abstractmethod
     def alive(self) -> bool:
         """True if it still answers."""
+
+    def exit_cause(self) -> Message | None:
+        """Why its process has ended by itself; None while it runs, or if that is unknown."""
+        return None
+
+    def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:  # noqa: ARG002
+        """Text files for a trial's directory by name: lines that the system wrote since a monotonic time."""
+        return {}
 
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""

@@ -3,91 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from pathlib import Path
-from signal import Signals
-from typing import Annotated
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator
 
-from loadcell.model.message import ForeignText, Message, MessageCode, Seconds
-from loadcell.plan.parts import Options
+from loadcell.model.message import MessageCode
 from loadcell.plan.problems import SettingError
-from loadcell.plan.tls import TlsOptions
-from loadcell.plan.units import Duration
 from loadcell.profilers.launcher import Under
-from loadcell.systems.http.target import Address
+from loadcell.systems.shared.service_options import (
+    COMMAND_LINE_UNREADABLE,
+    WORK,
+    ServiceOptions,
+    words_of,
+)
 
-READY_ONE_WAY = MessageCode("ready.one-way")
-READY_LOG = MessageCode("ready.log", said=ForeignText)
-STOP_NO_SIGNAL = MessageCode("stop.no-signal", signal=str)
-COMMAND_UNREADABLE = MessageCode("command.unreadable", said=ForeignText)
 COMMAND_EMPTY = MessageCode("command.empty")
-COMMAND_FILE_NAME = MessageCode("command.file-name", name=str)
-COMMAND_VARIABLE_NAME = MessageCode("command.variable-name", name=str)
-COMMAND_PLACE_TAKEN = MessageCode("command.place-taken", address=str, port=str)
-COMMAND_NO_DIRECTORY = MessageCode("command.no-directory", path=str)
 COMMAND_RELATIVE = MessageCode("command.relative", program=str)
 COMMAND_ADJACENT_FILE = MessageCode("command.adjacent-file", "caution", file=str)
 COMMAND_NO_PROGRAM = MessageCode("command.no-program", program=str)
-COMMAND_NOT_READY = MessageCode("command.not-ready", limit_s=Seconds, program=str, why=Message)
 COMMAND_NO_DATA = MessageCode("command.no-data")
-COMMAND_ENDED = MessageCode("command.ended", how=str, program=str, said=ForeignText)
-READY_NO_LINE = MessageCode("ready.no-line")
-READY_NO_ANSWER = MessageCode("ready.no-answer", said=ForeignText, url=str)
-READY_STATUS = MessageCode("ready.status", status=str, url=str)
-ENDED_BY = MessageCode("ended.by", signal=str)
-
-#: What may stand in texts of this target: a port that is free, and a directory of the run.
-PORT, WORK = "{port}", "{work}"
-_Positive = Annotated[Duration, Field(gt=0)]
 
 
-class Ready(Options):
-    """Condition for the server to be ready. One of `port`, `url` and `log`."""
-
-    port: int | None = Field(
-        default=None, ge=1, le=65535, description="It takes connections on this port of 127.0.0.1."
-    )
-    url: str | None = Field(
-        default=None, min_length=1, description="It answers a GET of this url with 2xx or 3xx."
-    )
-    log: str | None = Field(
-        default=None, min_length=1, description="A line of its output contains this regular expression."
-    )
-    within: _Positive = Field(default=Duration(30), description="How long it may take.")
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Ready:
-        if sum(way is not None for way in (self.port, self.url, self.log)) > 1:
-            raise SettingError(READY_ONE_WAY())
-        if self.log is not None:
-            try:
-                re.compile(self.log)
-            except re.error as error:
-                raise SettingError(READY_LOG(said=error)) from None
-        return self
-
-
-class Stop(Options):
-    """Way of stopping the server."""
-
-    signal: str = Field(
-        default="TERM", description="The signal that asks it to end: `TERM`, `INT`, `QUIT` ..."
-    )
-    within: _Positive = Field(default=Duration(10), description="After this time it is killed.")
-
-    @field_validator("signal")
-    @classmethod
-    def _is_a_signal(cls, name: str) -> str:
-        plain = name.upper().removeprefix("SIG")
-        if f"SIG{plain}" not in Signals.__members__:
-            raise SettingError(STOP_NO_SIGNAL(signal=repr(name)))
-        return plain
-
-
-class CommandOptions(Options):
+class CommandOptions(ServiceOptions):
     """Command, directory, and the address where it then listens."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="command")
@@ -98,44 +34,11 @@ class CommandOptions(Options):
         "directory of the run's own.",
         examples=["python3 -m http.server {port}", ["nginx", "-p", "{work}", "-c", "nginx.conf"]],
     )
-    url: str = Field(
-        min_length=1,
-        description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`.",
-    )
-    socket: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Path of a Unix socket that it listens on, such as `{work}/server.sock`; the url's host "
-        "is then only named in requests.",
-    )
-    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
-    directory: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Where it is run, relative to the plan. Default: the directory of the run's own.",
-    )
-    env: dict[str, str] = Field(
-        default_factory=dict,
-        description="Environment variables beside PATH, HOME and a few that are harmless; secrets as "
-        "`${env:NAME}`.",
-    )
-    files: dict[str, str] = Field(
-        default_factory=dict,
-        description="Files made in the directory of the run's own before it is started: name and text, "
-        "with `{port}` and `{work}`.",
-    )
-    ready: Ready = Field(
-        default_factory=Ready, description="When it can be loaded. Default: it takes connections at `url`."
-    )
-    stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
-    fresh: bool = Field(default=False, description="Start it again for each trial.")
     under: Under | None = Field(
         default=None,
         description="Run it under a profiler of memory: `valgrind` accounts for memory lost at its end, "
         "`massif` for the heap over time.",
     )
-
-    _directory: Path = PrivateAttr(default_factory=Path)
 
     @field_validator("command")
     @classmethod
@@ -143,48 +46,14 @@ class CommandOptions(Options):
         try:
             words = words_of(command)
         except ValueError as error:
-            raise SettingError(COMMAND_UNREADABLE(said=error)) from None
+            raise SettingError(COMMAND_LINE_UNREADABLE(message=error)) from None
         if not words or not words[0]:
             raise SettingError(COMMAND_EMPTY())
         return command
 
-    @field_validator("url")
-    @classmethod
-    def _url_is_complete(cls, url: str) -> str:
-        Address.of(url.replace(PORT, "1"))
-        return url
-
-    @field_validator("files")
-    @classmethod
-    def _files_stay_in_their_directory(cls, files: dict[str, str]) -> dict[str, str]:
-        for name in files:
-            if name.startswith("/") or ".." in Path(name).parts or not Path(name).name:
-                raise SettingError(COMMAND_FILE_NAME(name=repr(name)))
-        return files
-
-    @field_validator("env")
-    @classmethod
-    def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
-        for name in env:
-            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise SettingError(COMMAND_VARIABLE_NAME(name=repr(name)))
-        return env
-
-    @model_validator(mode="after")
-    def _is_consistent(self, info: ValidationInfo) -> CommandOptions:
-        Address.of(self.url.replace(PORT, "1"), self.socket)
-        self.tls.check(self.url)
-        self._directory = Path((info.context or {}).get("directory") or Path())
-        return self
-
     @property
     def slowed_by(self) -> str | None:
         return self.under
-
-    @property
-    def path(self) -> Path | None:
-        """The directory it is run in, absolute and without `..`; None for that of the run's own."""
-        return None if self.directory is None else (self._directory / self.directory).expanduser().resolve()
 
     @property
     def adjacent_files(self) -> tuple[str, ...]:
@@ -197,8 +66,3 @@ class CommandOptions(Options):
             and os.path.isfile(self._directory / word)  # noqa: PTH113 - a script may be too long for a path
             and not (self.path is not None and os.path.exists(self.path / word))  # noqa: PTH110
         )
-
-
-def words_of(command: str | tuple[str, ...]) -> list[str]:
-    """Program and arguments. Raises ValueError."""
-    return shlex.split(command) if isinstance(command, str) else list(command)
