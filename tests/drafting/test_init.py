@@ -23,6 +23,7 @@ from loadcell.parts import installed
         (("duckdb",), "duckdb"),
         (("host",), "probe"),
         (("command",), "http"),
+        (("jvm",), "http"),
         (("directory",), "files"),
         (("http", "http://127.0.0.1:8080/items?page=1"), "http"),
     ],

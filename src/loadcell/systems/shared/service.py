@@ -265,7 +265,7 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
         assert self._process is not None
         lines = [line for line in self._process.last_output() if line.strip()]
         status = self._process.exit_status
-        if (reason := self.explain_end(lines)) is not None:
+        if status != -SIGKILL and (reason := self.explain_end(lines)) is not None:
             return reason
         how = ENDED_STATUS(status=str(status))
         if status is not None and status < 0:

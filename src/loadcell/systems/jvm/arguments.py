@@ -1,0 +1,90 @@
+"""Options of a plan as the arguments of `java`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.server_options import Setting
+from loadcell.systems.shared.service_options import words_of
+
+#: Flags of the collectors.
+COLLECTORS: Final[Mapping[str, str]] = {
+    "Serial": "UseSerialGC",
+    "Parallel": "UseParallelGC",
+    "G1": "UseG1GC",
+    "ZGC": "UseZGC",
+    "Shenandoah": "UseShenandoahGC",
+    "CMS": "UseConcMarkSweepGC",
+}
+#: Collectors that were experimental in JDK 11.
+_EXPERIMENTAL: Final = frozenset({"ZGC", "Shenandoah"})
+_UNLOCK: Final = ("-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions")
+#: Events that the GC log has, and what stands before each: `timenanos` is the monotonic clock of loadcell.
+_EVENTS: Final = "gc*,safepoint"
+_DECORATORS: Final = "utctime,uptime,timenanos,level,tags"
+
+
+def memory_arguments(options: JvmOptions) -> list[str]:
+    """Sizes of the memory."""
+    start = options.heap_start or options.heap
+    sizes = {
+        "-Xms": start, "-Xmx": options.heap, "-Xmn": options.young,
+        "-XX:MaxDirectMemorySize=": options.direct,
+    }  # fmt: skip
+    return [f"{name}{int(size)}" for name, size in sizes.items() if size is not None]
+
+
+def flag_arguments(options: JvmOptions) -> list[str]:
+    """The collector and the flags, which the JVM checks before it starts anything.
+
+    A JVM whose heap is exhausted is of no use to a measurement: it ends, unless the plan says otherwise.
+    """
+    words = list(_UNLOCK) if options.flags or options.collector in _EXPERIMENTAL else []
+    if options.collector is not None:
+        words.append(f"-XX:+{COLLECTORS[options.collector]}")
+    flags = {"ExitOnOutOfMemoryError": True, **options.flags}
+    return [*words, *(flag_argument(name, value) for name, value in flags.items())]
+
+
+def flag_argument(name: str, value: Setting) -> str:
+    if isinstance(value, bool):
+        return f"-XX:{'+' if value else '-'}{name}"
+    return f"-XX:{name}={value}"
+
+
+def log_argument(options: JvmOptions, file: Path) -> str:
+    """The GC log, in `file` and its rotated files."""
+    bounds = f"filecount={options.gc_log.files},filesize={int(options.gc_log.size)}"
+    return f'-Xlog:{_EVENTS}:file="{file}":{_DECORATORS}:{bounds}'
+
+
+def property_arguments(options: JvmOptions) -> list[str]:
+    return [f"-D{name}={_property(value)}" for name, value in options.properties.items()]
+
+
+def _property(value: Setting) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def program_arguments(options: JvmOptions) -> list[str]:
+    """The jar or the main class, and the arguments of the program."""
+    if options.jar is not None:
+        start = ["-jar", options.jar]
+    else:
+        start = ["-cp", ":".join(options.classpath_entries), options.main or ""]
+    return [*start, *words_of(options.arguments)]
+
+
+def java_arguments(options: JvmOptions, log: Path) -> list[str]:
+    """All arguments, with secrets and places not yet filled in."""
+    return [
+        log_argument(options, log),
+        *memory_arguments(options),
+        *flag_arguments(options),
+        *property_arguments(options),
+        *words_of(options.options),
+        *program_arguments(options),
+    ]

@@ -1,0 +1,87 @@
+"""Checks of a plan's options of a JVM before a run: flags that it refuses, and sizes of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import psutil
+
+from loadcell.linux.cgroups import folders, memory_limit
+from loadcell.linux.procfs import ROOT
+from loadcell.model.message import Bytes, ForeignText, MessageCode
+from loadcell.plan.parts import Advice, Misfit
+from loadcell.systems.jvm import java
+from loadcell.systems.jvm.arguments import COLLECTORS, flag_argument, flag_arguments
+from loadcell.systems.jvm.java import Java
+from loadcell.systems.jvm.options import JvmOptions
+
+JVM_NO_COLLECTOR = MessageCode("jvm.no-collector", collector=str, java=str, version=str, output=ForeignText)
+JVM_NO_FLAG = MessageCode("jvm.no-flag", flag=str, version=str, output=ForeignText)
+JVM_NO_FLAG_NEAR = MessageCode("jvm.no-flag-near", flag=str, nearest=str, version=str, output=ForeignText)
+JVM_FLAGS_REFUSED = MessageCode("jvm.flags-refused", version=str, output=ForeignText)
+JVM_UNCOMPRESSED = MessageCode("jvm.uncompressed", "caution", heap_bytes=Bytes, limit_bytes=Bytes)
+JVM_HEAP_TOO_LARGE = MessageCode("jvm.heap-too-large", "caution", heap_bytes=Bytes, memory_bytes=Bytes)
+JVM_MEMORY_TOO_LARGE = MessageCode("jvm.memory-too-large", "caution", wanted_bytes=Bytes, memory_bytes=Bytes)
+
+#: Units of objects' alignment that a compressed pointer of 32 bits can address.
+_ADDRESSED: Final = 2**32
+_ALIGNMENT: Final = 8
+#: Collectors that never use compressed object pointers.
+_UNCOMPRESSED: Final = frozenset({"ZGC"})
+
+
+def refused_flags(options: JvmOptions, jdk: Java) -> Iterator[Misfit]:
+    """The collector and the flags that this JVM refuses, by its own message. Raises TargetError."""
+    output = java.refused(jdk, flag_arguments(options))
+    if output is None:
+        return
+    if options.collector is not None and COLLECTORS[options.collector] in output:
+        yield Misfit(
+            "collector",
+            JVM_NO_COLLECTOR(
+                collector=options.collector, java=jdk.program, version=jdk.version, output=output
+            ),
+        )
+        return
+    refused = False
+    flags = java.all_flags(jdk)
+    for name, value in options.flags.items():
+        if name in flags and flag_argument(name, value).removeprefix("-XX:").lstrip("+-") not in output:
+            continue
+        refused = True
+        near = None if name in flags else java.nearest_flag(jdk, name)
+        code = JVM_NO_FLAG if near is None else JVM_NO_FLAG_NEAR
+        yield Misfit(f"flags.{name}", code.pick(flag=name, nearest=near, version=jdk.version, output=output))
+    if not refused:
+        yield Misfit("flags", JVM_FLAGS_REFUSED(version=jdk.version, output=output))
+
+
+def memory_advice(options: JvmOptions) -> Iterator[Advice]:
+    """Remarks on a heap without compressed object pointers, and on more memory than there is."""
+    if options.heap is None:
+        return
+    heap = int(options.heap)
+    alignment = options.flags.get("ObjectAlignmentInBytes", _ALIGNMENT)
+    limit = _ADDRESSED * (alignment if isinstance(alignment, int) else _ALIGNMENT)
+    wanted = options.flags.get("UseCompressedOops", True)
+    if heap >= limit and wanted is True and options.collector not in _UNCOMPRESSED:
+        yield Advice(
+            "target.jvm.heap", JVM_UNCOMPRESSED(heap_bytes=heap, limit_bytes=limit), subject="compressed"
+        )
+    memory = _memory_bytes()
+    if heap > memory:
+        yield Advice(
+            "target.jvm.heap", JVM_HEAP_TOO_LARGE(heap_bytes=heap, memory_bytes=memory), subject="memory"
+        )
+    elif options.direct is not None and heap + options.direct > memory:
+        wanted_bytes = heap + int(options.direct)
+        yield Advice(
+            "target.jvm.direct", JVM_MEMORY_TOO_LARGE(wanted_bytes=wanted_bytes, memory_bytes=memory)
+        )
+
+
+def _memory_bytes() -> int:
+    """Memory that a process of this user can have: that of the machine, or the limit of its cgroup."""
+    total = int(psutil.virtual_memory().total)
+    return min(total, memory_limit(folders(ROOT)) or total)

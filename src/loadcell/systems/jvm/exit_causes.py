@@ -1,0 +1,91 @@
+"""Why a JVM ended, from the lines that it printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from loadcell.model.message import ForeignText, Message, MessageCode
+
+JVM_REFUSED = MessageCode("jvm.refused", output=ForeignText)
+JVM_NO_MEMORY = MessageCode("jvm.no-memory", output=ForeignText)
+JVM_OUT_OF_HEAP = MessageCode("jvm.out-of-heap", output=ForeignText)
+JVM_OUT_OF_DIRECT = MessageCode("jvm.out-of-direct", output=ForeignText)
+JVM_OUT_OF_METASPACE = MessageCode("jvm.out-of-metaspace", output=ForeignText)
+JVM_OUT_OF_MEMORY = MessageCode("jvm.out-of-memory", output=ForeignText)
+JVM_CRASHED = MessageCode("jvm.crashed", output=ForeignText)
+JVM_NOT_LOADED = MessageCode("jvm.not-loaded", output=ForeignText)
+
+#: Lines by which a JVM refuses its arguments; that of the initialization has its reason in the next one.
+_REFUSALS: Final = (
+    re.compile(
+        r"^(?:Error: )?((?:Unrecognized (?:VM )?option|Improperly specified VM option|Invalid \w+ heap size|"
+        r"Missing \+/- setting|Unexpected \+/- setting|VM option '|Conflicting |Could not find agent|"
+        r"Initial heap size|Too small |Specified ).*)"
+    ),
+    re.compile(r"^(\w+ ?\w* of \w+ \(?.*(?:outside the allowed range|is outside).*)"),
+    re.compile(r"^(-Xlog .*|Invalid -Xlog option .*)"),
+)
+_INITIALIZATION: Final = "Error occurred during initialization of "
+_NO_MEMORY: Final = re.compile(
+    r"insufficient memory for the Java Runtime|Could not reserve enough space|os::commit_memory\(.*failed"
+)
+_DETAIL: Final = re.compile(r"^#? ?(Native memory allocation .*|Could not reserve .*)")
+_OUT_OF_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
+_CRASHED: Final = "A fatal error has been detected by the Java Runtime Environment"
+_SIGNAL: Final = re.compile(r"^#\s+((?:SIG[A-Z]+|Internal Error|EXCEPTION)\b.*)")
+_NOT_LOADED: Final = re.compile(
+    r"^Error: (Unable to access jarfile .*|Could not find or load main class .*|"
+    r"LinkageError occurred while loading .*|Invalid or corrupt jarfile .*|Main method not found .*|"
+    r".*no main manifest attribute.*)|(\S*UnsupportedClassVersionError.*)|(no main manifest attribute.*)"
+)
+
+
+def refusal(lines: Sequence[str]) -> str | None:
+    """The message by which a JVM refused its arguments, or the lack of memory at its start; None if it
+    started.
+    """
+    for number, line in enumerate(lines):
+        if line.startswith(_INITIALIZATION):
+            return next((text for text in lines[number + 1 :] if text.strip()), line)
+        for pattern in _REFUSALS:
+            if (match := pattern.match(line)) is not None:
+                return match[1]
+    return None
+
+
+def out_of_memory(line: str) -> Message | None:
+    """The cause of an OutOfMemoryError in a line of output."""
+    match = _OUT_OF_MEMORY.search(line)
+    if match is None:
+        return None
+    kind = (match[1] or match[0]).strip()
+    lower = kind.lower()
+    if "direct buffer" in lower:
+        return JVM_OUT_OF_DIRECT(output=kind)
+    if "metaspace" in lower or "class space" in lower:
+        return JVM_OUT_OF_METASPACE(output=kind)
+    if "heap space" in lower or "gc overhead" in lower or "array size" in lower or match[1] is None:
+        return JVM_OUT_OF_HEAP(output=kind)
+    return JVM_OUT_OF_MEMORY(output=kind)
+
+
+def cause(lines: Sequence[str]) -> Message | None:
+    """The cause in the last lines of a JVM that has ended; None if it printed none."""
+    if any(_CRASHED in line for line in lines):
+        signals = [match[1] for line in lines if (match := _SIGNAL.match(line))]
+        return JVM_CRASHED(output=signals[0] if signals else _CRASHED)
+    for line in lines:
+        if _NO_MEMORY.search(line):
+            details = [match[1] for text in lines if (match := _DETAIL.match(text))]
+            return JVM_NO_MEMORY(output=details[0] if details else line)
+    refused = refusal(lines)
+    if refused is not None:
+        return JVM_REFUSED(output=refused)
+    for line in lines:
+        if (match := _NOT_LOADED.search(line)) is not None:
+            return JVM_NOT_LOADED(output=next(text for text in match.groups() if text))
+        if (exhausted := out_of_memory(line)) is not None:
+            return exhausted
+    return None

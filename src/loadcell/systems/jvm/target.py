@@ -1,0 +1,232 @@
+"""A service on the JVM: started from a jar or a main class, or (`attach`) already running."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+from loadcell.linux import java_processes, procfs
+from loadcell.linux.java_attach import AttachError, run
+from loadcell.model.extensions import HTTP, JVM
+from loadcell.model.json import OMITTED
+from loadcell.model.message import Message, MessageCode
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
+from loadcell.systems.jvm import gc_log, java
+from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments
+from loadcell.systems.jvm.checks import memory_advice, refused_flags
+from loadcell.systems.jvm.exit_causes import cause, out_of_memory
+from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.shared.service import ServiceFacts, StartedService
+from loadcell.systems.subjects import Subject, SubjectAbilities
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+JVM_NO_DATA = MessageCode("jvm.no-data")
+JVM_GONE = MessageCode("jvm.gone", pid=str)
+JVM_NOT_A_JVM = MessageCode("jvm.not-a-jvm", pid=str)
+
+_ASK_LIMIT_S: Final = 3.0
+#: Flags that matter to performance: recorded whether they were set or not.
+_RECORDED: Final = (
+    "ActiveProcessorCount", "AlwaysPreTouch", "ConcGCThreads", "G1HeapRegionSize", "InitialHeapSize",
+    "InitiatingHeapOccupancyPercent", "MaxDirectMemorySize", "MaxGCPauseMillis", "MaxHeapSize", "MaxNewSize",
+    "MaxTenuringThreshold", "NewRatio", "NewSize", "ObjectAlignmentInBytes", "ParallelGCThreads",
+    "ReservedCodeCacheSize", "SurvivorRatio", "ThreadStackSize", "TieredCompilation", "UseAdaptiveSizePolicy",
+    "UseCompressedClassPointers", "UseCompressedOops", "UseLargePages", "UseNUMA", "UseStringDeduplication",
+    "UseTransparentHugePages",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class JvmFacts(ServiceFacts):
+    """Facts of a service on the JVM, as the JVM reports them; None where it does not."""
+
+    java: Annotated[str | None, OMITTED] = None
+    vendor: Annotated[str | None, OMITTED] = None
+    collector: Annotated[str | None, OMITTED] = None
+    compressed_oops: Annotated[bool | None, OMITTED] = None
+    heap_max_bytes: Annotated[int | None, OMITTED] = None
+    pid: Annotated[int | None, OMITTED] = None
+
+
+class Jvm(StartedService[JvmOptions]):
+    """A service of HTTP on the JVM."""
+
+    name: ClassVar[str] = "jvm"
+    summary: ClassVar[str] = "a service of HTTP on the JVM, with heap, collector and flags as factors"
+    Options: ClassVar[type[Options]] = JvmOptions
+    offers = frozenset({HTTP, JVM})
+    no_data = JVM_NO_DATA
+    role = "jvm"
+
+    def __init__(self, options: JvmOptions, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._exhausted: Message | None = None
+        self._java: java.Java | None = None
+        self._flags: Mapping[str, str] = {}
+        self._began_ns = 0
+        self._heads: Sequence[str] = ()
+        #: start of the attached process, which with its id identifies it
+        self._attached: int | None = None
+
+    # -- before the run
+
+    @classmethod
+    def misfits(cls, options: JvmOptions) -> Iterator[Misfit]:
+        yield from super().misfits(options)
+        if not options.external:
+            try:
+                yield from refused_flags(options, java.find(options.java_path))
+            except TargetError as error:
+                yield Misfit("java", error.message)
+
+    @classmethod
+    def advice(cls, options: JvmOptions, load: Load) -> list[Advice]:
+        return [*super().advice(options, load), *memory_advice(options)]
+
+    # -- life
+
+    @property
+    def program(self) -> str:
+        options = self.options
+        return Path(options.jar).name if options.jar is not None else options.main or f"java {options.attach}"
+
+    @property
+    def _log_directory(self) -> Path:
+        return self.context.work / "gc-log"
+
+    def command(self, directory: Path, path: str) -> list[str]:  # noqa: ARG002
+        self._exhausted = None
+        self._began_ns = time.monotonic_ns()
+        self._log_directory.mkdir(exist_ok=True)
+        self._java = java.find(self.options.java_path, path)
+        words = java_arguments(self.options, self._log_directory / gc_log.NAME)
+        return [str(self._java.program), *map(self.filled, words)]
+
+    def on_line(self, line: str) -> None:
+        if self._exhausted is None and "OutOfMemoryError" in line:
+            self._exhausted = out_of_memory(line)
+        super().on_line(line)
+
+    def began(self) -> None:
+        self._heads = gc_log.heads(self._log_directory, self._began_ns)
+        pids = self.processes()
+        self._flags = _flags(pids[0]) if pids else {}
+
+    def explain_end(self, lines: Sequence[str]) -> Message | None:
+        return self._exhausted or cause(lines)
+
+    def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:
+        if self.options.external:
+            return {}
+        heads = self._heads if self._began_ns < since_ns else ()
+        return {gc_log.NAME: (*heads, *gc_log.lines_since(self._log_directory, since_ns))}
+
+    # -- a JVM that is already running
+
+    def up(self) -> None:
+        pid = self.options.attach
+        if pid is None:
+            super().up()
+            return
+        if self._attached is None:
+            if (started := _started(pid)) is None:
+                raise TargetError(JVM_GONE(pid=pid))
+            if java_processes.inspect(pid) is None:
+                raise TargetError(JVM_NOT_A_JVM(pid=pid))
+            self._attached = started
+            self._flags = _flags(pid)
+        if not self._is_attached:
+            raise TargetError(JVM_GONE(pid=pid))
+        self.address.knock(_ASK_LIMIT_S)
+
+    def roles(self) -> tuple[Role, ...]:
+        pid = self.options.attach
+        if pid is None:
+            return super().roles()
+        return (Role(self.role, (pid,)),) if self._is_attached else ()
+
+    @property
+    def _is_attached(self) -> bool:
+        pid = self.options.attach
+        return pid is not None and self._attached is not None and _started(pid) == self._attached
+
+    def alive(self) -> bool:
+        if self.options.external:
+            return self._is_attached and self.address.answers(_ASK_LIMIT_S)
+        return super().alive()
+
+    def exit_cause(self) -> Message | None:
+        pid = self.options.attach
+        if pid is None:
+            return super().exit_cause()
+        return None if self._attached is None or self._is_attached else JVM_GONE(pid=pid)
+
+    @classmethod
+    def subject_abilities(cls, options: JvmOptions) -> Mapping[str, SubjectAbilities]:
+        abilities = dict(super().subject_abilities(options))
+        if options.external:
+            abilities[cls.name] = SubjectAbilities()
+        return abilities
+
+    def subject(self, name: str) -> Subject:
+        subject = super().subject(name)
+        return replace(subject, stop=None, start=None) if self.options.external else subject
+
+    # -- facts
+
+    def describe(self) -> JvmFacts:
+        options, flags = self.options, self._flags
+        collectors = [name for name, flag in COLLECTORS.items() if flags.get(flag) == "true"]
+        oops, heap = flags.get("UseCompressedOops"), flags.get("MaxHeapSize", "")
+        return JvmFacts(
+            server="external" if options.external else "local",
+            version=None if self._java is None else self._java.version,
+            vendor=None if self._java is None else self._java.vendor,
+            java=None if self._java is None else str(self._java.program),
+            command=shlex.join(self._command),
+            url=options.url,
+            directory=str(options.path or self.context.work),
+            files=self._files,
+            collector=collectors[0] if collectors else None,
+            compressed_oops=None if oops is None else oops == "true",
+            heap_max_bytes=int(heap) if heap.isdecimal() else None,
+            settings=self._settings(),
+            pid=options.attach,
+        )
+
+    @property
+    def _command(self) -> list[str]:
+        """The command of the service, as the plan has it: secrets stay references."""
+        options = self.options
+        if options.attach is not None:
+            return procfs.command_line(options.attach)
+        return ["java", *java_arguments(options, Path(gc_log.NAME))]
+
+    def _settings(self) -> tuple[SettingFacts, ...]:
+        flags = self.options.flags
+        names = sorted({*_RECORDED, *flags} & self._flags.keys())
+        return tuple(SettingFacts(name, self._flags[name], flags.get(name)) for name in names)
+
+
+def _started(pid: int) -> int | None:
+    """Start of a process that runs, in ticks since boot; None if it has ended."""
+    stat = procfs.process_stat(procfs.ROOT, pid)
+    return None if stat is None or stat.state == "Z" else stat.start
+
+
+def _flags(pid: int) -> Mapping[str, str]:
+    """All flags of a running JVM; none if it does not tell."""
+    try:
+        return java.flags_of(run(pid, "VM.flags -all", _ASK_LIMIT_S))
+    except AttachError:
+        return {}
+
+
+PART = Jvm

@@ -1,0 +1,165 @@
+"""Options of a JVM: mistakes, what a JDK refuses before a run, and remarks on the memory."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from jvms import java
+from loadcell.plan.model import Load
+from loadcell.plan.parts import Misfit
+from loadcell.systems.jvm.arguments import java_arguments
+from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.jvm.target import Jvm
+
+URL = "http://127.0.0.1:{port}"
+
+
+def read(tmp_path: Path = Path("/plans"), **options: Any) -> JvmOptions:
+    values = {"jar": "/opt/service.jar", "url": URL, **options}
+    values = {name: value for name, value in values.items() if value is not None}
+    return JvmOptions.model_validate(values, context={"directory": tmp_path})
+
+
+def misfits(**options: Any) -> list[Misfit]:
+    return list(Jvm.misfits(read(**options)))
+
+
+def remarks(**options: Any) -> list[str]:
+    return [advice.message.code for advice in Jvm.advice(read(**options), Load(clients=1, duration="1s"))]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"main": "A", "classpath": "."}, "exactly one of"),
+        ({"jar": None}, "exactly one of"),
+        ({"jar": None, "main": "A"}, "`main` needs `classpath`"),
+        ({"classpath": "lib/*"}, "`classpath` needs `main`"),
+        ({"jar": None, "attach": 7, "heap": "1GiB"}, "heap cannot be set"),
+        ({"flags": {"-XX:+UseG1GC": True}}, "not the name of a flag"),
+        ({"properties": {"-Da": 1}}, "not the name of a system property"),
+        ({"heap": "1GiB", "heap_start": "2GiB"}, "`heap_start` is a size of at most `heap`"),
+        ({"heap_start": "2GiB"}, "`heap_start` is a size of at most `heap`"),
+        ({"options": "-Xss'1"}, "syntax error"),
+        ({"collector": "G2"}, "G1"),
+        ({"heap": 512}, "without a unit"),
+    ],
+)
+def test_a_mistake_is_named(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        read(**options)
+    assert text in str(caught.value)
+
+
+def test_arguments_of_java() -> None:
+    options = read(
+        heap="25GiB", young="10GiB", direct="10GiB", collector="ZGC", properties={"je.maxMemoryPercent": 10},
+        flags={"NewRatio": 2, "UseNUMA": True, "UseBiasedLocking": False}, options="-Xss512k",
+        arguments="--port={port} -v",
+    )  # fmt: skip
+    log, *words = java_arguments(options, Path("/run/gc.log"))
+    assert log == (
+        '-Xlog:gc*,safepoint:file="/run/gc.log":utctime,uptime,timenanos,level,tags:'
+        "filecount=4,filesize=16777216"
+    )
+    gib = 2**30
+    assert words == [
+        f"-Xms{25 * gib}", f"-Xmx{25 * gib}", f"-Xmn{10 * gib}", f"-XX:MaxDirectMemorySize={10 * gib}",
+        "-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:+UseZGC",
+        "-XX:+ExitOnOutOfMemoryError", "-XX:NewRatio=2", "-XX:+UseNUMA", "-XX:-UseBiasedLocking",
+        "-Dje.maxMemoryPercent=10", "-Xss512k", "-jar", "/opt/service.jar", "--port={port}", "-v",
+    ]  # fmt: skip
+
+
+def test_a_jar_beside_the_plan_is_started_there(tmp_path: Path) -> None:
+    assert read(tmp_path, jar="service.jar").path == tmp_path.resolve()
+    assert read(tmp_path, jar="/opt/service.jar").path is None
+    assert read(tmp_path, jar="service.jar", directory="/opt").path == Path("/opt")
+
+
+def test_a_machine_without_a_jdk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    [misfit] = misfits()
+    assert misfit.path == "java"
+    assert "no program `java`" in misfit.message.text
+    assert "apt-get install openjdk-17-jdk-headless" in misfit.message.advice
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        (None, "jvm.no-program"),
+        ("echo hello", "jvm.not-java"),
+        ("printf '    java.version = 1.8.0_392\\n' >&2", "jvm.too-old"),
+    ],
+)
+def test_a_named_jdk_that_is_none(tmp_path: Path, program: str | None, code: str) -> None:
+    if program is not None:
+        (tmp_path / "java").write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / "java").chmod(0o755)
+    [misfit] = list(Jvm.misfits(read(tmp_path, java="java")))
+    assert (misfit.path, misfit.message.code) == ("java", code)
+    assert misfit.message.advice
+
+
+def test_a_jdk_may_be_its_directory() -> None:
+    program = Path(shutil.which("java") or "").resolve()
+    assert misfits(java=str(program.parent.parent)) == []
+    assert misfits(java=str(program)) == []
+
+
+def test_a_collector_that_the_jdk_does_not_have() -> None:
+    [misfit] = misfits(collector="CMS")
+    assert misfit.path == "collector"
+    assert "has no collector CMS (Unrecognized VM option 'UseConcMarkSweepGC')" in misfit.message.text
+    assert "CMS needs JDK 11" in misfit.message.advice
+
+
+def test_the_collector_of_an_older_jdk() -> None:
+    assert misfits(collector="CMS", java=java(11)) == []
+    assert misfits(collector="ZGC", java=java(11)) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "path", "text"),
+    [
+        ({"MaxGCPauseMilis": 50}, "flags.MaxGCPauseMilis", "did you mean `MaxGCPauseMillis`?"),
+        ({"NewRatio": "two"}, "flags.NewRatio", "Improperly specified VM option 'NewRatio=two'"),
+        ({"UseG1GC": True, "UseSerialGC": True}, "flags", "Multiple garbage collectors selected"),
+    ],
+)
+def test_flags_that_the_jvm_refuses(flags: dict[str, Any], path: str, text: str) -> None:
+    [misfit] = misfits(flags=flags)
+    assert misfit.path == path
+    assert text in f"{misfit.message.text}: {misfit.message.advice}"
+
+
+def test_flags_that_take_effect_before_the_start_do_not_yet(tmp_path: Path) -> None:
+    """Neither are pages of a large heap touched, nor is a log written."""
+    assert misfits(heap="800GiB", flags={"AlwaysPreTouch": True}, options=f"-Xlog:gc:{tmp_path}/x.log") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({}, []),
+        ({"heap": "31GiB"}, ["jvm.heap-too-large"]),
+        ({"heap": "32GiB"}, ["jvm.uncompressed", "jvm.heap-too-large"]),
+        ({"heap": "32GiB", "flags": {"ObjectAlignmentInBytes": 16}}, ["jvm.heap-too-large"]),
+        ({"heap": "32GiB", "flags": {"UseCompressedOops": False}}, ["jvm.heap-too-large"]),
+        ({"heap": "32GiB", "collector": "ZGC"}, ["jvm.heap-too-large"]),
+        ({"heap": "10GiB", "direct": "9GiB"}, ["jvm.memory-too-large"]),
+        ({"heap": "10GiB", "direct": "2GiB"}, []),
+    ],
+)
+def test_remarks_on_memory(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], codes: list[str]
+) -> None:
+    monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)
+    assert remarks(**options) == codes
