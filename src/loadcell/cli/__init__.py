@@ -47,6 +47,7 @@ COMMANDS = (
     "init",
     "report",
     "compare",
+    "recommend",
     "baseline",
     "faults",
     "host",

@@ -114,6 +114,17 @@ class Positive(click.ParamType[float]):
         return number
 
 
+def percentage(option: str, text: str, most: float, *, zero: bool = False) -> float:
+    """`2%` as 0.02. Raises CallError for anything else, and above `most`."""
+    try:
+        value = float(text.removesuffix("%")) / 100 if text.endswith("%") else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not (0 < value <= most or (zero and value == 0)):
+        raise language.CallError(messages.CALL_PERCENTAGE(option=option, text=text, most=f"{most:.0%}"))
+    return value
+
+
 def run_directory_option(command: F) -> F:
     """The option `--out` of a command that writes a run."""
     return option("--out", type=click.Path(path_type=Path), metavar="DIR", group="output")(command)

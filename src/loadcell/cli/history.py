@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from loadcell.analysis import history as run_history
-from loadcell.cli import language, locales, messages, output
-from loadcell.cli.arguments import Integer, plan_argument
+from loadcell.cli import locales, output
+from loadcell.cli.arguments import Integer, percentage, plan_argument
 from loadcell.cli.command import command, option
 from loadcell.report import history as run_report
 
@@ -53,17 +53,6 @@ def _options(method: str, level: str, least_change: str) -> run_history.Options:
 
     return run_history.Options(
         method=method,  # type: ignore[arg-type]
-        level=_fraction("--level", level, most=0.5),
-        least_change=_fraction("--least-change", least_change, most=1.0, zero=True),
+        level=percentage("--level", level, most=0.5),
+        least_change=percentage("--least-change", least_change, most=1.0, zero=True),
     )
-
-
-def _fraction(option: str, text: str, most: float, *, zero: bool = False) -> float:
-    """`2%` as 0.02."""
-    try:
-        value = float(text.removesuffix("%")) / 100 if text.endswith("%") else float("nan")
-    except ValueError:
-        value = float("nan")
-    if not (0 < value <= most or (zero and value == 0)):
-        raise language.CallError(messages.CALL_PERCENTAGE(option=option, text=text, most=f"{most:.0%}"))
-    return value

@@ -1,0 +1,268 @@
+"""The best level of each factor: usable ones only, then by errors, tail, maximum and variation.
+
+Criteria come one after the other, as in a list that is sorted by several keys: each keeps the levels that do
+not differ significantly from its best one (`tukey`, with the levels of other factors and the repeats as
+blocks), and the next one chooses among these. A difference must also be large enough to matter. Levels that
+remain after all criteria are not distinguishable, which is a result, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+import numpy as np
+
+from loadcell.analysis.compare.metrics import LEAST_TAIL_EFFECT
+from loadcell.analysis.layout import asked
+from loadcell.analysis.recommend import is_choice
+from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.analysis.trials import Trial
+from loadcell.analysis.tukey import TukeyTest
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Labels
+from loadcell.stats import additive
+
+#: A level of which a larger share of requests fails is unusable.
+MOST_FAILED = 0.05
+#: Shares of failed requests that differ by less do not matter.
+LEAST_FAILED = 0.001
+#: Coefficients of variation that differ by a smaller ratio do not matter.
+LEAST_VARIATION = 1.1
+#: Statuses of trials that are no sign of an unusable level.
+_NOT_BROKEN = ("ok", "not-run")
+CRITERION_NAMES = Labels("best-level.criterion", ("errors", "p99", "max", "variation"))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A metric of which less is better. `read` has its value in a trial (None without one), `shift` what is
+    added before the logarithm: half a failure. Differences below `least_ratio` or `least_difference` do not
+    matter.
+    """
+
+    name: str
+    read: Callable[[Trial], float | None]
+    shift: Callable[[Trial], float] = lambda _: 0.0
+    least_ratio: float = 1.0
+    least_difference: float = 0.0
+
+    def logarithm(self, trial: Trial) -> float | None:
+        """Logarithm of a trial's value; None without a value above 0."""
+        value = self.read(trial)
+        if value is None or not math.isfinite(shifted := value + self.shift(trial)) or shifted <= 0:
+            return None
+        return math.log(shifted)
+
+    def matters(self, best: float, other: float) -> bool:
+        """True if a difference between two levels is large enough."""
+        return other - best >= self.least_difference and other >= best * self.least_ratio
+
+
+def failed_share(trial: Trial) -> float | None:
+    """Share of a trial's requests that failed; None without any."""
+    return trial.failed / trial.attempted if trial.attempted else None
+
+
+def _half_a_failure(trial: Trial) -> float:
+    return 0.5 / trial.attempted if trial.attempted else 0.0
+
+
+def _response(key: str) -> Callable[[Trial], float | None]:
+    return lambda trial: (trial.response or {}).get(key)
+
+
+def variation(trial: Trial) -> float | None:
+    """Coefficient of variation of a trial's response times: standard deviation over mean."""
+    response = trial.response or {}
+    mean_ms, stdev_ms = response.get("mean_ms"), response.get("stdev_ms")
+    return stdev_ms / mean_ms if mean_ms and stdev_ms is not None else None
+
+
+_TAIL_RATIO = 1 + LEAST_TAIL_EFFECT
+ERRORS = Criterion("errors", failed_share, _half_a_failure, least_difference=LEAST_FAILED)
+TAIL = Criterion("p99", _response("p99_ms"), least_ratio=_TAIL_RATIO)
+VARIATION = Criterion("variation", variation, least_ratio=LEAST_VARIATION)
+#: All criteria, the foremost first.
+CRITERIA = (
+    ERRORS,
+    TAIL,
+    Criterion("max", _response("max_ms"), least_ratio=_TAIL_RATIO),
+    VARIATION,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A level of a factor, over the levels of all others. `values` are the settings that make it;
+    `unusable` of its `treatments` have a trial without a result, or with too many failures.
+    """
+
+    label: str
+    values: JsonObject
+    trials: tuple[Trial, ...]
+    treatments: int
+    unusable: int
+
+    @cached_property
+    def counting(self) -> tuple[Trial, ...]:
+        """Trials whose values count."""
+        return tuple(trial for trial in self.trials if trial.counts)
+
+    @cached_property
+    def broken(self) -> tuple[Trial, ...]:
+        """Trials that ended without a result."""
+        return tuple(trial for trial in self.trials if trial.status not in _NOT_BROKEN)
+
+    @property
+    def usable(self) -> bool:
+        """True if most of its treatments are."""
+        return bool(self.counting) and 2 * self.unusable < self.treatments
+
+    def value(self, criterion: Criterion) -> float | None:
+        """Median over the trials that count; None if one lacks it."""
+        values = [criterion.read(trial) for trial in self.counting]
+        present = [value for value in values if value is not None]
+        return median(present) if present and len(present) == len(values) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A criterion that excluded levels: those which are significantly worse than the best one."""
+
+    criterion: Criterion
+    best: Level
+    excluded: tuple[Level, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best level of a factor. `remaining` are those that no criterion excludes, the one with the lowest
+    p99 first; none where no level is usable. `averaged` names the other factors. `repeated` is false without
+    repeats, from which nothing can be distinguished.
+    """
+
+    key: str
+    name: str
+    levels: tuple[Level, ...]
+    steps: tuple[Step, ...]
+    remaining: tuple[Level, ...]
+    averaged: tuple[str, ...]
+    repeated: bool
+
+    @property
+    def best(self) -> Level | None:
+        """The only level left; None where several or none are."""
+        return self.remaining[0] if len(self.remaining) == 1 else None
+
+    @property
+    def unusable(self) -> tuple[Level, ...]:
+        """Levels with treatments that are not usable."""
+        return tuple(level for level in self.levels if level.unusable)
+
+
+def choices(treatments: Sequence[Treatment], most_failed: float = MOST_FAILED) -> tuple[Choice, ...]:
+    """The choice for each factor with several levels that were tried, in the order of the plan.
+
+    None for factors that set the work, the load or faults: these are not chosen.
+    """
+    tried = [item for item in treatments if any(trial.status != "not-run" for trial in item.trials)]
+    if not tried or not is_choice(tried):
+        return ()
+    names = short_keys(list(tried[0].levels))
+    selected = (_choice(key, names, tried, most_failed) for key in names if not (asked(key) or _is_load(key)))
+    return tuple(choice for choice in selected if len(choice.levels) > 1)
+
+
+def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], most_failed: float) -> Choice:
+    grouped: dict[str, list[Treatment]] = {}
+    for treatment in treatments:
+        grouped.setdefault(treatment.levels[key], []).append(treatment)
+    blocks = _Blocks(key, treatments)
+    levels = tuple(_level(label, same, most_failed) for label, same in grouped.items())
+    remaining, steps, repeated = [level for level in levels if level.usable], [], False
+    for criterion in CRITERIA:
+        values = [level.value(criterion) for level in remaining]
+        if len(remaining) < 2 or None in values:
+            continue
+        test = blocks.test(remaining, criterion)
+        repeated = repeated or test.least_difference is not None
+        best = min(remaining, key=lambda level: (level.value(criterion) or 0.0, levels.index(level)))
+        excluded = tuple(level for level in remaining if _worse(test, remaining, best, level, criterion))
+        if excluded:
+            steps.append(Step(criterion, best, excluded))
+            remaining = [level for level in remaining if level not in excluded]
+    remaining.sort(key=lambda level: level.value(TAIL) or math.inf)
+    others = tuple(name for other, name in names.items() if other != key and _varies(other, treatments))
+    return Choice(key, names[key], levels, tuple(steps), tuple(remaining), others, repeated)
+
+
+def _is_load(key: str) -> bool:
+    return key.startswith("load.")
+
+
+def _varies(key: str, treatments: Iterable[Treatment]) -> bool:
+    return len({treatment.levels[key] for treatment in treatments}) > 1
+
+
+def _level(label: str, treatments: Sequence[Treatment], most_failed: float) -> Level:
+    """A level of these treatments; its settings are those that they have in common."""
+    first = treatments[0].values
+    common = {
+        path: value
+        for path, value in first.items()
+        if all(treatment.values.get(path) == value for treatment in treatments)
+    }
+    unusable = sum(not is_usable(treatment, most_failed) for treatment in treatments)
+    trials = tuple(trial for item in treatments for trial in item.trials)
+    return Level(label, common, trials, len(treatments), unusable)
+
+
+def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
+    """True if all trials of a treatment have a result, and none has too many failures."""
+    return treatment.measured and all(
+        trial.status in _NOT_BROKEN and (failed_share(trial) or 0.0) <= most_failed
+        for trial in treatment.trials
+    )
+
+
+def combined(choices: Iterable[Choice], treatments: Iterable[Treatment]) -> Treatment | None:
+    """The treatment of the best levels of all factors, whatever the others are; None where none was run."""
+    wanted = {choice.key: choice.remaining[0].label for choice in choices if choice.remaining}
+    alike = (item for item in treatments if all(item.levels[key] == level for key, level in wanted.items()))
+    return next(alike, None)
+
+
+def _worse(test: TukeyTest, levels: Sequence[Level], best: Level, level: Level, criterion: Criterion) -> bool:
+    here, there = best.value(criterion), level.value(criterion)
+    if here is None or there is None or not criterion.matters(here, there):
+        return False
+    return test.differ(levels.index(best), levels.index(level)) is True
+
+
+class _Blocks:
+    """Blocks of the trials of one factor: equal levels of all other factors, in one block of the run."""
+
+    def __init__(self, key: str, treatments: Iterable[Treatment]) -> None:
+        self._held = {
+            trial.name: (trial.block, *(level for name, level in treatment.levels.items() if name != key))
+            for treatment in treatments
+            for trial in treatment.trials
+        }
+
+    def test(self, levels: Sequence[Level], criterion: Criterion) -> TukeyTest:
+        """Tukey's test of all pairs of levels."""
+        numbers: dict[tuple[object, ...], int] = {}
+        values, rows, blocks = [], [], []
+        for row, level in enumerate(levels):
+            for trial in level.counting:
+                if (value := criterion.logarithm(trial)) is not None:
+                    values.append(value)
+                    rows.append(row)
+                    blocks.append(numbers.setdefault(self._held[trial.name], len(numbers)))
+        return TukeyTest(
+            additive.fit(np.array(values), np.array(rows, dtype=np.int64), additive.numbered(blocks))
+        )

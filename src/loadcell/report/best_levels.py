@@ -1,0 +1,252 @@
+"""`loadcell recommend`: the best level of each factor of one or several runs, with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.analysis.analyse import analyse
+from loadcell.analysis.best_levels import (
+    CRITERIA,
+    CRITERION_NAMES,
+    ERRORS,
+    TAIL,
+    VARIATION,
+    Choice,
+    Criterion,
+    Level,
+    Step,
+    choices,
+    combined,
+    failed_share,
+    is_usable,
+)
+from loadcell.analysis.treatments import unit_of
+from loadcell.model import numbers
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Count, Labels, Message, MessageCode, Severity, Share
+from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Remark, Report, Section, Table, Tone
+from loadcell.report.publish import Document
+from loadcell.report.texts import Texts
+from loadcell.store.layout import StoreError, quoted
+from loadcell.store.read import StoredRun, read_run
+
+NO_FACTOR = MessageCode("best-level.no-factor", run=str)
+_BEST = MessageCode("best-level.best", factor=str, level=str)
+_LEFT = MessageCode("best-level.left", factor=str, levels=list, p99=str, level=str)
+_ALL_LEFT = MessageCode("best-level.all-left", factor=str, levels=list, p99=str, level=str)
+_NONE = MessageCode("best-level.none", factor=str)
+_ONLY_USABLE = MessageCode("best-level.only-usable", level=str)
+_EXCLUDED = MessageCode("best-level.excluded", criterion=str, level=str, value=str, levels=list, values=list)
+_FAILED = MessageCode("best-level.failed", level=str, failed_share=Share, trial=str)
+_BROKEN = MessageCode("best-level.broken", level=str, count=Count, of=Count, trial=str, why=Message)
+_BROKEN_SILENT = MessageCode("best-level.broken.silent", level=str, count=Count, of=Count, trial=str)
+_NO_REPEATS = MessageCode("best-level.no-repeats")
+_AVERAGED = MessageCode("best-level.averaged", factors=list)
+_UNUSABLE_COMBINED = MessageCode("best-level.unusable-combination", treatment=str)
+_RESULT = Labels("best-level.result", ("best", "left", "worse", "unusable"))
+_METHOD = MessageCode("best-level.method", limit_share=Share)
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The choices of one run. `unusable` names the treatment of all best levels if it was not usable."""
+
+    stored: StoredRun
+    choices: tuple[Choice, ...]
+    unusable: str | None
+
+
+def gather(directories: Sequence[Path], most_failed: float) -> tuple[Recommended, ...]:
+    """The choices of each run. Raises StoreError if none of them has a factor to choose a level of."""
+    runs = []
+    for directory in directories:
+        stored = read_run(directory)
+        treatments = analyse(stored.run, stored.trials).treatments
+        chosen = choices(treatments, most_failed)
+        combination = combined(chosen, treatments)
+        is_bad = combination is not None and combination.trials and not is_usable(combination, most_failed)
+        runs.append(
+            Recommended(stored, chosen, combination.label if combination is not None and is_bad else None)
+        )
+    if not any(run.choices for run in runs):
+        raise StoreError(NO_FACTOR(run=", ".join(run.stored.id for run in runs)))
+    return tuple(runs)
+
+
+def document(runs: Sequence[Recommended], most_failed: float, lang: str) -> Document:
+    """The recommendation in every form."""
+    return Document(
+        "recommendation",
+        lambda _: _report(runs, most_failed, lang),
+        lambda _: _report(runs, most_failed, lang),
+        lambda: {"runs": [_data(run) for run in runs]},
+    )
+
+
+def _report(runs: Sequence[Recommended], most_failed: float, lang: str) -> Report:
+    texts = Texts(lang, unit_of(record for run in runs for record in run.stored.trials))
+    sections = [
+        section
+        for number, run in enumerate(runs, 1)
+        for section in _sections(run, number, texts, len(runs) > 1)
+    ]
+    sections.append(
+        Section("method", "", [Paragraph(texts.message(_METHOD(limit_share=most_failed)), quiet=True)])
+    )
+    names = [run.stored.id for run in runs]
+    return Report(
+        language=lang,
+        title=texts("best-level.title"),
+        question=texts("mark.list").join(names),
+        run_id=names[0],
+        badges=[],
+        sections=sections,
+        kind="best-level.kind",
+        unit=texts.unit,
+    )
+
+
+def _sections(run: Recommended, number: int, texts: Texts, several: bool) -> Iterator[Section]:
+    for choice in run.choices:
+        title = f"{choice.name} ({run.stored.id})" if several else choice.name
+        yield Section(f"factor-{number}-{choice.name}", title, _blocks(choice, texts))
+    if chosen := [choice for choice in run.choices if choice.remaining]:
+        words = [f"--only {quoted(f'{choice.name}={choice.remaining[0].label}')}" for choice in chosen]
+        plan = quoted(str(run.stored.run.plan_name or run.stored.path))
+        command = Code(texts("best-level.command"), f"loadcell run {plan} {' '.join(words)}")
+        settings = {path: value for choice in chosen for path, value in choice.remaining[0].values.items()}
+        lines = "\n".join(f"{path}: {texts.value('level', str(value))}" for path, value in settings.items())
+        settings_block = Code(texts("best-level.settings"), lines, "yaml")
+        warned = run.unusable and texts.message(_UNUSABLE_COMBINED(treatment=run.unusable))
+        remarks = [Remark("problem", warned)] if warned else []
+        yield Section(f"command-{number}", "", [*remarks, command, settings_block])
+
+
+def _blocks(choice: Choice, texts: Texts) -> list[Block]:
+    return [_table(choice, texts), *(Remark(severity, text) for severity, text in _statements(choice, texts))]
+
+
+def _statements(choice: Choice, texts: Texts) -> Iterator[tuple[Severity, str]]:
+    yield _answer(choice, texts)
+    for step in choice.steps:
+        yield "info", texts.message(_excluded(step, texts))
+    for level in choice.unusable:
+        yield "caution" if level.usable else "problem", texts.message(_unusable(level))
+    if not choice.repeated and len(choice.remaining) > 1:
+        yield "caution", texts.message(_NO_REPEATS())
+    if choice.averaged:
+        yield "caution", texts.message(_AVERAGED(factors=choice.averaged))
+
+
+def _answer(choice: Choice, texts: Texts) -> tuple[Severity, str]:
+    if not choice.remaining:
+        return "problem", texts.message(_NONE(factor=choice.name))
+    first = choice.remaining[0]
+    if choice.best is not None:
+        sentence = texts.message(_BEST(factor=choice.name, level=first.label))
+        if choice.steps:
+            return "good", sentence
+        return "good", texts.joined(sentence, texts.message(_ONLY_USABLE(level=first.label)))
+    code = _ALL_LEFT if len(choice.remaining) == len(choice.levels) else _LEFT
+    levels = [level.label for level in choice.remaining]
+    value = first.value(TAIL)
+    p99 = texts("mark.none") if value is None else _written(TAIL, value)
+    return "caution", texts.message(code(factor=choice.name, levels=levels, level=first.label, p99=p99))
+
+
+def _excluded(step: Step, texts: Texts) -> Message:
+    criterion = step.criterion
+    value = step.best.value(criterion) or 0.0
+    return _EXCLUDED(
+        criterion=texts(CRITERION_NAMES(criterion.name)),
+        level=step.best.label,
+        value=_written(criterion, value),
+        levels=[level.label for level in step.excluded],
+        values=[_written(criterion, level.value(criterion) or 0.0) for level in step.excluded],
+    )
+
+
+def _unusable(level: Level) -> Message:
+    """Why treatments of a level are unusable: trials without a result, or too many failures."""
+    if not level.broken:
+        worst = max(level.trials, key=lambda trial: failed_share(trial) or 0.0)
+        return _FAILED(level=level.label, failed_share=failed_share(worst) or 0.0, trial=worst.name)
+    numbers_of = {"level": level.label, "count": len(level.broken), "of": len(level.trials)}
+    trial = level.broken[0]
+    if trial.why is None:
+        return _BROKEN_SILENT(trial=trial.name, **numbers_of)
+    return _BROKEN(trial=trial.name, why=trial.why, **numbers_of)
+
+
+def _written(criterion: Criterion, value: float) -> str:
+    """A value with its unit: shares in percent, response times in milliseconds."""
+    return numbers.share(value) if criterion in (ERRORS, VARIATION) else numbers.milliseconds(value)
+
+
+def _table(choice: Choice, texts: Texts) -> Table:
+    columns = [
+        Column(choice.name),
+        Column(texts("best-level.column.trials"), figure=True),
+        *(Column(texts(CRITERION_NAMES(criterion.name)), figure=True) for criterion in CRITERIA),
+        Column(texts("best-level.column.result")),
+    ]
+    rows = [
+        [
+            Cell(level.label, strong=level is choice.best),
+            Cell(texts("mark.of", part=len(level.counting), whole=len(level.trials))),
+            *(_value(level, criterion, texts) for criterion in CRITERIA),
+            _result(choice, level, texts),
+        ]
+        for level in choice.levels
+    ]
+    return Table(f"table-{choice.name}", "", columns, rows, only=True)
+
+
+def _value(level: Level, criterion: Criterion, texts: Texts) -> Cell:
+    value = level.value(criterion)
+    return Cell(texts("mark.none")) if value is None else Cell(_written(criterion, value), sort=value)
+
+
+def _result(choice: Choice, level: Level, texts: Texts) -> Cell:
+    result, tone = _judged(choice, level)
+    step = next((step for step in choice.steps if level in step.excluded), None)
+    criterion = "" if step is None else texts(CRITERION_NAMES(step.criterion.name))
+    return Cell(texts(_RESULT(result), criterion=criterion), tone=tone)
+
+
+def _judged(choice: Choice, level: Level) -> tuple[str, Tone]:
+    """Result of a level in its choice, and its tone."""
+    if not level.usable:
+        return "unusable", "problem"
+    if level is choice.best:
+        return "best", "good"
+    return ("left", "") if level in choice.remaining else ("worse", "caution")
+
+
+def _data(run: Recommended) -> JsonObject:
+    """For scripts: levels with their values, and the criterion that excluded each."""
+    return {"run": run.stored.id, "factors": [_factor(choice) for choice in run.choices]}
+
+
+def _factor(choice: Choice) -> JsonObject:
+    excluded = {level: step.criterion.name for step in choice.steps for level in step.excluded}
+    return {
+        "factor": choice.key,
+        "best": None if choice.best is None else choice.best.label,
+        "not_distinguishable": [level.label for level in choice.remaining] if choice.best is None else [],
+        "averaged_over": list(choice.averaged),
+        "levels": [
+            {
+                "level": level.label,
+                "settings": dict(level.values),
+                "trials": len(level.trials),
+                "counting": len(level.counting),
+                "result": _judged(choice, level)[0],
+                "excluded_by": excluded.get(level),
+                **{criterion.name: level.value(criterion) for criterion in CRITERIA},
+            }
+            for level in choice.levels
+        ],
+    }

@@ -1,0 +1,143 @@
+"""The best level of a factor: usable levels, then errors, tail, maximum and variation, where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analysis.runs import run_of
+from loadcell.analysis.analyse import analyse
+from loadcell.analysis.best_levels import Choice, choices
+from loadcell.model.trial_record import Counts, TrialRecord
+from records import with_times
+
+CACHE = "target.jvm.cache"
+
+
+def run_with(p99s: Mapping[str, Sequence[float | None]], key: str = CACHE) -> list[Choice]:
+    """Choices of a run with one factor and these tails (ms); None: the trial failed."""
+    levels = {name: {key: name} for name in p99s}
+    return _choices(p99s, levels)
+
+
+def _choices(
+    p99s: Mapping[str, Sequence[float | None]],
+    levels: Mapping[str, Mapping[str, str]],
+    failed: Mapping[str, int] | None = None,
+    most_failed: float = 0.05,
+) -> list[Choice]:
+    # a trial has a tenth of its throughput as p99
+    run, records = run_of(
+        {name: [None if value is None else value * 10 for value in row] for name, row in p99s.items()},
+        levels=levels,
+    )
+    counted = [_failing(record, (failed or {}).get(record.treatment, 0)) for record in records]
+    return list(choices(analyse(run, counted).treatments, most_failed))
+
+
+def _failing(record: TrialRecord, failed: int) -> TrialRecord:
+    if record.totals is None:
+        return record
+    counts = Counts(attempted=10_000, succeeded=10_000 - failed, failed=failed)
+    return replace(record, totals=replace(record.totals, transactions=counts))
+
+
+def test_the_level_with_the_shortest_tail_is_best() -> None:
+    [choice] = run_with({"5": [30, 31, 29], "10": [20, 21, 19], "20": [40, 41, 42]})
+    assert choice.best is not None
+    assert (choice.name, choice.best.label, choice.best.values) == ("cache", "10", {CACHE: "10"})
+    [step] = choice.steps
+    assert (step.criterion.name, [level.label for level in step.excluded]) == ("p99", ["5", "20"])
+
+
+def test_levels_that_do_not_differ_are_not_distinguishable() -> None:
+    [choice] = run_with({"5": [30, 20, 25], "10": [24, 29, 21], "20": [90, 95, 85]})
+    assert choice.best is None
+    assert [level.label for level in choice.remaining] == ["10", "5"], "the lower median first"
+    assert [level.label for step in choice.steps for level in step.excluded] == ["20"]
+
+
+def test_differences_that_do_not_matter_exclude_nothing() -> None:
+    [choice] = run_with({"5": [20.0, 20.01, 20.0], "10": [20.4, 20.41, 20.4]})
+    assert choice.repeated
+    assert not choice.steps
+
+
+def test_nothing_is_distinguished_without_repeats() -> None:
+    [choice] = run_with({"5": [20], "10": [90]})
+    assert not choice.repeated
+    assert len(choice.remaining) == 2
+
+
+def test_unusable_levels_are_excluded_first() -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10", "30")}
+    p99s: dict[str, list[float | None]] = {"5": [30, 31], "10": [20, None], "30": [1, 2]}
+    [choice] = _choices(p99s, levels, failed={"30": 6_000})
+    assert choice.best is not None
+    assert choice.best.label == "5", "the only usable one"
+    assert [level.label for level in choice.unusable] == ["10", "30"]
+    [choice] = _choices({"5": [30, 31], "30": [1, 2]}, levels, failed={"5": 6_000, "30": 7_000})
+    assert choice.remaining == ()
+
+
+def test_errors_decide_before_response_times() -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10")}
+    p99s = {"5": [30, 31, 30], "10": [20, 21, 20]}
+    [choice] = _choices(p99s, levels, failed={"10": 200})
+    assert choice.best is not None
+    assert (choice.best.label, choice.steps[0].criterion.name) == ("5", "errors")
+    [choice] = _choices(p99s, levels, failed={"10": 3})
+    assert choice.best is not None
+    assert choice.best.label == "10", "0.03% of failures do not matter"
+
+
+def test_other_factors_are_blocks() -> None:
+    """The heap changes all tails tenfold, the cache each by a third."""
+    levels = {
+        f"{heap}-{cache}": {"heap": heap, CACHE: cache} for heap in ("1g", "2g") for cache in ("5", "10")
+    }
+    p99s = {"1g-5": [400, 410], "1g-10": [300, 305], "2g-5": [40, 41], "2g-10": [30, 30.5]}
+    heap, cache = _choices(p99s, levels)
+    assert (heap.best and heap.best.label, heap.averaged) == ("2g", ("cache",))
+    assert (cache.best and cache.best.label, cache.averaged) == ("10", ("heap",))
+    assert cache.best is not None
+    assert cache.best.values == {CACHE: "10"}
+
+
+def test_a_level_with_one_unusable_combination_is_usable() -> None:
+    levels = {
+        f"{heap}-{cache}": {"heap": heap, CACHE: cache} for heap in ("1g", "2g", "4g") for cache in "ab"
+    }
+    p99s: dict[str, list[float | None]] = {name: [30.0, 31.0] for name in levels}
+    p99s |= {"4g-a": [10.0, 11.0], "1g-b": [20.0, 21.0], "2g-b": [20.0, 21.0], "4g-b": [9.0, None]}
+    heap, cache = _choices(p99s, levels)
+    assert [level.label for level in cache.unusable] == ["b"]
+    assert all(level.usable for level in cache.levels)
+    assert [level.label for level in heap.levels if not level.usable] == ["4g"]
+
+
+def test_the_load_is_not_chosen() -> None:
+    assert run_with({"8": [20, 21], "16": [40, 41]}, "load.clients") == []
+
+
+def test_identical_levels_rarely_differ_significantly() -> None:
+    """In at most 5 of 100 runs of four levels and four repeats (two standard errors above: 9)."""
+    chance = np.random.default_rng(11)
+    wrong = 0
+    for _ in range(100):
+        p99s = {name: list(20 * np.exp(chance.normal(0, 0.1, 4))) for name in ("5", "10", "20", "30")}
+        [choice] = run_with(p99s)
+        wrong += len(choice.remaining) < 4
+    assert wrong <= 9
+
+
+def test_a_longer_maximum_decides_where_tails_do_not() -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10")}
+    run, records = run_of({"5": [200, 210, 190], "10": [201, 209, 191]}, levels=levels)
+    maxima = {"5": (900.0, 950.0, 920.0), "10": (100.0, 110.0, 105.0)}
+    records = [with_times(record, max_ms=maxima[record.treatment][record.repeat - 1]) for record in records]
+    [choice] = choices(analyse(run, records).treatments)
+    assert choice.best is not None
+    assert (choice.best.label, choice.steps[0].criterion.name) == ("10", "max")
