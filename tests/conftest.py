@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from browser import Browser
+from loadcell.report import publish
 from mariadb import MariadbServer
+from painting import SharedPainter
 from redis_server import RedisServer, valkey
 from servers import PostgresServer
 
@@ -25,6 +27,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONG.index(directory) if directory in LONG else len(LONG)
 
     items.sort(key=position)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_painter() -> Iterator[None]:
+    """Paint the pictures of all reports that this process writes by one process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "Painter", SharedPainter)
+        yield
+    SharedPainter.close()
 
 
 @pytest.fixture(scope="module")
