@@ -25,10 +25,9 @@ MOST_LINES = 6
 def demo(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     """The 15 trials of `loadcell run quickstart`, each shorter."""
     results = tmp_path_factory.mktemp("results")
-    shorter = ["--set", "load.warmup=200ms", "--set", "load.duration=1200ms", "--set", "load.interval=100ms"]
-    done = CliRunner().invoke(
-        main, ["run", "quickstart", *shorter, "--out", str(results)], standalone_mode=False
-    )
+    shorter = ["--set", "load.warmup=100ms", "--set", "load.duration=500ms", "--set", "load.interval=100ms"]
+    words = ["run", "quickstart", *shorter, "--no-report", "--out", str(results)]
+    done = CliRunner().invoke(main, words, standalone_mode=False)
     assert done.exception is None, done.output
     [run] = (path.parent for path in results.rglob("run.json"))
     return read_run(run)
