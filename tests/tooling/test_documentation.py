@@ -11,7 +11,7 @@ import pytest
 from loadcell.model import extensions
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src", "engine", "tests", "bench", "scripts")
+FOLDERS = ("src", "engine", "services", "tests", "bench", "scripts")
 PACKAGES = {path.parent.name for path in (ROOT / "src/loadcell").glob("*/__init__.py")}
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")]
 SUFFIXES = {".py", ".pyi", ".rs", ".toml"}

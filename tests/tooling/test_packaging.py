@@ -51,12 +51,14 @@ def test_completions_and_the_manual_page_are_those_of_the_command_line() -> None
     )
 
 
-def test_a_wheel_contains_the_plans_and_schemas() -> None:
+def test_a_wheel_contains_the_plans_services_and_schemas() -> None:
     """Links lead to files; the build follows those of patterns that it is given."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = [entry for entry in project["tool"]["maturin"]["include"] if isinstance(entry, str)]
     included = {path.resolve() for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
     assert included >= {path.resolve() for path in (ROOT / "plans").rglob("*") if path.is_file()}
+    services = (path for path in (ROOT / "services").rglob("*") if "target" not in path.parts)
+    assert included >= {path.resolve() for path in services if path.is_file()}
     schemas = sorted((SHARE / "loadcell" / "schemas").iterdir())
     assert [path.name for path in schemas] == ["run.schema.json", "trial.schema.json"]
     assert all(path.is_file() for path in schemas)

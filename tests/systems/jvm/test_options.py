@@ -41,6 +41,10 @@ def remarks(**options: Any) -> list[str]:
         ({"jar": None, "main": "A"}, "`main` needs `classpath`"),
         ({"classpath": "lib/*"}, "`classpath` needs `main`"),
         ({"jar": None, "attach": 7, "heap": "1GiB"}, "heap cannot be set"),
+        ({"jar": None, "attach": 7, "url": None}, "`attach` needs `url`"),
+        ({"jar": None, "service": "oracle"}, "there is no service 'oracle', only berkeleydb"),
+        ({"service": "berkeleydb"}, "exactly one of"),
+        ({"version": "5.0.73"}, "`version` is that of a `service`"),
         ({"flags": {"-XX:+UseG1GC": True}}, "not the name of a flag"),
         ({"properties": {"-Da": 1}}, "not the name of a system property"),
         ({"heap": "1GiB", "heap_start": "2GiB"}, "`heap_start` is a size of at most `heap`"),
@@ -74,6 +78,22 @@ def test_arguments_of_java() -> None:
         "-XX:+ExitOnOutOfMemoryError", "-XX:NewRatio=2", "-XX:+UseNUMA", "-XX:-UseBiasedLocking",
         "-Dje.maxMemoryPercent=10", "-Xss512k", "-jar", "/opt/service.jar", "--port={port}", "-v",
     ]  # fmt: skip
+
+
+def test_a_service_of_loadcell_has_its_port_its_data_and_its_readiness() -> None:
+    options = read(
+        jar=None, url=None, service="berkeleydb", properties={"shards": 4}, ready={"within": "5min"}
+    )
+    words = java_arguments(options, Path("/run/gc.log"), Path("/cache/service.jar"))
+    assert words[-5:] == [
+        "-Dport={port}", "-Ddata={work}/berkeleydb", "-Dshards=4", "-jar", "/cache/service.jar",
+    ]  # fmt: skip
+    assert options.url == URL
+    assert options.ready.url == f"{URL}/health"
+    assert options.ready.within == 300
+    assert read(jar=None, service="berkeleydb", ready={"log": "listening"}).ready.url is None
+    assert options.build is not None
+    assert options.build.label == "berkeleydb 18.3.12"
 
 
 def test_a_jar_beside_the_plan_is_started_there(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.service_options import words_of
+from loadcell.systems.shared.service_options import PORT, WORK, words_of
 
 #: Flags of the collectors.
 COLLECTORS: Final[Mapping[str, str]] = {
@@ -62,23 +62,26 @@ def log_argument(options: JvmOptions, file: Path) -> str:
 
 
 def property_arguments(options: JvmOptions) -> list[str]:
-    return [f"-D{name}={_property(value)}" for name, value in options.properties.items()]
+    """System properties; a service of loadcell gets its port, and a place for its data, by them."""
+    places = {} if options.service is None else {"port": PORT, "data": f"{WORK}/{options.service}"}
+    properties: dict[str, Setting] = {**places, **options.properties}
+    return [f"-D{name}={_property(value)}" for name, value in properties.items()]
 
 
 def _property(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def program_arguments(options: JvmOptions) -> list[str]:
-    """The jar or the main class, and the arguments of the program."""
-    if options.jar is not None:
-        start = ["-jar", options.jar]
+def program_arguments(options: JvmOptions, built: Path | None = None) -> list[str]:
+    """The jar or the main class, and the arguments of the program; `built` is the jar of a service."""
+    if options.jar is not None or built is not None:
+        start = ["-jar", options.jar or str(built)]
     else:
         start = ["-cp", ":".join(options.classpath_entries), options.main or ""]
     return [*start, *words_of(options.arguments)]
 
 
-def java_arguments(options: JvmOptions, log: Path) -> list[str]:
+def java_arguments(options: JvmOptions, log: Path, built: Path | None = None) -> list[str]:
     """All arguments, with secrets and places not yet filled in."""
     return [
         log_argument(options, log),
@@ -86,5 +89,5 @@ def java_arguments(options: JvmOptions, log: Path) -> list[str]:
         *flag_arguments(options),
         *property_arguments(options),
         *words_of(options.options),
-        *program_arguments(options),
+        *program_arguments(options, built),
     ]

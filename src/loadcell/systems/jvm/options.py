@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -13,14 +14,24 @@ from loadcell.plan.files import files_of
 from loadcell.plan.parts import FAULTS_ALLOWED, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
+from loadcell.systems.jvm.services import ServiceBuild, services
 from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.service_options import COMMAND_LINE_UNREADABLE, WORK, ServiceOptions, words_of
+from loadcell.systems.shared.service_options import (
+    COMMAND_LINE_UNREADABLE,
+    PORT,
+    WORK,
+    ServiceOptions,
+    words_of,
+)
 
 JVM_ONE_START = MessageCode("jvm.one-start", ways=list)
 JVM_START_ALONE = MessageCode("jvm.start-alone", option=str, needs=str)
 JVM_ATTACH_ALONE = MessageCode("jvm.attach-alone", options=list)
+JVM_ATTACH_URL = MessageCode("jvm.attach-url")
 JVM_FLAG_NAME = MessageCode("jvm.flag-name", name=str)
 JVM_PROPERTY_NAME = MessageCode("jvm.property-name", name=str)
+JVM_NO_SERVICE = MessageCode("jvm.no-service", service=str, services=list)
+JVM_VERSION_OF_SERVICE = MessageCode("jvm.version-of-service")
 JVM_HEAP_START = MessageCode("jvm.heap-start")
 
 Collector = Literal["Serial", "Parallel", "G1", "ZGC", "Shenandoah", "CMS"]
@@ -28,7 +39,7 @@ Collector = Literal["Serial", "Parallel", "G1", "ZGC", "Shenandoah", "CMS"]
 _LEAST_HEAP = 2 * 2**20
 _HeapSize = Annotated[Size, Field(ge=_LEAST_HEAP)]
 #: Ways to a JVM, of which a plan has one.
-_WAYS = ("jar", "main", "attach")
+_WAYS = ("jar", "main", "service", "attach")
 #: Options that an attached JVM may have: it is neither started nor stopped.
 _OF_ATTACHED = frozenset({"attach", "url", "socket", "tls", "faults_allowed"})
 
@@ -60,6 +71,17 @@ class JvmOptions(ServiceOptions):
     main: str | None = Field(
         default=None, pattern=r"^[\w.$/]+$", description="The main class to start; needs `classpath`."
     )
+    service: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A service that comes with loadcell, built by Maven before the first run: `berkeleydb`.",
+        examples=["berkeleydb"],
+    )
+    version: str | None = Field(
+        default=None,
+        pattern=r"^[\w.-]+$",
+        description="With `service`: version of its product, such as 18.3.12 (the default) or 5.0.73.",
+    )
     classpath: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
@@ -75,6 +97,11 @@ class JvmOptions(ServiceOptions):
         description="Arguments of the program: a list, or one line; `{port}` is a free port, `{work}` a "
         "directory of the run's own.",
         examples=["--server.port={port}"],
+    )
+    url: str = Field(
+        default=f"http://127.0.0.1:{PORT}",
+        min_length=1,
+        description="Where the load goes. Default: `http://127.0.0.1:{port}`.",
     )
     heap: _HeapSize | None = Field(
         default=None, description="Size of the heap (-Xmx, and -Xms without `heap_start`)."
@@ -134,6 +161,32 @@ class JvmOptions(ServiceOptions):
         entries = self.classpath or ()
         return entries.split(":") if isinstance(entries, str) else list(entries)
 
+    @property
+    def build(self) -> ServiceBuild | None:
+        """The service that comes with loadcell, with the version of its product."""
+        if self.service is None:
+            return None
+        service = services()[self.service]
+        return ServiceBuild(service, self.version or service.versions[-1])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ready_by_its_endpoint(cls, values: Any) -> Any:
+        """A service of loadcell is ready when its endpoint says so."""
+        if not isinstance(values, Mapping) or not values.get("service"):
+            return values
+        ready = values.get("ready") or {}
+        if not isinstance(ready, Mapping) or {"port", "url", "log"} & ready.keys():
+            return values
+        return {**values, "ready": {"url": f"http://127.0.0.1:{PORT}/health", **ready}}
+
+    @field_validator("service")
+    @classmethod
+    def _service_exists(cls, service: str | None) -> str | None:
+        if service is not None and service not in services():
+            raise SettingError(JVM_NO_SERVICE(service=repr(service), services=list(services())))
+        return service
+
     @field_validator("arguments", "options")
     @classmethod
     def _are_words(cls, line: str | tuple[str, ...]) -> str | tuple[str, ...]:
@@ -166,6 +219,10 @@ class JvmOptions(ServiceOptions):
         if (self.main is None) != (self.classpath is None):
             option, needs = ("classpath", "main") if self.main is None else ("main", "classpath")
             raise SettingError(JVM_START_ALONE(option=option, needs=needs))
+        if self.version is not None and self.service is None:
+            raise SettingError(JVM_VERSION_OF_SERVICE())
+        if self.external and "url" not in self.model_fields_set:
+            raise SettingError(JVM_ATTACH_URL())
         if self.external and (others := sorted(self.model_fields_set - _OF_ATTACHED)):
             raise SettingError(JVM_ATTACH_ALONE(options=others))
         if self.heap_start is not None and (self.heap is None or self.heap_start > self.heap):

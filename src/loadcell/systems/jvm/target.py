@@ -21,6 +21,8 @@ from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments
 from loadcell.systems.jvm.checks import memory_advice, refused_flags
 from loadcell.systems.jvm.exit_causes import cause, out_of_memory
 from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.jvm.services import JAR
+from loadcell.systems.shared.packages import Package
 from loadcell.systems.shared.service import ServiceFacts, StartedService
 from loadcell.systems.subjects import Subject, SubjectAbilities
 
@@ -53,6 +55,7 @@ class JvmFacts(ServiceFacts):
     compressed_oops: Annotated[bool | None, OMITTED] = None
     heap_max_bytes: Annotated[int | None, OMITTED] = None
     pid: Annotated[int | None, OMITTED] = None
+    service: Annotated[str | None, OMITTED] = None
 
 
 class Jvm(StartedService[JvmOptions]):
@@ -80,6 +83,8 @@ class Jvm(StartedService[JvmOptions]):
     @classmethod
     def misfits(cls, options: JvmOptions) -> Iterator[Misfit]:
         yield from super().misfits(options)
+        if (build := options.build) is not None:
+            yield from build.misfits()
         if not options.external:
             try:
                 yield from refused_flags(options, java.find(options.java_path))
@@ -88,13 +93,20 @@ class Jvm(StartedService[JvmOptions]):
 
     @classmethod
     def advice(cls, options: JvmOptions, load: Load) -> list[Advice]:
-        return [*super().advice(options, load), *memory_advice(options)]
+        remarks = [*super().advice(options, load), *memory_advice(options)]
+        return remarks if (build := options.build) is None else [*remarks, *build.remarks()]
+
+    @classmethod
+    def packages(cls, options: JvmOptions) -> tuple[Package, ...]:
+        return () if (build := options.build) is None else (build,)
 
     # -- life
 
     @property
     def program(self) -> str:
         options = self.options
+        if options.service is not None:
+            return options.service
         return Path(options.jar).name if options.jar is not None else options.main or f"java {options.attach}"
 
     @property
@@ -106,7 +118,9 @@ class Jvm(StartedService[JvmOptions]):
         self._began_ns = time.monotonic_ns()
         self._log_directory.mkdir(exist_ok=True)
         self._java = java.find(self.options.java_path, path)
-        words = java_arguments(self.options, self._log_directory / gc_log.NAME)
+        build = self.options.build
+        built = None if build is None else build.jar
+        words = java_arguments(self.options, self._log_directory / gc_log.NAME, built)
         return [str(self._java.program), *map(self.filled, words)]
 
     def on_line(self, line: str) -> None:
@@ -199,6 +213,7 @@ class Jvm(StartedService[JvmOptions]):
             heap_max_bytes=int(heap) if heap.isdecimal() else None,
             settings=self._settings(),
             pid=options.attach,
+            service=None if (build := options.build) is None else build.label,
         )
 
     @property
@@ -207,7 +222,8 @@ class Jvm(StartedService[JvmOptions]):
         options = self.options
         if options.attach is not None:
             return procfs.command_line(options.attach)
-        return ["java", *java_arguments(options, Path(gc_log.NAME))]
+        built = Path(JAR) if options.service is not None else None
+        return ["java", *java_arguments(options, Path(gc_log.NAME), built)]
 
     def _settings(self) -> tuple[SettingFacts, ...]:
         flags = self.options.flags

@@ -53,7 +53,8 @@ PROGRAM_OTHER_PROCESSOR = MessageCode("program.other-processor", machine=str, pa
 FETCH_LIMIT_S = 900.0
 #: Options of a short-lived Java machine: half the processor time of a fetch.
 QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-_MANIFEST = "loadcell-package.json"
+#: Name of the file with the origin of a package, which is written last.
+MANIFEST = "loadcell-package.json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: Suffixes of files that are packages.
 _SUFFIXES = (".jar", ".zip", ".txz", ".tar.xz", ".tar.gz", ".tgz")
@@ -132,10 +133,10 @@ class Artifact:
 
     @property
     def ready(self) -> bool:
-        return (self.directory / _MANIFEST).is_file()
+        return (self.directory / MANIFEST).is_file()
 
     def fetch(self) -> None:
-        with _made(self) as part:
+        with made(self) as part:
             if part is None:
                 return
             with tempfile.TemporaryDirectory(prefix="loadcell-fetch-") as directory:
@@ -159,13 +160,13 @@ class Artifact:
             "dependency:get", "-Dtransitive=false", f"-Dartifact={self.label}",
             "dependency:copy", f"-DoutputDirectory={directory}",
         ]  # fmt: skip
-        status, output = _run(command, directory)
+        status, output = run_bounded(command, directory)
         jar = directory / f"{self.name}-{self.version}.jar"
         if status is None:
             raise TargetError(PACKAGE_TIMEOUT(package=self.label, limit_s=FETCH_LIMIT_S, option=self.option))
         if status != 0 or not jar.is_file():
             raise TargetError(
-                PACKAGE_NOT_FETCHED(package=self.label, said=_reason(output), option=self.option)
+                PACKAGE_NOT_FETCHED(package=self.label, said=maven_error(output), option=self.option)
             )
         return jar
 
@@ -194,10 +195,10 @@ class PackageFile:
 
     @property
     def ready(self) -> bool:
-        return (self.directory / _MANIFEST).is_file()
+        return (self.directory / MANIFEST).is_file()
 
     def fetch(self) -> None:
-        with _made(self) as part:
+        with made(self) as part:
             if part is not None:
                 unpack(self.path, part, {"file": str(self.path), "sha256": self.sha256})
 
@@ -307,7 +308,7 @@ def complaint(program: Path) -> str:
 def contents(package: Package) -> Mapping[str, str]:
     """Origin and checksum of a package in the cache. Raises TargetError if it is not there."""
     try:
-        manifest = json.loads((package.directory / _MANIFEST).read_text())
+        manifest = json.loads((package.directory / MANIFEST).read_text())
     except (OSError, ValueError):
         raise TargetError(PACKAGE_ABSENT(package=package.label)) from None
     return {str(name): str(value) for name, value in manifest.items()}
@@ -328,7 +329,7 @@ def sha256_of(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _made(package: Package) -> Iterator[Path | None]:
+def made(package: Package) -> Iterator[Path | None]:
     """An empty directory that becomes the package's at the end of the block; None if it is there already.
 
     One process at a time fetches, and what an interrupted one left behind is removed.
@@ -360,7 +361,7 @@ def _made(package: Package) -> Iterator[Path | None]:
             shutil.rmtree(part, ignore_errors=True)
 
 
-def _run(command: list[str], directory: Path) -> tuple[int | None, str]:
+def run_bounded(command: list[str], directory: Path) -> tuple[int | None, str]:
     """Exit status (None after the time limit) and output of a program; it ends with all that it started."""
     variables = {"MAVEN_OPTS": QUICK_START, **os.environ}
     process = subprocess.Popen(
@@ -380,7 +381,7 @@ def _run(command: list[str], directory: Path) -> tuple[int | None, str]:
     return process.returncode, _ANSI.sub("", output)
 
 
-def _reason(output: str) -> str:
+def maven_error(output: str) -> str:
     """Maven's error: of its nested sentences the last, which has the cause."""
     errors = [line.partition("] ")[2].strip() for line in output.splitlines() if line.startswith("[ERROR] ")]
     text = next(iter(errors), "") or (output.strip().splitlines() or [NO_OUTPUT.text])[-1]
@@ -397,7 +398,7 @@ def unpack(archive: Path, into: Path, manifest: Mapping[str, str]) -> None:
                 _unpack_tar(tar, into)
         _lift(into)
         _check_processors(archive, into / "bin")
-        (into / _MANIFEST).write_text(json.dumps(manifest))
+        (into / MANIFEST).write_text(json.dumps(manifest))
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, EOFError, ValueError, KeyError) as error:
         raise TargetError(PACKAGE_DAMAGED(path=archive, said=str(error))) from error
     except OSError as error:

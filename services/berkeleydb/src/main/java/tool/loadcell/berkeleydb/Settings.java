@@ -1,0 +1,59 @@
+package tool.loadcell.berkeleydb;
+
+import com.sleepycat.je.JEVersion;
+import java.nio.file.Path;
+import java.util.Properties;
+
+/** Settings of the service, read from system properties. Those of Berkeley DB ("je.*") are passed on to it. */
+final class Settings {
+  final String host;
+  final int port;
+  final Path data;
+  final int shards;
+  /** Keys 1 to this number are stored before the service is ready; 0: none. */
+  final long fillKeys;
+  final int fillValueBytes;
+  final Properties je;
+
+  private Settings(Properties properties) {
+    host = properties.getProperty("host", "127.0.0.1");
+    port = (int) number(properties, "port", 8080, 0, 65_535);
+    shards = (int) number(properties, "shards", 1, 1, 1_024);
+    // Files of one version or number of shards are of no use to another one.
+    data =
+        Path.of(properties.getProperty("data", "berkeleydb-data"))
+            .resolve("je-" + JEVersion.CURRENT_VERSION.getNumericVersionString() + "-shards-" + shards);
+    fillKeys = number(properties, "fill", 0, 0, Long.MAX_VALUE);
+    fillValueBytes = (int) number(properties, "fillValueSize", 5_000, 0, Parameters.MOST_VALUE_BYTES);
+    je = new Properties();
+    for (String name : properties.stringPropertyNames()) {
+      if (name.startsWith("je.") && !name.equals("je.version")) {
+        je.setProperty(name, properties.getProperty(name));
+      }
+    }
+    // Each commit reaches the operating system, as in most key-value services; a plan may ask for more or less.
+    je.putIfAbsent("je.txn.durability", "write_no_sync,write_no_sync,simple_majority");
+  }
+
+  /** Raises IllegalArgumentException, which names the property. */
+  static Settings of(Properties properties) {
+    return new Settings(properties);
+  }
+
+  private static long number(Properties properties, String name, long otherwise, long least, long most) {
+    String text = properties.getProperty(name);
+    if (text == null) {
+      return otherwise;
+    }
+    try {
+      long value = Long.parseLong(text.trim());
+      if (value >= least && value <= most) {
+        return value;
+      }
+    } catch (NumberFormatException error) {
+      // reported below
+    }
+    throw new IllegalArgumentException(
+        "-D" + name + "=" + text + " is not a number from " + least + " to " + most);
+  }
+}

@@ -1,0 +1,163 @@
+"""The services that come with loadcell: built by Maven, with unit tests of their own, and what they store."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.systems.base import TargetContext, TargetError
+from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.jvm.services import ServiceBuild, services
+from loadcell.systems.jvm.target import Jvm
+
+BERKELEYDB = services()["berkeleydb"]
+Start = Callable[..., Jvm]
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which both versions are built."""
+    home = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home))
+        for version in BERKELEYDB.versions:
+            build = ServiceBuild(BERKELEYDB, version)
+            build.fetch()
+            assert build.ready
+    return home
+
+
+@pytest.fixture
+def start(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    targets: list[Jvm] = []
+
+    def started(**options: Any) -> Jvm:
+        values = {"service": "berkeleydb", "heap": "128MiB", **options}
+        (tmp_path / "work").mkdir(exist_ok=True)
+        context = TargetContext(tmp_path / "work", lambda _: None, str)
+        targets.append(Jvm(JvmOptions.model_validate(values), context))
+        targets[-1].up()
+        return targets[-1]
+
+    yield started
+    for target in targets:
+        target.destroy()
+
+
+def ask(target: Jvm, path: str, body: bytes | None = None) -> bytes:
+    with urllib.request.urlopen(f"http://{target.address}{path}", body, timeout=10) as answer:
+        content: bytes = answer.read()
+        return content
+
+
+@pytest.mark.parametrize("version", BERKELEYDB.versions)
+def test_unit_tests_of_the_service(tmp_path: Path, version: str) -> None:
+    project = tmp_path / "berkeleydb"
+    shutil.copytree(BERKELEYDB.directory, project, ignore=shutil.ignore_patterns("target"))
+    command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-Dje.version={version}", "test"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert "Tests run: 9, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
+
+
+@pytest.mark.parametrize("collector", ["Serial", "Parallel", "G1", "ZGC", "Shenandoah"])
+def test_a_client_reads_back_what_it_wrote(start: Start, collector: str) -> None:
+    """Under a heap that holds a part of the values, so that they are evicted and collected."""
+    target = start(collector=collector, properties={"shards": 4, "je.maxMemoryPercent": 5})
+    chance = random.Random(collector)
+    stored: dict[str, bytes] = {}
+    for _ in range(400):
+        key = f"key {chance.randrange(150)}"
+        stored[key] = chance.randbytes(chance.randrange(1, 100_000))
+        assert ask(target, f"/set?key={key.replace(' ', '%20')}", stored[key]) == b"stored\n"
+    for key, value in stored.items():
+        assert ask(target, f"/get?key={key.replace(' ', '%20')}") == value
+    first, second = list(stored)[:2]
+    expected = b"".join(
+        f"{key} {len(stored[key])}\n".encode() + stored[key] + b"\n" for key in (first, second)
+    )
+    assert ask(target, f"/mget?keys={first},{second}".replace(" ", "%20")) == expected
+
+
+def test_settings_of_berkeley_db_are_passed_on(start: Start) -> None:
+    properties = {"je.maxMemory": 10_000_000, "je.maxOffHeapMemory": 200_000_000, "fill": 4000}
+    target = start(properties=properties)
+    assert b'"berkeleydb": "18.3.12"' in ask(target, "/statistics")
+    for _ in range(3):
+        ask(target, "/random_mget?keyRange=4000&keyNum=1000")
+    statistics = ask(target, "/statistics").decode()
+    off_heap = int(statistics.partition('"offHeapTotalBytes": ')[2].partition(",")[0])
+    assert off_heap > 1_000_000, "values that do not fit into the cache in the heap are kept outside"
+    with pytest.raises(TargetError, match=r"je\.noSuchSetting is not a valid"):
+        start(properties={"je.noSuchSetting": 1})
+
+
+def test_the_old_version(start: Start) -> None:
+    target = start(version="5.0.73", properties={"shards": 2})
+    assert b'"berkeleydb": "5.0.73"' in ask(target, "/statistics")
+    assert ask(target, "/set?key=a", b"one") == b"stored\n"
+    target.down()
+    target.up()
+    assert ask(target, "/get?key=a") == b"one", "data remain over a start"
+    facts = target.describe()
+    assert facts.service == "berkeleydb 5.0.73"
+
+
+def test_a_build_is_reused_until_the_sources_change(cache: Path, tmp_path: Path) -> None:
+    build = ServiceBuild(BERKELEYDB, "18.3.12")
+    changed = tmp_path / "berkeleydb"
+    shutil.copytree(BERKELEYDB.directory, changed, ignore=shutil.ignore_patterns("target"))
+    same = ServiceBuild(type(BERKELEYDB)("berkeleydb", changed, "je.version", ("18.3.12",)), "18.3.12")
+    assert same.build == build.build
+    (changed / "pom.xml").write_text((changed / "pom.xml").read_text() + "<!-- -->")
+    other = ServiceBuild(type(BERKELEYDB)("berkeleydb", changed, "je.version", ("18.3.12",)), "18.3.12")
+    assert other.build != build.build
+
+
+#: Output of Maven without access to a repository, and without a compiler.
+NO_ACCESS = (
+    "[ERROR] Failed to execute goal on project x: Could not transfer artifact a:b:jar:1 from/to central: "
+    "Connection refused -> [Help 1]"
+)
+NO_COMPILER = "[ERROR] COMPILATION ERROR: No compiler is provided in this environment."
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "text"),
+    [
+        (None, "jvm.service-no-maven", "no program `mvn`"),
+        (NO_ACCESS, "jvm.service-not-built", "Connection refused)"),
+        (NO_COMPILER, "jvm.service-no-compiler", "no Java compiler"),
+    ],
+)
+def test_what_cannot_be_built_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str | None, code: str, text: str
+) -> None:
+    (tmp_path / "bin").mkdir()
+    if output is not None:
+        (tmp_path / "bin" / "mvn").write_text(f"#!/bin/sh\necho '{output}'\nexit 1\n")
+        (tmp_path / "bin" / "mvn").chmod(0o755)
+    for name in ("sh", "java"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build = ServiceBuild(BERKELEYDB, "18.3.12")
+    with pytest.raises(TargetError) as caught:
+        build.fetch()
+    assert caught.value.message.code == code
+    assert text in caught.value.finding
+    assert caught.value.advice
+    assert not build.ready
+    with pytest.raises(TargetError, match="nothing is built during a trial"):
+        _ = build.jar
+    options = JvmOptions.model_validate({"service": "berkeleydb"})
+    paths = [misfit.path for misfit in Jvm.misfits(options)]
+    assert paths == (["service"] if output is None else [])
