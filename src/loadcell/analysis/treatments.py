@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
-from loadcell.model import catalogue, fault_metrics, tools, write_metrics
+from loadcell.model import catalogue, fault_metrics, gc_pauses, jvm_samples, tools, write_metrics
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -76,6 +76,8 @@ def alike_groups(items: Iterable[T], alike: Callable[[T, T], bool]) -> list[list
     return classes
 
 
+#: Metrics that reports have in tables of their own.
+_IN_TABLES = frozenset((*fault_metrics.KEYS, *write_metrics.KEYS, *gc_pauses.KEYS, *jvm_samples.KEYS))
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
 #: Of a store or of anything else; also what stands for units of several kinds.
@@ -214,7 +216,7 @@ def _treatment(
         figures={
             name: summarise([trial.figures.get(name) for trial in counting])
             for name in dict.fromkeys(name for trial in counting for name in trial.figures)
-            if name not in fault_metrics.KEYS and name not in write_metrics.KEYS  # which have tables
+            if name not in _IN_TABLES
         },
         types=over_repeats([trial.types for trial in counting], succeeded),
         outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),

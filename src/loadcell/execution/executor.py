@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from loadcell.linux.process import LineReader, Session, end_session, plain_environment
+from loadcell.model import jvm_samples
 from loadcell.model.json import JsonObject
 from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
 from loadcell.model.message import MessageCode, MessageError
@@ -103,7 +104,9 @@ def load_order(
         )
         for group, workload in composite.members
     )
-    common = window(settings.load, timeline=bool(settings.faults))
+    # pauses of a JVM are compared with the requests
+    timeline = bool(settings.faults) or jvm_samples.TABLE in settings.monitors
+    common = window(settings.load, timeline=timeline)
     return LoadOrder(endpoint, groups, common, seed, composite.made_by, pin)
 
 

@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from loadcell.analysis.faults.management import Answer
 from loadcell.analysis.limits.unobserved import unobserved
 from loadcell.design.order import Trial
-from loadcell.execution import affinity, checks, expectations, fault_checks, machine_watch, trial_source
+from loadcell.execution import (
+    affinity,
+    checks,
+    expectations,
+    fault_checks,
+    gc_record,
+    machine_watch,
+    trial_source,
+)
 from loadcell.execution.context import LIMIT_KEYS, PHASES, Phases, RunContext, TrialEndedError
 from loadcell.execution.executor import LoadHooks, data_order, load_order, load_threads, trial_seed
 from loadcell.execution.fault_run import FaultRun
@@ -39,6 +48,7 @@ from loadcell.execution.record import (
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
 from loadcell.faults.base import FaultError
+from loadcell.model import jvm_samples
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document
@@ -47,6 +57,7 @@ from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.resources import Unobserved
 from loadcell.model.trial_record import Check, Status, TrialRecord
+from loadcell.monitors.jvm import JvmOptions
 from loadcell.plan import secrets
 from loadcell.plan.affinity import numbers
 from loadcell.plan.model import Resolved
@@ -101,6 +112,8 @@ class TrialRun:
     _management: ManagementWatch = field(init=False)
     #: carries the load in runs with faults that need it
     _proxy: NetworkProxy | None = field(init=False, default=None)
+    #: the load, once it has ended
+    _result: LoadResult | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         context = self.context
@@ -123,6 +136,7 @@ class TrialRun:
         except TrialEndedError as ended:
             self._end(ended)
         self._clean_up()
+        self._read_gc_log()
         return self._ended()
 
     def _end(self, ended: TrialEndedError) -> None:
@@ -135,6 +149,18 @@ class TrialRun:
         self._conclude(ended.status, reason)
         died = DIED(phase=PHASES[phase], why=reason)
         self._record = replace(self._record, reason=died.text, died_during=phase)
+
+    def _read_gc_log(self) -> None:
+        """Add the pauses of the target's JVM to the record."""
+        options = self._resolved.monitors.get(jvm_samples.TABLE)
+        path = options.gc_log if isinstance(options, JvmOptions) else None
+        self._record = gc_record.with_gc_log(
+            self._record,
+            self._result,
+            Path(path) if path else self.writer.path / gc_record.NAME,
+            float(self._resolved.load.warmup),
+            self.writer,
+        )
 
     def _conclude(self, status: Status, reason: Message) -> None:
         """Record the end and its reason, in English and as a code with arguments."""
@@ -238,7 +264,7 @@ class TrialRun:
                     self._management.start()
                     if (sampler := self.sampler) is not None and target.in_worker:
                         hooks = replace(hooks, on_start=lambda pid: sampler.attach([pid], by_thread=True))
-                    result = self.context.executor.run(order, hooks)
+                    result = self._result = self.context.executor.run(order, hooks)
                 self._pinning.look("target", "load", target.processes())
             finally:
                 answers = self._management.end(self._watch.measuring_since_ns)

@@ -100,6 +100,9 @@ declare(
         Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
     ), position=61, least=10, legend=True, colour=1),
+    Panel("gc", "axis.gc-pauses", (
+        Line("pause_ms", "series.gc-paused", "max"), Line("longest_pause_ms", "series.gc-longest", "max"),
+    ), position=12, least=1, legend=True, colour=1),
     Panel("jvm", "axis.jvm-memory", (
         Line("heap_used_bytes", "series.heap-used", "max", divide=MIB),
         Line("heap_capacity_bytes", "series.heap-capacity", "max", divide=MIB),

@@ -12,11 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from pydantic import Field
+
 from loadcell.linux import procfs
 from loadcell.linux.hsperfdata import PerfDataFile, UnknownFormatError
 from loadcell.linux.java_processes import JavaProcess, Lack, find
 from loadcell.model.extensions import JVM as JVM_TARGETS
-from loadcell.model.jvm_samples import TABLE
+from loadcell.model.jvm_samples import METRICS, TABLE
 from loadcell.model.message import Count, Message, MessageCode
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.jvm import diagnostics
@@ -44,6 +46,8 @@ _STATM_BYTES: Final = 256
 class JvmOptions(Options, use_attribute_docstrings=True):
     """Options of the monitor."""
 
+    gc_log: str | None = Field(default=None, pattern="^/")
+    """Path of the GC log, where the target does not provide it; its rotated files are read, too."""
     commands: bool = True
     """Ask the JVM once after the load for the names of its threads and its native memory, as `jcmd` does."""
 
@@ -100,6 +104,7 @@ class JvmMonitor(Monitor[JvmOptions]):
         self._jvm: _Attached | None = None
         self._since_search_s = float("inf")
         self._rows = 0
+        self._measured: list[list[Any]] = []
         self._lack: Message = NO_JVM()
         self._remarks: dict[str, tuple[Message, int]] = {}
         self._further: dict[str, list[Row]] = {}
@@ -119,7 +124,10 @@ class JvmMonitor(Monitor[JvmOptions]):
         if before is None or elapsed_s <= 0:
             return []
         self._rows += 1
-        return [self._jvm.rows.row(before, now, rss_bytes, elapsed_s)]
+        values = self._jvm.rows.row(before, now, rss_bytes, elapsed_s)
+        if self.context.measuring():
+            self._measured.append([values[column] for column in METRICS.values()])
+        return [values]
 
     def finish(self, elapsed_s: float) -> list[Row]:
         rows = self.sample(elapsed_s) if self._jvm is not None else []
@@ -136,6 +144,14 @@ class JvmMonitor(Monitor[JvmOptions]):
     def further_rows(self) -> Mapping[str, list[Row]]:
         further, self._further = self._further, {}
         return further
+
+    def metrics(self) -> Mapping[str, float]:
+        """Sums over the measurement; of counters that the collector has."""
+        sums = {
+            key: [value for value in values if value is not None]
+            for key, values in zip(METRICS, zip(*self._measured, strict=True), strict=False)
+        }
+        return {key: float(sum(values)) for key, values in sums.items() if values}
 
     def remarks(self) -> list[tuple[Message, int]]:
         return [*self._remarks.values(), *([] if self._rows else [(self._lack, 1)])]

@@ -1,0 +1,265 @@
+"""GC logs in the unified format (-Xlog:gc*) of JDK 11 to 25, of all collectors, with rotated files.
+
+A pause is one line, written at its end, with its duration. What belongs to it (growth of the old generation)
+stands in lines before it, with the number of its collection, maybe in the file before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from loadcell.model.gc_pauses import GcLog, HeapChange, LogClock, Pause, PauseKind
+
+#: Pauses that are retained: a day with ten a second.
+MOST_PAUSES: Final = 1_000_000
+#: The best one first.
+_CLOCKS: Final[tuple[LogClock, ...]] = ("monotonic", "utc", "uptime")
+_UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LINE: Final = re.compile(r"^((?:\[[^\]]*\])+) ?(.*)$")
+_DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}[+-]\d{4}")
+_UPTIME: Final = re.compile(r"(\d{1,18})[.,](\d{3})s")
+_MILLISECONDS: Final = re.compile(r"(\d{1,18})ms")
+_NANOSECONDS: Final = re.compile(r"(\d{1,18})ns")
+_SIZES: Final = r"(\d{1,18})([BKMG])(?:\(\d+%\))?->(\d{1,18})([BKMG])(?:\((?:(\d{1,18})([BKMG])|\d+%)\))?"
+_PAUSE: Final = re.compile(
+    rf"^GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: {_SIZES})? (\d{{1,18}})[.,](\d{{1,18}})ms$"
+)
+#: A cycle of ZGC or Shenandoah: its heap is in no line of a pause.
+_CYCLE: Final = re.compile(
+    rf"^GC\((\d+)\) (?:(?:Garbage|Minor|Major) Collection \(.*\)|Concurrent cleanup(?: \([^)]*\))*) {_SIZES}"
+)
+_CAUSE: Final = re.compile(r"^GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*)\)$")
+_OLD: Final = re.compile(
+    r"^GC\((\d+)\) (?:ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
+)
+_OLD_REGIONS: Final = re.compile(r"^GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
+#: Of ZGC, by phase: the last column is the sum at the end of the cycle.
+_TABLE: Final = re.compile(r"^GC\((\d+)\) (?:[yYO]: +)?(Allocated|Promoted): .*?(\d{1,18})M \(\d+%\)[ -]*$")
+_REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
+_COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
+_BRACKETS: Final = re.compile(r" ?\(((?:[^()]|\(\))*)\)")
+#: Kinds of a pause that stand in brackets; another text there is its cause.
+_SUBKINDS: Final = frozenset({
+    "Normal", "Mixed", "Prepare Mixed", "Concurrent Start", "Concurrent End", "Initial Mark", "Young", "Old",
+    "Global", "Major", "Minor", "unload classes", "process weakrefs", "update refs", "Mark", "Evacuation",
+    "Update Refs", "Outside of Cycle", "Roots", "Bootstrap Old",
+})  # fmt: skip
+_SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
+
+
+@dataclass
+class _Reader:
+    """State between the lines of a log: of collections that have not ended."""
+
+    clock: LogClock | None = None
+    collector: str = ""
+    region_bytes: int = 0
+    lines: int = 0
+    unread: int = 0
+    left_out: int = 0
+    pauses: list[Pause] = field(default_factory=list)
+    changes: list[HeapChange] = field(default_factory=list)
+    causes: dict[str, str] = field(default_factory=dict)
+    promoted: dict[str, int] = field(default_factory=dict)
+    allocated: dict[str, int] = field(default_factory=dict)
+
+    def take(self, line: str) -> None:
+        self.lines += 1
+        match = _LINE.match(line.rstrip("\r\n"))
+        if match is None:
+            self.unread += bool(line.strip())
+            return
+        text = match[2].strip()
+        if text.startswith("GC("):
+            self._of_collection(match[1], text)
+        elif (region := _REGION.match(text)) is not None:
+            self.region_bytes = int(region[1]) * _UNITS[region[2]]
+        elif not self.collector and text.startswith(("Using ", "Initializing The ")):
+            named = _COLLECTOR.match(text)
+            self.collector = named[1] if named is not None and "workers" not in text else ""
+
+    def _of_collection(self, decorators: str, text: str) -> None:
+        if (pause := _PAUSE.match(text)) is not None:
+            self._pause(decorators, pause)
+        elif (cycle := _CYCLE.match(text)) is not None:
+            number, *sizes = cycle.groups()
+            before, after, _ = _bytes(sizes)
+            if (end_ns := self._instant(decorators)) is not None and before is not None and after is not None:
+                allocated, promoted = self.allocated.pop(number, 0), self.promoted.pop(number, None)
+                self.changes.append(HeapChange(end_ns, before, after, allocated, promoted))
+            self.causes.pop(number, None)
+        elif (cause := _CAUSE.match(text)) is not None:
+            self.causes[cause[1]] = cause[2]
+        elif (old := _OLD.match(text)) is not None:
+            self.promoted[old[1]] = (int(old[3]) - int(old[2])) * _UNITS["K"]
+        elif (regions := _OLD_REGIONS.match(text)) is not None and self.region_bytes:
+            self.promoted[regions[1]] = (int(regions[3]) - int(regions[2])) * self.region_bytes
+        elif (row := _TABLE.match(text)) is not None:
+            # a major cycle has a table of each generation, and that of the old one lasts longer
+            values = self.allocated if row[2] == "Allocated" else self.promoted
+            values[row[1]] = max(values.get(row[1], 0), int(row[3]) * _UNITS["M"])
+
+    def _pause(self, decorators: str, match: re.Match[str]) -> None:
+        end_ns = self._instant(decorators)
+        if end_ns is None:
+            self.unread += 1
+            return
+        number, words, *sizes, whole, fraction = match.groups()
+        before, after, capacity = _bytes(sizes)
+        name, cause = _name(words)
+        kind = _kind(name)
+        promoted = self.promoted.pop(number, None) if before is not None else None
+        pause = Pause(
+            end_ns,
+            int(whole) * 1_000_000 + int(fraction.ljust(6, "0")[:6]),
+            kind,
+            name,
+            cause or self.causes.get(number, ""),
+            before,
+            after,
+            capacity,
+            None if promoted is None or kind not in ("young", "mixed") else max(0, promoted),
+        )
+        if len(self.pauses) >= MOST_PAUSES:
+            self.left_out += 1
+            return
+        self.pauses.append(pause)
+        if before is not None and after is not None:
+            self.changes.append(HeapChange(end_ns, before, after, 0, pause.promoted_bytes))
+
+    def _instant(self, decorators: str) -> int | None:
+        """Time of a line by the clock of the log; None if the line does not have it."""
+        instants = _instants(_DECORATOR.findall(decorators))
+        if self.clock is None:
+            self.clock = next((clock for clock in _CLOCKS if clock in instants), None)
+        return instants.get(self.clock) if self.clock is not None else None
+
+
+def read(lines: Iterable[str]) -> GcLog:
+    """A log, whose files follow one another; the clock is the best one that its lines have."""
+    reader = _Reader()
+    for line in lines:
+        reader.take(line)
+    return GcLog(
+        reader.clock or "uptime",
+        reader.collector,
+        # lines of concurrent threads may overtake one another
+        tuple(sorted(reader.pauses, key=lambda pause: pause.end_ns)),
+        tuple(sorted(reader.changes, key=lambda change: change.end_ns)),
+        reader.lines,
+        reader.unread,
+        reader.left_out,
+    )
+
+
+def read_files(directory: Path, name: str) -> GcLog:
+    """The log `name` of a directory with its rotated files (`name.0` and so on), the oldest first."""
+    return read(line for path in files(directory, name) for line in _lines(path))
+
+
+def files(directory: Path, name: str) -> list[Path]:
+    """Files of a log in the order of time: the one in use, which has no number, is the last."""
+    rotated = re.compile(rf"{re.escape(name)}\.\d+")
+    paths = [path for path in directory.glob(f"{name}*") if path.name == name or rotated.fullmatch(path.name)]
+    return sorted(paths, key=lambda path: (path.name == name, _first(path)))
+
+
+def in_measurement(log: GcLog, mono_ns: int, utc_ns: int) -> GcLog | None:
+    """The same with instants from the start of the measurement, which is given by both clocks; None where the
+    lines have only the time since the JVM's start.
+    """
+    if log.clock == "uptime":
+        return None
+    start_ns = mono_ns if log.clock == "monotonic" else utc_ns
+    return replace(
+        log,
+        pauses=tuple(replace(pause, end_ns=pause.end_ns - start_ns) for pause in log.pauses),
+        changes=tuple(replace(change, end_ns=change.end_ns - start_ns) for change in log.changes),
+    )
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield from file
+    except OSError:  # rotated away meanwhile
+        return
+
+
+def _first(path: Path) -> tuple[int, int]:
+    """Time of the first line that has one."""
+    for line in _lines(path):
+        if (match := _LINE.match(line)) is not None:
+            instants: Mapping[LogClock, int] = _instants(_DECORATOR.findall(match[1]))
+            for rank, clock in enumerate(_CLOCKS):
+                if clock in instants:
+                    return rank, instants[clock]
+    return -1, 0
+
+
+def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
+    """Times in nanoseconds by their clock. Two decorators have the same form: time since the JVM's start, and
+    by the clock of the machine, which is never the smaller one.
+    """
+    instants: dict[LogClock, int] = {}
+    finest: list[int] = []
+    for word in decorators:
+        if (match := _NANOSECONDS.fullmatch(word)) is not None:
+            finest.append(int(match[1]))
+        elif (match := _UPTIME.fullmatch(word)) is not None:
+            instants["uptime"] = int(match[1]) * 10**9 + int(match[2]) * 10**6
+        elif _DATE.fullmatch(word):
+            with contextlib.suppress(ValueError):  # a damaged line
+                date = datetime.strptime(word.replace(",", "."), "%Y-%m-%dT%H:%M:%S.%f%z")
+                instants["utc"] = round(date.timestamp() * 1e3) * 10**6
+        elif (match := _MILLISECONDS.fullmatch(word)) is not None:
+            value = int(match[1]) * 10**6
+            instants["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
+    if finest:
+        uptime = instants.get("uptime")
+        highest = max(finest)
+        is_uptime = uptime is not None and abs(highest - uptime) < _SAME_NS
+        instants["uptime" if is_uptime else "monotonic"] = highest
+    return instants
+
+
+#: Thirty years; times of the wall clock in ms are larger.
+_LONGEST_UPTIME_NS: Final = 10**18
+#: Two decorators of one line that are the same time.
+_SAME_NS: Final = 10**8
+
+
+def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:
+    """Heap in use before and after, and its size."""
+    before, after, capacity = (
+        None if number is None else int(number) * _UNITS[unit or "B"]
+        for number, unit in zip(sizes[::2], sizes[1::2], strict=True)
+    )
+    return before, after, capacity
+
+
+def _name(words: str) -> tuple[str, str]:
+    """`Young (Normal) (G1 Evacuation Pause)` as name and cause."""
+    cause = ""
+    name = _BRACKETS.sub("", words)
+    for text in _BRACKETS.findall(words):
+        if text in _SUBKINDS or text.split(" ")[0].isdigit():
+            name += f" ({text})"
+        elif not text.startswith(_SIDE_NOTES):
+            cause = cause or text
+    return name, cause
+
+
+def _kind(name: str) -> PauseKind:
+    if name.startswith("Young"):
+        return "mixed" if "(Mixed)" in name else "young"
+    if name.startswith("Full"):
+        return "full"
+    return "degenerated" if name.startswith("Degenerated") else "cycle"

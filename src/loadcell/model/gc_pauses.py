@@ -1,0 +1,105 @@
+"""Pauses of a garbage collector, whichever collector and version; and metrics of a trial by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from loadcell.model.message import MessageCode
+from loadcell.model.metrics import Direction, Kind, declare
+from loadcell.model.panels import SampleTable
+
+#: `young` and `mixed` copy objects out of young, and of some old regions; `full` compacts the heap;
+#: `degenerated` finishes a cycle that ran short of memory; `cycle` is a short pause of a concurrent cycle
+#: (initial mark, remark, cleanup, and all of ZGC and Shenandoah).
+PauseKind = Literal["young", "mixed", "full", "degenerated", "cycle"]
+PAUSE_KINDS: Final[tuple[PauseKind, ...]] = ("young", "mixed", "full", "degenerated", "cycle")
+#: Clock of instants in a log: CLOCK_MONOTONIC of the machine, the wall clock, or time since the JVM's start.
+LogClock = Literal["monotonic", "utc", "uptime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A pause; `name` and `cause` are the collector's words. Sizes of the heap where it states them."""
+
+    end_ns: int
+    duration_ns: int
+    kind: PauseKind
+    name: str
+    cause: str = ""
+    before_bytes: int | None = None
+    after_bytes: int | None = None
+    capacity_bytes: int | None = None
+    #: growth of the old generation
+    promoted_bytes: int | None = None
+
+    @property
+    def start_ns(self) -> int:
+        return self.end_ns - self.duration_ns
+
+
+@dataclass(frozen=True, slots=True)
+class HeapChange:
+    """A collection, or a whole concurrent cycle: heap in use before and after it; `allocated_bytes` by the
+    program meanwhile.
+    """
+
+    end_ns: int
+    before_bytes: int
+    after_bytes: int
+    allocated_bytes: int = 0
+    promoted_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GcLog:
+    """Contents of a log in the order of time. `lines` were read, `unread` of them were not understood."""
+
+    clock: LogClock = "monotonic"
+    collector: str = ""
+    pauses: tuple[Pause, ...] = ()
+    changes: tuple[HeapChange, ...] = ()
+    lines: int = 0
+    unread: int = 0
+    #: pauses beyond the limit of the reader
+    left_out: int = 0
+
+
+#: The source of samples, which no monitor of a plan has.
+SOURCE: Final = "gc"
+PAUSES: Final = "pauses"
+#: A row per second: pauses that ended in it.
+TABLE: Final = SampleTable(
+    "gc", ("pauses", "pause_ms", "longest_pause_ms", "heap_after_bytes", "allocated_bytes")
+)
+PAUSES_TABLE: Final = SampleTable(
+    "gc-pauses",
+    (
+        "duration_ms", "kind", "name", "cause", "before_bytes", "after_bytes", "capacity_bytes",
+        "promoted_bytes",
+    ), text=frozenset({"kind", "name", "cause"}),
+)  # fmt: skip
+
+COUNT: Final = "gc.pauses"
+TOTAL: Final = "gc.pause.total"
+LONGEST: Final = "gc.pause.max"
+SHARE: Final = "gc.pause.share"
+ALLOCATION: Final = "gc.allocation"
+PROMOTION: Final = "gc.promotion"
+IN_P99: Final = "gc.slow.p99"
+IN_P999: Final = "gc.slow.p99.9"
+_METRICS: dict[str, tuple[Kind, Direction]] = {
+    COUNT: ("count", "lower"),
+    TOTAL: ("time", "lower"),
+    LONGEST: ("time", "lower"),
+    SHARE: ("share", "lower"),
+    ALLOCATION: ("bandwidth", "neither"),
+    PROMOTION: ("bandwidth", "neither"),
+    IN_P99: ("share", "neither"),
+    IN_P999: ("share", "neither"),
+}
+#: All of them, in the order of the report, which has a table of them.
+KEYS: Final = tuple(_METRICS)
+
+for _key, (_kind, _better) in _METRICS.items():
+    declare(_key, _kind, MessageCode(f"metric-meaning.{_key}", "info")(), _better, per_group=False)
