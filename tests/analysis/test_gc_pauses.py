@@ -57,7 +57,7 @@ def test_requests_that_only_wait_for_pauses_all_overlap_one() -> None:
 
 
 def test_slow_requests_that_pauses_do_not_cause_overlap_them_by_chance() -> None:
-    """Of requests of 100 ms at any time, (100 + 50) / 1000 overlap a pause of 50 ms a second."""
+    """A pause of 50 ms per second overlaps (100 + 50) / 1000 of the requests of 100 ms at any time."""
     chance = random.Random(3)
     pauses = [pause(1000 * second + 550, 50) for second in range(200)]
     requests = [(at * 2 * MS, MS) for at in range(100_000)]
@@ -67,7 +67,7 @@ def test_slow_requests_that_pauses_do_not_cause_overlap_them_by_chance() -> None
     assert share_in_pauses(completions, pauses, 0.99) == pytest.approx(0.15, abs=0.03)
 
 
-def test_of_too_few_slow_requests_nothing_is_said() -> None:
+def test_too_few_slow_requests_have_no_share() -> None:
     completions = Completions.of([timeline([(at * MS, MS) for at in range(900)])], 1)
     assert share_in_pauses(completions, [pause(500, 50)], 0.99) is None
     values = metrics(GcLog(pauses=(pause(500, 50),)), 1.0, completions)

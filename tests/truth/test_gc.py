@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from itertools import count
 from pathlib import Path
@@ -17,7 +20,8 @@ from loadcell.linux.hsperfdata import PerfDataFile
 from loadcell.linux.java_processes import inspect
 from loadcell.monitors.base import MonitorContext
 from loadcell.monitors.jvm import JvmMonitor, JvmOptions
-from truth.loads import undisturbed
+from truth.loads import FULL_STRENGTH, bound, undisturbed
+from truth.pausing_server import PAUSE_S, SLOW_S
 
 #: Counters of collections and their time: young, full, pauses of concurrent cycles.
 NAMES = [f"sun.gc.collector.{number}.{value}" for number in range(3) for value in ("invocations", "time")]
@@ -107,3 +111,39 @@ def test_the_monitor_counts_over_time_as_jstat_does() -> None:
         printed_ms = 1e3 * (float(now[seconds]) - float(before[seconds]))
         assert sums[f"jvm.{key}_gc_time"] == pytest.approx(printed_ms, rel=0.01, abs=1.1)
     assert sums["jvm.young_gcs"] > 5
+
+
+#: Requests of `/slow` are too few to be the slowest 1%: the others of these waited for a pause.
+PLAN = """
+target: {{command: {{command: "{python} {server} {{port}} {log}", url: "http://127.0.0.1:{{port}}"}}}}
+workload: {{http: {{requests: {{fast: {{path: /fast, share: 199}}, slow: {{path: /slow, share: 1}}}}}}}}
+load: {{rate: 1500/s, arrivals: poisson, clients: 200, warmup: 1s, duration: {duration}}}
+repeats: 1
+monitors: [{{jvm: {{gc_log: {log}, commands: false}}}}]
+"""
+
+
+def test_the_slowest_requests_overlap_known_pauses_as_arithmetic_says(tmp_path: Path) -> None:
+    numbers = count()
+    undisturbed(lambda: _overlap_as_arithmetic_says(tmp_path / str(next(numbers))))
+
+
+def _overlap_as_arithmetic_says(home: Path) -> None:
+    home.mkdir()
+    server = Path(__file__).with_name("pausing_server.py")
+    duration = "40s" if FULL_STRENGTH else "15s"
+    plan = PLAN.format(python=sys.executable, server=server, log=home / "gc.log", duration=duration)
+    (home / "plan.yaml").write_text(plan)
+    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--out", "out"]
+    ended = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    [path] = (home / "out" / "trials").glob("*/trial.json")
+    trial = json.loads(path.read_text())
+    slowest = 0.01 * trial["totals"]["response"]["count"]
+    slow = trial["operations"]["slow"]["succeeded"]
+    assert slow < slowest
+    figures = trial["totals"]["figures"]
+    by_chance = PAUSE_S + SLOW_S  # of each second, the beginnings of slow requests that overlap a pause
+    expected = (slow * by_chance + slowest - slow) / slowest
+    assert figures["gc.pause.share"] == pytest.approx(PAUSE_S, rel=0.05)
+    assert figures["gc.slow.p99"] == pytest.approx(expected, abs=bound(0.03, 0.06))

@@ -96,11 +96,11 @@ def share_in_pauses(completions: Completions, pauses: Sequence[Pause], quantile:
     order = np.argsort(-limits_s, kind="stable")
     slots, limits_s, counts = slots[order], limits_s[order], counts[order]
     # all requests of slower classes, and an equal part of those in the class of the quantile
-    whole = np.searchsorted(-limits_s, -limits_s[int(np.searchsorted(np.cumsum(counts), beyond))], "left")
-    last = np.searchsorted(-limits_s, -limits_s[int(whole)], "right")
+    limit_s = limits_s[int(np.searchsorted(np.cumsum(counts), beyond))]
+    first, last = (int(np.searchsorted(-limits_s, -limit_s, side)) for side in ("left", "right"))
     weights = counts[:last].astype(np.float64)
-    in_last = weights[whole:].sum()
-    weights[whole:] *= (beyond - weights[:whole].sum()) / in_last
+    in_last = weights[first:].sum()
+    weights[first:] *= (beyond - weights[:first].sum()) / in_last
     times_s: Numbers = limits_s[:last] * (1 - _CLASS_WIDTH / 2)
     overlaps = _overlaps(slots[:last].astype(np.float64) * SLOT_S, times_s, begins, ends)
     return float((weights * overlaps).sum() / weights.sum())

@@ -111,14 +111,14 @@ class _Reader:
         if end_ns is None:
             self.unread += 1
             return
-        number, words, *sizes, whole, fraction = match.groups()
+        number, words, *sizes, milliseconds, fraction = match.groups()
         before, after, capacity = _bytes(sizes)
         name, cause = _name(words)
         kind = _kind(name)
         promoted = self.promoted.pop(number, None) if before is not None else None
         pause = Pause(
             end_ns,
-            int(whole) * 1_000_000 + int(fraction.ljust(6, "0")[:6]),
+            int(milliseconds) * 1_000_000 + int(fraction.ljust(6, "0")[:6]),
             kind,
             name,
             cause or self.causes.get(number, ""),
