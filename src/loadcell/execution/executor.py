@@ -84,6 +84,10 @@ class LoadOrder:
         return {**common, "load": self.window, "groups": groups}
 
 
+#: A timeline grows with the length of a load; without faults there is none of longer loads.
+LONGEST_WITH_PAUSES_S = 3_660.0
+
+
 def load_order(
     endpoint: JsonObject,
     composite: CompositeWorkload,
@@ -104,8 +108,10 @@ def load_order(
         )
         for group, workload in composite.members
     )
+    length_s = float(settings.load.warmup) + float(settings.load.duration)
     # pauses of a JVM are compared with the requests
-    timeline = bool(settings.faults) or jvm_samples.TABLE in settings.monitors
+    has_pauses = jvm_samples.TABLE in settings.monitors and length_s <= LONGEST_WITH_PAUSES_S
+    timeline = bool(settings.faults) or has_pauses
     common = window(settings.load, timeline=timeline)
     return LoadOrder(endpoint, groups, common, seed, composite.made_by, pin)
 

@@ -117,6 +117,7 @@ class LoadWatch:
             process_kind=target.process_kind,
             length_s=length_s,
             measuring=lambda: self._measuring,
+            measuring_since_ns=lambda: self.measuring_since_ns,
             secret=self._context.secret,
             redact=self._context.redact,
             numbered_writes=target.numbered_writes,

@@ -39,7 +39,7 @@ METRICS: Final = {
     "jvm.concurrent_gcs": "concurrent_gcs",
     "jvm.concurrent_gc_time": "concurrent_gc_ms",
 }
-YOUNG_GCS, YOUNG_GC_TIME, FULL_GCS, FULL_GC_TIME, *_ = METRICS
+YOUNG_GCS, YOUNG_GC_TIME, FULL_GCS, FULL_GC_TIME, CONCURRENT_GCS, CONCURRENT_GC_TIME = METRICS
 #: All of them, in the order of the report, which has a table of them.
 KEYS: Final = tuple(METRICS)
 

@@ -296,3 +296,24 @@ def recorded(tmp_path: Path, pid: int, path: str, content: bytes) -> Path:
     (home / "statm").write_text("100 50 1 1 1 1 1\n")
     (home / "stat").write_text(f"{pid} (java) S 1 {' '.join(['1'] * 48)}\n")
     return tmp_path
+
+
+def test_metrics_are_of_samples_that_are_mostly_in_the_measurement() -> None:
+    began: list[int] = []
+    with running("-Xmx64m", "-Drate=300") as jvm:
+        context = MonitorContext(
+            roots=lambda: [jvm.pid], measuring=lambda: bool(began), measuring_since_ns=lambda: began[0]
+        )
+        monitor = JvmMonitor(JvmOptions(commands=False), context)
+        monitor.sample(0)
+        time.sleep(0.3)
+        [before] = monitor.sample(0.3)
+        began.append(time.monotonic_ns())
+        assert len(monitor.sample(1.0)) == 1
+        time.sleep(0.6)
+        [second] = monitor.sample(0.6)
+        assert before["young_gcs"] > 0
+        assert monitor.metrics()["jvm.young_gcs"] == second["young_gcs"]
+        assert monitor.metrics()["jvm.full_gc_time"] == second["full_gc_ms"]
+        monitor.close()
+    assert JvmMonitor(JvmOptions(), context).metrics() == {}

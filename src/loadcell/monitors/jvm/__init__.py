@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -104,7 +105,7 @@ class JvmMonitor(Monitor[JvmOptions]):
         self._jvm: _Attached | None = None
         self._since_search_s = float("inf")
         self._rows = 0
-        self._measured: list[list[Any]] = []
+        self._sums: dict[str, float] = {}
         self._lack: Message = NO_JVM()
         self._remarks: dict[str, tuple[Message, int]] = {}
         self._further: dict[str, list[Row]] = {}
@@ -125,8 +126,10 @@ class JvmMonitor(Monitor[JvmOptions]):
             return []
         self._rows += 1
         values = self._jvm.rows.row(before, now, rss_bytes, elapsed_s)
-        if self.context.measuring():
-            self._measured.append([values[column] for column in METRICS.values()])
+        if self._is_measured(elapsed_s):
+            for key, column in METRICS.items():
+                if (value := values[column]) is not None:
+                    self._sums[key] = self._sums.get(key, 0.0) + value
         return [values]
 
     def finish(self, elapsed_s: float) -> list[Row]:
@@ -147,11 +150,7 @@ class JvmMonitor(Monitor[JvmOptions]):
 
     def metrics(self) -> Mapping[str, float]:
         """Sums over the measurement; of counters that the collector has."""
-        sums = {
-            key: [value for value in values if value is not None]
-            for key, values in zip(METRICS, zip(*self._measured, strict=True), strict=False)
-        }
-        return {key: float(sum(values)) for key, values in sums.items() if values}
+        return self._sums
 
     def remarks(self) -> list[tuple[Message, int]]:
         return [*self._remarks.values(), *([] if self._rows else [(self._lack, 1)])]
@@ -160,6 +159,13 @@ class JvmMonitor(Monitor[JvmOptions]):
         if self._jvm is not None:
             self._jvm.close()
             self._jvm = None
+
+    def _is_measured(self, elapsed_s: float) -> bool:
+        """True for a sample most of whose time is in the measurement."""
+        if not self.context.measuring():
+            return False
+        since_ns = self.context.measuring_since_ns()
+        return since_ns is None or time.monotonic_ns() - since_ns > 5e8 * elapsed_s
 
     def _remark(self, message: Message) -> None:
         first, count = self._remarks.get(message.code, (message, 0))

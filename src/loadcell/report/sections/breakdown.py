@@ -16,6 +16,7 @@ from loadcell.report.context import ReportContext
 MOST_FACTOR_COLUMNS = 4
 #: Statistics of times that are no percentiles.
 _NAMED = {
+    "min_ms": "column.min",
     "mean_ms": "column.mean",
     "stdev_ms": "column.stdev",
     "max_ms": "column.max",

@@ -13,7 +13,7 @@ from loadcell.model import gc_pauses, jvm_samples, numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, without_empty
 from loadcell.report.context import ReportContext
-from loadcell.report.sections.breakdown import factor_columns, numbered_cells
+from loadcell.report.sections.breakdown import factor_columns, latency_title, numbered_cells
 
 #: Levels across that fit on a page.
 MOST_COLUMNS: Final = 8
@@ -32,15 +32,7 @@ _WRITERS: Final[Mapping[str, numbers.Write]] = {
 }
 _HEADING = Labels("column", gc_pauses.KEYS)
 #: Rows of response times by their key in a record.
-_TIMES: Final = {
-    "min_ms": "column.jvm.min",
-    "mean_ms": "column.mean",
-    "p50_ms": "column.p50",
-    "p90_ms": "column.jvm.p90",
-    "p99_ms": "column.p99",
-    "max_ms": "column.max",
-    "stdev_ms": "column.stdev",
-}
+_TIMES: Final = ("min_ms", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms", "stdev_ms")
 
 
 @dataclass(frozen=True)
@@ -188,7 +180,7 @@ def _table(
 
         return cell
 
-    rows = [row(texts(heading), time(key)) for key, heading in _TIMES.items()]
+    rows = [row(latency_title(key, context), time(key)) for key in _TIMES]
     rows += [
         row(texts("column.jvm.variation"), variation),
         row(texts("column.jvm.errors"), sum_of(part.failed)),
@@ -196,6 +188,9 @@ def _table(
         row("YGC/YGCT (s)", collections(jvm_samples.YOUNG_GCS, jvm_samples.YOUNG_GC_TIME)),
         row("FGC/FGCT (s)", collections(jvm_samples.FULL_GCS, jvm_samples.FULL_GC_TIME)),
     ]
+    concurrent = jvm_samples.CONCURRENT_GCS, jvm_samples.CONCURRENT_GC_TIME
+    if any(trial.figures.get(concurrent[0]) for _, item in treatments for trial in item.trials):
+        rows.append(row("CGC/CGCT (s)", collections(*concurrent)))
     columns = [Column(texts("column.jvm.metric")), *(Column(level, figure=True) for level, _ in treatments)]
     name = f"{texts('table.jvm')}{texts('mark.colon')}{title}" if title else texts("table.jvm")
     return Table(f"table-jvm-{number}", name, columns, rows, texts("table.jvm.note"))
