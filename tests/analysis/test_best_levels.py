@@ -10,6 +10,7 @@ import numpy as np
 from analysis.runs import run_of
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import Choice, choices
+from loadcell.model.gc_pauses import SHARE
 from loadcell.model.trial_record import Counts, TrialRecord
 from records import with_times
 
@@ -131,6 +132,31 @@ def test_identical_levels_rarely_differ_significantly() -> None:
         [choice] = run_with(p99s)
         wrong += len(choice.remaining) < 4
     assert wrong <= 9
+
+
+def test_time_in_pauses_decides_last() -> None:
+    levels = {name: {CACHE: name} for name in ("Serial", "G1", "ZGC")}
+    tails: dict[str, list[float | None]] = {
+        "Serial": [200, 210, 190],
+        "G1": [201, 209, 191],
+        "ZGC": [199, 211, 190],
+    }
+    run, records = run_of(tails, levels=levels)
+    shares = {"Serial": 0.05, "G1": 0.012, "ZGC": 0.0}
+    records = [
+        replace(
+            record,
+            totals=replace(
+                record.totals, figures={SHARE: shares[record.treatment] * (1 + record.repeat / 50)}
+            ),
+        )
+        for record in records
+        if record.totals is not None
+    ]
+    [choice] = choices(analyse(run, records).treatments)
+    assert choice.best is not None
+    assert choice.best.label == "ZGC"
+    assert [step.criterion.name for step in choice.steps] == ["gc"]
 
 
 def test_a_longer_maximum_decides_where_tails_do_not() -> None:

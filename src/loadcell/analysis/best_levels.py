@@ -1,4 +1,4 @@
-"""The best level of each factor: usable ones only, then by errors, tail, maximum and variation.
+"""The best level of each factor: usable ones only, then by errors, tail, maximum, variation and GC pauses.
 
 Criteria come one after the other, as in a list that is sorted by several keys: each keeps the levels that do
 not differ significantly from its best one (`tukey`, with the levels of other factors and the repeats as
@@ -22,6 +22,7 @@ from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.trials import Trial
 from loadcell.analysis.tukey import TukeyTest
+from loadcell.model import gc_pauses
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.stats import additive
@@ -30,18 +31,21 @@ from loadcell.stats import additive
 MOST_FAILED = 0.05
 #: Shares of failed requests that differ by less do not matter.
 LEAST_FAILED = 0.001
+#: Shares of time in pauses of the garbage collector that differ by less do not matter; smaller ones are
+#: those of single pauses.
+LEAST_GC, SINGLE_PAUSE = 0.005, 0.001
 #: Coefficients of variation that differ by a smaller ratio do not matter.
 LEAST_VARIATION = 1.1
 #: Statuses of trials that are no sign of an unusable level.
 _NOT_BROKEN = ("ok", "not-run")
-CRITERION_NAMES = Labels("best-level.criterion", ("errors", "p99", "max", "variation"))
+CRITERION_NAMES = Labels("best-level.criterion", ("errors", "p99", "max", "variation", "gc"))
 
 
 @dataclass(frozen=True)
 class Criterion:
     """A metric of which less is better. `read` has its value in a trial (None without one), `shift` what is
-    added before the logarithm: half a failure. Differences below `least_ratio` or `least_difference` do not
-    matter.
+    added before the logarithm, so that none is that of 0. Differences below `least_ratio` or
+    `least_difference` do not matter.
     """
 
     name: str
@@ -82,16 +86,23 @@ def variation(trial: Trial) -> float | None:
     return stdev_ms / mean_ms if mean_ms and stdev_ms is not None else None
 
 
+def _pause_share(trial: Trial) -> float | None:
+    return trial.figures.get(gc_pauses.SHARE)
+
+
 _TAIL_RATIO = 1 + LEAST_TAIL_EFFECT
 ERRORS = Criterion("errors", failed_share, _half_a_failure, least_difference=LEAST_FAILED)
 TAIL = Criterion("p99", _response("p99_ms"), least_ratio=_TAIL_RATIO)
+MAXIMUM = Criterion("max", _response("max_ms"), least_ratio=_TAIL_RATIO)
 VARIATION = Criterion("variation", variation, least_ratio=LEAST_VARIATION)
+GC = Criterion("gc", _pause_share, lambda _: SINGLE_PAUSE, least_difference=LEAST_GC)
 #: All criteria, the foremost first.
 CRITERIA = (
     ERRORS,
     TAIL,
-    Criterion("max", _response("max_ms"), least_ratio=_TAIL_RATIO),
+    MAXIMUM,
     VARIATION,
+    GC,
 )
 
 

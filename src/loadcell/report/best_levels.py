@@ -10,9 +10,8 @@ from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import (
     CRITERIA,
     CRITERION_NAMES,
-    ERRORS,
+    MAXIMUM,
     TAIL,
-    VARIATION,
     Choice,
     Criterion,
     Level,
@@ -182,21 +181,22 @@ def _unusable(level: Level) -> Message:
 
 def _written(criterion: Criterion, value: float) -> str:
     """A value with its unit: shares in percent, response times in milliseconds."""
-    return numbers.share(value) if criterion in (ERRORS, VARIATION) else numbers.milliseconds(value)
+    return numbers.milliseconds(value) if criterion in (TAIL, MAXIMUM) else numbers.share(value)
 
 
 def _table(choice: Choice, texts: Texts) -> Table:
+    criteria = [item for item in CRITERIA if any(level.value(item) is not None for level in choice.levels)]
     columns = [
         Column(choice.name),
         Column(texts("best-level.column.trials"), figure=True),
-        *(Column(texts(CRITERION_NAMES(criterion.name)), figure=True) for criterion in CRITERIA),
+        *(Column(texts(CRITERION_NAMES(criterion.name)), figure=True) for criterion in criteria),
         Column(texts("best-level.column.result")),
     ]
     rows = [
         [
             Cell(level.label, strong=level is choice.best),
             Cell(texts("mark.of", part=len(level.counting), whole=len(level.trials))),
-            *(_value(level, criterion, texts) for criterion in CRITERIA),
+            *(_value(level, criterion, texts) for criterion in criteria),
             _result(choice, level, texts),
         ]
         for level in choice.levels
