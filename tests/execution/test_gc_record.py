@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jvms import java
+from jvms import classes, java
 from truth import pausing_server
 from truth.pausing_server import PAUSE_S
 
@@ -151,3 +151,25 @@ def test_a_jvm_has_tables_with_levels_across(tmp_path: Path) -> None:
     assert "Java Heap" in text
     page = (tmp_path / "out" / "report.html").read_text()
     assert "a-handler-of-requests-of-the-service" in page, "the busiest threads by their names in Java"
+
+
+JVM_TARGET_PLAN = """
+target:
+  jvm: {{main: Service, classpath: {classes}, arguments: "{{port}}", heap: 32MiB, collector: Serial}}
+workload: {{http: {{}}}}
+load: {{clients: 2, warmup: 1s, duration: 2s}}
+repeats: 1
+"""
+
+
+def test_the_record_has_each_pause_in_the_log_of_the_target(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(JVM_TARGET_PLAN.format(classes=classes(SERVICE)))
+    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--out", "out"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    [log] = (tmp_path / "out" / "trials").glob("*/gc.log")
+    logged = [line for line in log.read_text().splitlines() if " Pause " in line and line.endswith("ms")]
+    pauses = rows(tmp_path / "out", "gc-pauses.csv")
+    window_s = [float(row["t_s"]) for row in pauses]
+    assert len(pauses) > 3
+    assert len(logged) - len(pauses) <= 2, f"none is missing but before {min(window_s)} s"

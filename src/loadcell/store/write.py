@@ -247,9 +247,14 @@ class TrialWriter:
         self._append(name, self._run.redact(text))
 
     def text_lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write lines, which may be many, into a text file of this name; without lines there is no file."""
+        """Write lines, which may be many, into a text file of this name; without lines there is no file.
+
+        It can be read then.
+        """
         for line in lines:
             self._write(name, self._run.redact(line.rstrip("\n")) + "\n")
+        if name in self._files:
+            self._write(name, "", flush=True)
 
     def latency(self, lines: Iterable[str]) -> None:
         """Append lines of the histogram log's body; its head comes with `latency_head`."""
