@@ -207,7 +207,7 @@ def test_chinese_is_chinese() -> None:
         "compare.summary.title", "compare.summary.title.slower", "compare.summary.gate.rows",
         "found.plan-differs.of", "plans.plan",
         "found.faults.management.case", "found.faults.groups.case", "found.expect.case",
-        "best-level.criterion.p99", "column.jvm.p90", "service.ended",
+        "best-level.criterion.p99", "service.ended",
         "found.expect.of-fault", "fault.timing.both", "fault.timing.amount", "errors.of-fault",
 
     }  # fmt: skip
