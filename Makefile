@@ -13,8 +13,9 @@ export PIP_QUIET := 1
 # Containers often set this. The tests start loadcell as a process very often, and a third of the processor time of such a start would compile it.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Nothing is measured on CI: what is built there is not optimised across crates, which takes a third of the time.
+# Nothing is measured on CI: what is built there is optimised little, and not across crates, which takes a third of the time.
 ifdef CI
+export CARGO_PROFILE_RELEASE_OPT_LEVEL := 1
 export CARGO_PROFILE_RELEASE_LTO := off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 export CARGO_PROFILE_RELEASE_DEBUG := none
