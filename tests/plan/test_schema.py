@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,17 @@ from loadcell.plan.schema import plan_schema
 from loadcell.plan.source import compose
 from plan.fake_parts import PARTS, PLAN
 
-REAL = Draft202012Validator(plan_schema(installed()))
-FAKE = Draft202012Validator(plan_schema(PARTS))
+
+@cache
+def real() -> Draft202012Validator:
+    """The schema of installed parts."""
+    return Draft202012Validator(plan_schema(installed()))
+
+
+@cache
+def fake() -> Draft202012Validator:
+    """The schema of the parts of tests."""
+    return Draft202012Validator(plan_schema(PARTS))
 
 
 def document(text: str) -> Any:
@@ -29,22 +39,22 @@ def document(text: str) -> Any:
 
 
 def test_it_is_a_schema_of_all_keys_a_plan_may_have() -> None:
-    Draft202012Validator.check_schema(REAL.schema)
-    assert set(REAL.schema["properties"]) == set(KEYS)
+    Draft202012Validator.check_schema(real().schema)
+    assert set(real().schema["properties"]) == set(KEYS)
 
 
 @pytest.mark.parametrize("path", ready_plans().values(), ids=lambda path: path.stem)
 def test_every_ready_made_plan_is_valid(path: Path) -> None:
-    REAL.validate(document(path.read_text(encoding="utf-8")))
+    real().validate(document(path.read_text(encoding="utf-8")))
 
 
 def test_every_installed_part_is_under_its_name_and_explained() -> None:
     parts = installed()
     for section, names in (("target", parts.targets), ("workload", parts.workloads)):
-        problems = REAL.schema["properties"][section]["properties"]
+        problems = real().schema["properties"][section]["properties"]
         assert set(problems) == set(names)
         assert all(part["description"] for part in problems.values())
-    items = REAL.schema["properties"]["monitors"]["items"]["anyOf"]
+    items = real().schema["properties"]["monitors"]["items"]["anyOf"]
     assert {item["const"] for item in items if "const" in item} == set(parts.monitors)
 
 
@@ -54,7 +64,7 @@ def test_the_schema_offers_every_option_of_every_installed_part(section: str) ->
     parts = {"target": registered.targets, "workload": registered.workloads, "monitors": registered.monitors}
     for name, part in parts[section].items():
         options = {field.alias or key for key, field in part.Options.model_fields.items()}
-        [offered] = options_of(REAL.schema["properties"][section], name)
+        [offered] = options_of(real().schema["properties"][section], name)
         assert set(offered["properties"]) == options, name
 
 
@@ -65,14 +75,14 @@ def options_of(schema: dict[str, Any], name: str) -> list[dict[str, Any]]:
     references = [
         choice["$ref"] for key in keys for choice in (key, *key.get("anyOf", [])) if "$ref" in choice
     ]
-    return [REAL.schema["$defs"][reference.rpartition("/")[2]] for reference in references]
+    return [real().schema["$defs"][reference.rpartition("/")[2]] for reference in references]
 
 
 def test_every_setting_is_explained() -> None:
-    for name, model in REAL.schema["$defs"].items():
+    for name, model in real().schema["$defs"].items():
         for option, schema in model.get("properties", {}).items():
             assert schema.get("description"), f"{name}.{option} has no description"
-    assert all(schema.get("description") for schema in REAL.schema["properties"].values())
+    assert all(schema.get("description") for schema in real().schema["properties"].values())
 
 
 @pytest.mark.parametrize(
@@ -88,7 +98,7 @@ def test_every_setting_is_explained() -> None:
     ],
 )
 def test_what_loading_takes_the_schema_takes(more: str) -> None:
-    FAKE.validate(document(PLAN + more))
+    fake().validate(document(PLAN + more))
 
 
 @pytest.mark.parametrize(
@@ -113,5 +123,5 @@ def test_what_loading_takes_the_schema_takes(more: str) -> None:
 )
 def test_what_loading_refuses_the_schema_refuses_where_it_can(wrong: str, right: str) -> None:
     plan = document(PLAN)
-    assert not FAKE.is_valid({**plan, **document(wrong)})
-    FAKE.validate({**plan, **document(right)})
+    assert not fake().is_valid({**plan, **document(wrong)})
+    fake().validate({**plan, **document(right)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from loadcell.stats.two_samples import bootstrap, cliffs_delta, cross_check, kalibera_jones
 
@@ -20,7 +20,7 @@ def test_the_bootstrap_is_scipys(paired: bool) -> None:
         result: np.ndarray = np.median(b, axis=axis) / np.median(a, axis=axis)
         return result
 
-    theirs = stats.bootstrap(
+    theirs = scipy.stats.bootstrap(
         (A, B), ratio, paired=paired, vectorized=True, method="percentile", n_resamples=20_000,
         rng=np.random.default_rng(1),
     ).confidence_interval  # fmt: skip
@@ -40,7 +40,7 @@ def test_fiellers_ends_are_where_the_test_just_refuses(paired: bool) -> None:
     ratio = kalibera_jones(A, B, paired=paired)
     assert ratio is not None
     assert ratio[0] == B.mean() / A.mean()
-    t = stats.t.ppf(0.975, 11 if paired else 22)
+    t = scipy.stats.t.ppf(0.975, 11 if paired else 22)
     for end in ratio[1:]:
         result = B.mean() - end * A.mean()
         variance = B.var(ddof=1) / 12 + end**2 * A.var(ddof=1) / 12

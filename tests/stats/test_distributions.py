@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
-from scipy.stats import norm, studentized_range
+import scipy
 
 from loadcell.stats import distributions
 from loadcell.stats.distributions import dunnett_quantile, f_tail, range_quantile, t_quantile
@@ -68,7 +67,7 @@ def test_dunnetts_quantile_is_the_tables(count: int, freedom: int, quantile: flo
 )
 def test_the_studentised_range_is_scipys(count: int, freedom: int) -> None:
     quantile = range_quantile(0.95, count, freedom)
-    assert studentized_range.sf(quantile, count, freedom) == pytest.approx(0.05, abs=2e-6)
+    assert scipy.stats.studentized_range.sf(quantile, count, freedom) == pytest.approx(0.05, abs=2e-6)
 
 
 @pytest.mark.parametrize("quantile", [range_quantile, dunnett_quantile])
@@ -98,8 +97,8 @@ def test_dunnetts_quantile_is_the_least_of_those_at_lower_correlations(
     def share_within(c: float) -> float:
         """Probability that 8 normal variables with this correlation lie within c."""
         z = np.linspace(-9, 9, 20_001)
-        inner = ndtr((c - shared * z) / apart) - ndtr((-c - shared * z) / apart)
-        return float(np.trapezoid(norm.pdf(z) * inner**8, z))
+        inner = scipy.special.ndtr((c - shared * z) / apart) - scipy.special.ndtr((-c - shared * z) / apart)
+        return float(np.trapezoid(scipy.stats.norm.pdf(z) * inner**8, z))
 
     assert share_within(quantile) == pytest.approx(0.95, abs=1e-4)
     ours = dunnett_quantile(0.95, 8, 1_000_000)

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from loadcell.stats import two_samples
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
@@ -39,15 +39,15 @@ def test_the_paired_interval_holds_what_wilcoxons_test_does_not_refuse(n: int) -
     values = np.random.default_rng(n).normal(0.03, 0.02, n)
     _, low, high = (item[0] for item in signed_rank(values[None, :]))
     for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
-        assert stats.wilcoxon(values - inside, method="exact").pvalue > 0.05
-        assert stats.wilcoxon(values - outside, method="exact").pvalue <= 0.05
+        assert scipy.stats.wilcoxon(values - inside, method="exact").pvalue > 0.05
+        assert scipy.stats.wilcoxon(values - outside, method="exact").pvalue <= 0.05
 
 
 @pytest.mark.parametrize("n", [6, 9, 10, 17, 50])
 def test_p_of_pairs_is_wilcoxons(n: int) -> None:
     for centre in (0.0, 0.01, 0.02):
         values = np.random.default_rng(n).normal(centre, 0.02, n)
-        expected = stats.wilcoxon(values, method="exact").pvalue
+        expected = scipy.stats.wilcoxon(values, method="exact").pvalue
         assert signed_rank_p(values[None, :])[0] == pytest.approx(expected)
 
 
@@ -62,23 +62,23 @@ def test_samples_are_compared_by_welchs_test_and_more_by_yuens() -> None:
     chance = np.random.default_rng(3)
     few_a, few_b = chance.normal(0, 1, 9), chance.normal(0.4, 2, 9)
     pairs = two_samples.means_of_pairs(few_b[None, :])
-    assert pairs.p[0] == pytest.approx(stats.ttest_1samp(few_b, 0).pvalue)
-    welch = stats.ttest_ind(few_b, few_a, equal_var=False)
+    assert pairs.p[0] == pytest.approx(scipy.stats.ttest_1samp(few_b, 0).pvalue)
+    welch = scipy.stats.ttest_ind(few_b, few_a, equal_var=False)
     samples = two_samples.means_of_samples(few_a[None, :], few_b[None, :])
     assert samples.p[0] == pytest.approx(welch.pvalue)
     ends = welch.confidence_interval(0.95)
     assert [end[0] for end in samples.interval(0.05)] == pytest.approx([ends.low, ends.high])
     a, b = chance.normal(0, 1, 20), chance.normal(0.4, 2, 20)
-    a_fifth = stats.ttest_ind(a, b, equal_var=False, trim=0.2).pvalue
+    a_fifth = scipy.stats.ttest_ind(a, b, equal_var=False, trim=0.2).pvalue
     assert two_samples.means_of_samples(a[None, :], b[None, :]).p[0] == pytest.approx(a_fifth)
 
 
 def test_so_few_pairs_that_ranks_cannot_outlive_the_correction_are_judged_by_students_test() -> None:
     values = np.random.default_rng(9).normal(0.1, 0.02, 6)
     assert Pairs(values).effect(1).p == pytest.approx(2 / 2**6)
-    assert Pairs(values).effect(4).p == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    assert Pairs(values).effect(4).p == pytest.approx(scipy.stats.ttest_1samp(values, 0).pvalue)
     wide, wider = Pairs(values).effect(4), Pairs(values).effect(4, 0.01)
-    ends = stats.ttest_1samp(values, 0).confidence_interval(0.99)
+    ends = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.99)
     assert wider.coverage == 0.99
     assert wider.low is not None
     assert wider.high is not None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import scipy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from loadcell.stats.multiple_testing import benjamini_hochberg, holm, miss_rate_of_chosen
 
@@ -13,7 +13,7 @@ from loadcell.stats.multiple_testing import benjamini_hochberg, holm, miss_rate_
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_it_is_scipys(p_values: list[float]) -> None:
-    assert benjamini_hochberg(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
+    assert benjamini_hochberg(p_values) == pytest.approx(list(scipy.stats.false_discovery_control(p_values)))
 
 
 def test_what_has_no_p_value_is_not_counted() -> None:

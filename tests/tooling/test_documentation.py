@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -21,19 +22,32 @@ FILES = {"loadcell.json", "loadcell.duckdb", "service.py"}
 EXAMPLE = "loadcell_nghttpd/"
 
 
-SOURCES = {
-    str(path.relative_to(ROOT)): path
-    for folder in FOLDERS
-    for path in [ROOT / folder, *(ROOT / folder).rglob("*")]
-    if "__pycache__" not in path.parts and ROOT / "engine/target" not in path.parents
-} | {path.name: path for path in ROOT.glob("*.toml")}
-ENDINGS = {"/".join(name.split("/")[start:]) for name in SOURCES for start in range(name.count("/") + 1)}
-WORDS = {
-    word
-    for name, path in SOURCES.items()
-    if path.suffix in {".py", ".pyi", ".rs"} and not name.startswith("tests/tooling/")
-    for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
-}
+@cache
+def sources() -> dict[str, Path]:
+    """Files and folders by their path in the repository."""
+    return {
+        str(path.relative_to(ROOT)): path
+        for folder in FOLDERS
+        for path in [ROOT / folder, *(ROOT / folder).rglob("*")]
+        if "__pycache__" not in path.parts and ROOT / "engine/target" not in path.parents
+    } | {path.name: path for path in ROOT.glob("*.toml")}
+
+
+@cache
+def endings() -> set[str]:
+    """All ends of their paths."""
+    return {"/".join(name.split("/")[start:]) for name in sources() for start in range(name.count("/") + 1)}
+
+
+@cache
+def words() -> set[str]:
+    """Words of the code."""
+    return {
+        word
+        for name, path in sources().items()
+        if path.suffix in {".py", ".pyi", ".rs"} and not name.startswith("tests/tooling/")
+        for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
+    }
 
 
 def spans(page: Path) -> set[str]:
@@ -64,9 +78,11 @@ def is_missing(span: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_modules_and_classes_exist(page: Path) -> None:
     mentioned = spans(page)
-    paths = {span for span in mentioned if is_path(span) and span.rstrip("/") not in ENDINGS}
+    paths = {span for span in mentioned if is_path(span) and span.rstrip("/") not in endings()}
     modules = {span for span in mentioned if is_missing(span)}
-    classes = {span for span in mentioned if re.fullmatch(r"(?:[A-Z][a-z]+){2,}", span) and span not in WORDS}
+    classes = {
+        span for span in mentioned if re.fullmatch(r"(?:[A-Z][a-z]+){2,}", span) and span not in words()
+    }
     assert (paths, modules, classes) == (set(), set(), set())
 
 
