@@ -65,7 +65,7 @@ def test_unit_tests_of_the_service(tmp_path: Path, version: str) -> None:
     command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-Dje.version={version}", "test"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "Tests run: 9, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
+    assert "Tests run: 11, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
 
 @pytest.mark.parametrize("collector", ["Serial", "Parallel", "G1", "ZGC", "Shenandoah"])

@@ -25,7 +25,8 @@ public final class Main {
       return;
     }
     fill(store, settings);
-    Service service = new Service(settings.host, settings.port, store, workers);
+    Service service =
+        new Service(settings.host, settings.port, store, workers, settings.fillKeys);
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(

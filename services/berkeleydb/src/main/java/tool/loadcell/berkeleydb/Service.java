@@ -24,6 +24,7 @@ final class Service implements AutoCloseable {
 
   private final ShardedStore store;
   private final Workers workers;
+  private final long keyRange;
   private final Statistics statistics = new Statistics();
   private final Undertow server;
   private final Map<String, HttpHandler> endpoints =
@@ -36,8 +37,10 @@ final class Service implements AutoCloseable {
           "/mget", this::mget,
           "/statistics", this::statistics);
 
-  Service(String host, int port, ShardedStore store, Workers workers) {
+  /** `keyRange` is that of random requests without one. */
+  Service(String host, int port, ShardedStore store, Workers workers, long keyRange) {
     this.store = store;
+    this.keyRange = keyRange;
     this.workers = workers;
     server = Undertow.builder().addHttpListener(port, host).setHandler(this::route).build();
     server.start();
@@ -82,7 +85,7 @@ final class Service implements AutoCloseable {
 
   private void randomSet(HttpServerExchange exchange) {
     Parameters parameters = new Parameters(exchange);
-    byte[] key = randomKey(parameters.number("keyRange", 1, Long.MAX_VALUE - 1));
+    byte[] key = randomKey(range(parameters));
     byte[] value = new byte[(int) parameters.number("valueSize", 0, Parameters.MOST_VALUE_BYTES)];
     ThreadLocalRandom.current().nextBytes(value);
     store.set(key, value);
@@ -91,14 +94,14 @@ final class Service implements AutoCloseable {
   }
 
   private void randomGet(HttpServerExchange exchange) {
-    byte[] key = randomKey(new Parameters(exchange).number("keyRange", 1, Long.MAX_VALUE - 1));
+    byte[] key = randomKey(range(new Parameters(exchange)));
     byte[] value = read(key);
     send(exchange, value == null ? new byte[0] : value);
   }
 
   private void randomMget(HttpServerExchange exchange) throws IOException {
     Parameters parameters = new Parameters(exchange);
-    long range = parameters.number("keyRange", 1, Long.MAX_VALUE - 1);
+    long range = range(parameters);
     int number = (int) parameters.number("keyNum", 1, MOST_KEYS);
     ByteArrayOutputStream answer = new ByteArrayOutputStream();
     for (int index = 0; index < number; index++) {
@@ -164,6 +167,11 @@ final class Service implements AutoCloseable {
       statistics.hits.increment();
     }
     return value;
+  }
+
+  private long range(Parameters parameters) {
+    boolean isLeftOut = keyRange > 0 && parameters.optional("keyRange") == null;
+    return isLeftOut ? keyRange : parameters.number("keyRange", 1, Long.MAX_VALUE - 1);
   }
 
   private static byte[] randomKey(long range) {

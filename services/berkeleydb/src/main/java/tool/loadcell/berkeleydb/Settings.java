@@ -23,13 +23,21 @@ final class Settings {
     data =
         Path.of(properties.getProperty("data", "berkeleydb-data"))
             .resolve("je-" + JEVersion.CURRENT_VERSION.getNumericVersionString() + "-shards-" + shards);
-    fillKeys = number(properties, "fill", 0, 0, Long.MAX_VALUE);
-    fillValueBytes = (int) number(properties, "fillValueSize", 5_000, 0, Parameters.MOST_VALUE_BYTES);
+    fillValueBytes = (int) number(properties, "fillValueSize", 5_000, 1, Parameters.MOST_VALUE_BYTES);
+    long heapBytes = Runtime.getRuntime().maxMemory();
+    long filledBytes = share(properties, "fill", heapBytes);
+    fillKeys = filledBytes >= 0 ? filledBytes / fillValueBytes : number(properties, "fill", 0, 0, Long.MAX_VALUE);
     je = new Properties();
     for (String name : properties.stringPropertyNames()) {
       if (name.startsWith("je.") && !name.equals("je.version")) {
         je.setProperty(name, properties.getProperty(name));
       }
+    }
+    long offHeapBytes = share(properties, "offHeap", heapBytes) / shards;
+    if (offHeapBytes > 0) {
+      je.putIfAbsent("je.maxOffHeapMemory", Long.toString(offHeapBytes));
+      // By default the cache is emptied down to 50 MB below its size, which may be all of a small one.
+      je.putIfAbsent("je.offHeap.evictBytes", Long.toString(Math.min(50 << 20, offHeapBytes / 10)));
     }
     // Each commit reaches the operating system, as in most key-value services; a plan may ask for more or less.
     je.putIfAbsent("je.txn.durability", "write_no_sync,write_no_sync,simple_majority");
@@ -38,6 +46,17 @@ final class Settings {
   /** Raises IllegalArgumentException, which names the property. */
   static Settings of(Properties properties) {
     return new Settings(properties);
+  }
+
+  /** A share of the heap such as "120%", in bytes; -1 without one. */
+  private static long share(Properties properties, String name, long heapBytes) {
+    String text = properties.getProperty(name, "").trim();
+    if (!text.endsWith("%")) {
+      return -1;
+    }
+    Properties percent = new Properties();
+    percent.setProperty(name, text.substring(0, text.length() - 1));
+    return number(percent, name, 0, 0, 10_000) * heapBytes / 100;
   }
 
   private static long number(Properties properties, String name, long otherwise, long least, long most) {

@@ -32,7 +32,7 @@ class ServiceTest {
   void start() throws Exception {
     store = new ShardedStore(data, 4, settings().je);
     workers = Workers.of(null);
-    service = new Service("127.0.0.1", 0, store, workers);
+    service = new Service("127.0.0.1", 0, store, workers, 0);
   }
 
   @AfterEach
@@ -149,6 +149,25 @@ class ServiceTest {
     IllegalArgumentException error =
         assertThrows(IllegalArgumentException.class, () -> new ShardedStore(other, 1, wrong.je));
     assertTrue(error.getMessage().contains("je.noSuchSetting"), error.getMessage());
+  }
+
+  @Test
+  void sizesMayBeSharesOfTheHeap() {
+    long heap = Runtime.getRuntime().maxMemory();
+    Settings settings = settings("fill", "120%", "fillValueSize", "1000", "offHeap", "40%", "shards", "4");
+    assertEquals(heap * 120 / 100 / 1000, settings.fillKeys);
+    assertEquals(Long.toString(heap * 40 / 100 / 4), settings.je.getProperty("je.maxOffHeapMemory"));
+    assertFalse(settings("fill", "7").je.containsKey("je.maxOffHeapMemory"));
+    assertThrows(IllegalArgumentException.class, () -> settings("fill", "x%"));
+  }
+
+  @Test
+  void randomRequestsWithoutARangeTakeThatOfTheFill() throws Exception {
+    service.close();
+    service = new Service("127.0.0.1", 0, store, workers, 1);
+    assertEquals("stored\n", text("/random_set?valueSize=5"));
+    assertEquals(5, get("/get?key=1").body().length);
+    assertEquals(5, get("/random_get").body().length);
   }
 
   @Test
