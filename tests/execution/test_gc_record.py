@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory of a run on a service with known pauses."""
     home = tmp_path_factory.mktemp("gc")
     (home / "plan.yaml").write_text(PLAN.format(python=sys.executable, server=SERVER, log=home / "gc.log"))
-    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--out", "out"]
+    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--no-report", "--out", "out"]
     ended = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     assert ended.returncode == 1, ended.stderr
     return home / "out"
