@@ -38,6 +38,8 @@ def test_collectors_and_properties_are_factors(tmp_path: Path) -> None:
     factors = "  target.jvm.collector: [Serial, G1]\n  target.jvm.properties.mode: [one, two]"
     trials = run(tmp_path, "collect", factors)
     assert len(trials) == 4
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert "(local) ·" not in report, "one JDK is named once, without the commands of all treatments"
     for trial in trials:
         record = json.loads((trial / "trial.json").read_text())
         assert record["status"] == "ok"

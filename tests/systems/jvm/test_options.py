@@ -89,9 +89,9 @@ def test_a_service_of_loadcell_has_its_port_its_data_and_its_readiness() -> None
         "-Dport={port}", "-Ddata={work}/berkeleydb", "-Dshards=4", "-jar", "/cache/service.jar",
     ]  # fmt: skip
     assert options.url == URL
-    assert options.ready.url == f"{URL}/health"
-    assert options.ready.within == 300
-    assert read(jar=None, service="berkeleydb", ready={"log": "listening"}).ready.url is None
+    assert options.readiness.url == f"{URL}/health"
+    assert options.readiness.within == 300
+    assert read(jar=None, service="berkeleydb", ready={"log": "listening"}).readiness.url is None
     assert options.build is not None
     assert options.build.label == "berkeleydb 18.3.12"
 

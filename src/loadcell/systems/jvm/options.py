@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -20,6 +19,7 @@ from loadcell.systems.shared.service_options import (
     COMMAND_LINE_UNREADABLE,
     PORT,
     WORK,
+    Ready,
     ServiceOptions,
     words_of,
 )
@@ -169,16 +169,13 @@ class JvmOptions(ServiceOptions):
         service = services()[self.service]
         return ServiceBuild(service, self.version or service.versions[-1])
 
-    @model_validator(mode="before")
-    @classmethod
-    def _ready_by_its_endpoint(cls, values: Any) -> Any:
+    @property
+    def readiness(self) -> Ready:
         """A service of loadcell is ready when its endpoint says so."""
-        if not isinstance(values, Mapping) or not values.get("service"):
-            return values
-        ready = values.get("ready") or {}
-        if not isinstance(ready, Mapping) or {"port", "url", "log"} & ready.keys():
-            return values
-        return {**values, "ready": {"url": f"http://127.0.0.1:{PORT}/health", **ready}}
+        ready = self.ready
+        if self.service is None or any(way is not None for way in (ready.port, ready.url, ready.log)):
+            return ready
+        return Ready(url=f"http://127.0.0.1:{PORT}/health", within=ready.within)
 
     @field_validator("service")
     @classmethod

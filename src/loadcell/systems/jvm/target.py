@@ -201,6 +201,7 @@ class Jvm(StartedService[JvmOptions]):
         oops, heap = flags.get("UseCompressedOops"), flags.get("MaxHeapSize", "")
         return JvmFacts(
             server="external" if options.external else "local",
+            product="Java",
             version=None if self._java is None else self._java.version,
             vendor=None if self._java is None else self._java.vendor,
             java=None if self._java is None else str(self._java.program),

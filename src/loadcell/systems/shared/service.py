@@ -213,13 +213,13 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
     def on_line(self, line: str) -> None:
         """Take a line of its output, with its name before it."""
         self.context.log(line)
-        pattern = self.options.ready.log
+        pattern = self.options.readiness.log
         if pattern is not None and re.search(pattern, line.partition(": ")[2]):
             self._seen.set()
 
     def _await(self) -> None:
         assert self._process is not None
-        ready = self.options.ready
+        ready = self.options.readiness
         within = ready.within * (SLOWER if self.options.slowed_by else 1)
         deadline = time.monotonic() + within
         while True:
@@ -246,7 +246,7 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
             self._kills.watch(pid)
 
     def _why_not_ready(self) -> Message | None:
-        ready = self.options.ready
+        ready = self.options.readiness
         try:
             if ready.log is not None:
                 return None if self._seen.is_set() else READY_NO_LINE()

@@ -140,6 +140,11 @@ class ServiceOptions(Options):
         return self
 
     @property
+    def readiness(self) -> Ready:
+        """When it can be loaded."""
+        return self.ready
+
+    @property
     def path(self) -> Path | None:
         """The directory it is run in, absolute and without `..`; None for that of the run's own."""
         return None if self.directory is None else (self._directory / self.directory).expanduser().resolve()
