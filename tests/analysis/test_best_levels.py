@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from analysis.runs import run_of
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import Choice, choices
 from loadcell.model.gc_pauses import SHARE
-from loadcell.model.trial_record import Counts, TrialRecord
+from loadcell.model.trial_record import Counts, Status, TrialRecord
 from records import with_times
 
 CACHE = "target.jvm.cache"
@@ -121,6 +122,36 @@ def test_a_level_with_one_unusable_combination_is_usable() -> None:
 
 def test_the_load_is_not_chosen() -> None:
     assert run_with({"8": [20, 21], "16": [40, 41]}, "load.clients") == []
+
+
+@pytest.mark.parametrize("path", ["workload.http.requests", "load.clients"])
+def test_the_work_is_not_chosen_whatever_its_name(path: str) -> None:
+    levels = {name: {CACHE: name[0], "operation": name[1:]} for name in ("5get", "5set", "9get", "9set")}
+    run, records = run_of({name: [200, 210] for name in levels}, levels=levels)
+    described = [
+        replace(item, values={CACHE: item.levels[CACHE], path: item.levels["operation"]})
+        for item in run.treatments
+    ]
+    treatments = analyse(replace(run, treatments=tuple(described)), records).treatments
+    assert [choice.key for choice in choices(treatments)] == [CACHE]
+
+
+@pytest.mark.parametrize("status", [Status.INVALID, Status.ABORTED])
+def test_trials_that_show_nothing_condemn_no_level(status: Status) -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10")}
+    run, records = run_of({"5": [300, 310, 305], "10": [200, 210, 205]}, levels=levels)
+    records[1] = replace(records[1], status=status)
+    [choice] = choices(analyse(run, records).treatments)
+    assert choice.best is not None
+    assert (choice.best.label, choice.unusable) == ("10", ())
+
+
+def test_a_metric_of_0_excludes_no_level() -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10")}
+    run, records = run_of({"5": [200, 201], "10": [200, 201]}, levels=levels)
+    records = [with_times(item, stdev_ms=0.0 if item.treatment == "10" else 2.0) for item in records]
+    [choice] = choices(analyse(run, records).treatments)
+    assert len(choice.remaining) == 2
 
 
 def test_identical_levels_rarely_differ_significantly() -> None:

@@ -45,7 +45,7 @@ def test_each_level_has_its_values_and_its_result(run: Path) -> None:
 
 def test_the_terminal_has_evidence_and_a_command(run: Path) -> None:
     page = " ".join(recommended(str(run)).split())
-    assert "1 of 3 trials has no result" in page
+    assert "1 of 3 trials failed" in page
     assert "the load did not end within its limit" in page
     assert "--only shared_buffers=" in page
     assert f"{MEMORY}:" in page

@@ -17,7 +17,6 @@ from statistics import median
 import numpy as np
 
 from loadcell.analysis.compare.metrics import LEAST_TAIL_EFFECT
-from loadcell.analysis.layout import asked
 from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.trials import Trial
@@ -36,8 +35,10 @@ LEAST_FAILED = 0.001
 LEAST_GC, SINGLE_PAUSE = 0.005, 0.001
 #: Coefficients of variation that differ by a smaller ratio do not matter.
 LEAST_VARIATION = 1.1
-#: Statuses of trials that are no sign of an unusable level.
-_NOT_BROKEN = ("ok", "not-run")
+#: Statuses of trials that the target or the load broke. Others without a result show nothing of a level.
+_BROKEN = ("failed", "timed-out")
+#: Paths of settings that a recommendation leaves alone: the work, and the load.
+_GIVEN = ("workload.", "workloads.", "load.")
 CRITERION_NAMES = Labels("best-level.criterion", ("errors", "p99", "max", "variation", "gc"))
 
 
@@ -126,7 +127,7 @@ class Level:
     @cached_property
     def broken(self) -> tuple[Trial, ...]:
         """Trials that ended without a result."""
-        return tuple(trial for trial in self.trials if trial.status not in _NOT_BROKEN)
+        return tuple(trial for trial in self.trials if trial.status in _BROKEN)
 
     @property
     def usable(self) -> bool:
@@ -184,7 +185,9 @@ def choices(treatments: Sequence[Treatment], most_failed: float = MOST_FAILED) -
     if not tried or not is_choice(tried):
         return ()
     names = short_keys(list(tried[0].levels))
-    selected = (_choice(key, names, tried, most_failed) for key in names if not (asked(key) or _is_load(key)))
+    selected = (
+        _choice(key, names, tried, most_failed) for key in names if not _is_given(key, _paths(key, tried))
+    )
     return tuple(choice for choice in selected if len(choice.levels) > 1)
 
 
@@ -193,11 +196,12 @@ def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], mo
     for treatment in treatments:
         grouped.setdefault(treatment.levels[key], []).append(treatment)
     blocks = _Blocks(key, treatments)
-    levels = tuple(_level(label, same, most_failed) for label, same in grouped.items())
+    paths = _paths(key, treatments)
+    levels = tuple(_level(label, same, paths, most_failed) for label, same in grouped.items())
     remaining, steps, repeated = [level for level in levels if level.usable], [], False
     for criterion in CRITERIA:
         values = [level.value(criterion) for level in remaining]
-        if len(remaining) < 2 or None in values:
+        if len(remaining) < 2 or None in values or not _has_logarithms(remaining, criterion):
             continue
         test = blocks.test(remaining, criterion)
         repeated = repeated or test.least_difference is not None
@@ -211,31 +215,43 @@ def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], mo
     return Choice(key, names[key], levels, tuple(steps), tuple(remaining), others, repeated)
 
 
-def _is_load(key: str) -> bool:
-    return key.startswith("load.")
+def _paths(key: str, treatments: Sequence[Treatment]) -> frozenset[str]:
+    """Paths of the settings by which the levels of a factor differ, all other factors alike."""
+    first: dict[tuple[str, ...], JsonObject] = {}
+    paths: set[str] = set()
+    for item in treatments:
+        held = tuple(level for name, level in item.levels.items() if name != key)
+        other = first.setdefault(held, item.values)
+        paths.update(path for path in {*other, *item.values} if other.get(path) != item.values.get(path))
+    return frozenset(paths)
+
+
+def _is_given(key: str, paths: frozenset[str]) -> bool:
+    """True if a factor sets nothing but work and load."""
+    return all(path.startswith(_GIVEN) for path in paths or {key})
+
+
+def _has_logarithms(levels: Iterable[Level], criterion: Criterion) -> bool:
+    return all(criterion.logarithm(trial) is not None for level in levels for trial in level.counting)
 
 
 def _varies(key: str, treatments: Iterable[Treatment]) -> bool:
     return len({treatment.levels[key] for treatment in treatments}) > 1
 
 
-def _level(label: str, treatments: Sequence[Treatment], most_failed: float) -> Level:
-    """A level of these treatments; its settings are those that they have in common."""
+def _level(label: str, treatments: Sequence[Treatment], paths: frozenset[str], most_failed: float) -> Level:
+    """A level of these treatments; its settings are those of `paths`."""
     first = treatments[0].values
-    common = {
-        path: value
-        for path, value in first.items()
-        if all(treatment.values.get(path) == value for treatment in treatments)
-    }
+    values = {path: value for path, value in first.items() if path in paths}
     unusable = sum(not is_usable(treatment, most_failed) for treatment in treatments)
     trials = tuple(trial for item in treatments for trial in item.trials)
-    return Level(label, common, trials, len(treatments), unusable)
+    return Level(label, values, trials, len(treatments), unusable)
 
 
 def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
-    """True if all trials of a treatment have a result, and none has too many failures."""
-    return treatment.measured and all(
-        trial.status in _NOT_BROKEN and (failed_share(trial) or 0.0) <= most_failed
+    """True if no trial of a treatment broke or has too many failures."""
+    return not any(
+        trial.status in _BROKEN or (trial.counts and (failed_share(trial) or 0.0) > most_failed)
         for trial in treatment.trials
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ _BROKEN_SILENT = MessageCode("best-level.broken.silent", level=str, count=Count,
 _NO_REPEATS = MessageCode("best-level.no-repeats")
 _AVERAGED = MessageCode("best-level.averaged", factors=list)
 _UNUSABLE_COMBINED = MessageCode("best-level.unusable-combination", treatment=str)
-_RESULT = Labels("best-level.result", ("best", "left", "worse", "unusable"))
+_RESULT = Labels("best-level.result", ("best", "left", "worse", "unusable", "none"))
 _METHOD = MessageCode("best-level.method", limit_share=Share)
 
 
@@ -116,7 +117,9 @@ def _sections(run: Recommended, number: int, texts: Texts, several: bool) -> Ite
         plan = quoted(str(run.stored.run.plan_name or run.stored.path))
         command = Code(texts("best-level.command"), f"loadcell run {plan} {' '.join(words)}")
         settings = {path: value for choice in chosen for path, value in choice.remaining[0].values.items()}
-        lines = "\n".join(f"{path}: {texts.value('level', str(value))}" for path, value in settings.items())
+        lines = "\n".join(
+            f"{path}: {json.dumps(value, ensure_ascii=False)}" for path, value in settings.items()
+        )
         settings_block = Code(texts("best-level.settings"), lines, "yaml")
         warned = run.unusable and texts.message(_UNUSABLE_COMBINED(treatment=run.unusable))
         remarks = [Remark("problem", warned)] if warned else []
@@ -219,7 +222,7 @@ def _result(choice: Choice, level: Level, texts: Texts) -> Cell:
 def _judged(choice: Choice, level: Level) -> tuple[str, Tone]:
     """Result of a level in its choice, and its tone."""
     if not level.usable:
-        return "unusable", "problem"
+        return ("unusable", "problem") if level.unusable else ("none", "caution")
     if level is choice.best:
         return "best", "good"
     return ("left", "") if level in choice.remaining else ("worse", "caution")
