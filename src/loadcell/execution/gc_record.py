@@ -86,7 +86,7 @@ def _within(log: GcLog, begin_s: float, end_s: float) -> GcLog:
 
 
 def _remarks(log: GcLog) -> Iterator[Message]:
-    if log.clock == "uptime" and log.pauses:
+    if log.clock == "uptime" and log.lines > log.unread:
         yield GC_LOG_CLOCK()
     if log.unread > _UNREAD_SHARE * log.lines:
         yield GC_LOG_UNREAD(count=log.unread, unread_share=log.unread / log.lines)

@@ -76,6 +76,8 @@ class _Reader:
         if match is None:
             self.unread += bool(line.strip())
             return
+        if self.clock is None:  # also that of a log without a pause
+            self._instant(match[1])
         text = match[2].strip()
         if text.startswith("GC("):
             self._of_collection(match[1], text)
