@@ -91,9 +91,10 @@ class Gluster(Storage):
         try:
             self._make_volume()
         except CommandError:
-            if self.volume.exists():
+            if not self.volume.incomplete:
                 raise
             self.remove()  # a change of the pool that was not answered blocks all others for minutes
+            self.volume.forget()
             self._make_volume()
         mounted = self.volume.make_mount()
         self.volume.await_client()

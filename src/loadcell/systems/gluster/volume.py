@@ -60,6 +60,8 @@ class Volume:
         self._log = log
         #: whether a fault changed its bricks: it then has to be made again
         self.changed = False
+        #: whether its creation was begun and not finished
+        self.incomplete = False
         #: numbers of bricks whose removal was begun, and whether a rebalance was
         self.removing: tuple[int, ...] = ()
         self.rebalanced = False
@@ -70,7 +72,7 @@ class Volume:
 
     def forget(self) -> None:
         """Take it for not made: its hosts and all data have been removed."""
-        self.changed = self.rebalanced = False
+        self.changed = self.rebalanced = self.incomplete = False
         self.removing = ()
         self.bricks = self._planned_bricks()
 
@@ -123,12 +125,13 @@ class Volume:
     def make(self) -> None:
         """Make the hosts one pool, and the volume on them, unless an earlier start did."""
         self.start_management()
-        if not self.exists():
+        if not self._exists():
+            self.incomplete = True
             self._make()
+            self.incomplete = False
         self.start_bricks()
 
-    def exists(self) -> bool:
-        """True if the pool has the volume."""
+    def _exists(self) -> bool:
         answer = self.command_line.ask("volume", "list")
         return NAME in [volume.text for volume in answer.iter("volume")]
 
@@ -153,7 +156,7 @@ class Volume:
 
         def complete(answer: ET.Element) -> bool:
             peers = [(peer.findtext("connected"), peer.findtext("state")) for peer in answer.iter("peer")]
-            return peers == [("1", _IN_CLUSTER)] * (len(hosts) - 1)
+            return len(peers) >= len(hosts) - 1 and set(peers) == {("1", _IN_CLUSTER)}
 
         for host in hosts:
             self.command_line.until("peer", "status", limit_s=_POOL_LIMIT_S, accept=complete, host=host)
