@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from jvms import running
 from loadcell.model.json import document
 from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.jvm.gc_log import heads
 from loadcell.systems.jvm.target import Jvm
 from systems.jvm.conftest import Log, Make
 from systems.test_command import gone
@@ -117,6 +119,29 @@ def test_each_trial_has_its_part_of_the_gc_log(make: Make) -> None:
     assert second
     assert not set(second) & {line for line in first if "Pause" in line}
     assert any("Using Serial" in line for line in second), "a reader must know the collector"
+
+
+def test_a_trial_with_a_restart_has_the_collector_of_the_first_jvm(make: Make) -> None:
+    target = make()
+    target.up()
+    since_ns = time.monotonic_ns()
+    subject = target.subject("jvm")
+    assert subject.start is not None
+    [pid] = target.processes()
+    os.kill(pid, signal.SIGKILL)
+    assert gone(pid)
+    subject.start()
+    named = [line for line in target.trial_files(since_ns)["gc.log"] if "Using Serial" in line]
+    assert len(named) == 2
+
+
+@pytest.mark.parametrize("version", [11, 17])
+def test_the_size_of_regions_is_in_each_trial(tmp_path: Path, version: int) -> None:
+    words = f"-Xlog:gc*,safepoint:file={tmp_path}/gc.log:utctime,uptime,timenanos,level,tags"
+    with running("-XX:+UseG1GC", "-Xmx64m", words, version=version):
+        lines = heads(tmp_path, 0)
+    assert any("Heap Region Size: 1M" in line or "Heap region size: 1M" in line for line in lines)
+    assert any("Using G1" in line for line in lines)
 
 
 def test_the_gc_log_is_bounded(make: Make, tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ class Jvm(StartedService[JvmOptions]):
         self._java: java.Java | None = None
         self._flags: Mapping[str, str] = {}
         self._began_ns = 0
-        self._heads: Sequence[str] = ()
+        #: start of each JVM, and the lines of its GC log that describe the collector and the heap
+        self._heads: list[tuple[int, Sequence[str]]] = []
         #: start of the attached process, which with its id identifies it
         self._attached: int | None = None
 
@@ -129,7 +130,7 @@ class Jvm(StartedService[JvmOptions]):
         super().on_line(line)
 
     def began(self) -> None:
-        self._heads = gc_log.heads(self._log_directory, self._began_ns)
+        self._heads.append((self._began_ns, gc_log.heads(self._log_directory, self._began_ns)))
         pids = self.processes()
         self._flags = _flags(pids[0]) if pids else {}
 
@@ -139,7 +140,9 @@ class Jvm(StartedService[JvmOptions]):
     def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:
         if self.options.external:
             return {}
-        heads = self._heads if self._began_ns < since_ns else ()
+        before = [start for start in self._heads if start[0] < since_ns]
+        # the JVM that ran then: later ones have theirs in the part of the log
+        heads = max(before)[1] if before else ()
         return {gc_log.NAME: (*heads, *gc_log.lines_since(self._log_directory, since_ns))}
 
     # -- a JVM that is already running
