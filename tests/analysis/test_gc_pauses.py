@@ -117,3 +117,25 @@ def test_rows_by_second() -> None:
         "pauses": 2, "pause_ms": 50, "longest_pause_ms": 30, "heap_after_bytes": 20, "allocated_bytes": 50,
     }  # fmt: skip
     assert (rows[2.0]["pauses"], rows[2.0]["heap_after_bytes"]) == (0, None)
+
+
+def test_a_full_collection_within_a_young_one_frees_the_memory_once() -> None:
+    log = GcLog(
+        pauses=(pause(500, 10), pause(1190, 80, kind="full"), pause(1200, 100), pause(1900, 10)),
+        changes=(
+            HeapChange(500 * MS, 300, 100, duration_ns=10 * MS),
+            HeapChange(1190 * MS, 240, 50, duration_ns=80 * MS),
+            HeapChange(1200 * MS, 240, 50, duration_ns=100 * MS),
+            HeapChange(1900 * MS, 130, 60, duration_ns=10 * MS),
+        ),
+    )
+    values = metrics(log, 2.0, None)
+    assert values[gc_pauses.ALLOCATION] == pytest.approx((140 + 80) / 1.4)
+    [_, second] = dict(per_second(log, 0, 2)).values()
+    assert second["allocated_bytes"] == 140 + 80
+    assert (second["pauses"], second["pause_ms"], second["longest_pause_ms"]) == (3, 110, 100)
+
+
+def test_changes_without_pauses_enclose_none() -> None:
+    changes = tuple(HeapChange(at * SECOND, 200, 100) for at in (1, 1, 3))
+    assert metrics(GcLog(changes=changes), 4.0, None)[gc_pauses.ALLOCATION] == pytest.approx(100)

@@ -45,6 +45,15 @@ def test_pauses_of_all_collectors_are_of_few_kinds(text: str, kind: str, name: s
     assert pause.capacity_bytes == 64 * MIB
 
 
+def test_a_change_of_the_heap_has_the_length_of_its_pause() -> None:
+    full, young = log(
+        "GC(4) Pause Full (Allocation Failure) 240M->50M(256M) 4.000ms",
+        "GC(3) Pause Young (Allocation Failure) 240M->50M(256M) 15.000ms",
+    ).changes
+    assert young.encloses(full)
+    assert not full.encloses(young)
+
+
 def test_short_pauses_of_concurrent_collectors_have_no_heap_and_the_cause_of_their_cycle() -> None:
     read_log = log(
         "GC(3) y: Pause Mark Start 0.012ms",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
 
 import numpy as np
 
@@ -54,11 +54,15 @@ def metrics(log: GcLog, duration_s: float, completions: Completions | None) -> d
 
 def stopped_ns(pauses: Iterable[Pause]) -> int:
     """Time in which the program stood: that of pauses within others counts once."""
-    total, until_ns = 0, -(1 << 63)
-    for pause in sorted(pauses, key=lambda pause: pause.start_ns):
-        total += max(0, pause.end_ns - max(pause.start_ns, until_ns))
+    return sum(time_ns for _, time_ns in _parts(pauses))
+
+
+def _parts(pauses: Iterable[Pause]) -> Iterator[tuple[Pause, int]]:
+    """Each pause with the part of its time in which no earlier one stopped the program."""
+    until_ns = -(1 << 63)
+    for pause in sorted(pauses, key=lambda pause: (pause.start_ns, -pause.end_ns)):
+        yield pause, max(0, pause.end_ns - max(pause.start_ns, until_ns))
         until_ns = max(until_ns, pause.end_ns)
-    return total
 
 
 def stopped(pauses: Sequence[Pause], duration_s: float) -> tuple[Numbers, Numbers]:
@@ -146,36 +150,45 @@ def _allocated_per_s(changes: Sequence[HeapChange], duration_s: float) -> float 
     inside = [change for change in changes if 0 <= change.end_ns < duration_s * 1e9]
     if len(inside) < 2:
         return None
-    allocated = sum(
-        max(0, change.before_bytes - before.after_bytes) + change.allocated_bytes
-        for before, change in pairwise(inside)
-    )
+    allocated = sum(growth_bytes for _, growth_bytes in islice(_growths(inside), 1, None))
     elapsed_s = (inside[-1].end_ns - inside[0].end_ns) / 1e9
     return allocated / elapsed_s if elapsed_s > 0 else None
 
 
+def _growths(changes: Iterable[HeapChange]) -> Iterator[tuple[HeapChange, int]]:
+    """Changes in the order of their ends, with the bytes allocated since the one before and meanwhile.
+
+    One with another within its pause (a young collection that fails, with the full one) is left out: they
+    free the same memory, and the inner one ends first.
+    """
+    before: HeapChange | None = None
+    for change in changes:
+        if before is not None and change.encloses(before):
+            continue
+        since = 0 if before is None else max(0, change.before_bytes - before.after_bytes)
+        yield change, since + change.allocated_bytes
+        before = change
+
+
 def per_second(log: GcLog, begin_s: int, end_s: int) -> Iterator[tuple[float, Row]]:
     """A row for each second from `begin_s` on, of the pauses that ended in it, with the time of its end."""
-    pauses: dict[int, list[Pause]] = {}
-    for pause in log.pauses:
-        pauses.setdefault(math.floor(pause.end_ns / 1e9), []).append(pause)
+    pauses: dict[int, list[tuple[Pause, int]]] = {}
+    for pause, time_ns in _parts(log.pauses):
+        pauses.setdefault(math.floor(pause.end_ns / 1e9), []).append((pause, time_ns))
     after: dict[int, int] = {}
     allocated: dict[int, int] = {}
-    before: HeapChange | None = None
-    for change in log.changes:
+    for change, growth_bytes in _growths(log.changes):
         second = math.floor(change.end_ns / 1e9)
         after[second] = change.after_bytes
-        since = 0 if before is None else max(0, change.before_bytes - before.after_bytes)
-        allocated[second] = allocated.get(second, 0) + since + change.allocated_bytes
-        before = change
+        allocated[second] = allocated.get(second, 0) + growth_bytes
     for second in range(begin_s, end_s):
         ended = pauses.get(second, [])
         yield (
             second + 1.0,
             {
                 "pauses": len(ended),
-                "pause_ms": sum(pause.duration_ns for pause in ended) / 1e6,
-                "longest_pause_ms": max((pause.duration_ns for pause in ended), default=0) / 1e6,
+                "pause_ms": sum(time_ns for _, time_ns in ended) / 1e6,
+                "longest_pause_ms": max((pause.duration_ns for pause, _ in ended), default=0) / 1e6,
                 "heap_after_bytes": after.get(second),
                 "allocated_bytes": allocated.get(second),
             },

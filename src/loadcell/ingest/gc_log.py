@@ -134,7 +134,8 @@ class _Reader:
             return
         self.pauses.append(pause)
         if before is not None and after is not None:
-            self.changes.append(HeapChange(end_ns, before, after, 0, pause.promoted_bytes))
+            change = HeapChange(end_ns, before, after, 0, pause.promoted_bytes, pause.duration_ns)
+            self.changes.append(change)
 
     def _instant(self, decorators: str) -> int | None:
         """Time of a line by the clock of the log; None if the line does not have it."""

@@ -41,7 +41,7 @@ class Pause:
 @dataclass(frozen=True, slots=True)
 class HeapChange:
     """A collection, or a whole concurrent cycle: heap in use before and after it; `allocated_bytes` by the
-    program meanwhile.
+    program meanwhile. `duration_ns` is that of its pause, 0 of a cycle.
     """
 
     end_ns: int
@@ -49,6 +49,11 @@ class HeapChange:
     after_bytes: int
     allocated_bytes: int = 0
     promoted_bytes: int | None = None
+    duration_ns: int = 0
+
+    def encloses(self, earlier: HeapChange) -> bool:
+        """True if a change that ended earlier is within the pause of this one."""
+        return self.end_ns - self.duration_ns <= earlier.end_ns - earlier.duration_ns < self.end_ns
 
 
 @dataclass(frozen=True, slots=True)

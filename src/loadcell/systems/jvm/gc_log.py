@@ -13,9 +13,7 @@ NAME: Final = "gc.log"
 _NANOSECONDS: Final = re.compile(r"\[(\d+)ns\]")
 #: Lines that describe the collector and the heap at the start: a reader needs them in each trial. JDK 11 has
 #: no `gc,init`.
-_HEADS: Final = re.compile(
-    r"\[gc,init\s*\]|\[gc\s*\] Using |\[gc,heap,coops|\[gc,heap\s*\] Heap region size"
-)
+_HEADS: Final = re.compile(r"\[gc,init\s*\]|\[gc\s*\] Using |\[gc,heap,coops|\[gc,heap\s*\] Heap region size")
 _MOST_HEADS: Final = 60
 
 
