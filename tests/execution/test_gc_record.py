@@ -158,20 +158,41 @@ JVM_TARGET_PLAN = """
 target:
   jvm: {{main: Service, classpath: {classes}, arguments: "{{port}}", heap: 32MiB, collector: Serial}}
 workload: {{http: {{}}}}
-load: {{clients: 2, warmup: 1s, duration: 2s}}
+load: {{clients: 2, warmup: 1s, duration: 2500ms}}
 repeats: 1
 """
 
 
-def test_the_record_has_each_pause_in_the_log_of_the_target(tmp_path: Path) -> None:
-    (tmp_path / "plan.yaml").write_text(JVM_TARGET_PLAN.format(classes=classes(SERVICE)))
-    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--out", "out"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def jvm_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of a run on a service that the target `jvm` starts."""
+    home = tmp_path_factory.mktemp("jvm")
+    (home / "plan.yaml").write_text(JVM_TARGET_PLAN.format(classes=classes(SERVICE)))
+    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--no-report", "--out", "out"]
+    ended = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    [log] = (tmp_path / "out" / "trials").glob("*/gc.log")
+    return home / "out"
+
+
+def test_the_record_has_each_pause_in_the_log_of_the_target(jvm_run: Path) -> None:
+    [log] = (jvm_run / "trials").glob("*/gc.log")
     logged = [line for line in log.read_text().splitlines() if " Pause " in line and line.endswith("ms")]
-    pauses = rows(tmp_path / "out", "gc-pauses.csv")
+    pauses = rows(jvm_run, "gc-pauses.csv")
     assert len(pauses) > 3
     [ended_ns] = re.findall(r"\[(\d+)ns\]", logged[-1])
     last_ns = int(pauses[-1]["mono_ns"]) + float(pauses[-1]["duration_ms"]) * 1e6
     assert last_ns == pytest.approx(int(ended_ns), abs=1e6), "also the last one"
+
+
+def test_collections_are_counted_up_to_the_end_of_the_measurement(jvm_run: Path) -> None:
+    [path] = (jvm_run / "trials").glob("*/trial.json")
+    metric = json.loads(path.read_text())["totals"]["figures"]["jvm.young_gcs"]
+    samples = [(float(row["t_s"]), int(row["young_gcs"])) for row in rows(jvm_run, "jvm.csv")]
+    since_s, *ends = [at_s for at_s, _ in samples]
+    counted, last = 0, 0
+    for (end_s, collections), begin_s in zip(samples[1:], [since_s, *ends], strict=False):
+        if min(end_s, 2.5) - max(begin_s, 0) > (end_s - begin_s) / 2:
+            counted, last = counted + collections, collections
+    assert samples[-1][0] >= 2.5
+    assert last > 0, "in the half second after the last regular sample"
+    assert metric == counted

@@ -65,6 +65,7 @@ class LoadWatch:
         #: times in which this process did nothing, as pairs of instants
         self.gaps_ns: list[tuple[int, int]] = []
         self.measuring_since_ns: int | None = None
+        self.measured_until_ns: int | None = None
         self.resources: ResourceWatch | None = None
         self._measuring = False
         #: roots of the target's processes and of its storage: all so far, and the present ones
@@ -118,6 +119,7 @@ class LoadWatch:
             length_s=length_s,
             measuring=lambda: self._measuring,
             measuring_since_ns=lambda: self.measuring_since_ns,
+            measured_until_ns=lambda: self.measured_until_ns,
             secret=self._context.secret,
             redact=self._context.redact,
             numbered_writes=target.numbered_writes,
@@ -229,6 +231,8 @@ class LoadWatch:
             self._phases.begin(name, mono_ns, utc_text(event.utc_ns))
         elif self._phases.open:
             self._phases.end("ok", mono_ns)
+        if self._measuring and name != "measure":
+            self.measured_until_ns = mono_ns
         self._measuring = name == "measure"
         if name == "measure":
             self.measuring_since_ns = mono_ns

@@ -39,7 +39,7 @@ class MonitorContext:
     data (`Target.made_storage`); `process_kind` reduces the title of a
     process of the target to its kind (`Target.process_kind`). `length_s` is the expected duration of the
     load, warm-up included; `measuring` is True within the measured window, which began at
-    `measuring_since_ns` (monotonic; None before). `secret` turns
+    `measuring_since_ns` and ended at `measured_until_ns` (monotonic; None before). `secret` turns
     `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
     before they are cut. `key` is the monitor's key in the plan, which has a name in it
     where the plan has several of one kind. `numbered_writes` gives a writer of numbered records.
@@ -52,6 +52,7 @@ class MonitorContext:
     length_s: float = 0.0
     measuring: Callable[[], bool] = lambda: True
     measuring_since_ns: Callable[[], int | None] = lambda: None
+    measured_until_ns: Callable[[], int | None] = lambda: None
     secret: Callable[[str], str] = str
     redact: Callable[[str], str] = str
     key: str = ""

@@ -300,9 +300,13 @@ def recorded(tmp_path: Path, pid: int, path: str, content: bytes) -> Path:
 
 def test_metrics_are_of_samples_that_are_mostly_in_the_measurement() -> None:
     began: list[int] = []
+    ended: list[int] = []
     with running("-Xmx64m", "-Drate=300") as jvm:
         context = MonitorContext(
-            roots=lambda: [jvm.pid], measuring=lambda: bool(began), measuring_since_ns=lambda: began[0]
+            roots=lambda: [jvm.pid],
+            measuring=lambda: bool(began) and not ended,
+            measuring_since_ns=lambda: began[0] if began else None,
+            measured_until_ns=lambda: ended[0] if ended else None,
         )
         monitor = JvmMonitor(JvmOptions(commands=False), context)
         monitor.sample(0)
@@ -315,5 +319,14 @@ def test_metrics_are_of_samples_that_are_mostly_in_the_measurement() -> None:
         assert before["young_gcs"] > 0
         assert monitor.metrics()["jvm.young_gcs"] == second["young_gcs"]
         assert monitor.metrics()["jvm.full_gc_time"] == second["full_gc_ms"]
+        time.sleep(0.6)
+        ended.append(time.monotonic_ns())
+        time.sleep(0.2)
+        [last] = monitor.finish(0.8)
+        assert last["young_gcs"] > 0
+        assert monitor.metrics()["jvm.young_gcs"] == second["young_gcs"] + last["young_gcs"], "three quarters"
+        time.sleep(0.2)
+        assert len(monitor.sample(0.2)) == 1
+        assert monitor.metrics()["jvm.young_gcs"] == second["young_gcs"] + last["young_gcs"]
         monitor.close()
     assert JvmMonitor(JvmOptions(), context).metrics() == {}

@@ -162,17 +162,19 @@ class JvmMonitor(Monitor[JvmOptions]):
 
     def _is_measured(self, elapsed_s: float) -> bool:
         """True for a sample most of whose time is in the measurement."""
-        if not self.context.measuring():
-            return False
         since_ns = self.context.measuring_since_ns()
-        return since_ns is None or time.monotonic_ns() - since_ns > 5e8 * elapsed_s
+        if since_ns is None:
+            return self.context.measuring()
+        now_ns = time.monotonic_ns()
+        end_ns = self.context.measured_until_ns() or now_ns
+        return min(now_ns, end_ns) - max(now_ns - elapsed_s * 1e9, since_ns) > 5e8 * elapsed_s
 
     def _remark(self, message: Message) -> None:
         first, count = self._remarks.get(message.code, (message, 0))
         self._remarks[message.code] = (first, count + 1)
 
     def _read(self, jvm: _Attached) -> tuple[Any, ...] | None:
-        """Counters; the former ones, or none, where the JVM has none now."""
+        """Counters; None where the JVM has none now."""
         try:
             return jvm.file.read()
         except (OSError, UnknownFormatError):
