@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from collections.abc import Mapping
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.linux.hsperfdata import PerfDataFile, UnknownFormatError, entries
+from loadcell.linux.hsperfdata import PerfDataFile, UnknownFormatError, entries, opened
+
+OWNERS = (os.getuid(),)
 
 
 def file_of(
@@ -37,12 +40,12 @@ def file_of(
 def test_numbers_and_texts_in_the_order_asked_for(tmp_path: Path, order: str) -> None:
     path = tmp_path / "1"
     path.write_bytes(file_of({"a.b": 7, "cause": "No GC", "c": -1}, order=order))
-    file = PerfDataFile(str(path), ("c", "none", "a.b"), ("cause",))
+    file = PerfDataFile(str(path), OWNERS, ("c", "none", "a.b"), ("cause",))
     reading = file.read()
     assert reading is not None
     assert (*reading[:3], file.text(reading[3])) == (-1, None, 7, "No GC")
     file.close()
-    file = PerfDataFile(str(path), ("cause", "c"), ("a.b",))
+    file = PerfDataFile(str(path), OWNERS, ("cause", "c"), ("a.b",))
     assert file.read() == (None, -1, None), "a text is no number, and a number no text"
     file.close()
 
@@ -50,7 +53,7 @@ def test_numbers_and_texts_in_the_order_asked_for(tmp_path: Path, order: str) ->
 def test_a_change_of_the_entries_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "1"
     path.write_bytes(file_of({"a": 1}))
-    file = PerfDataFile(str(path), ("a", "b"))
+    file = PerfDataFile(str(path), OWNERS, ("a", "b"))
     assert file.read() == (1, None)
     with path.open("r+b") as written:
         written.write(file_of({"c": 5, "a": 2, "b": 3}))
@@ -61,7 +64,7 @@ def test_a_change_of_the_entries_is_noticed(tmp_path: Path) -> None:
 def test_a_file_that_the_jvm_still_makes_has_no_values(tmp_path: Path) -> None:
     path = tmp_path / "1"
     path.write_bytes(file_of({"a": 1}, accessible=0))
-    file = PerfDataFile(str(path), ("a", "b"))
+    file = PerfDataFile(str(path), OWNERS, ("a", "b"))
     assert file.read() is None
     with path.open("r+b") as written:
         written.write(file_of({"a": 1}))
@@ -72,7 +75,7 @@ def test_a_file_that_the_jvm_still_makes_has_no_values(tmp_path: Path) -> None:
 def test_an_unknown_version_is_named(tmp_path: Path) -> None:
     path = tmp_path / "1"
     path.write_bytes(file_of({"a": 1}, version=(3, 1)))
-    file = PerfDataFile(str(path), ("a",))
+    file = PerfDataFile(str(path), OWNERS, ("a",))
     with pytest.raises(UnknownFormatError) as caught:
         file.read()
     assert caught.value.version == "3.1"
@@ -83,7 +86,7 @@ def test_an_unknown_version_is_named(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "1"
     path.write_bytes(content)
-    file = PerfDataFile(str(path), ("a",))
+    file = PerfDataFile(str(path), OWNERS, ("a",))
     with pytest.raises(UnknownFormatError):
         file.read()
     file.close()
@@ -92,7 +95,7 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_file_that_became_shorter_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "1"
     path.write_bytes(file_of({"a": 1, "b": 2}))
-    file = PerfDataFile(str(path), ("a", "b"))
+    file = PerfDataFile(str(path), OWNERS, ("a", "b"))
     file.read()
     with path.open("r+b") as written:
         written.truncate(40)
@@ -110,3 +113,16 @@ def test_damage_never_does_more_than_hide_values() -> None:
             damaged[chance.randrange(8, len(damaged))] = chance.randrange(256)
         for entry in entries(bytes(damaged)).values():
             assert entry.offset + (entry.length or 8) <= len(damaged)
+
+
+def test_only_a_regular_file_of_the_right_user_is_opened(tmp_path: Path) -> None:
+    regular, link, fifo = (tmp_path / name for name in ("regular", "link", "fifo"))
+    regular.write_bytes(file_of({"a": 1}))
+    link.symlink_to(regular)
+    os.mkfifo(fifo)
+    os.close(opened(str(regular), OWNERS))
+    for path in (link, fifo, tmp_path):
+        with pytest.raises(OSError, match=path.name):
+            opened(str(path), OWNERS)
+    with pytest.raises(PermissionError):
+        opened(str(regular), [os.getuid() + 1])

@@ -71,7 +71,7 @@ def counters_between_collections(pid: int) -> list[tuple[int, float]]:
     """Counts and times in ms of a JVM, which is stopped while no collection runs."""
     process = inspect(pid)
     assert process is not None
-    file = PerfDataFile(process.path, NAMES, ["sun.gc.cause"])
+    file = PerfDataFile(process.path, process.owners, NAMES, ["sun.gc.cause"])
     while True:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(0.05)

@@ -6,9 +6,11 @@ a head of 20 bytes, a name and a value. A JVM adds entries and never moves one.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
@@ -69,15 +71,31 @@ def _order(data: bytes) -> str:
     return "<" if data[_BYTE_ORDER] == 1 else ">"
 
 
+def opened(path: str, owners: Collection[int]) -> int:
+    """Descriptor of a regular file of one of these users. In /tmp anybody can leave a link, a FIFO, or a file
+    with a false name. Raises OSError.
+    """
+    # a link in `map_files` is the kernel's
+    follow = 0 if "/map_files/" in path else os.O_NOFOLLOW
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+    return descriptor
+
+
 class PerfDataFile:
     """Reads two or more chosen counters again and again, with one pread and cached places: some 5
     microseconds.
 
-    Raises OSError if the file cannot be opened.
+    Raises OSError if the file cannot be opened, or is of none of the users `owners`.
     """
 
-    def __init__(self, path: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    def __init__(
+        self, path: str, owners: Collection[int], numbers: Sequence[str], texts: Sequence[str] = ()
+    ) -> None:
+        self._descriptor = opened(path, owners)
         self._numbers, self._texts = numbers, texts
         self._state = b""
         self._bytes = 0

@@ -11,12 +11,14 @@ import contextlib
 import os
 import signal
 import socket
+import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from loadcell.linux import procfs
-from loadcell.linux.java_processes import namespace_pid
+from loadcell.linux.java_processes import namespace_pid, owners
 from loadcell.linux.process_tree import ProcessRoot, send
 from loadcell.model.message import ForeignText, MessageCode, MessageError
 
@@ -31,6 +33,7 @@ DISABLED = MessageCode("java-command.disabled", "info")
 NO_FILE = MessageCode("java-command.no-file", "info")
 ENDED = MessageCode("java-command.ended", "info")
 NO_ANSWER = MessageCode("java-command.no-answer", "info")
+FOREIGN_SOCKET = MessageCode("java-command.foreign-socket", "info", path=str)
 SYSTEM = MessageCode("java-command.system", "info", error=ForeignText)
 REFUSED = MessageCode("java-command.refused", "info", answer=ForeignText)
 
@@ -44,10 +47,12 @@ def run(pid: int, command: str, limit_s: float, root: Path = procfs.ROOT) -> str
     deadline = time.monotonic() + limit_s
     number = namespace_pid(pid, root)
     path = root / f"proc/{pid}/root/tmp/.java_pid{number}"
-    if not path.exists():
+    if not os.path.lexists(path):
         _open_socket(pid, number, path, deadline, root)
     words = [_VERSION, "jcmd", command, *[""] * (_ARGUMENTS - 1)]
     try:
+        if not _is_of(owners(pid, root), path):
+            raise AttachError(FOREIGN_SOCKET(path=path.name))
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(max(_POLL_S, deadline - time.monotonic()))
             connection.connect(str(path))
@@ -68,27 +73,49 @@ def _open_socket(pid: int, number: int, path: Path, deadline: float, root: Path)
     if "-XX:+DisableAttachMechanism" in procfs.command_line(pid, root):
         raise AttachError(DISABLED())
     process = ProcessRoot(pid, procfs.started(pid, root) or 0)
-    trigger = None
-    for directory in (f"proc/{pid}/cwd", f"proc/{pid}/root/tmp"):
-        with contextlib.suppress(OSError):
-            trigger = root / directory / f".attach_pid{number}"
-            os.close(os.open(trigger, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            break
-        trigger = None
-    if trigger is None:
-        raise AttachError(NO_FILE())
-    try:
-        if not send(process, signal.SIGQUIT):
-            raise AttachError(ENDED())
-        while not path.exists():
+    with _trigger(pid, number, root):
+        try:
+            if not send(process, signal.SIGQUIT):
+                raise AttachError(ENDED())
+        except PermissionError as error:
+            raise AttachError(SYSTEM(error=str(error))) from error
+        while not os.path.lexists(path):
             if time.monotonic() > deadline:
                 raise AttachError(NO_ANSWER())
             time.sleep(_POLL_S)
-    except PermissionError as error:
-        raise AttachError(SYSTEM(error=str(error))) from error
+
+
+@contextlib.contextmanager
+def _trigger(pid: int, number: int, root: Path) -> Iterator[None]:
+    """A file at which the JVM opens its socket. Its directory is held by a descriptor: the path of a process
+    that has ended leads nowhere.
+    """
+    name = f".attach_pid{number}"
+    for directory in (f"proc/{pid}/cwd", f"proc/{pid}/root/tmp"):
+        with contextlib.suppress(OSError):
+            held = os.open(root / directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                os.close(os.open(name, flags, 0o600, dir_fd=held))
+            except OSError:
+                os.close(held)
+                raise
+            break
+    else:
+        raise AttachError(NO_FILE())
+    try:
+        yield
     finally:
         with contextlib.suppress(OSError):
-            trigger.unlink()
+            os.unlink(name, dir_fd=held)
+        os.close(held)
+
+
+def _is_of(users: frozenset[int], path: Path) -> bool:
+    """True if a path is a socket of one of these users that nobody else can open. Raises OSError."""
+    status = path.lstat()
+    is_private = not stat.S_IMODE(status.st_mode) & 0o077
+    return stat.S_ISSOCK(status.st_mode) and status.st_uid in users and is_private
 
 
 def _handles_quit(pid: int, root: Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from loadcell.linux import procfs
+from loadcell.linux.hsperfdata import opened
 
 _MAPPED: Final = re.compile(
     r"^([0-9a-f]+-[0-9a-f]+) \S+ \S+ \S+ \d+ +(/\S*/hsperfdata_[^/]+/\d+)( \(deleted\))?$", re.MULTILINE
@@ -39,11 +40,12 @@ class Lack(StrEnum):
 
 @dataclass(frozen=True)
 class JavaProcess:
-    """A JVM: the path of its counters, or the reason why there is none."""
+    """A JVM: the path of its counters with their possible owners, or the reason why there is none."""
 
     pid: int
     path: str = ""
     lack: Lack | None = None
+    owners: frozenset[int] = frozenset()
 
 
 def find(pids: Iterable[int], root: Path = procfs.ROOT) -> list[JavaProcess]:
@@ -65,7 +67,7 @@ def inspect(pid: int, root: Path = procfs.ROOT) -> JavaProcess | None:
         addresses, path, deleted = mapped.groups()
         # in a chroot the path in `maps` is complete, in a container it is that of the container
         paths = [f"{home}/map_files/{addresses}"] if deleted else [f"{home}/root{path}", path]
-        return _readable(pid, paths, Lack.REMOVED)
+        return _readable(pid, paths, Lack.REMOVED, owners(pid, root))
     if _LIBRARY not in maps:
         return None
     return JavaProcess(pid, lack=Lack.STALE if leftover(pid, root) else Lack.OFF)
@@ -77,6 +79,14 @@ def namespace_pid(pid: int, root: Path = procfs.ROOT) -> int:
         if line.startswith("NSpid:"):
             return int(line.split()[-1])
     return pid
+
+
+def owners(pid: int, root: Path = procfs.ROOT) -> frozenset[int]:
+    """Users whose files a process may be trusted to have made: its effective one, and root."""
+    for line in procfs.read_small(f"{root}/proc/{pid}/status").splitlines():
+        if line.startswith("Uid:"):
+            return frozenset({0, int(line.split()[2])})
+    return frozenset({0})
 
 
 def leftover(pid: int, root: Path = procfs.ROOT) -> str:
@@ -98,15 +108,15 @@ def _looks_like_one(pid: int, root: Path) -> bool:
     return procfs.line(root / f"proc/{pid}/comm") == "java" or bool(leftover(pid, root))
 
 
-def _readable(pid: int, paths: Iterable[str], otherwise: Lack) -> JavaProcess:
+def _readable(pid: int, paths: Iterable[str], otherwise: Lack, trusted: frozenset[int]) -> JavaProcess:
     lack = otherwise
     for path in paths:
         try:
-            os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            os.close(opened(path, trusted))
         except PermissionError:
             lack = Lack.FOREIGN if otherwise is not Lack.REMOVED or "map_files" not in path else lack
         except OSError:
             continue
         else:
-            return JavaProcess(pid, path)
+            return JavaProcess(pid, path, owners=trusted)
     return JavaProcess(pid, lack=lack)

@@ -269,7 +269,16 @@ def test_unknown_formats(tmp_path: Path, content: bytes, code: str) -> None:
 
 def test_in_a_container_the_file_has_the_id_of_its_namespace(tmp_path: Path) -> None:
     root = recorded(tmp_path, 40, "/tmp/hsperfdata_app/1", b"")
-    assert inspect(40, root) == JavaProcess(40, f"{root}/proc/40/root/tmp/hsperfdata_app/1")
+    owners = frozenset({0, os.getuid()})
+    assert inspect(40, root) == JavaProcess(40, f"{root}/proc/40/root/tmp/hsperfdata_app/1", owners=owners)
+
+
+def test_a_fifo_in_place_of_the_counters_is_not_read(tmp_path: Path) -> None:
+    root = recorded(tmp_path, 40, "/tmp/hsperfdata_me/40", b"")
+    file = root / "proc/40/root/tmp/hsperfdata_me/40"
+    file.unlink()
+    os.mkfifo(file)
+    assert inspect(40, root) == JavaProcess(40, lack=Lack.FOREIGN)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes a pid and mount namespace")
@@ -292,7 +301,9 @@ def recorded(tmp_path: Path, pid: int, path: str, content: bytes) -> Path:
     (home / "maps").write_text(
         f"7f00-7f08 rw-s 00000000 08:01 1234    {path}\n7f10-7f20 r-xp 0 08:01 1 /x/libjvm.so\n"
     )
-    (home / "status").write_text(f"Name:\tjava\nNSpid:\t{pid}\t{Path(path).name}\n")
+    (home / "status").write_text(
+        f"Name:\tjava\nUid:\t1\t{os.getuid()}\t1\t1\nNSpid:\t{pid}\t{Path(path).name}\n"
+    )
     (home / "statm").write_text("100 50 1 1 1 1 1\n")
     (home / "stat").write_text(f"{pid} (java) S 1 {' '.join(['1'] * 48)}\n")
     return tmp_path

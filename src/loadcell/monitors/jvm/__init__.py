@@ -62,7 +62,7 @@ class _Attached:
         self.pid = process.pid
         self._statm = os.open(root / f"proc/{process.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            self.file: PerfDataFile = open_counters(process.path)
+            self.file: PerfDataFile = open_counters(process.path, process.owners)
         except OSError:
             os.close(self._statm)
             raise

@@ -5,6 +5,7 @@ Shares, and the sums of counters, follow the expressions of `jstat_options` in O
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from operator import sub
 from typing import Any, Final
 
@@ -111,9 +112,9 @@ JVM: Final = SampleTable(
 )  # fmt: skip
 
 
-def open_counters(path: str) -> PerfDataFile:
-    """The counters of the monitor. Raises OSError."""
-    return PerfDataFile(path, _NUMBERS, _TEXTS)
+def open_counters(path: str, owners: Collection[int]) -> PerfDataFile:
+    """The counters of the monitor, from a file of one of these users. Raises OSError."""
+    return PerfDataFile(path, owners, _NUMBERS, _TEXTS)
 
 
 def are_complete(reading: tuple[Any, ...]) -> bool:
