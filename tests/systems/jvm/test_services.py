@@ -65,7 +65,7 @@ def test_unit_tests_of_the_service(tmp_path: Path, version: str) -> None:
     command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-Dje.version={version}", "test"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "Tests run: 11, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
+    assert "Tests run: 14, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
 
 @pytest.mark.parametrize("collector", ["Serial", "Parallel", "G1", "ZGC", "Shenandoah"])
@@ -98,6 +98,27 @@ def test_settings_of_berkeley_db_are_passed_on(start: Start) -> None:
     assert off_heap > 1_000_000, "values that do not fit into the cache in the heap are kept outside"
     with pytest.raises(TargetError, match=r"je\.noSuchSetting is not a valid"):
         start(properties={"je.noSuchSetting": 1})
+
+
+def test_levels_of_a_run_have_data_of_their_own(start: Start) -> None:
+    """All treatments of a run have one work directory: the order of their trials must not matter."""
+    for value_bytes in (5000, 500, 5000):
+        target = start(properties={"fill": 300, "fillValueSize": value_bytes})
+        assert len(ask(target, "/get?key=300")) == value_bytes
+        target.down()
+    for heap in ("128MiB", "64MiB"):
+        target = start(heap=heap, properties={"fill": "10%"})
+        assert ask(target, "/random_mget?keyNum=500").count(b" 5000\n") == 500
+        target.down()
+    directories = {path.name for path in target.context.work.glob("berkeleydb/*/keys-*")}
+    assert len(directories) == 4
+
+
+def test_sizes_without_a_unit_are_refused(start: Start) -> None:
+    with pytest.raises(TargetError, match=r"with status 2 .*-DoffHeap=40 is not a share of the heap"):
+        start(properties={"offHeap": 40})
+    with pytest.raises(TargetError, match="-Dfill=1GiB is neither a number of keys nor a share"):
+        start(properties={"fill": "1GiB"})
 
 
 def test_the_old_version(start: Start) -> None:

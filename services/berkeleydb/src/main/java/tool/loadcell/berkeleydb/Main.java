@@ -1,6 +1,5 @@
 package tool.loadcell.berkeleydb;
 
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
@@ -18,13 +17,12 @@ public final class Main {
     try {
       settings = Settings.of(System.getProperties());
       workers = Workers.of(System.getProperty("workers"));
-      store = new ShardedStore(settings.data, settings.shards, settings.je);
+      store = FilledStore.open(settings);
     } catch (IllegalArgumentException error) { // a setting that is wrong, also of Berkeley DB
       System.out.println("wrong setting: " + error.getMessage());
       System.exit(2);
       return;
     }
-    fill(store, settings);
     Service service =
         new Service(settings.host, settings.port, store, workers, settings.fillKeys);
     Runtime.getRuntime()
@@ -36,23 +34,5 @@ public final class Main {
                   store.close();
                 }));
     System.out.println("listening on port " + service.port() + ", workers: " + workers.kind());
-  }
-
-  /** Store the keys 1 to the number of the settings, unless they are there. */
-  static void fill(ShardedStore store, Settings settings) {
-    long keys = settings.fillKeys;
-    if (keys == 0 || store.count() >= keys) {
-      return;
-    }
-    long step = Math.max(1, keys / 10);
-    byte[] value = new byte[settings.fillValueBytes];
-    for (long key = 1; key <= keys; key++) {
-      ThreadLocalRandom.current().nextBytes(value);
-      store.set(Parameters.bytes(Long.toString(key)), value);
-      if (key % step == 0) {
-        System.out.println("filled " + 100 * key / keys + "%");
-      }
-    }
-    store.checkpoint();
   }
 }

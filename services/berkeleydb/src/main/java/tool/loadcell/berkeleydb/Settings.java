@@ -8,6 +8,7 @@ import java.util.Properties;
 final class Settings {
   final String host;
   final int port;
+  /** Where the shards are: a directory of the version, the number of shards and the fill alone. */
   final Path data;
   final int shards;
   /** Keys 1 to this number are stored before the service is ready; 0: none. */
@@ -19,14 +20,14 @@ final class Settings {
     host = properties.getProperty("host", "127.0.0.1");
     port = (int) number(properties, "port", 8080, 0, 65_535);
     shards = (int) number(properties, "shards", 1, 1, 1_024);
-    // Files of one version or number of shards are of no use to another one.
-    data =
-        Path.of(properties.getProperty("data", "berkeleydb-data"))
-            .resolve("je-" + JEVersion.CURRENT_VERSION.getNumericVersionString() + "-shards-" + shards);
     fillValueBytes = (int) number(properties, "fillValueSize", 5_000, 1, Parameters.MOST_VALUE_BYTES);
     long heapBytes = Runtime.getRuntime().maxMemory();
-    long filledBytes = share(properties, "fill", heapBytes);
-    fillKeys = filledBytes >= 0 ? filledBytes / fillValueBytes : number(properties, "fill", 0, 0, Long.MAX_VALUE);
+    fillKeys = keys(properties, heapBytes, fillValueBytes);
+    // Data of other settings would make results depend on the order of trials.
+    data =
+        Path.of(properties.getProperty("data", "berkeleydb-data"))
+            .resolve("je-" + JEVersion.CURRENT_VERSION.getNumericVersionString() + "-shards-" + shards)
+            .resolve(fillKeys == 0 ? "not-filled" : "keys-" + fillKeys + "-of-" + fillValueBytes + "-bytes");
     je = new Properties();
     for (String name : properties.stringPropertyNames()) {
       if (name.startsWith("je.") && !name.equals("je.version")) {
@@ -48,14 +49,35 @@ final class Settings {
     return new Settings(properties);
   }
 
-  /** A share of the heap such as "120%", in bytes; -1 without one. */
+  private static long keys(Properties properties, long heapBytes, int valueBytes) {
+    if (isShare(properties, "fill")) {
+      return share(properties, "fill", heapBytes) / valueBytes;
+    }
+    try {
+      return number(properties, "fill", 0, 0, Long.MAX_VALUE);
+    } catch (IllegalArgumentException error) {
+      throw new IllegalArgumentException(
+          "-Dfill=" + properties.getProperty("fill")
+              + " is neither a number of keys nor a share of the heap such as 120%");
+    }
+  }
+
+  private static boolean isShare(Properties properties, String name) {
+    return properties.getProperty(name, "").trim().endsWith("%");
+  }
+
+  /** A share of the heap such as "120%", in bytes; 0 without one. */
   private static long share(Properties properties, String name, long heapBytes) {
-    String text = properties.getProperty(name, "").trim();
-    if (!text.endsWith("%")) {
-      return -1;
+    String text = properties.getProperty(name);
+    if (text == null) {
+      return 0;
+    }
+    if (!isShare(properties, name)) {
+      throw new IllegalArgumentException(
+          "-D" + name + "=" + text + " is not a share of the heap: write it with %, such as 40%");
     }
     Properties percent = new Properties();
-    percent.setProperty(name, text.substring(0, text.length() - 1));
+    percent.setProperty(name, text.trim().substring(0, text.trim().length() - 1));
     return number(percent, name, 0, 0, 10_000) * heapBytes / 100;
   }
 

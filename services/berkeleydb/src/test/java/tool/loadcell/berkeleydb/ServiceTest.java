@@ -182,16 +182,52 @@ class ServiceTest {
 
   @Test
   void fillsOnceAndKeepsTheData(@TempDir Path other) throws Exception {
-    Settings settings = settings("fill", "200", "fillValueSize", "50");
-    try (ShardedStore first = new ShardedStore(other, 2, settings.je)) {
-      Main.fill(first, settings);
+    Settings settings = settings("fill", "200", "fillValueSize", "50", "data", other.toString());
+    try (ShardedStore first = FilledStore.open(settings)) {
       assertEquals(200, first.count());
       first.set(Parameters.bytes("1"), new byte[1]);
     }
-    try (ShardedStore again = new ShardedStore(other, 2, settings.je)) {
-      Main.fill(again, settings);
+    try (ShardedStore again = FilledStore.open(settings)) {
       assertEquals(1, again.get(Parameters.bytes("1")).length);
       assertEquals(50, again.get(Parameters.bytes("200")).length);
+    }
+  }
+
+  @Test
+  void levelsHaveDataOfTheirOwn(@TempDir Path other) throws Exception {
+    for (String[] level :
+        new String[][] {{"200", "50"}, {"200", "500"}, {"100", "500"}, {"200", "50"}}) {
+      Settings settings =
+          settings("fill", level[0], "fillValueSize", level[1], "data", other.toString());
+      try (ShardedStore store = FilledStore.open(settings)) {
+        assertEquals(Integer.parseInt(level[0]), store.count());
+        assertEquals(Integer.parseInt(level[1]), store.get(Parameters.bytes("7")).length);
+      }
+    }
+  }
+
+  @Test
+  void anInterruptedFillBeginsAnew(@TempDir Path other) throws Exception {
+    Settings settings = settings("fill", "20", "fillValueSize", "50", "data", other.toString());
+    try (ShardedStore interrupted = new ShardedStore(settings.data, 1, settings.je)) {
+      for (int key = 1; key <= 20; key++) {
+        interrupted.set(Parameters.bytes("partial " + key), new byte[9]);
+      }
+    }
+    try (ShardedStore store = FilledStore.open(settings)) {
+      assertEquals(20, store.count());
+      assertEquals(50, store.get(Parameters.bytes("20")).length);
+    }
+  }
+
+  @Test
+  void aShareWithoutPercentIsRefused() {
+    for (String[] pair :
+        new String[][] {{"offHeap", "40"}, {"offHeap", "1GiB"}, {"fill", "1GiB"}, {"offHeap", "x%"}}) {
+      IllegalArgumentException error =
+          assertThrows(
+              IllegalArgumentException.class, () -> settings(pair[0], pair[1], "shards", "4"));
+      assertTrue(error.getMessage().contains("-D" + pair[0]), error.getMessage());
     }
   }
 }
