@@ -280,7 +280,7 @@ def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
         ({"command": "x", "files": {"/etc/x": ""}}, "not the name of a file"),
         ({"command": "x", "env": {"A B": ""}}, "not the name of an environment variable"),
         ({"command": "x", "stop": {"signal": "STOPIT"}}, "no signal"),
-        ({"command": "x", "ready": {"port": 5, "log": "x"}}, "one of `port`, `url` and `log`"),
+        ({"command": "x", "ready": {"port": 5, "log": "x"}}, "at most one of `port`, `url` and `log`"),
         ({"command": "x", "ready": {"log": "("}}, "not a regular expression"),
     ],
 )

@@ -32,7 +32,7 @@ _Positive = Annotated[Duration, Field(gt=0)]
 
 
 class Ready(Options):
-    """Condition for the server to be ready. One of `port`, `url` and `log`."""
+    """Condition for the server to be ready. At most one of `port`, `url` and `log`."""
 
     port: int | None = Field(
         default=None, ge=1, le=65535, description="It takes connections on this port of 127.0.0.1."
