@@ -155,6 +155,11 @@ def command_line(pid: int, root: Path = ROOT) -> list[str]:
     return [word for word in read_small(f"{root}/proc/{pid}/cmdline").split("\0") if word]
 
 
+def arguments(pid: int, root: Path = ROOT) -> list[str]:
+    """Program and arguments of a process, also empty ones; empty when it is gone."""
+    return read_small(f"{root}/proc/{pid}/cmdline").split("\0")[:-1]
+
+
 def link(pid: int, name: str, root: Path = ROOT) -> Path | None:
     """The target of a link of a process: its working directory (`cwd`) or program (`exe`); None if not
     readable.

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from jvms import java
 from loadcell.plan.model import Load
 from loadcell.plan.parts import Misfit
-from loadcell.systems.jvm.arguments import java_arguments
+from loadcell.systems.jvm.arguments import java_arguments, shown_command
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.jvm.target import Jvm
 
@@ -78,6 +78,25 @@ def test_arguments_of_java() -> None:
         "-XX:+ExitOnOutOfMemoryError", "-XX:NewRatio=2", "-XX:+UseNUMA", "-XX:-UseBiasedLocking",
         "-Dje.maxMemoryPercent=10", "-Xss512k", "-jar", "/opt/service.jar", "--port={port}", "-v",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("java -Xmx1g -Ddb.password=hunter2 -jar app.jar --token hunter2", "java -Xmx1g -jar app.jar"),
+        ("/opt/java -XX:+UseG1GC -javaagent:a.jar=key=hunter2 -cp hunter2.jar Main hunter2",
+         "/opt/java -XX:+UseG1GC Main"),
+        ("java --module-path=lib --add-opens java.base/x=ALL -Xss1m -m app/app.Main hunter2",
+         "java -Xss1m -m app/app.Main"),
+        ("java -Xmx1g -agentlib:jdwp=hunter2 -Xrunjdwp:hunter2 -XX:OnError=hunter2 Main", "java -Xmx1g Main"),
+        ("java -Xmx1g @app.args hunter2", "java -Xmx1g"),
+        ("java -Xmx1g -jar", "java -Xmx1g -jar"),
+        ("java -cp  Main hunter2", "java Main"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_shown_command_of_a_running_jvm_has_no_secrets(line: str, shown: str) -> None:
+    assert shown_command(line.split(" ")) == shown.split(" ")
 
 
 def test_a_service_of_loadcell_has_its_port_its_data_and_its_readiness() -> None:

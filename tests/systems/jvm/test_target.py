@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -241,7 +242,7 @@ def test_what_does_not_start_has_the_message_of_the_jvm(
 
 
 def test_a_running_jvm_is_measured_and_left_alone(make: Make) -> None:
-    started = make()
+    started = make(properties={"db.password": "hunter2"})
     started.up()
     [pid] = started.processes()
     values = dict.fromkeys(("main", "classpath", "arguments", "heap", "collector"))
@@ -250,6 +251,9 @@ def test_a_running_jvm_is_measured_and_left_alone(make: Make) -> None:
     facts = document(target.describe())
     assert (facts["server"], facts["collector"], facts["pid"]) == ("external", "Serial", pid)
     assert facts["compressed_oops"] is True
+    assert "-Xmx67108864" in facts["command"]
+    assert facts["command"].endswith(" Service")
+    assert "hunter2" not in json.dumps(facts), "its properties may be secrets"
     assert target.processes() == [pid]
     assert target.trial_files(0) == {}
     target.destroy()
@@ -257,6 +261,7 @@ def test_a_running_jvm_is_measured_and_left_alone(make: Make) -> None:
     os.kill(pid, signal.SIGKILL)
     assert gone(pid)
     assert not target.alive()
+    assert document(target.describe()) == facts, "what is read of a process is read once"
     cause = target.exit_cause()
     assert cause is not None
     assert cause.code == "jvm.gone"

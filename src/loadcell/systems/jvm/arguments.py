@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,15 @@ COLLECTORS: Final[Mapping[str, str]] = {
     "Shenandoah": "UseShenandoahGC",
     "CMS": "UseConcMarkSweepGC",
 }
+#: Options whose value is the next word.
+_WITH_VALUE: Final = frozenset({
+    "-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules",
+    "--limit-modules", "--add-reads", "--add-exports", "--add-opens", "--patch-module", "--source",
+    "--enable-native-access", "--illegal-native-access",
+})  # fmt: skip
+_PROGRAM: Final = frozenset({"-jar", "-m", "--module"})
+#: Flags whose values are no secrets: those of agents and commands may be.
+_SHOWN: Final = re.compile(r"-X(?!run|X:On(?:Error|OutOfMemoryError)=)")
 #: Collectors that were experimental in JDK 11.
 _EXPERIMENTAL: Final = frozenset({"ZGC", "Shenandoah"})
 _UNLOCK: Final = ("-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions")
@@ -91,3 +101,23 @@ def java_arguments(options: JvmOptions, log: Path, built: Path | None = None) ->
         *words_of(options.options),
         *program_arguments(options, built),
     ]
+
+
+def shown_command(words: Sequence[str]) -> list[str]:
+    """The command line of a JVM without what may contain secrets: its program, the flags, and the jar or
+    main class. The program is unknown behind a file of arguments.
+    """
+    shown = list(words[:1])
+    rest = iter(words[1:])
+    for word in rest:
+        if word.startswith("@"):
+            return shown
+        if word in _PROGRAM:
+            return [*shown, word, *list(rest)[:1]]
+        if not word.startswith("-"):
+            return [*shown, word]
+        if word in _WITH_VALUE:
+            next(rest, None)
+        elif _SHOWN.match(word):
+            shown.append(word)
+    return shown

@@ -17,7 +17,7 @@ from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
 from loadcell.systems.jvm import gc_log, java
-from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments
+from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments, shown_command
 from loadcell.systems.jvm.checks import memory_advice, refused_flags
 from loadcell.systems.jvm.exit_causes import cause, out_of_memory
 from loadcell.systems.jvm.options import JvmOptions
@@ -78,6 +78,8 @@ class Jvm(StartedService[JvmOptions]):
         self._heads: list[tuple[int, Sequence[str]]] = []
         #: start of the attached process, which with its id identifies it
         self._attached: int | None = None
+        #: its command line, of which a later process with the same id knows nothing
+        self._attached_command: Sequence[str] = ()
 
     # -- before the run
 
@@ -158,6 +160,7 @@ class Jvm(StartedService[JvmOptions]):
             if java_processes.inspect(pid) is None:
                 raise TargetError(JVM_NOT_A_JVM(pid=pid))
             self._attached = started
+            self._attached_command = shown_command(procfs.arguments(pid))
             self._flags = _flags(pid)
         if not self._is_attached:
             raise TargetError(JVM_GONE(pid=pid))
@@ -221,11 +224,11 @@ class Jvm(StartedService[JvmOptions]):
         )
 
     @property
-    def _command(self) -> list[str]:
+    def _command(self) -> Sequence[str]:
         """The command of the service, as the plan has it: secrets stay references."""
         options = self.options
-        if options.attach is not None:
-            return procfs.command_line(options.attach)
+        if options.external:
+            return self._attached_command
         built = Path(JAR) if options.service is not None else None
         return ["java", *java_arguments(options, Path(gc_log.NAME), built)]
 
