@@ -185,6 +185,39 @@ def test_flags_that_take_effect_before_the_start_do_not_yet(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("StartFlightRecording", "filename={file}"),
+        ("ArchiveClassesAtExit", "{file}"),
+        ("DumpLoadedClassList", "{file}"),
+        ("OnError", "touch {file}"),
+    ],
+)
+def test_files_that_flags_name_are_not_written_by_a_check(tmp_path: Path, name: str, value: str) -> None:
+    file = tmp_path / "data"
+    file.write_text("of the user")
+    assert misfits(flags={name: value.format(file=file)}) == []
+    assert file.read_text() == "of the user"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_misspelt_flag_of_a_file_is_named() -> None:
+    [misfit] = misfits(flags={"HeapDumpPaht": "/data/heap"})
+    assert misfit.path == "flags.HeapDumpPaht"
+    assert "did you mean `HeapDumpPath`?" in misfit.message.advice
+
+
+def test_a_check_has_a_directory_of_its_own(tmp_path: Path) -> None:
+    program = f"pwd > {tmp_path}/where; echo '    java.version = 17.0.1'"
+    (tmp_path / "java").write_text(f"#!/bin/sh\n{program}\n")
+    (tmp_path / "java").chmod(0o755)
+    assert list(Jvm.misfits(read(tmp_path, java="java"))) == []
+    directory = Path((tmp_path / "where").read_text().strip())
+    assert directory != Path("/")
+    assert not directory.exists(), "it is removed with everything that the JVM wrote"
+
+
+@pytest.mark.parametrize(
     ("options", "codes"),
     [
         ({}, []),

@@ -47,8 +47,8 @@ def memory_arguments(options: JvmOptions) -> list[str]:
     return [f"{name}{int(size)}" for name, size in sizes.items() if size is not None]
 
 
-def flag_arguments(options: JvmOptions) -> list[str]:
-    """The collector and the flags, which the JVM checks before it starts anything.
+def flag_arguments(options: JvmOptions, without: Container[str] = ()) -> list[str]:
+    """The collector and the flags, which the JVM checks before it starts anything; not those in `without`.
 
     A JVM whose heap is exhausted is of no use to a measurement: it ends, unless the plan says otherwise.
     """
@@ -56,7 +56,7 @@ def flag_arguments(options: JvmOptions) -> list[str]:
     if options.collector is not None:
         words.append(f"-XX:+{COLLECTORS[options.collector]}")
     flags = {"ExitOnOutOfMemoryError": True, **options.flags}
-    return [*words, *(flag_argument(name, value) for name, value in flags.items())]
+    return [*words, *(flag_argument(name, value) for name, value in flags.items() if name not in without)]
 
 
 def flag_argument(name: str, value: Setting) -> str:

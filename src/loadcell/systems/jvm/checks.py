@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -27,13 +28,17 @@ JVM_MEMORY_TOO_LARGE = MessageCode("jvm.memory-too-large", "caution", wanted_byt
 #: Units of objects' alignment that a compressed pointer of 32 bits can address.
 _ADDRESSED: Final = 2**32
 _ALIGNMENT: Final = 8
+#: Names of flags by which a JVM writes files, records, runs commands or waits, even for `-version`.
+_WITH_EFFECTS: Final = re.compile(
+    r"File|Path|Archive|Record|Dump|AtExit|Checkpoint|^(?:AOT|Log|On[EO]|PauseAt|Flags$)"
+)
 #: Collectors that never use compressed object pointers.
 _UNCOMPRESSED: Final = frozenset({"ZGC"})
 
 
 def refused_flags(options: JvmOptions, jdk: Java) -> Iterator[Misfit]:
     """The collector and the flags that this JVM refuses, by its own message. Raises TargetError."""
-    output = java.refused(jdk, flag_arguments(options))
+    output = java.refused(jdk, flag_arguments(options, _flags_with_effects(options, jdk)))
     if output is None:
         return
     if options.collector is not None and COLLECTORS[options.collector] in output:
@@ -55,6 +60,17 @@ def refused_flags(options: JvmOptions, jdk: Java) -> Iterator[Misfit]:
         yield Misfit(f"flags.{name}", code.pick(flag=name, nearest=near, version=jdk.version, output=output))
     if not refused:
         yield Misfit("flags", JVM_FLAGS_REFUSED(version=jdk.version, output=output))
+
+
+def _flags_with_effects(options: JvmOptions, jdk: Java) -> frozenset[str]:
+    """Flags that the check leaves out: a file that they name would be replaced. An unknown flag has no
+    effect. Raises TargetError.
+    """
+    names = {
+        name for name, value in options.flags.items()
+        if _WITH_EFFECTS.search(name) or (isinstance(value, str) and "/" in value)
+    }  # fmt: skip
+    return frozenset(names and names & java.all_flags(jdk).keys())
 
 
 def memory_advice(options: JvmOptions) -> Iterator[Advice]:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -114,10 +115,13 @@ def nearest_flag(java: Java, name: str) -> str | None:
 
 def _output(program: Path, arguments: Sequence[str]) -> str:
     try:
-        done = subprocess.run(
-            [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=_LIMIT_S, check=False, cwd="/", env=account.environment(),
-        )  # fmt: skip
+        # a directory of its own, for files that flags name without one
+        with tempfile.TemporaryDirectory(prefix="loadcell-java-") as directory:
+            done = subprocess.run(
+                [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", timeout=_LIMIT_S, check=False,
+                cwd=directory, env=account.environment(),
+            )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TargetError(JVM_TIMEOUT(path=program, limit_s=_LIMIT_S)) from None
     except OSError as error:
