@@ -33,6 +33,8 @@ _NO_MEMORY: Final = re.compile(
 )
 _DETAIL: Final = re.compile(r"^#? ?(Native memory allocation .*|Could not reserve .*)")
 _OUT_OF_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
+#: Lines by which a JVM ends itself, by ExitOnOutOfMemoryError or CrashOnOutOfMemoryError.
+_ENDED: Final = re.compile(r"^(?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError")
 _CRASHED: Final = "A fatal error has been detected by the Java Runtime Environment"
 _SIGNAL: Final = re.compile(r"^#\s+((?:SIG[A-Z]+|Internal Error|EXCEPTION)\b.*)")
 _NOT_LOADED: Final = re.compile(
@@ -71,8 +73,13 @@ def out_of_memory(line: str) -> Message | None:
     return JVM_OUT_OF_MEMORY(output=kind)
 
 
-def cause(lines: Sequence[str]) -> Message | None:
-    """The cause in the last lines of a JVM that has ended; None if it printed none."""
+def cause(lines: Sequence[str], *, early: bool) -> Message | None:
+    """The cause in the last lines of a JVM that has ended; None if it printed none. `early`: it ended before
+    the service was ready; only then did it refuse its arguments or the program.
+    """
+    for line in lines:
+        if _ENDED.match(line):
+            return out_of_memory(line)
     if any(_CRASHED in line for line in lines):
         signals = [match[1] for line in lines if (match := _SIGNAL.match(line))]
         return JVM_CRASHED(output=signals[0] if signals else _CRASHED)
@@ -80,12 +87,16 @@ def cause(lines: Sequence[str]) -> Message | None:
         if _NO_MEMORY.search(line):
             details = [match[1] for text in lines if (match := _DETAIL.match(text))]
             return JVM_NO_MEMORY(output=details[0] if details else line)
+    if early and (reason := _not_started(lines)) is not None:
+        return reason
+    return next((reason for line in lines if (reason := out_of_memory(line)) is not None), None)
+
+
+def _not_started(lines: Sequence[str]) -> Message | None:
     refused = refusal(lines)
     if refused is not None:
         return JVM_REFUSED(output=refused)
     for line in lines:
         if (match := _NOT_LOADED.search(line)) is not None:
             return JVM_NOT_LOADED(output=next(text for text in match.groups() if text))
-        if (exhausted := out_of_memory(line)) is not None:
-            return exhausted
     return None

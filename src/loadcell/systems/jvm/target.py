@@ -34,6 +34,8 @@ JVM_GONE = MessageCode("jvm.gone", pid=str)
 JVM_NOT_A_JVM = MessageCode("jvm.not-a-jvm", pid=str)
 
 _ASK_LIMIT_S: Final = 3.0
+#: Status of a JVM that ended by ExitOnOutOfMemoryError.
+_OUT_OF_MEMORY_STATUS: Final = 3
 #: Flags that matter to performance: recorded whether they were set or not.
 _RECORDED: Final = (
     "ActiveProcessorCount", "AlwaysPreTouch", "ConcGCThreads", "G1HeapRegionSize", "InitialHeapSize",
@@ -127,8 +129,8 @@ class Jvm(StartedService[JvmOptions]):
         return [str(self._java.program), *map(self.filled, words)]
 
     def on_line(self, line: str) -> None:
-        if self._exhausted is None and "OutOfMemoryError" in line:
-            self._exhausted = out_of_memory(line)
+        if "OutOfMemoryError" in line:
+            self._exhausted = out_of_memory(line) or self._exhausted
         super().on_line(line)
 
     def began(self) -> None:
@@ -136,8 +138,11 @@ class Jvm(StartedService[JvmOptions]):
         pids = self.processes()
         self._flags = _flags(pids[0]) if pids else {}
 
-    def explain_end(self, lines: Sequence[str]) -> Message | None:
-        return self._exhausted or cause(lines)
+    def explain_end(self, lines: Sequence[str], status: int | None, *, early: bool) -> Message | None:
+        reason = cause(lines, early=early)
+        # an earlier error ended it only if the JVM says so by its status: a program may have caught it
+        exits = self.options.flags.get("ExitOnOutOfMemoryError", True) is True
+        return self._exhausted if reason is None and exits and status == _OUT_OF_MEMORY_STATUS else reason
 
     def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:
         if self.options.external:

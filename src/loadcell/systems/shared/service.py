@@ -115,8 +115,10 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
     def began(self) -> None:
         """Called when the service is ready after a start. Raises TargetError."""
 
-    def explain_end(self, lines: Sequence[str]) -> Message | None:  # noqa: ARG002
-        """A better reason for its end than its status and its last line; `lines` are its last lines."""
+    def explain_end(self, lines: Sequence[str], status: int | None, *, early: bool) -> Message | None:  # noqa: ARG002
+        """A better reason for its end than its status and its last line; `lines` are its last lines.
+        `early`: it ended before it was ready.
+        """
         return None
 
     # -- life
@@ -265,7 +267,8 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
         assert self._process is not None
         lines = [line for line in self._process.last_output() if line.strip()]
         status = self._process.exit_status
-        if status != -SIGKILL and (reason := self.explain_end(lines)) is not None:
+        early = code is SERVICE_ENDED_EARLY
+        if status != -SIGKILL and (reason := self.explain_end(lines, status, early=early)) is not None:
             return reason
         how = ENDED_STATUS(status=str(status))
         if status is not None and status < 0:

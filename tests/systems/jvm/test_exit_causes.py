@@ -1,0 +1,56 @@
+"""The reason of a JVM's end in its last lines: what it printed early, and what a program survived."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadcell.systems.jvm.exit_causes import cause
+from systems.jvm.conftest import Make
+
+CRASH = [
+    "#",
+    "# A fatal error has been detected by the Java Runtime Environment:",
+    "#",
+    "#  SIGSEGV (0xb) at pc=0x00007f5c8d6b5d3f, pid=4711, tid=4712",
+]
+HEAP = "java.lang.OutOfMemoryError: Java heap space"
+
+
+@pytest.mark.parametrize(
+    ("lines", "early", "code"),
+    [
+        (["Conflicting collector combinations in option list"], True, "jvm.refused"),
+        (["Conflicting update for row 7"], False, None),
+        (["Specified order 12 is unknown"], False, None),
+        (["Error occurred during initialization of the cache", "retrying"], False, None),
+        (["Error: Could not find or load main class Missing"], True, "jvm.not-loaded"),
+        (["plugin: UnsupportedClassVersionError"], False, None),
+        (["Too small a buffer", *CRASH], True, "jvm.crashed"),
+        ([f"cache reduced: {HEAP}", *CRASH], False, "jvm.crashed"),
+        ([f"Terminating due to {HEAP}"], False, "jvm.out-of-heap"),
+        ([f"Aborting due to {HEAP}", *CRASH], False, "jvm.out-of-heap"),
+        ([f'Exception in thread "main" {HEAP}'], False, "jvm.out-of-heap"),
+    ],
+)
+def test_the_cause_in_the_last_lines(lines: list[str], early: bool, code: str | None) -> None:
+    message = cause(lines, early=early)
+    assert (None if message is None else message.code) == code
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "flags", "code"),
+    [
+        (CRASH, -6, {"ExitOnOutOfMemoryError": False}, "jvm.crashed"),
+        (["licence expired"], 7, {}, None),
+        (["licence expired"], 3, {"ExitOnOutOfMemoryError": False}, None),
+        (["the last line of another thread"], 3, {}, "jvm.out-of-heap"),
+    ],
+)
+def test_an_error_that_a_program_survived_is_not_the_reason(
+    make: Make, lines: list[str], status: int, flags: dict[str, bool], code: str | None
+) -> None:
+    """An OutOfMemoryError of an earlier trial is no longer among the last lines."""
+    target = make(flags=flags)
+    target.on_line(f"java: {HEAP}")
+    message = target.explain_end(lines, status, early=False)
+    assert (None if message is None else message.code) == code
