@@ -207,7 +207,7 @@ def test_a_misspelt_flag_of_a_file_is_named() -> None:
     assert "did you mean `HeapDumpPath`?" in misfit.message.advice
 
 
-def test_a_check_has_a_directory_of_its_own(tmp_path: Path) -> None:
+def test_a_check_has_a_temporary_directory(tmp_path: Path) -> None:
     program = f"pwd > {tmp_path}/where; echo '    java.version = 17.0.1'"
     (tmp_path / "java").write_text(f"#!/bin/sh\n{program}\n")
     (tmp_path / "java").chmod(0o755)

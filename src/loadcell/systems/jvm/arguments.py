@@ -108,16 +108,16 @@ def shown_command(words: Sequence[str]) -> list[str]:
     main class. The program is unknown behind a file of arguments.
     """
     shown = list(words[:1])
-    rest = iter(words[1:])
-    for word in rest:
+    remaining = iter(words[1:])
+    for word in remaining:
         if word.startswith("@"):
             return shown
         if word in _PROGRAM:
-            return [*shown, word, *list(rest)[:1]]
+            return [*shown, word, *list(remaining)[:1]]
         if not word.startswith("-"):
             return [*shown, word]
         if word in _WITH_VALUE:
-            next(rest, None)
+            next(remaining, None)
         elif _SHOWN.match(word):
             shown.append(word)
     return shown

@@ -115,7 +115,7 @@ def nearest_flag(java: Java, name: str) -> str | None:
 
 def _output(program: Path, arguments: Sequence[str]) -> str:
     try:
-        # a directory of its own, for files that flags name without one
+        # an empty directory, for files that flags name without one
         with tempfile.TemporaryDirectory(prefix="loadcell-java-") as directory:
             done = subprocess.run(
                 [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
