@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadcell.analysis import gc_pauses
 from loadcell.analysis.faults.completions import Completions
-from loadcell.ingest.gc_log import files, in_measurement, read_files
+from loadcell.ingest.gc_log import files, in_measurement, is_uptime, read_files
 from loadcell.model.gc_pauses import PAUSES, PAUSES_TABLE, SOURCE, TABLE, GcLog
 from loadcell.model.load_result import LoadResult, MeasuredWindow
 from loadcell.model.message import Count, Message, MessageCode, Share
@@ -23,6 +23,7 @@ from loadcell.store.write import TrialWriter
 GC_LOG_CLOCK = MessageCode("gc-log.clock", "caution")
 GC_LOG_UNREAD = MessageCode("gc-log.unread", "caution", count=Count, unread_share=Share)
 GC_LOG_LEFT_OUT = MessageCode("gc-log.left-out", "caution", count=Count)
+GC_LOG_NOTHING_READ = MessageCode("gc-log.nothing-read", "caution", path=str)
 
 #: Name of the log in the directory of a trial.
 NAME = "gc.log"
@@ -31,16 +32,33 @@ _UNREAD_SHARE = 0.01
 
 
 def with_gc_log(
-    record: TrialRecord, result: LoadResult | None, path: Path, warmup_s: float, writer: TrialWriter
+    record: TrialRecord,
+    result: LoadResult | None,
+    path: Path,
+    warmup_s: float,
+    writer: TrialWriter,
+    *,
+    required: bool = False,
 ) -> TrialRecord:
     """The record with the pauses of the GC log `path` and its rotated files; unchanged without a log or
-    a measurement. Raises StoreError.
+    a measurement. A log that the plan gives is `required`. Raises StoreError.
     """
-    if result is None or result.window is None or not files(path.parent, path.name):
+    if result is None or result.window is None or not (required or files(path.parent, path.name)):
         return record
-    log = read_files(path.parent, path.name)
+    start_mono_ns, start_utc_ns = result.window.start_mono_ns, result.window.start_utc_ns
+    begin_s = -warmup_s - 1
+    begin_ns = round(begin_s * 1e9)
+    log = read_files(
+        path.parent,
+        path.name,
+        {"monotonic": start_mono_ns + begin_ns, "utc": start_utc_ns + begin_ns},
+    )
+    if is_uptime(log, path.parent, path.name, start_mono_ns, start_utc_ns):
+        log = replace(log, clock="uptime")
     remarks = list(_remarks(log))
-    aligned = in_measurement(log, result.window.start_mono_ns, result.window.start_utc_ns)
+    if required and not log.lines:
+        remarks.append(GC_LOG_NOTHING_READ(path=str(path)))
+    aligned = in_measurement(log, start_mono_ns, start_utc_ns)
     monitor = MonitorRecord(
         notes=tuple(
             {"note": remark.code, "text": remark.text, "count": 1, **remark.document()} for remark in remarks
@@ -49,7 +67,7 @@ def with_gc_log(
     )
     if aligned is None:
         return replace(record, monitors={**record.monitors, SOURCE: monitor})
-    aligned = _within(aligned, -warmup_s - 1, result.seconds + 1)
+    aligned = _within(aligned, begin_s, result.seconds + 1)
     rows = list(
         _rows(gc_pauses.per_second(aligned, math.floor(-warmup_s), math.ceil(result.seconds)), result.window)
     )

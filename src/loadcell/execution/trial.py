@@ -160,6 +160,7 @@ class TrialRun:
             Path(path) if path else self.writer.path / gc_record.NAME,
             float(self._resolved.load.warmup),
             self.writer,
+            required=path is not None,
         )
 
     def _conclude(self, status: Status, reason: Message) -> None:

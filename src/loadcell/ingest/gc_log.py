@@ -7,6 +7,7 @@ stands in lines before it, with the number of its collection, maybe in the file 
 from __future__ import annotations
 
 import contextlib
+import glob
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -58,7 +59,12 @@ _SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
 class _Reader:
     """State between the lines of a log: of collections that have not ended."""
 
+    #: pauses and changes before this instant of the log's clock are not wanted
+    since_ns: Mapping[LogClock, int] = field(default_factory=dict)
     clock: LogClock | None = None
+    #: the clock is monotonic, or the time since the JVM's start: lines have a single time, in nanoseconds
+    is_doubtful: bool = False
+    last_decorators: str = ""
     collector: str = ""
     region_bytes: int = 0
     lines: int = 0
@@ -78,6 +84,8 @@ class _Reader:
             return
         if self.clock is None:  # also that of a log without a pause
             self._instant(match[1])
+        if self.is_doubtful:
+            self.last_decorators = match[1]
         text = match[2].strip()
         if text.startswith("GC("):
             self._of_collection(match[1], text)
@@ -95,7 +103,8 @@ class _Reader:
             before, after, _ = _bytes(sizes)
             if (end_ns := self._instant(decorators)) is not None and before is not None and after is not None:
                 allocated, promoted = self.allocated.pop(number, 0), self.promoted.pop(number, None)
-                self.changes.append(HeapChange(end_ns, before, after, allocated, promoted))
+                if self._is_wanted(end_ns):
+                    self.changes.append(HeapChange(end_ns, before, after, allocated, promoted))
             self.causes.pop(number, None)
         elif (cause := _CAUSE.match(text)) is not None:
             self.causes[cause[1]] = cause[2]
@@ -129,6 +138,8 @@ class _Reader:
             capacity,
             None if promoted is None or kind not in ("young", "mixed") else max(0, promoted),
         )
+        if not self._is_wanted(end_ns):
+            return
         if len(self.pauses) >= MOST_PAUSES:
             self.left_out += 1
             return
@@ -137,17 +148,25 @@ class _Reader:
             change = HeapChange(end_ns, before, after, 0, pause.promoted_bytes, pause.duration_ns)
             self.changes.append(change)
 
+    def _is_wanted(self, end_ns: int) -> bool:
+        return self.clock is None or end_ns >= self.since_ns.get(self.clock, end_ns)
+
     def _instant(self, decorators: str) -> int | None:
         """Time of a line by the clock of the log; None if the line does not have it."""
-        instants = _instants(_DECORATOR.findall(decorators))
+        words = _DECORATOR.findall(decorators)
+        instants = _instants(words)
         if self.clock is None:
             self.clock = next((clock for clock in _CLOCKS if clock in instants), None)
+            is_single = len(instants) == 1 == sum(_NANOSECONDS.fullmatch(word) is not None for word in words)
+            self.is_doubtful = self.clock == "monotonic" and is_single
         return instants.get(self.clock) if self.clock is not None else None
 
 
-def read(lines: Iterable[str]) -> GcLog:
-    """A log, whose files follow one another; the clock is the best one that its lines have."""
-    reader = _Reader()
+def read(lines: Iterable[str], since_ns: Mapping[LogClock, int] | None = None) -> GcLog:
+    """A log, whose files follow one another; the clock is the best one that its lines have. Pauses before
+    `since_ns`, an instant by each clock, are not wanted.
+    """
+    reader = _Reader(since_ns or {})
     for line in lines:
         reader.take(line)
     return GcLog(
@@ -159,19 +178,43 @@ def read(lines: Iterable[str]) -> GcLog:
         reader.lines,
         reader.unread,
         reader.left_out,
+        reader._instant(reader.last_decorators) if reader.is_doubtful else None,
     )
 
 
-def read_files(directory: Path, name: str) -> GcLog:
+def read_files(directory: Path, name: str, since_ns: Mapping[LogClock, int] | None = None) -> GcLog:
     """The log `name` of a directory with its rotated files (`name.0` and so on), the oldest first."""
-    return read(line for path in files(directory, name) for line in _lines(path))
+    return read((line for path in files(directory, name) for line in _lines(path)), since_ns)
 
 
 def files(directory: Path, name: str) -> list[Path]:
     """Files of a log in the order of time: the one in use, which has no number, is the last."""
     rotated = re.compile(rf"{re.escape(name)}\.\d+")
-    paths = [path for path in directory.glob(f"{name}*") if path.name == name or rotated.fullmatch(path.name)]
+    paths = [
+        path
+        for path in directory.glob(f"{glob.escape(name)}*")
+        if path.name == name or rotated.fullmatch(path.name)
+    ]
     return sorted(paths, key=lambda path: (path.name == name, _first(path)))
+
+
+def is_uptime(log: GcLog, directory: Path, name: str, mono_ns: int, utc_ns: int) -> bool:
+    """True if the single time of the lines, in nanoseconds, is that since the JVM's start (`uptimenanos`).
+
+    The monotonic time of the last line is that at which the file was written. `mono_ns` and `utc_ns` are one
+    instant, after which a line can only be monotonic.
+    """
+    if log.doubtful_ns is None or log.doubtful_ns >= mono_ns:
+        return False
+    written_ns = max((_written_ns(path) for path in files(directory, name)), default=0)
+    return abs(written_ns - utc_ns - (log.doubtful_ns - mono_ns)) > _WRITTEN_WITHIN_NS
+
+
+def _written_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # rotated away meanwhile
+        return 0
 
 
 def in_measurement(log: GcLog, mono_ns: int, utc_ns: int) -> GcLog | None:
@@ -209,7 +252,8 @@ def _first(path: Path) -> tuple[int, int]:
 
 def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
     """Times in nanoseconds by their clock. Two decorators have the same form: time since the JVM's start, and
-    by the clock of the machine, which is never the smaller one.
+    by the clock of the machine, which is never the smaller one. Where either is possible, the wall clock is
+    the better one.
     """
     instants: dict[LogClock, int] = {}
     finest: list[int] = []
@@ -228,8 +272,10 @@ def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
     if finest:
         uptime = instants.get("uptime")
         highest = max(finest)
-        is_uptime = uptime is not None and abs(highest - uptime) < _SAME_NS
-        instants["uptime" if is_uptime else "monotonic"] = highest
+        if uptime is not None and abs(highest - uptime) < _SAME_NS:
+            instants["uptime"] = highest
+        elif uptime is not None or len(finest) > 1 or "utc" not in instants:
+            instants["monotonic"] = highest
     return instants
 
 
@@ -237,6 +283,8 @@ def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
 _LONGEST_UPTIME_NS: Final = 10**18
 #: Two decorators of one line that are the same time.
 _SAME_NS: Final = 10**8
+#: Between the time of a line and the one of its file: buffers, and steps of the wall clock.
+_WRITTEN_WITHIN_NS: Final = 60 * 10**9
 
 
 def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:

@@ -68,6 +68,8 @@ class GcLog:
     unread: int = 0
     #: pauses beyond the limit of the reader
     left_out: int = 0
+    #: time of the last line where its clock may as well be the uptime
+    doubtful_ns: int | None = None
 
 
 #: The source of samples, which no monitor of a plan has.
