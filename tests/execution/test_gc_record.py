@@ -152,6 +152,9 @@ def test_a_jvm_has_tables_with_levels_across(tmp_path: Path) -> None:
     assert "Java Heap" in text
     page = (tmp_path / "out" / "report.html").read_text()
     assert "a-handler-of-requests-of-the-service" in page, "the busiest threads by their names in Java"
+    command[-1] = "zh"
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert "| 变异系数（乖离率） |" in (tmp_path / "out" / "report.md").read_text()
 
 
 JVM_TARGET_PLAN = """
