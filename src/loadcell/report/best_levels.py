@@ -37,7 +37,7 @@ _BEST = MessageCode("best-level.best", factor=str, level=str)
 _LEFT = MessageCode("best-level.left", factor=str, levels=list, p99=str, level=str)
 _ALL_LEFT = MessageCode("best-level.all-left", factor=str, levels=list, p99=str, level=str)
 _NONE = MessageCode("best-level.none", factor=str)
-_ONLY_USABLE = MessageCode("best-level.only-usable", level=str)
+_ONLY_USABLE = MessageCode("best-level.only-usable")
 _EXCLUDED = MessageCode("best-level.excluded", criterion=str, level=str, value=str, levels=list, values=list)
 _FAILED = MessageCode("best-level.failed", level=str, failed_share=Share, trial=str)
 _BROKEN = MessageCode("best-level.broken", level=str, count=Count, of=Count, trial=str, why=Message)
@@ -150,7 +150,7 @@ def _answer(choice: Choice, texts: Texts) -> tuple[Severity, str]:
         sentence = texts.message(_BEST(factor=choice.name, level=first.label))
         if choice.steps:
             return "good", sentence
-        return "good", texts.joined(sentence, texts.message(_ONLY_USABLE(level=first.label)))
+        return "good", texts.joined(sentence, texts.message(_ONLY_USABLE()))
     code = _ALL_LEFT if len(choice.remaining) == len(choice.levels) else _LEFT
     levels = [level.label for level in choice.remaining]
     value = first.value(TAIL)
