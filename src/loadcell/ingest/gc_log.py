@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from loadcell.ingest.printed_numbers import UnusableNumberError, integer
 from loadcell.model.gc_pauses import GcLog, HeapChange, LogClock, Pause, PauseKind
 
 #: Pauses that are retained: a day with ten a second.
@@ -86,11 +87,16 @@ class _Reader:
             self._instant(match[1])
         if self.is_doubtful:
             self.last_decorators = match[1]
-        text = match[2].strip()
+        try:
+            self._of_jvm(match[1], match[2].strip())
+        except UnusableNumberError:
+            self.unread += 1
+
+    def _of_jvm(self, decorators: str, text: str) -> None:
         if text.startswith("GC("):
-            self._of_collection(match[1], text)
+            self._of_collection(decorators, text)
         elif (region := _REGION.match(text)) is not None:
-            self.region_bytes = int(region[1]) * _UNITS[region[2]]
+            self.region_bytes = integer(region[1]) * _UNITS[region[2]]
         elif not self.collector and text.startswith(("Using ", "Initializing The ")):
             named = _COLLECTOR.match(text)
             self.collector = named[1] if named is not None and "workers" not in text else ""
@@ -109,13 +115,13 @@ class _Reader:
         elif (cause := _CAUSE.match(text)) is not None:
             self.causes[cause[1]] = cause[2]
         elif (old := _OLD.match(text)) is not None:
-            self.promoted[old[1]] = (int(old[3]) - int(old[2])) * _UNITS["K"]
+            self.promoted[old[1]] = (integer(old[3]) - integer(old[2])) * _UNITS["K"]
         elif (regions := _OLD_REGIONS.match(text)) is not None and self.region_bytes:
-            self.promoted[regions[1]] = (int(regions[3]) - int(regions[2])) * self.region_bytes
+            self.promoted[regions[1]] = (integer(regions[3]) - integer(regions[2])) * self.region_bytes
         elif (row := _TABLE.match(text)) is not None:
             # a major cycle has a table of each generation, and that of the old one lasts longer
             values = self.allocated if row[2] == "Allocated" else self.promoted
-            values[row[1]] = max(values.get(row[1], 0), int(row[3]) * _UNITS["M"])
+            values[row[1]] = max(values.get(row[1], 0), integer(row[3]) * _UNITS["M"])
 
     def _pause(self, decorators: str, match: re.Match[str]) -> None:
         end_ns = self._instant(decorators)
@@ -129,7 +135,7 @@ class _Reader:
         promoted = self.promoted.pop(number, None) if before is not None else None
         pause = Pause(
             end_ns,
-            int(milliseconds) * 1_000_000 + int(fraction.ljust(6, "0")[:6]),
+            integer(milliseconds) * 1_000_000 + integer(fraction.ljust(6, "0")[:6]),
             kind,
             name,
             cause or self.causes.get(number, ""),
@@ -258,17 +264,17 @@ def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
     instants: dict[LogClock, int] = {}
     finest: list[int] = []
     for word in decorators:
-        if (match := _NANOSECONDS.fullmatch(word)) is not None:
-            finest.append(int(match[1]))
-        elif (match := _UPTIME.fullmatch(word)) is not None:
-            instants["uptime"] = int(match[1]) * 10**9 + int(match[2]) * 10**6
-        elif _DATE.fullmatch(word):
-            with contextlib.suppress(ValueError):  # a damaged line
+        with contextlib.suppress(ValueError):  # a damaged line
+            if (match := _NANOSECONDS.fullmatch(word)) is not None:
+                finest.append(integer(match[1]))
+            elif (match := _UPTIME.fullmatch(word)) is not None:
+                instants["uptime"] = integer(match[1]) * 10**9 + integer(match[2]) * 10**6
+            elif _DATE.fullmatch(word):
                 date = datetime.strptime(word.replace(",", "."), "%Y-%m-%dT%H:%M:%S.%f%z")
                 instants["utc"] = round(date.timestamp() * 1e3) * 10**6
-        elif (match := _MILLISECONDS.fullmatch(word)) is not None:
-            value = int(match[1]) * 10**6
-            instants["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
+            elif (match := _MILLISECONDS.fullmatch(word)) is not None:
+                value = integer(match[1]) * 10**6
+                instants["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
     if finest:
         uptime = instants.get("uptime")
         highest = max(finest)
@@ -290,7 +296,7 @@ _WRITTEN_WITHIN_NS: Final = 60 * 10**9
 def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:
     """Heap in use before and after, and its size."""
     before, after, capacity = (
-        None if number is None else int(number) * _UNITS[unit or "B"]
+        None if number is None else integer(number) * _UNITS[unit or "B"]
         for number, unit in zip(sizes[::2], sizes[1::2], strict=True)
     )
     return before, after, capacity

@@ -34,8 +34,8 @@ SIZES_KIB = {
     "MC": "metaspace_capacity_bytes", "CCSMN": "class_space_capacity_min_bytes",
     "CCSMX": "class_space_capacity_max_bytes", "CCSC": "class_space_capacity_bytes",
 }  # fmt: skip
-#: CPU time of a sample, on a machine that does nothing else.
-MOST_US = 20
+#: CPU time of a sample that parses no names, also on a busy machine; parsing the whole file takes 175.
+MOST_US = 100
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def test_a_sample_costs_little() -> None:
                 monitor.sample(1.0)
                 monitor.further_rows()
             costs.append((time.thread_time_ns() - began) / 50 / 1e3)
-        assert min(costs) <= MOST_US, "the quietest of the batches, as other tests run beside this one"
+        assert min(costs) <= MOST_US, "parsing the whole file takes longer, also on a quiet machine"
 
 
 def test_the_jvm_that_replaces_another_has_a_new_base() -> None:
