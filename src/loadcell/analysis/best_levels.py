@@ -19,7 +19,7 @@ import numpy as np
 from loadcell.analysis.compare.metrics import LEAST_TAIL_EFFECT
 from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import Trial, coefficient_of_variation
 from loadcell.analysis.tukey import TukeyTest
 from loadcell.model import gc_pauses
 from loadcell.model.json import JsonObject
@@ -80,11 +80,8 @@ def _response(key: str) -> Callable[[Trial], float | None]:
     return lambda trial: (trial.response or {}).get(key)
 
 
-def variation(trial: Trial) -> float | None:
-    """Coefficient of variation of a trial's response times: standard deviation over mean."""
-    response = trial.response or {}
-    mean_ms, stdev_ms = response.get("mean_ms"), response.get("stdev_ms")
-    return stdev_ms / mean_ms if mean_ms and stdev_ms is not None else None
+def _variation(trial: Trial) -> float | None:
+    return coefficient_of_variation(trial.response)
 
 
 def _pause_share(trial: Trial) -> float | None:
@@ -95,7 +92,7 @@ _TAIL_RATIO = 1 + LEAST_TAIL_EFFECT
 ERRORS = Criterion("errors", failed_share, _half_a_failure, least_difference=LEAST_FAILED)
 TAIL = Criterion("p99", _response("p99_ms"), least_ratio=_TAIL_RATIO)
 MAXIMUM = Criterion("max", _response("max_ms"), least_ratio=_TAIL_RATIO)
-VARIATION = Criterion("variation", variation, least_ratio=LEAST_VARIATION)
+VARIATION = Criterion("variation", _variation, least_ratio=LEAST_VARIATION)
 GC = Criterion("gc", _pause_share, lambda _: SINGLE_PAUSE, least_difference=LEAST_GC)
 #: All criteria, the foremost first.
 CRITERIA = (

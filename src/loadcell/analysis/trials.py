@@ -82,6 +82,12 @@ def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
     return {key: value for key, value in figures.items() if key not in few} if few else figures
 
 
+def coefficient_of_variation(response: Mapping[str, float] | None) -> float | None:
+    """Standard deviation over mean of the response times within a trial; None without these."""
+    mean_ms, stdev_ms = (response or {}).get("mean_ms"), (response or {}).get("stdev_ms")
+    return stdev_ms / mean_ms if mean_ms and stdev_ms is not None else None
+
+
 def carried_over_time(intervals: Frame) -> Frame:
     """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a
     line would be the

@@ -66,10 +66,10 @@ def gather(directories: Sequence[Path], most_failed: float) -> tuple[Recommended
         treatments = analyse(stored.run, stored.trials).treatments
         chosen = choices(treatments, most_failed)
         combination = combined(chosen, treatments)
-        is_bad = combination is not None and combination.trials and not is_usable(combination, most_failed)
-        runs.append(
-            Recommended(stored, chosen, combination.label if combination is not None and is_bad else None)
-        )
+        if combination is None or is_usable(combination, most_failed):
+            runs.append(Recommended(stored, chosen, None))
+        else:
+            runs.append(Recommended(stored, chosen, combination.label))
     if not any(run.choices for run in runs):
         raise StoreError(NO_FACTOR(run=", ".join(run.stored.id for run in runs)))
     return tuple(runs)

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.analysis.trials import Counted, Trial
+from loadcell.analysis.trials import Counted, Trial, coefficient_of_variation
 from loadcell.model import gc_pauses, jvm_samples, numbers
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table, without_empty
@@ -160,7 +160,7 @@ def _table(
         )
 
     def variation(item: Treatment) -> Cell:
-        value = _median(item.trials, lambda trial: _variation(part.response(trial)))
+        value = _median(item.trials, lambda trial: coefficient_of_variation(part.response(trial)))
         return _cell(value, numbers.share, context)
 
     def sum_of(count: Callable[[Trial], int]) -> Callable[[Treatment], Cell]:
@@ -194,12 +194,6 @@ def _table(
     columns = [Column(texts("column.jvm.metric")), *(Column(level, figure=True) for level, _ in treatments)]
     name = f"{texts('table.jvm')}{texts('mark.colon')}{title}" if title else texts("table.jvm")
     return Table(f"table-jvm-{number}", name, columns, rows, texts("table.jvm.note"))
-
-
-def _variation(response: Mapping[str, float] | None) -> float | None:
-    """Coefficient of variation of response times within a trial."""
-    mean, deviation = (response or {}).get("mean_ms"), (response or {}).get("stdev_ms")
-    return deviation / mean if mean and deviation is not None else None
 
 
 def _native_memory(context: ReportContext) -> Table | None:
