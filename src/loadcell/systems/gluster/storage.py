@@ -86,7 +86,6 @@ class Gluster(Storage):
         if self.volume.changed:
             self._note(MADE_AGAIN())
             self.remove()
-            self.volume.forget()
         self.volume.rebalanced = False
         try:
             self._make_volume()
@@ -94,7 +93,6 @@ class Gluster(Storage):
             if not self.volume.incomplete:
                 raise
             self.remove()  # a change of the pool that was not answered blocks all others for minutes
-            self.volume.forget()
             self._make_volume()
         mounted = self.volume.make_mount()
         self.volume.await_client()
@@ -147,6 +145,7 @@ class Gluster(Storage):
         self.hosts.stop()
         mounts.detach_below(self.directory)
         shutil.rmtree(self.directory, ignore_errors=True)
+        self.volume.forget()
 
 
 def _version() -> str:
