@@ -83,7 +83,8 @@ class Shape:
     an event each;
     `fades` is the share of its throughput a trial loses from beginning to end; `pace` multiplies all
     throughputs, and
-    `settings` are the target's beside the usual ones. With a factor `load.rate` its trials are open loops:
+    `settings` are the target's beside the usual ones. With `jvm` the target
+    is a JVM with these options. With a factor `load.rate` its trials are open loops:
     throughput is the rate, or what the server can do.
     """
 
@@ -114,6 +115,7 @@ class Shape:
     version: str = "0.1.0"
     kernel: str = "6.1.0-28-amd64"
     settings: Mapping[str, str] = field(default_factory=dict)
+    jvm: Mapping[str, Any] | None = None
 
 
 def write_run(path: Path, shape: Shape | None = None) -> Path:
@@ -150,8 +152,9 @@ def _treatments(shape: Shape) -> tuple[TreatmentRecord, ...]:
 
 
 def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
+    jvm = None if shape.jvm is None else _jvm(shape.jvm, values)
     return {
-        "target": {"postgres": {"server": "embedded"}},
+        "target": {"postgres": {"server": "embedded"}} if jvm is None else {"jvm": jvm},
         "workload": {"sysbench": {"script": "oltp_read_write", "tables": 12, "table_size": 100000}},
         "load": {
             "threads": "auto", "warmup": f"{shape.warmup_s}s", "duration": f"{shape.seconds}s",
@@ -159,6 +162,19 @@ def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
         },
         "limits": {"up": 60.0},
     }  # fmt: skip
+
+
+def _jvm(options: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a JVM, with those of the levels."""
+    properties = dict(options.get("properties", {}))
+    resolved = {**options, "properties": properties}
+    for path, value in values.items():
+        option, _, name = path.removeprefix("target.jvm.").partition(".")
+        if option == "properties":
+            properties[name] = value
+        elif path.startswith("target.jvm."):
+            resolved[option] = value
+    return resolved
 
 
 def _clients(values: Mapping[str, Any]) -> int:

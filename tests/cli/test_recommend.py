@@ -76,3 +76,83 @@ def test_a_limit_is_a_percentage(run: Path, text: str) -> None:
     done = CliRunner().invoke(main, ["recommend", str(run), "--most-failed", text])
     assert done.exit_code == 2
     assert "--most-failed" in done.output
+
+
+#: Sizes of the report, on the machine of 32 GiB that the run has.
+JVM = {
+    "heap": "12GiB",
+    "young": "5GiB",
+    "direct": "15GiB",
+    "collector": "G1",
+    "properties": {"shards": 4, "je.maxMemoryPercent": 10, "je.maxOffHeapMemory": 1342177280},
+}
+SIZED = ("--memory", "64GiB", "--shards", "8")
+
+
+@pytest.fixture(scope="module")
+def jvm_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    factors = {"target.jvm.properties.je.maxMemoryPercent": [5, 10, 20]}
+    path = tmp_path_factory.mktemp("recommend") / "jvm"
+    return write_run(path, Shape(factors=factors, repeats=3, jvm=JVM))
+
+
+def test_a_machine_gets_a_sizing_with_evidence(jvm_run: Path) -> None:
+    sizing = json.loads(recommended(str(jvm_run), *SIZED, "--json"))["sizing"]
+    assert sizing["heap_bytes"] == 24 * 2**30
+    assert sizing["direct_bytes"] == 30 * 2**30
+    assert sizing["off_heap_shard_bytes"] == 1280 * 2**20
+    assert sizing["settings"]["target.jvm.heap"] == "24GiB"
+    assert sizing["settings"]["target.jvm.properties.shards"] == 8
+    terms = {term["term"]: term for term in sizing["terms"]}
+    assert terms["heap"]["evidence"] == terms["collector"]["evidence"] == "constant"
+    assert terms["version"]["evidence"] == "unset"
+    cache = terms["cache"]
+    assert cache["evidence"] in ("best", "left")
+    assert (len(cache["trials"]), cache["trials_of_other_levels"]) == (3, 6)
+    assert cache["tested"]["target.jvm.properties.je.maxMemoryPercent"] * 4 / 100 == cache["coefficient"]
+
+
+def test_the_terminal_and_the_page_have_the_formula(jvm_run: Path, tmp_path: Path) -> None:
+    terminal = " ".join(recommended(str(jvm_run), *SIZED).split())
+    assert "0.375 × memory" in terminal
+    assert "0.75 × (memory − heap)" in terminal
+    assert "Direct memory: not tested. All trials had direct: 15GiB" in terminal
+    assert 'target.jvm.heap: "24GiB"' in terminal
+    path = tmp_path / "recommendation.html"
+    recommended(str(jvm_run), *SIZED, "--out", str(path), lang="zh")
+    page = path.read_text(encoding="utf-8")
+    assert "堆外缓存" in page
+    assert "0.375 × memory" in page
+
+
+def test_what_the_run_does_not_show_is_stated(jvm_run: Path) -> None:
+    terminal = " ".join(recommended(str(jvm_run), "--memory", "100GiB", "--shards", "12").split())
+    assert "The formula gives a heap of 37.5 GiB" in terminal
+    assert "a heap of 31 GiB is 2.58 times the largest one tested (12 GiB)" in terminal
+    assert "12 shards, but at most 4 were tested" in terminal
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--memory", "64"], "64GB"),
+        (["--memory", "64G", "--shards", "8"], "did you mean"),
+        (["--memory", "10MB", "--shards", "8"], "at least 1GiB"),
+        (["--memory", "-1GB", "--shards", "8"], "negative"),
+        (["--memory", "64GB", "--shards", "0"], "from 1 to 1024"),
+        (["--memory", "64GB", "--shards", "many"], "from 1 to 1024"),
+        (["--memory", "64GB"], "add --shards 8"),
+        (["--shards", "8"], "add --memory 64GB"),
+    ],
+)
+def test_a_machine_has_memory_and_shards(jvm_run: Path, words: list[str], problem: str) -> None:
+    done = CliRunner().invoke(main, ["recommend", str(jvm_run), *words])
+    assert done.exit_code == 2
+    assert problem in done.output
+
+
+def test_a_run_of_another_target_cannot_be_sized(run: Path) -> None:
+    done = CliRunner().invoke(main, ["recommend", str(run), *SIZED])
+    assert done.exit_code == 2
+    assert "target jvm" in done.output
+    assert "Traceback" not in done.output

@@ -22,6 +22,7 @@ from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems as plan_problems
+from loadcell.plan import units
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
@@ -112,6 +113,28 @@ class Positive(click.ParamType[float]):
         if not 0 < number < math.inf:
             self.fail(language.written(messages.CALL_POSITIVE(value=repr(str(value)))), param, ctx)
         return number
+
+
+class MemorySize(click.ParamType[int]):
+    """Memory of a machine with its unit, in bytes, of at least `least`."""
+
+    name = "SIZE"
+
+    def __init__(self, least: int = 0) -> None:
+        self._least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            size = int(units.parse(str(value), units.BYTES, units.ALLOWED_SIZE(), usual="GB"))
+        except plan_problems.SettingError as error:
+            code = messages.CALL_QUANTITY_NEAR if error.nearest else messages.CALL_QUANTITY
+            message = code.pick(finding=error.message, allowed=error.message.remedy, near=error.nearest)
+            return self.fail(language.written(message), param, ctx)
+        if size < self._least:
+            least = units.Size(self._least).text
+            message = messages.CALL_SIZE_LEAST(value=repr(str(value)), least=least)
+            return self.fail(language.written(message), param, ctx)
+        return size
 
 
 def percentage(option: str, text: str, most: float, *, zero: bool = False) -> float:

@@ -22,10 +22,12 @@ from loadcell.analysis.best_levels import (
     failed_share,
     is_usable,
 )
-from loadcell.analysis.treatments import unit_of
+from loadcell.analysis.jvm_sizing import Machine, SizedRun, Sizing, size, target_memory
+from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Labels, Message, MessageCode, Severity, Share
+from loadcell.report import jvm_sizing
 from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Remark, Report, Section, Table, Tone
 from loadcell.report.publish import Document
 from loadcell.report.texts import Texts
@@ -55,6 +57,7 @@ class Recommended:
 
     stored: StoredRun
     choices: tuple[Choice, ...]
+    treatments: tuple[Treatment, ...]
     unusable: str | None
 
 
@@ -67,31 +70,49 @@ def gather(directories: Sequence[Path], most_failed: float) -> tuple[Recommended
         chosen = choices(treatments, most_failed)
         combination = combined(chosen, treatments)
         if combination is None or is_usable(combination, most_failed):
-            runs.append(Recommended(stored, chosen, None))
+            runs.append(Recommended(stored, chosen, treatments, None))
         else:
-            runs.append(Recommended(stored, chosen, combination.label))
+            runs.append(Recommended(stored, chosen, treatments, combination.label))
     if not any(run.choices for run in runs):
         raise StoreError(NO_FACTOR(run=", ".join(run.stored.id for run in runs)))
     return tuple(runs)
 
 
-def document(runs: Sequence[Recommended], most_failed: float, lang: str) -> Document:
-    """The recommendation in every form."""
-    return Document(
-        "recommendation",
-        lambda _: _report(runs, most_failed, lang),
-        lambda _: _report(runs, most_failed, lang),
-        lambda: {"runs": [_data(run) for run in runs]},
+def sized(runs: Sequence[Recommended], machine: Machine) -> Sizing:
+    """The sizing for a machine by all runs. Raises SizingError."""
+    return size(
+        [
+            SizedRun(run.stored.id, run.choices, run.treatments, target_memory(run.stored.environment))
+            for run in runs
+        ],
+        machine,
     )
 
 
-def _report(runs: Sequence[Recommended], most_failed: float, lang: str) -> Report:
+def document(
+    runs: Sequence[Recommended], most_failed: float, lang: str, sizing: Sizing | None = None
+) -> Document:
+    """The recommendation in every form."""
+    return Document(
+        "recommendation",
+        lambda _: _report(runs, most_failed, lang, sizing),
+        lambda _: _report(runs, most_failed, lang, sizing),
+        lambda: {
+            "runs": [_data(run) for run in runs],
+            **({} if sizing is None else {"sizing": jvm_sizing.document(sizing)}),
+        },
+    )
+
+
+def _report(runs: Sequence[Recommended], most_failed: float, lang: str, sizing: Sizing | None) -> Report:
     texts = Texts(lang, unit_of(record for run in runs for record in run.stored.trials))
     sections = [
         section
         for number, run in enumerate(runs, 1)
         for section in _sections(run, number, texts, len(runs) > 1)
     ]
+    if sizing is not None:
+        sections.append(jvm_sizing.section(sizing, texts))
     sections.append(
         Section("method", "", [Paragraph(texts.message(_METHOD(limit_share=most_failed)), quiet=True)])
     )

@@ -1,0 +1,272 @@
+"""The sizing of `loadcell recommend --memory --shards`: formula, values, and evidence per term."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+
+from loadcell.analysis.jvm_memory import (
+    CACHE,
+    CACHE_BYTES,
+    CACHE_PERCENT,
+    COLLECTOR,
+    DIRECT,
+    HEAP,
+    NEW_RATIO,
+    OFF_HEAP,
+    OFF_HEAP_BYTES,
+    SHARDS,
+    TERM_NAMES,
+    VERSION,
+    YOUNG,
+    TermKind,
+    Values,
+)
+from loadcell.analysis.jvm_sizing import MOST_TIMES, VERDICTS, Sizing, Term, Verdict
+from loadcell.model import numbers
+from loadcell.model.json import JsonObject, JsonValue
+from loadcell.model.message import Bytes, Count, Factor, Message, MessageCode, Severity, Share
+from loadcell.plan.units import Size
+from loadcell.report.blocks import Cell, Code, Column, Paragraph, Remark, Section, Table, Tone
+from loadcell.report.texts import Texts
+
+_BEST = MessageCode("sizing.best", term=str, level=str, factor=str, count=Count, others=Count, run=str)
+_LEFT = MessageCode(
+    "sizing.left", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
+)
+_NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, run=str)
+_UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
+_CONSTANT = MessageCode("sizing.constant", term=str, settings=list, run=str)
+_OTHERS = MessageCode("sizing.others", term=str, run=str, runs=list)
+_UNSET = MessageCode("sizing.unset", terms=list)
+_AVOIDED = MessageCode("sizing.avoided", part_share=Share, computed_bytes=Bytes, heap_bytes=Bytes)
+_LARGER = MessageCode("sizing.larger", heap_bytes=Bytes, tested_bytes=Bytes, larger_times=Factor)
+_MORE_SHARDS = MessageCode("sizing.more-shards", shards=Count, tested=Count)
+_SMALL_USE = MessageCode("sizing.small-use", used_share=Share, unused_bytes=Bytes)
+_LITTLE = MessageCode("sizing.little", remaining_bytes=Bytes, memory_bytes=Bytes)
+
+#: Tests that used a smaller share of their machine's memory leave most of a machine unused.
+_LEAST_USED = 0.25
+#: Less of the memory for the operating system is remarked on.
+_LEAST_REMAINING = 0.1
+_TONES: dict[Verdict, Tone] = {"best": "good", "unusable": "problem", "unset": ""}
+_SEVERITIES: dict[Verdict, Severity] = {"best": "info", "constant": "info", "unusable": "problem"}
+_TARGET = "target.jvm."
+
+
+def section(sizing: Sizing, texts: Texts) -> Section:
+    """The values with their formula, the evidence, and the settings to copy."""
+    machine = sizing.machine
+    title = texts("sizing.title", memory_bytes=machine.memory_bytes, shards=machine.shards)
+    remarks = [Remark(severity, text) for severity, text in _statements(sizing, texts)]
+    lines = "\n".join(
+        f"{_TARGET}{path}: {json.dumps(value, ensure_ascii=False)}" for path, value in settings(sizing)
+    )
+    settings_block = Code(texts("sizing.settings"), lines, "yaml")
+    note = Paragraph(texts("sizing.method"), quiet=True)
+    return Section("sizing", title, [_table(sizing, texts), *remarks, settings_block, note])
+
+
+def settings(sizing: Sizing) -> Values:
+    """Settings below `target.jvm` for the machine."""
+    young, collector, version = (sizing.term(kind).settings for kind in (YOUNG, COLLECTOR, VERSION))
+    values: list[tuple[str, JsonValue]] = [("heap", Size(sizing.heap_bytes).text)]
+    if sizing.young_bytes is not None:
+        ratio = [(path, value) for path, value in young if path == f"flags.{NEW_RATIO}"]
+        values += ratio if len(ratio) == len(young) else [("young", Size(sizing.young_bytes).text)]
+    if sizing.direct_bytes is not None:
+        values.append(("direct", Size(sizing.direct_bytes).text))
+    values += [*collector, *version]
+    if (cache := sizing.cache) is not None or sizing.off_heap_shard_bytes is not None:
+        values.append((f"properties.{SHARDS}", sizing.machine.shards))
+    if cache is not None and cache.percent is not None:
+        values.append((f"properties.{CACHE_PERCENT}", cache.percent))
+    elif cache is not None:
+        values.append((f"properties.{CACHE_BYTES}", cache.shard_bytes))
+    if sizing.off_heap_shard_bytes is not None:
+        values.append((f"properties.{OFF_HEAP_BYTES}", sizing.off_heap_shard_bytes))
+    return tuple(values)
+
+
+def document(sizing: Sizing) -> JsonObject:
+    """For scripts: sizes in bytes, coefficients, and the trials of each term."""
+    shares, cache = sizing.shares, sizing.cache
+    coefficients = {
+        HEAP: shares.heap,
+        YOUNG: shares.young,
+        CACHE: shares.cache,
+        OFF_HEAP: shares.off_heap,
+        DIRECT: shares.direct,
+    }
+    return {
+        "memory_bytes": sizing.machine.memory_bytes,
+        "shards": sizing.machine.shards,
+        "heap_bytes": sizing.heap_bytes,
+        "computed_heap_bytes": sizing.computed_heap_bytes,
+        "young_bytes": sizing.young_bytes,
+        "cache_bytes": None if cache is None else cache.total_bytes,
+        "cache_shard_bytes": None if cache is None else cache.shard_bytes,
+        "cache_percent": None if cache is None else cache.percent,
+        "off_heap_bytes": sizing.off_heap_bytes,
+        "off_heap_shard_bytes": sizing.off_heap_shard_bytes,
+        "direct_bytes": sizing.direct_bytes,
+        "remaining_bytes": sizing.remaining_bytes,
+        "largest_heap_tested_bytes": sizing.tested.heap_bytes,
+        "most_shards_tested": sizing.tested.shards,
+        "settings": {f"{_TARGET}{path}": value for path, value in settings(sizing)},
+        "terms": [
+            {
+                "term": term.kind.name,
+                "coefficient": None
+                if (value := coefficients.get(term.kind)) is None
+                else round(float(value), 6),
+                **_evidence(term),
+            }
+            for term in sizing.terms
+        ],
+    }
+
+
+def _evidence(term: Term) -> JsonObject:
+    choice, level = term.choice, term.level
+    return {
+        "evidence": term.verdict,
+        "run": term.run and term.run.name,
+        "tested": {f"{_TARGET}{path}": value for path, value in term.settings},
+        "factor": choice and choice.key,
+        "level": level and level.label,
+        "levels": [] if choice is None else [item.label for item in choice.levels],
+        "not_distinguishable": []
+        if choice is None or choice.best is not None
+        else [item.label for item in choice.remaining],
+        "trials": [] if level is None else [trial.name for trial in level.counting],
+        "trials_of_other_levels": _of_others(term),
+    }
+
+
+def _of_others(term: Term) -> int:
+    """Number of trials of the other levels that count."""
+    levels = () if term.choice is None else term.choice.levels
+    return sum(len(level.counting) for level in levels if level is not term.level)
+
+
+def _table(sizing: Sizing, texts: Texts) -> Table:
+    columns = [
+        Column(texts("sizing.column.term")),
+        Column(texts("sizing.column.value"), figure=True),
+        Column(texts("sizing.column.formula"), code=True),
+        Column(texts("sizing.column.evidence")),
+    ]
+    return Table("table-sizing", "", columns, list(_rows(sizing, texts)), only=True)
+
+
+def _rows(sizing: Sizing, texts: Texts) -> Iterator[list[Cell]]:
+    shares, outside = sizing.shares, "(memory − heap)"
+    yield _row(sizing, HEAP, sizing.heap_bytes, f"{_written(shares.heap)} × memory", texts)
+    if shares.young is not None:
+        yield _row(sizing, YOUNG, sizing.young_bytes, f"{_written(shares.young)} × heap", texts)
+    if shares.cache is not None and (cache := sizing.cache) is not None:
+        formula = f"{_written(shares.cache)} × heap"
+        yield _row(sizing, CACHE, cache.total_bytes, formula, texts)
+        yield _derived(texts("sizing.cache-of-shard"), cache.shard_bytes, f"{formula} / shards")
+    if shares.off_heap is not None:
+        formula = f"{_written(shares.off_heap)} × {outside}"
+        yield _row(sizing, OFF_HEAP, sizing.off_heap_bytes, formula, texts)
+        yield _derived(texts("sizing.off-heap-of-shard"), sizing.off_heap_shard_bytes, f"{formula} / shards")
+    if shares.direct is not None:
+        share = max(shares.direct, shares.off_heap or shares.direct)
+        yield _row(sizing, DIRECT, sizing.direct_bytes, f"{_written(share)} × {outside}", texts)
+    used = "direct" if sizing.direct_bytes is not None else "off-heap"
+    has_outside = sizing.direct_bytes is not None or sizing.off_heap_bytes is not None
+    formula = f"memory − heap − {used}" if has_outside else "memory − heap"
+    yield _derived(texts("sizing.remaining"), sizing.remaining_bytes, formula)
+    for kind in (COLLECTOR, VERSION):
+        if values := sizing.term(kind).settings:
+            yield _named(sizing.term(kind), values, texts)
+
+
+def _written(share: Fraction) -> str:
+    return numbers.short(float(share))
+
+
+def _row(sizing: Sizing, kind: TermKind, size_bytes: int | None, formula: str, texts: Texts) -> list[Cell]:
+    verdict = sizing.term(kind).verdict
+    return [
+        Cell(texts(TERM_NAMES(kind.name))),
+        Cell(texts("mark.none") if size_bytes is None else numbers.size(size_bytes), sort=size_bytes),
+        Cell(formula),
+        _verdict(verdict, texts),
+    ]
+
+
+def _derived(name: str, size_bytes: int | None, formula: str) -> list[Cell]:
+    return [Cell(name), Cell(numbers.size(size_bytes or 0), sort=size_bytes), Cell(formula), Cell("")]
+
+
+def _named(term: Term, values: Values, texts: Texts) -> list[Cell]:
+    """A row of a term that is no size."""
+    (_, first), *others = values
+    details = [f"{path.rpartition('.')[2]}={value}" for path, value in others]
+    written = texts("mark.list").join([str(first), *details])
+    return [Cell(texts(TERM_NAMES(term.kind.name))), Cell(written), Cell(""), _verdict(term.verdict, texts)]
+
+
+def _verdict(verdict: Verdict, texts: Texts) -> Cell:
+    return Cell(texts(VERDICTS(verdict)), tone=_TONES.get(verdict, "caution"))
+
+
+def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
+    for term in sizing.terms:
+        if (message := _supported(term, texts)) is not None:
+            yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
+        if term.others and term.run is not None:
+            name = texts(TERM_NAMES(term.kind.name))
+            yield "caution", texts.message(_OTHERS(term=name, run=term.run.name, runs=list(term.others)))
+    unset = [texts(TERM_NAMES(term.kind.name)) for term in sizing.terms if term.verdict == "unset"]
+    if unset:
+        yield "caution", texts.message(_UNSET(terms=unset))
+    for message in _limits(sizing):
+        yield "caution", texts.message(message)
+
+
+def _supported(term: Term, texts: Texts) -> Message | None:
+    """The trials that support a term; None where nothing sets it."""
+    name, run = texts(TERM_NAMES(term.kind.name)), term.run
+    if run is None:
+        return None
+    choice, level = term.choice, term.level
+    if choice is None:
+        settings = [f"{path}: {value}" for path, value in term.settings]
+        return _CONSTANT(term=name, settings=settings, run=run.name)
+    if level is None:
+        return _UNUSABLE(term=name, factor=choice.name, run=run.name)
+    if term.verdict == "no-repeats":
+        return _NO_REPEATS(term=name, level=level.label, factor=choice.name, run=run.name)
+    code = _BEST if term.verdict == "best" else _LEFT
+    return code.pick(
+        term=name,
+        level=level.label,
+        levels=[item.label for item in choice.remaining],
+        factor=choice.name,
+        count=len(level.counting),
+        others=_of_others(term),
+        run=run.name,
+    )
+
+
+def _limits(sizing: Sizing) -> Iterator[Message]:
+    """Limits of the measurements, and sizes that were changed."""
+    memory, heap, tested = sizing.machine.memory_bytes, sizing.heap_bytes, sizing.tested
+    if sizing.avoided:
+        yield _AVOIDED(
+            part_share=float(sizing.shares.heap), computed_bytes=sizing.computed_heap_bytes, heap_bytes=heap
+        )
+    if heap > MOST_TIMES * tested.heap_bytes:
+        yield _LARGER(heap_bytes=heap, tested_bytes=tested.heap_bytes, larger_times=heap / tested.heap_bytes)
+    if sizing.machine.shards > MOST_TIMES * tested.shards:
+        yield _MORE_SHARDS(shards=sizing.machine.shards, tested=tested.shards)
+    if tested.used < _LEAST_USED:
+        yield _SMALL_USE(used_share=float(tested.used), unused_bytes=sizing.remaining_bytes)
+    if sizing.remaining_bytes < _LEAST_REMAINING * memory:
+        yield _LITTLE(remaining_bytes=sizing.remaining_bytes, memory_bytes=memory)

@@ -1,0 +1,240 @@
+"""The sizing of a JVM for another machine: shares of the best levels, with the trials behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from analysis.runs import run_of
+from loadcell.analysis.analyse import analyse
+from loadcell.analysis.best_levels import choices
+from loadcell.analysis.jvm_memory import CACHE, COLLECTOR, DIRECT, HEAP, OFF_HEAP, VERSION, YOUNG
+from loadcell.analysis.jvm_sizing import (
+    GIB,
+    MIB,
+    Machine,
+    SizedRun,
+    Sizing,
+    SizingError,
+    bounded_heap,
+    size,
+    target_memory,
+)
+
+#: The machine and settings of the report: 64 GB, a heap of 25 GB with a young generation of 10 GB.
+MEMORY = 64 * GIB
+REPORT: Mapping[str, Any] = {
+    "heap": "25GiB",
+    "young": "10GiB",
+    "direct": "30GiB",
+    "collector": "CMS",
+    "properties": {"shards": 4, "je.maxMemoryPercent": 10, "je.maxOffHeapMemory": 2_684_354_560},
+}
+FAR = {"5": [90, 95, 85], "10": [20, 21, 19], "20": [120, 125, 122]}
+NEAR = {"5": [30, 20, 25], "10": [24, 29, 21]}
+
+
+def jvm_run(
+    p99s: Mapping[str, Sequence[float | None]],
+    of_level: Mapping[str, Mapping[str, Any]],
+    key: str = "factor",
+    base: Mapping[str, Any] = REPORT,
+    memory: int | None = MEMORY,
+    name: str = "run",
+) -> SizedRun:
+    """A run of one factor whose levels change these options of the JVM (`properties` one by one)."""
+    run, records = run_of(
+        {label: [None if value is None else value * 10 for value in row] for label, row in p99s.items()},
+        levels={label: {key: label} for label in p99s},
+    )
+    described = tuple(
+        replace(
+            item,
+            values={f"target.jvm.{path}": value for path, value in of_level.get(item.id, {}).items()},
+            settings={"target": {"jvm": _options(base, of_level.get(item.id, {}))}},
+        )
+        for item in run.treatments
+    )
+    treatments = analyse(replace(run, treatments=described), records).treatments
+    return SizedRun(name, choices(treatments), treatments, memory)
+
+
+def _options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    options = {**base, "properties": dict(base.get("properties", {})), "flags": dict(base.get("flags", {}))}
+    for path, value in changes.items():
+        section, _, name = path.partition(".")
+        if name:
+            options[section][name] = value
+        else:
+            options[section] = value
+    return options
+
+
+def caches(**more: Any) -> SizedRun:
+    """A run of the report's plan A: 10% of the heap for each of four shards is best."""
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in FAR}
+    return jvm_run(FAR, levels, **more)
+
+
+def sized(*runs: SizedRun, memory: int = MEMORY, shards: int = 4) -> Sizing:
+    return size(runs, Machine(memory, shards))
+
+
+def test_the_tested_machine_gets_the_tested_memory() -> None:
+    sizing = sized(caches())
+    assert (sizing.heap_bytes, sizing.young_bytes, sizing.direct_bytes) == (25 * GIB, 10 * GIB, 30 * GIB)
+    assert sizing.cache is not None
+    assert (sizing.cache.percent, sizing.cache.shard_bytes, sizing.cache.total_bytes) == (
+        10,
+        25 * GIB // 10,
+        10 * GIB,
+    )
+    assert (sizing.off_heap_shard_bytes, sizing.off_heap_bytes) == (2560 * MIB, 10 * GIB)
+    assert sizing.remaining_bytes == 9 * GIB
+
+
+def test_a_machine_of_half_the_memory_with_twice_the_shards() -> None:
+    sizing = sized(caches(), memory=32 * GIB, shards=8)
+    assert sizing.heap_bytes == 12 * GIB, "12.5 GiB, rounded down"
+    assert sizing.shares.heap == Fraction(25, 64)
+    assert sizing.young_bytes == int(12 * GIB * 0.4) // MIB * MIB
+    assert sizing.cache is not None
+    assert (sizing.cache.percent, sizing.cache.total_bytes) == (5, 12 * GIB * 5 // 100 * 8)
+    assert sizing.off_heap_shard_bytes == 20 * GIB * 10 // 39 // 8 // MIB * MIB
+    assert sizing.direct_bytes == 20 * GIB * 30 // 39 // MIB * MIB
+    assert sizing.remaining_bytes == 20 * GIB - sizing.direct_bytes
+
+
+@pytest.mark.parametrize(
+    ("computed", "heap"),
+    [(31.9, 31), (32, 31), (36, 31), (39.99, 31), (40, 40), (50.5, 50), (4.7, 4), (0.5, 0.5)],
+)
+def test_no_heap_is_from_32_to_40_gib(computed: float, heap: float) -> None:
+    assert bounded_heap(int(computed * GIB)) == int(heap * GIB)
+
+
+def test_no_machine_gets_a_heap_without_compressed_pointers_below_40_gib() -> None:
+    run = caches()
+    heaps = {memory: sized(run, memory=memory * GIB).heap_bytes / GIB for memory in range(1, 200)}
+    assert not [heap for heap in heaps.values() if 32 <= heap < 40]
+    assert {heaps[memory] for memory in range(82, 103)} == {31}
+    assert sized(run, memory=90 * GIB).avoided
+    assert not sized(run, memory=103 * GIB).avoided
+
+
+def test_each_term_has_the_trials_of_the_run_that_varied_it() -> None:
+    sizes = {"20": {"heap": "20GiB"}, "25": {"heap": "25GiB"}}
+    heaps = jvm_run({"20": [20, 21, 19], "25": [60, 66, 61]}, sizes, name="heaps")
+    collectors = jvm_run(
+        {"CMS": [30, 31, 30], "G1": [30, 31, 30.1]},
+        {"CMS": {"collector": "CMS"}, "G1": {"collector": "G1", "flags.MaxGCPauseMillis": 50}},
+        name="collectors",
+    )
+    sizing = sized(heaps, caches(name="caches"), collectors)
+    heap, cache = sizing.term(HEAP), sizing.term(CACHE)
+    assert heap.run is not None
+    assert heap.level is not None
+    assert (heap.verdict, heap.run.name, heap.level.label) == ("best", "heaps", "20")
+    assert len(heap.level.counting) == 3
+    assert sizing.heap_bytes == 20 * GIB
+    assert cache.run is not None
+    assert (cache.verdict, cache.run.name, cache.settings[0]) == (
+        "best",
+        "caches",
+        ("properties.je.maxMemoryPercent", 10),
+    )
+    assert sizing.term(COLLECTOR).verdict == "left"
+    constant = sizing.term(DIRECT)
+    assert (constant.verdict, constant.choice, constant.settings) == (
+        "constant",
+        None,
+        (("direct", "30GiB"),),
+    )
+    assert sizing.term(VERSION).verdict == "unset"
+
+
+def test_levels_that_do_not_differ_are_not_distinguishable() -> None:
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in NEAR}
+    term = sized(jvm_run(NEAR, levels)).term(CACHE)
+    assert term.verdict == "left"
+    assert term.level is not None
+    assert term.level.label == "10", "the lower median"
+    once = {label: [row[0]] for label, row in NEAR.items()}
+    assert sized(jvm_run(once, levels)).term(CACHE).verdict == "no-repeats"
+
+
+def test_a_term_without_a_usable_level_has_no_value() -> None:
+    broken: dict[str, list[float | None]] = {"5": [None, None], "10": [None, None]}
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in broken}
+    sizing = sized(caches(base={**REPORT, "properties": {"shards": 4}}, name="good"))
+    assert sizing.term(CACHE).verdict == "best"
+    heaps = jvm_run({"25": [20, 21]}, {}, base={**REPORT, "properties": {}}, name="heap")
+    with pytest.raises(SizingError, match="has a result"):
+        sized(jvm_run(broken, levels, name="broken"))
+    assert sized(heaps).cache is None
+
+
+def test_the_run_with_distinguishable_levels_is_preferred() -> None:
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in NEAR}
+    sizing = sized(jvm_run(NEAR, levels, name="first"), caches(name="second"))
+    term = sizing.term(CACHE)
+    assert term.run is not None
+    assert (term.run.name, term.others) == ("second", ("first",))
+
+
+def test_the_cache_outside_the_heap_may_be_a_share_of_the_heap() -> None:
+    base = {**REPORT, "properties": {"shards": 4, "offHeap": "40%"}}
+    levels = {"2": {"properties.offHeap": "2%"}, "40": {"properties.offHeap": "40%"}}
+    sizing = sized(jvm_run({"2": [90, 95, 85], "40": [20, 21, 19]}, levels, base=base))
+    assert sizing.off_heap_bytes == 10 * GIB
+    assert sizing.term(OFF_HEAP).verdict == "best"
+
+
+def test_direct_memory_contains_the_caches_outside_the_heap() -> None:
+    sizing = sized(caches(base={**REPORT, "direct": "4GiB"}))
+    assert sizing.direct_bytes == sizing.off_heap_bytes == 10 * GIB
+
+
+def test_the_young_generation_may_be_a_ratio() -> None:
+    base = {**REPORT, "young": None, "flags": {"NewRatio": 2}}
+    sizing = sized(caches(base=base))
+    assert sizing.shares.young == Fraction(1, 3)
+    assert sizing.term(YOUNG).settings == (("flags.NewRatio", 2),)
+    assert sizing.term(COLLECTOR).settings == (("collector", "CMS"),)
+
+
+@pytest.mark.parametrize(
+    ("shards", "cache"), [(100, (None, 102 * MIB)), (3, (None, 3413 * MIB)), (40, (1, GIB // 4))]
+)
+def test_a_cache_of_no_whole_percent_gets_a_size(shards: int, cache: tuple[int | None, int]) -> None:
+    sizing = sized(caches(), shards=shards)
+    assert sizing.cache is not None
+    assert (sizing.cache.percent, sizing.cache.shard_bytes) == cache
+
+
+def test_tests_on_a_part_of_the_machine_are_stated() -> None:
+    small = {**REPORT, "heap": "512MiB", "young": None, "direct": "512MiB"}
+    sizing = sized(caches(base={**small, "properties": {"shards": 4}}, memory=16 * GIB))
+    assert sizing.tested.used == Fraction(1, 16)
+    assert (sizing.heap_bytes, sizing.tested.heap_bytes) == (2 * GIB, 512 * MIB)
+
+
+def test_no_heap_or_no_machine_is_an_error() -> None:
+    with pytest.raises(SizingError, match="`heap`"):
+        sized(caches(base={"properties": {}}))
+    with pytest.raises(SizingError, match="memory of the target's machine"):
+        sized(caches(memory=None))
+    with pytest.raises(SizingError, match="does not fit"):
+        sized(caches(memory=16 * GIB))
+
+
+def test_the_memory_of_the_target_is_the_limit_of_its_cgroup() -> None:
+    host = {"role": "client+target", "memory_bytes": MEMORY}
+    assert target_memory({"hosts": [host]}) == MEMORY
+    assert target_memory({"hosts": [{**host, "container": {"memory_bytes": GIB}}]}) == GIB
+    assert target_memory({"hosts": [{**host, "role": "client"}]}) is None
+    assert target_memory({}) is None
