@@ -1,0 +1,72 @@
+"""Share of throughput that is lost by what watches a load, in pairs without and with it (A B, B A, ...).
+
+Pairs go on until the bound of the loss lies at most PRECISION above its estimate, MOST_PAIRS are done, or the
+time is up; none of this depends on the loss itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.before_after import loadcell
+from bench.paired import ROOT, note, ratio_bounds
+
+MOST_PAIRS, FEWEST_PAIRS, PRECISION = 60, 8, 0.005
+#: Upper 95% bound of the lost share of throughput.
+AIM = 0.02
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """Number of pairs, seconds of a load, minutes in all."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=MOST_PAIRS)
+    parser.add_argument("--seconds", type=float, default=3.0, help="duration of a load (default: 3)")
+    parser.add_argument("--minutes", type=float, default=11.5, help="at most (default: 11.5)")
+    return parser.parse_args()
+
+
+def trial_throughput(words: Sequence[str], settings: Sequence[str], home: Path, number: int) -> float:
+    """Requests per second of a trial by a command of loadcell; it has to be ok."""
+    out = home / f"run-{number}"
+    command = [*words, "--seed", "1", "--no-report", "--quiet", "--out", str(out)]
+    for setting in settings:
+        command += ["--set", setting]
+    # a busy client is no fault here: server and client share the processors
+    loadcell(ROOT, command, home, statuses=(0, 3))
+    [path] = out.glob("trials/*/trial.json")
+    trial = json.loads(path.read_text())
+    broken = {check["name"] for check in trial["checks"] if check["verdict"] == "broken"}
+    if trial["status"] != "ok" and not broken <= {"client-limit"}:
+        raise SystemExit(f"{path}: {trial['status']}: {trial['reason']}")
+    return float(trial["totals"]["throughput_per_s"])
+
+
+def in_pairs(given: argparse.Namespace, measure: Callable[[bool, int], float]) -> dict[str, float | int]:
+    """Throughputs by `measure`, which takes whether the load is watched, and the number of its run."""
+    end_s = time.monotonic() + 60 * given.minutes
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    for number in range(1, given.pairs + 1):
+        for watched in (False, True) if number % 2 else (True, False):
+            rates[watched].append(measure(watched, 2 * number + watched))
+        ratios = [new / old for old, new in zip(rates[False], rates[True], strict=True)]
+        lower, ratio, upper = ratio_bounds(ratios)
+        note(f"pair {number}: {ratios[-1]:.4f}; lost {1 - ratio:.4f}, at most {1 - lower:.4f}")
+        if (number >= FEWEST_PAIRS and ratio - lower <= PRECISION) or time.monotonic() > end_s:
+            break
+    print(f"lost {1 - ratio:.4f}, at most {1 - lower:.4f}; aim {AIM}")
+    return {
+        "pairs": len(ratios),
+        "without_per_s": statistics.median(rates[False]),
+        "with_per_s": statistics.median(rates[True]),
+        "lost": 1 - ratio,
+        "lost_lower": 1 - upper,
+        "lost_upper": 1 - lower,
+        "aim": AIM,
+    }
