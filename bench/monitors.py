@@ -1,4 +1,4 @@
-"""CPU time that the monitors of series take, on pages of metrics of several sizes.
+"""CPU time that the monitors of series take, on pages of metrics of several sizes, and a sample of a JVM.
 
 A separate process serves the page, whose values change at each scrape. Measured is all of the process that
 samples: requests, reading, and the rows it writes to a trial's directory, with the loop that writes them.
@@ -15,18 +15,24 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.paired import keep, note
+from bench.paired import keep, note, spread
 from loadcell.monitors.base import MonitorContext, Row, Sampler
 from loadcell.monitors.command import Command, CommandOptions
+from loadcell.monitors.jvm import JvmMonitor, JvmOptions
 from loadcell.monitors.prometheus import Prometheus, PrometheusOptions
 from loadcell.monitors.series import SeriesMonitor
 from loadcell.store.layout import SAMPLE_HEAD
 from loadcell.store.write import RunWriter
 
+sys.path.insert(0, "tests")
+from jvms import running
+
 #: Series of the page, series recorded, and the aim in percent of a core (None: none).
 CASES = ((1_000, 100, 0.5), (1_000, 1_000, 0.5), (10_000, 100, None), (40_000, 100, None))
 #: How often waiting rows are written, as in a run.
 _TICK_S = 0.2
+#: CPU microseconds of a sample of the monitor `jvm`, at most.
+JVM_SAMPLE_AIM_US = 20.0
 SERVER = """
 import http.server, sys
 count, number = int(sys.argv[1]), 0
@@ -108,6 +114,26 @@ def of_command(start: str, seconds: float) -> tuple[float, float, int]:
     return share_of_core(Command(options, MonitorContext(roots=list, key="command")), seconds)
 
 
+def of_jvm_sample(batches: int = 200, samples: int = 50) -> dict[str, float | None]:
+    """CPU microseconds of one sample of the monitor `jvm`: medians of batches, and the best of them.
+
+    The JVM allocates meanwhile, so that counters change between samples.
+    """
+    costs: list[float] = []
+    with running("-Xmx96m", "-Drate=200", "-Dretained=40") as jvm:
+        monitor = JvmMonitor(JvmOptions(commands=False), MonitorContext(roots=lambda: [jvm.pid]))
+        monitor.sample(0)
+        for _ in range(batches):
+            began_ns = time.thread_time_ns()
+            for _ in range(samples):
+                monitor.sample(1.0)
+                monitor.further_rows()
+            costs.append((time.thread_time_ns() - began_ns) / samples / 1e3)
+            time.sleep(0.01)
+        monitor.close()
+    return {**spread(costs), "aim": JVM_SAMPLE_AIM_US}
+
+
 def main() -> None:
     """Measure all cases, print them, and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -120,11 +146,15 @@ def main() -> None:
     for start in ("once", "each-interval"):
         results[f"command, {start}"] = (*of_command(start, seconds), 0.5)
     idle = idle_share(seconds)
-    record = {}
+    record: dict[str, dict[str, float | None]] = {}
     for name, (process, thread, rows, aim) in results.items():
         process -= idle
         record[name] = {"percent_of_core": process, "of_thread": thread, "rows": rows, "aim": aim}
         note(f"{name}: {process:.3f}% of a core, of these {thread:.3f}% in the sampling thread; {rows} rows")
+    record["jvm, microseconds a sample"] = cost = of_jvm_sample()
+    note(
+        f"jvm: {cost['median']:.1f} us a sample ({cost['min']:.1f} to {cost['max']:.1f}), aim {cost['aim']:g}"
+    )
     keep("monitors", f"python -m bench.monitors --seconds {seconds:g}", record)
 
 
