@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.berkeleydb_service import RunningService, berkeleydb
-from bench.lost_throughput import arguments, in_pairs, trial_throughput
+from bench.lost_throughput import in_pairs, pair_options, trial_throughput
 from bench.paired import keep
 from loadcell.linux import java_attach
 from loadcell.systems.jvm.arguments import log_argument
@@ -34,9 +34,9 @@ monitors: {monitors}
 
 def log_command(options: JvmOptions, log: Path) -> str:
     """The argument of the JVM as the command of a running one: -Xlog:what:file=log:decorators:bounds."""
-    what, file, decorators, bounds = log_argument(options, log).removeprefix("-Xlog:").split(":")
+    events, file, decorators, bounds = log_argument(options, log).removeprefix("-Xlog:").split(":")
     output = file.removeprefix("file=").strip('"')
-    return f'VM.log output="{output}" what={what} decorators={decorators} output_options="{bounds}"'
+    return f'VM.log output="{output}" what={events} decorators={decorators} output_options="{bounds}"'
 
 
 def throughput(service: RunningService, log: Path, watched: bool, seconds: float, number: int) -> float:
@@ -53,13 +53,13 @@ def throughput(service: RunningService, log: Path, watched: bool, seconds: float
 
 def main() -> None:
     """Measure, print and keep."""
-    given = arguments(__doc__)
+    options = pair_options(__doc__)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loadcell-bench-")))
         service = stack.enter_context(berkeleydb())
         throughput(service, home / "gc.log", True, WARM_UP_S, 0)
         lost = in_pairs(
-            given, lambda watched, run: throughput(service, home / "gc.log", watched, given.seconds, run)
+            options, lambda watched, run: throughput(service, home / "gc.log", watched, options.seconds, run)
         )
         collections = sum(" Pause Young" in line for line in (home / "gc.log").read_text().splitlines())
     keep("jvm_throughput", "python -m bench.jvm_throughput", {**lost, "lines_of_pauses": collections})

@@ -21,7 +21,7 @@ MOST_PAIRS, FEWEST_PAIRS, PRECISION = 60, 8, 0.005
 AIM = 0.02
 
 
-def arguments(description: str | None) -> argparse.Namespace:
+def pair_options(description: str | None) -> argparse.Namespace:
     """Number of pairs, seconds of a load, minutes in all."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -48,11 +48,11 @@ def trial_throughput(words: Sequence[str], settings: Sequence[str], home: Path, 
     return float(trial["totals"]["throughput_per_s"])
 
 
-def in_pairs(given: argparse.Namespace, measure: Callable[[bool, int], float]) -> dict[str, float | int]:
+def in_pairs(options: argparse.Namespace, measure: Callable[[bool, int], float]) -> dict[str, float | int]:
     """Throughputs by `measure`, which takes whether the load is watched, and the number of its run."""
-    end_s = time.monotonic() + 60 * given.minutes
+    end_s = time.monotonic() + 60 * options.minutes
     rates: dict[bool, list[float]] = {False: [], True: []}
-    for number in range(1, given.pairs + 1):
+    for number in range(1, options.pairs + 1):
         for watched in (False, True) if number % 2 else (True, False):
             rates[watched].append(measure(watched, 2 * number + watched))
         ratios = [new / old for old, new in zip(rates[False], rates[True], strict=True)]

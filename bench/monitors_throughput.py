@@ -12,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.lost_throughput import arguments, in_pairs, trial_throughput
+from bench.lost_throughput import in_pairs, pair_options, trial_throughput
 from bench.monitors import SERVER
 from bench.paired import keep
 
@@ -36,7 +36,7 @@ def throughput(dsn: str, monitors: str, seconds: float, home: Path, number: int)
 
 def main() -> None:
     """Measure, print and keep."""
-    given = arguments(__doc__)
+    options = pair_options(__doc__)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loadcell-bench-")))
         page = subprocess.Popen([sys.executable, "-c", SERVER, str(SERIES)], stdout=subprocess.PIPE)
@@ -47,9 +47,9 @@ def main() -> None:
         server = stack.enter_context(PostgresServer())
         server.sql("CREATE DATABASE bench")
         dsn = f"postgresql://{server.user}@{server.host}:{server.port}/bench"
-        throughput(dsn, monitors[True], given.seconds, home, 0)  # loads the data
+        throughput(dsn, monitors[True], options.seconds, home, 0)  # loads the data
         lost = in_pairs(
-            given, lambda watched, run: throughput(dsn, monitors[watched], given.seconds, home, run)
+            options, lambda watched, run: throughput(dsn, monitors[watched], options.seconds, home, run)
         )
     names = ["host", "target", "postgres", f"prometheus, {SERIES} series", "command"]
     keep("monitors_throughput", "python -m bench.monitors_throughput", {"monitors": names, **lost})

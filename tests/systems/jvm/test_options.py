@@ -20,13 +20,30 @@ URL = "http://127.0.0.1:{port}"
 
 
 def read(tmp_path: Path = Path("/plans"), **options: Any) -> JvmOptions:
-    values = {"jar": "/opt/service.jar", "url": URL, **options}
+    values = {"jar": __file__, "url": URL, **options}
     values = {name: value for name, value in values.items() if value is not None}
     return JvmOptions.model_validate(values, context={"directory": tmp_path})
 
 
 def misfits(**options: Any) -> list[Misfit]:
     return list(Jvm.misfits(read(**options)))
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({"jar": "service.jar"}, "/plans/service.jar"),
+        ({"jar": "service.jar", "directory": "build"}, "/plans/build/service.jar"),
+        ({"jar": "/opt/loadcell-none.jar"}, "/opt/loadcell-none.jar"),
+        ({"jar": "{work}/service.jar"}, None),
+        ({"jar": "service.jar", "files": {"service.jar": "made"}}, None),
+    ],
+)
+def test_a_jar_that_does_not_exist(options: dict[str, Any], path: str | None) -> None:
+    remarks = Jvm.advice(read(**options), Load(clients=1, duration="1s"))
+    matches = [remark.message for remark in remarks if remark.path == "target.jvm.jar"]
+    assert [message.text for message in matches] == ([f"there is no jar {path}"] if path else [])
+    assert all("target.jvm.jar" in (message.advice or "") for message in matches)
 
 
 def remarks(**options: Any) -> list[str]:
@@ -76,7 +93,7 @@ def test_arguments_of_java() -> None:
         f"-Xms{25 * gib}", f"-Xmx{25 * gib}", f"-Xmn{10 * gib}", f"-XX:MaxDirectMemorySize={10 * gib}",
         "-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:+UseZGC",
         "-XX:+ExitOnOutOfMemoryError", "-XX:NewRatio=2", "-XX:+UseNUMA", "-XX:-UseBiasedLocking",
-        "-Dje.maxMemoryPercent=10", "-Xss512k", "-jar", "/opt/service.jar", "--port={port}", "-v",
+        "-Dje.maxMemoryPercent=10", "-Xss512k", "-jar", __file__, "--port={port}", "-v",
     ]  # fmt: skip
 
 
@@ -117,7 +134,7 @@ def test_a_service_of_loadcell_has_its_port_its_data_and_its_readiness() -> None
 
 def test_a_jar_beside_the_plan_is_started_there(tmp_path: Path) -> None:
     assert read(tmp_path, jar="service.jar").path == tmp_path.resolve()
-    assert read(tmp_path, jar="/opt/service.jar").path is None
+    assert read(tmp_path, jar=__file__).path is None
     assert read(tmp_path, jar="service.jar", directory="/opt").path == Path("/opt")
 
 

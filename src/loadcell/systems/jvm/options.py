@@ -157,6 +157,13 @@ class JvmOptions(ServiceOptions):
         return self._directory.expanduser().resolve() if relative else None
 
     @property
+    def jar_path(self) -> Path | None:
+        """The jar, absolute; None where there is none before the run: of a service, or made for the run."""
+        if self.jar is None or self.jar.startswith(WORK) or self.jar in self.files:
+            return None
+        return (self.path or self._directory.expanduser().resolve()) / self.jar
+
+    @property
     def classpath_entries(self) -> list[str]:
         entries = self.classpath or ()
         return entries.split(":") if isinstance(entries, str) else list(entries)

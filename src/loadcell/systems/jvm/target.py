@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from loadcell.plan.model import Load
 
 JVM_NO_DATA = MessageCode("jvm.no-data")
+JVM_NO_JAR = MessageCode("jvm.no-jar", path=str)
 JVM_GONE = MessageCode("jvm.gone", pid=str)
 JVM_NOT_A_JVM = MessageCode("jvm.not-a-jvm", pid=str)
 
@@ -99,6 +100,8 @@ class Jvm(StartedService[JvmOptions]):
     @classmethod
     def advice(cls, options: JvmOptions, load: Load) -> list[Advice]:
         remarks = [*super().advice(options, load), *memory_advice(options)]
+        if (jar := options.jar_path) is not None and not jar.is_file():
+            remarks.append(Advice("target.jvm.jar", JVM_NO_JAR(path=jar)))
         return remarks if (build := options.build) is None else [*remarks, *build.remarks()]
 
     @classmethod
