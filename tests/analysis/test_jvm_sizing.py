@@ -184,6 +184,13 @@ def test_the_run_with_distinguishable_levels_is_preferred() -> None:
     term = sizing.term(CACHE)
     assert term.run is not None
     assert (term.run.name, term.others) == ("second", ("first",))
+    assert sizing.term(DIRECT).others == ()
+
+
+def test_runs_with_another_constant_are_named() -> None:
+    sizing = sized(caches(name="first"), caches(base={**REPORT, "direct": "20GiB"}, name="second"))
+    assert sizing.term(DIRECT).others == ("second",)
+    assert sizing.direct_bytes == 30 * GIB
 
 
 def test_the_cache_outside_the_heap_may_be_a_share_of_the_heap() -> None:

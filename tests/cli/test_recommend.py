@@ -125,6 +125,15 @@ def test_the_terminal_and_the_page_have_the_formula(jvm_run: Path, tmp_path: Pat
     assert "0.375 × memory" in page
 
 
+def test_a_small_test_stands_for_a_smaller_machine(jvm_run: Path) -> None:
+    words = ("--memory", "64GiB", "--shards", "4", "--tested-memory", "48GiB")
+    sizing = json.loads(recommended(str(jvm_run), *words, "--json"))["sizing"]
+    assert (sizing["heap_bytes"], sizing["tested_memory_bytes"]) == (16 * 2**30, 48 * 2**30)
+    assert sizing["direct_bytes"] == 48 * 2**30 * 15 // 36
+    terminal = " ".join(recommended(str(jvm_run), *words).split())
+    assert "The heap of the tested machine had 25% of 48 GiB" in terminal
+
+
 def test_what_the_run_does_not_show_is_stated(jvm_run: Path) -> None:
     terminal = " ".join(recommended(str(jvm_run), "--memory", "100GiB", "--shards", "12").split())
     assert "The formula gives a heap of 37.5 GiB" in terminal
@@ -143,6 +152,9 @@ def test_what_the_run_does_not_show_is_stated(jvm_run: Path) -> None:
         (["--memory", "64GB", "--shards", "many"], "from 1 to 1024"),
         (["--memory", "64GB"], "add --shards 8"),
         (["--shards", "8"], "add --memory 64GB"),
+        (["--tested-memory", "1GB"], "add --memory 64GB --shards 8"),
+        ([*SIZED, "--tested-memory", "1B"], "at least 1MiB"),
+        ([*SIZED, "--tested-memory", "12GiB"], "does not fit"),
     ],
 )
 def test_a_machine_has_memory_and_shards(jvm_run: Path, words: list[str], problem: str) -> None:

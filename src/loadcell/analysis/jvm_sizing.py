@@ -8,7 +8,7 @@ the trials. Each term has the run that varied it; a term that none varied has it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -66,7 +66,9 @@ class Machine:
 
 @dataclass(frozen=True, eq=False)
 class SizedRun:
-    """A run with its choices. `memory_bytes` is that of its target's machine, or the limit of its cgroup."""
+    """A run with its choices. `memory_bytes` is that of its target's machine, the limit of its cgroup, or the
+    memory that a small test stands for.
+    """
 
     name: str
     choices: Sequence[Choice]
@@ -78,7 +80,7 @@ class SizedRun:
 class Term:
     """Result of the runs for a term. `choice` is the factor that varied it, with the chosen `level`; both are
     None for a constant. `settings` are those tested, `memory` all memory of their treatment. `others` names
-    further runs that varied the term.
+    further runs that varied the term, or had another constant.
     """
 
     kind: TermKind
@@ -153,12 +155,13 @@ class Shares:
 
 @dataclass(frozen=True)
 class Tested:
-    """The largest heap and number of shards tested. `used` is the share of the machine's memory that the JVM
-    of the heap's term could use.
+    """The largest heap and number of shards tested. `memory_bytes` is that of the machine of the heap's term,
+    `used` the share of it that its JVM could use.
     """
 
     heap_bytes: int
     shards: int
+    memory_bytes: int
     used: Fraction
 
 
@@ -169,7 +172,11 @@ def size(runs: Sequence[SizedRun], machine: Machine) -> Sizing:
     if not jvm_runs:
         raise SizingError(NO_HEAP(run=names))
     terms = tuple(_term(kind, jvm_runs) for kind in KINDS)
-    shares = _shares(terms, names)
+    heap_term = next(term for term in terms if term.kind is HEAP)
+    if heap_term.run is None or heap_term.memory is None:
+        raise SizingError(NO_USABLE_HEAP(run=names))
+    tested = _tested(jvm_runs, heap_term.run, heap_term.memory)
+    shares = _shares(terms, Fraction(heap_term.memory.heap_bytes, tested.memory_bytes))
     computed = int(shares.heap * machine.memory_bytes)
     heap = bounded_heap(computed)
     outside = machine.memory_bytes - heap
@@ -187,18 +194,16 @@ def size(runs: Sequence[SizedRun], machine: Machine) -> Sizing:
         cache=None if shares.cache is None else _cache(shares.cache, heap, machine.shards),
         off_heap_shard_bytes=off_heap,
         direct_bytes=direct,
-        tested=_tested(terms, jvm_runs),
+        tested=tested,
     )
 
 
-def _shares(terms: Sequence[Term], names: str) -> Shares:
-    heap, young, cache, off_heap, direct = (
-        next(term for term in terms if term.kind is kind) for kind in (HEAP, YOUNG, CACHE, OFF_HEAP, DIRECT)
+def _shares(terms: Sequence[Term], heap: Fraction) -> Shares:
+    young, cache, off_heap, direct = (
+        next(term for term in terms if term.kind is kind) for kind in (YOUNG, CACHE, OFF_HEAP, DIRECT)
     )
-    if heap.run is None or heap.memory is None:
-        raise SizingError(NO_USABLE_HEAP(run=names))
     return Shares(
-        heap=Fraction(heap.memory.heap_bytes, _machine_bytes(heap.run)),
+        heap=heap,
         young=None if young.memory is None else young.memory.young_share,
         cache=None if cache.memory is None else cache.memory.cache_share,
         off_heap=_outside(off_heap, None if off_heap.memory is None else off_heap.memory.off_heap_bytes),
@@ -206,17 +211,14 @@ def _shares(terms: Sequence[Term], names: str) -> Shares:
     )
 
 
-def _tested(terms: Sequence[Term], runs: Sequence[SizedRun]) -> Tested:
+def _tested(runs: Sequence[SizedRun], heap_run: SizedRun, heap_memory: JvmMemory) -> Tested:
     memories = [memory for run in runs for memory in _memories(run)]
-    used = [
-        Fraction(term.memory.heap_bytes + term.memory.outside_bytes, _machine_bytes(term.run))
-        for term in terms
-        if term.kind is HEAP and term.run and term.memory
-    ]
+    memory_bytes = _machine_bytes(heap_run)
     return Tested(
         heap_bytes=max(memory.heap_bytes for memory in memories),
         shards=max(memory.shards for memory in memories),
-        used=used[0],
+        memory_bytes=memory_bytes,
+        used=Fraction(heap_memory.heap_bytes + heap_memory.outside_bytes, memory_bytes),
     )
 
 
@@ -286,12 +288,21 @@ def _term(kind: TermKind, runs: Sequence[SizedRun]) -> Term:
     if varied:
         best = min(varied, key=lambda term: (_RANK.index(term.verdict), -_counting(term)))
         others = tuple(dict.fromkeys(term.run.name for term in varied if term.run and term is not best))
-        return Term(kind, best.verdict, best.run, best.choice, best.level, best.settings, best.memory, others)
-    for run in runs:
-        settings = _settings(run.choices, run.treatments)
-        if settings is not None and (values := kind.read(settings)):
-            return Term(kind, "constant", run, settings=values, memory=settings.memory)
-    return Term(kind, "unset")
+        return replace(best, others=others)
+    constants = [term for run in runs if (term := _constant(kind, run)) is not None]
+    if not constants:
+        return Term(kind, "unset")
+    first = constants[0]
+    different = [term.run.name for term in constants if term.run and term.settings != first.settings]
+    return replace(first, others=tuple(dict.fromkeys(different)))
+
+
+def _constant(kind: TermKind, run: SizedRun) -> Term | None:
+    settings = _settings(run.choices, run.treatments)
+    values = () if settings is None else kind.read(settings)
+    if settings is None or not values:
+        return None
+    return Term(kind, "constant", run, settings=values, memory=settings.memory)
 
 
 def _counting(term: Term) -> int:

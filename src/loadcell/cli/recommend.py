@@ -16,6 +16,8 @@ from loadcell.store import find as run_finder
 
 #: The smallest machine that a sizing is for.
 LEAST_MEMORY = 2**30
+#: The smallest memory that a test stands for.
+LEAST_TESTED = 2**20
 #: The most shards that the service accepts.
 MOST_SHARDS = 1024
 
@@ -25,6 +27,7 @@ MOST_SHARDS = 1024
 @option("--most-failed", default=f"{MOST_FAILED:.0%}", show_default=True, metavar="PERCENT", group="analysis")
 @option("--memory", "memory_bytes", type=MemorySize(least=LEAST_MEMORY), metavar="SIZE", group="analysis")
 @option("--shards", type=Integer(1, MOST_SHARDS), metavar="N", group="analysis")
+@option("--tested-memory", type=MemorySize(least=LEAST_TESTED), metavar="SIZE", group="analysis")
 @option("--out", type=click.Path(), group="output")
 @option("--json", "as_json", is_flag=True, group="output")
 def recommend(
@@ -32,14 +35,18 @@ def recommend(
     most_failed: str,
     memory_bytes: int | None,
     shards: int | None,
+    tested_memory: int | None,
     out: str | None,
     as_json: bool,
 ) -> None:
     """Recommend the best level of each factor, and with a machine the sizing for it."""
     limit = percentage("--most-failed", most_failed, most=1.0, zero=True)
     machine = _machine(memory_bytes, shards)
+    if tested_memory is not None and machine is None:
+        needs = "--memory 64GB --shards 8"
+        raise language.CallError(messages.CALL_NEEDS(option="--tested-memory", needs=needs))
     gathered = best_levels.gather([run_finder.find_run(name) for name in run], limit)
-    sizing = None if machine is None else best_levels.sized(gathered, machine)
+    sizing = None if machine is None else best_levels.sized(gathered, machine, tested_memory)
     document = best_levels.document(gathered, limit, locales.current(), sizing)
     formats, path = ((), None) if out is None else (("html",), Path(out))
     output.show(document, formats, path, ("loadcell", "recommend", *run), as_json=as_json)

@@ -78,15 +78,16 @@ def gather(directories: Sequence[Path], most_failed: float) -> tuple[Recommended
     return tuple(runs)
 
 
-def sized(runs: Sequence[Recommended], machine: Machine) -> Sizing:
-    """The sizing for a machine by all runs. Raises SizingError."""
-    return size(
-        [
-            SizedRun(run.stored.id, run.choices, run.treatments, target_memory(run.stored.environment))
-            for run in runs
-        ],
-        machine,
-    )
+def sized(runs: Sequence[Recommended], machine: Machine, tested_bytes: int | None = None) -> Sizing:
+    """The sizing for a machine by all runs. `tested_bytes` replaces the memory of the tested machine.
+
+    Raises SizingError.
+    """
+    measured = []
+    for run in runs:
+        memory_bytes = tested_bytes or target_memory(run.stored.environment)
+        measured.append(SizedRun(run.stored.id, run.choices, run.treatments, memory_bytes))
+    return size(measured, machine)
 
 
 def document(

@@ -31,7 +31,9 @@ from loadcell.plan.units import Size
 from loadcell.report.blocks import Cell, Code, Column, Paragraph, Remark, Section, Table, Tone
 from loadcell.report.texts import Texts
 
-_BEST = MessageCode("sizing.best", term=str, level=str, factor=str, count=Count, others=Count, run=str)
+_BEST = MessageCode(
+    "sizing.best", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
+)
 _LEFT = MessageCode(
     "sizing.left", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
 )
@@ -39,8 +41,10 @@ _NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, 
 _UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
 _CONSTANT = MessageCode("sizing.constant", term=str, settings=list, run=str)
 _OTHERS = MessageCode("sizing.others", term=str, run=str, runs=list)
+_OTHER_CONSTANT = MessageCode("sizing.other-constant", term=str, run=str, runs=list)
 _UNSET = MessageCode("sizing.unset", terms=list)
 _AVOIDED = MessageCode("sizing.avoided", part_share=Share, computed_bytes=Bytes, heap_bytes=Bytes)
+_TESTED = MessageCode("sizing.tested", part_share=Share, memory_bytes=Bytes, run=str)
 _LARGER = MessageCode("sizing.larger", heap_bytes=Bytes, tested_bytes=Bytes, larger_times=Factor)
 _MORE_SHARDS = MessageCode("sizing.more-shards", shards=Count, tested=Count)
 _SMALL_USE = MessageCode("sizing.small-use", used_share=Share, unused_bytes=Bytes)
@@ -113,6 +117,7 @@ def document(sizing: Sizing) -> JsonObject:
         "direct_bytes": sizing.direct_bytes,
         "remaining_bytes": sizing.remaining_bytes,
         "largest_heap_tested_bytes": sizing.tested.heap_bytes,
+        "tested_memory_bytes": sizing.tested.memory_bytes,
         "most_shards_tested": sizing.tested.shards,
         "settings": {f"{_TARGET}{path}": value for path, value in settings(sizing)},
         "terms": [
@@ -222,10 +227,18 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
             yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
         if term.others and term.run is not None:
             name = texts(TERM_NAMES(term.kind.name))
-            yield "caution", texts.message(_OTHERS(term=name, run=term.run.name, runs=list(term.others)))
+            code = _OTHERS if term.choice else _OTHER_CONSTANT
+            yield "caution", texts.message(code(term=name, run=term.run.name, runs=list(term.others)))
     unset = [texts(TERM_NAMES(term.kind.name)) for term in sizing.terms if term.verdict == "unset"]
     if unset:
         yield "caution", texts.message(_UNSET(terms=unset))
+    run = sizing.term(HEAP).run
+    tested = _TESTED(
+        part_share=float(sizing.shares.heap),
+        memory_bytes=sizing.tested.memory_bytes,
+        run="" if run is None else run.name,
+    )
+    yield "info", texts.message(tested)
     for message in _limits(sizing):
         yield "caution", texts.message(message)
 
@@ -243,11 +256,11 @@ def _supported(term: Term, texts: Texts) -> Message | None:
         return _UNUSABLE(term=name, factor=choice.name, run=run.name)
     if term.verdict == "no-repeats":
         return _NO_REPEATS(term=name, level=level.label, factor=choice.name, run=run.name)
-    code = _BEST if term.verdict == "best" else _LEFT
+    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (_LEFT, choice.remaining)
     return code.pick(
         term=name,
         level=level.label,
-        levels=[item.label for item in choice.remaining],
+        levels=[item.label for item in levels],
         factor=choice.name,
         count=len(level.counting),
         others=_of_others(term),
