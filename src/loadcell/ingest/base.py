@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, MessageError
+from loadcell.model.panels import Row
 from loadcell.plan.secret_patterns import without_secrets
 
 OUTPUT_CUT_SHORT = MessageCode("output.cut-short", execution=str)
@@ -212,7 +213,7 @@ OTHER_COLUMNS = ("object", "name", "value")
 #: Rows that are written together.
 ROWS_AT_ONCE = 4096
 
-Row = TypeVar("Row")
+Item = TypeVar("Item")
 How = Literal["set", "sum", "max"]
 
 
@@ -232,8 +233,14 @@ class OtherValue:
 class Samples:
     """Rows by the instant (s) they belong to; `absolute` where instants are seconds since 1970.
 
-    `monitor` and `file` are those that such samples have in a run; `table` is what is beside them called.
+    `monitor` and `file` are those that such samples have in a run; `table` is what is beside them called. Its
+    columns are `table_columns`, some of which are `text`.
     """
+
+    table_columns: Sequence[str] = OTHER_COLUMNS
+    text: Sequence[str] = ("name", "object")
+    #: Settings of the sampled program.
+    settings: Mapping[str, str] = {}
 
     def __init__(
         self, monitor: str, file: str, table: str, columns: Sequence[str], *, absolute: bool
@@ -349,12 +356,21 @@ class Samples:
             if when is not None:
                 yield when, OtherValue(kind, name, float(value))
 
+    def table_rows(self) -> Iterator[tuple[float, Row]]:
+        """Rows of the table beside, with their instants."""
+        for when, other in self.others():
+            yield when, {"object": other.object, "name": other.name, "value": other.value}
+
+    def figures(self, begin_s: float, end_s: float) -> Mapping[str, float]:  # noqa: ARG002 - of subclasses
+        """Metrics by key, of a time for which there are samples."""
+        return {}
+
     def __del__(self) -> None:
         """The file is nobody else's."""
         self._others.close()
 
 
-def batched(rows: Iterable[Row], count: int) -> Iterator[list[Row]]:
+def batched(rows: Iterable[Item], count: int) -> Iterator[list[Item]]:
     """Rows in batches."""
     iterator = iter(rows)
     while some := list(islice(iterator, count)):

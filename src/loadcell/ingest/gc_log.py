@@ -10,7 +10,7 @@ import contextlib
 import glob
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -20,8 +20,14 @@ from loadcell.model.gc_pauses import GcLog, HeapChange, LogClock, Pause, PauseKi
 
 #: Pauses that are retained: a day with ten a second.
 MOST_PAUSES: Final = 1_000_000
-#: The best one first.
+#: The best one first, for a measurement of this machine.
 _CLOCKS: Final[tuple[LogClock, ...]] = ("monotonic", "utc", "uptime")
+#: The best one first where the log is all that is known.
+DATED_CLOCKS: Final[tuple[LogClock, ...]] = ("utc", "monotonic", "uptime")
+#: Lines that were not understood, which are retained.
+_MOST_EXAMPLES: Final = 5
+#: Lines of concurrent threads overtake one another by less.
+_OVERTAKEN_NS: Final = 10**9
 _UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LINE: Final = re.compile(r"^((?:\[[^\]]*\])+) ?(.*)$")
 _DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
@@ -33,6 +39,8 @@ _SIZES: Final = r"(\d{1,18})([BKMG])(?:\(\d+%\))?->(\d{1,18})([BKMG])(?:\((?:(\d
 _PAUSE: Final = re.compile(
     rf"^GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: {_SIZES})? (\d{{1,18}})[.,](\d{{1,18}})ms$"
 )
+#: The line of a pause's end always has its duration after the heap.
+_CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
 #: A cycle of ZGC or Shenandoah: its heap is in no line of a pause.
 _CYCLE: Final = re.compile(
     rf"^GC\((\d+)\) (?:(?:Garbage|Minor|Major) Collection \(.*\)|Concurrent cleanup(?: \([^)]*\))*) {_SIZES}"
@@ -62,14 +70,19 @@ class _Reader:
 
     #: pauses and changes before this instant of the log's clock are not wanted
     since_ns: Mapping[LogClock, int] = field(default_factory=dict)
+    clocks: tuple[LogClock, ...] = _CLOCKS
     clock: LogClock | None = None
     #: the clock is monotonic, or the time since the JVM's start: lines have a single time, in nanoseconds
     is_doubtful: bool = False
+    first_ns: int | None = None
     last_decorators: str = ""
+    latest_ns: int = 0
+    restart_line: int | None = None
     collector: str = ""
     region_bytes: int = 0
     lines: int = 0
     unread: int = 0
+    examples: list[tuple[int, str]] = field(default_factory=list)
     left_out: int = 0
     pauses: list[Pause] = field(default_factory=list)
     changes: list[HeapChange] = field(default_factory=list)
@@ -81,30 +94,39 @@ class _Reader:
         self.lines += 1
         match = _LINE.match(line.rstrip("\r\n"))
         if match is None:
-            self.unread += bool(line.strip())
+            if line.strip():
+                self._not_understood(line)
             return
         if self.clock is None:  # also that of a log without a pause
-            self._instant(match[1])
-        if self.is_doubtful:
-            self.last_decorators = match[1]
+            self.first_ns = self._instant(match[1])
+        self.last_decorators = match[1]
         try:
-            self._of_jvm(match[1], match[2].strip())
+            is_understood = self._of_jvm(match[1], match[2].strip())
         except UnusableNumberError:
-            self.unread += 1
+            is_understood = False
+        if not is_understood:
+            self._not_understood(line)
 
-    def _of_jvm(self, decorators: str, text: str) -> None:
+    def _not_understood(self, line: str) -> None:
+        self.unread += 1
+        if len(self.examples) < _MOST_EXAMPLES:
+            self.examples.append((self.lines, line.strip()))
+
+    def _of_jvm(self, decorators: str, text: str) -> bool:
+        """False for a line that should be understood, and is not."""
         if text.startswith("GC("):
-            self._of_collection(decorators, text)
-        elif (region := _REGION.match(text)) is not None:
+            return self._of_collection(decorators, text)
+        if (region := _REGION.match(text)) is not None:
             self.region_bytes = integer(region[1]) * _UNITS[region[2]]
         elif not self.collector and text.startswith(("Using ", "Initializing The ")):
             named = _COLLECTOR.match(text)
             self.collector = named[1] if named is not None and "workers" not in text else ""
+        return True
 
-    def _of_collection(self, decorators: str, text: str) -> None:
+    def _of_collection(self, decorators: str, text: str) -> bool:
         if (pause := _PAUSE.match(text)) is not None:
-            self._pause(decorators, pause)
-        elif (cycle := _CYCLE.match(text)) is not None:
+            return self._pause(decorators, pause)
+        if (cycle := _CYCLE.match(text)) is not None:
             number, *sizes = cycle.groups()
             before, after, _ = _bytes(sizes)
             if (end_ns := self._instant(decorators)) is not None and before is not None and after is not None:
@@ -122,12 +144,17 @@ class _Reader:
             # a major cycle has a table of each generation, and that of the old one lasts longer
             values = self.allocated if row[2] == "Allocated" else self.promoted
             values[row[1]] = max(values.get(row[1], 0), integer(row[3]) * _UNITS["M"])
+        else:
+            return not _CUT_PAUSE.match(text)
+        return True
 
-    def _pause(self, decorators: str, match: re.Match[str]) -> None:
+    def _pause(self, decorators: str, match: re.Match[str]) -> bool:
         end_ns = self._instant(decorators)
         if end_ns is None:
-            self.unread += 1
-            return
+            return False
+        if self.clock == "uptime" and end_ns < self.latest_ns - _OVERTAKEN_NS:
+            self.restart_line = self.restart_line or self.lines
+        self.latest_ns = max(self.latest_ns, end_ns)
         number, words, *sizes, milliseconds, fraction = match.groups()
         before, after, capacity = _bytes(sizes)
         name, cause = _name(words)
@@ -145,14 +172,15 @@ class _Reader:
             None if promoted is None or kind not in ("young", "mixed") else max(0, promoted),
         )
         if not self._is_wanted(end_ns):
-            return
+            return True
         if len(self.pauses) >= MOST_PAUSES:
             self.left_out += 1
-            return
+            return True
         self.pauses.append(pause)
         if before is not None and after is not None:
             change = HeapChange(end_ns, before, after, 0, pause.promoted_bytes, pause.duration_ns)
             self.changes.append(change)
+        return True
 
     def _is_wanted(self, end_ns: int) -> bool:
         return self.clock is None or end_ns >= self.since_ns.get(self.clock, end_ns)
@@ -162,19 +190,24 @@ class _Reader:
         words = _DECORATOR.findall(decorators)
         instants = _instants(words)
         if self.clock is None:
-            self.clock = next((clock for clock in _CLOCKS if clock in instants), None)
+            self.clock = next((clock for clock in self.clocks if clock in instants), None)
             is_single = len(instants) == 1 == sum(_NANOSECONDS.fullmatch(word) is not None for word in words)
             self.is_doubtful = self.clock == "monotonic" and is_single
         return instants.get(self.clock) if self.clock is not None else None
 
 
-def read(lines: Iterable[str], since_ns: Mapping[LogClock, int] | None = None) -> GcLog:
-    """A log, whose files follow one another; the clock is the best one that its lines have. Pauses before
-    `since_ns`, an instant by each clock, are not wanted.
+def read(
+    lines: Iterable[str],
+    since_ns: Mapping[LogClock, int] | None = None,
+    clocks: tuple[LogClock, ...] = _CLOCKS,
+) -> GcLog:
+    """A log, whose files follow one another; the clock is the first of `clocks` that its lines have. Pauses
+    before `since_ns`, an instant by each clock, are not wanted.
     """
-    reader = _Reader(since_ns or {})
+    reader = _Reader(since_ns or {}, clocks)
     for line in lines:
         reader.take(line)
+    last_ns = reader._instant(reader.last_decorators)
     return GcLog(
         reader.clock or "uptime",
         reader.collector,
@@ -184,7 +217,11 @@ def read(lines: Iterable[str], since_ns: Mapping[LogClock, int] | None = None) -
         reader.lines,
         reader.unread,
         reader.left_out,
-        reader._instant(reader.last_decorators) if reader.is_doubtful else None,
+        last_ns if reader.is_doubtful else None,
+        tuple(reader.examples),
+        reader.first_ns,
+        last_ns,
+        reader.restart_line,
     )
 
 
@@ -201,7 +238,7 @@ def files(directory: Path, name: str) -> list[Path]:
         for path in directory.glob(f"{glob.escape(name)}*")
         if path.name == name or rotated.fullmatch(path.name)
     ]
-    return sorted(paths, key=lambda path: (path.name == name, _first(path)))
+    return sorted(paths, key=lambda path: (path.name == name, first_instant(path)))
 
 
 def is_uptime(log: GcLog, directory: Path, name: str, mono_ns: int, utc_ns: int) -> bool:
@@ -230,11 +267,7 @@ def in_measurement(log: GcLog, mono_ns: int, utc_ns: int) -> GcLog | None:
     if log.clock == "uptime":
         return None
     start_ns = mono_ns if log.clock == "monotonic" else utc_ns
-    return replace(
-        log,
-        pauses=tuple(replace(pause, end_ns=pause.end_ns - start_ns) for pause in log.pauses),
-        changes=tuple(replace(change, end_ns=change.end_ns - start_ns) for change in log.changes),
-    )
+    return log.since(start_ns)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -245,8 +278,8 @@ def _lines(path: Path) -> Iterator[str]:
         return
 
 
-def _first(path: Path) -> tuple[int, int]:
-    """Time of the first line that has one."""
+def first_instant(path: Path) -> tuple[int, int]:
+    """Time of the first line that has one, after the rank of its clock."""
     for line in _lines(path):
         if (match := _LINE.match(line)) is not None:
             instants: Mapping[LogClock, int] = _instants(_DECORATOR.findall(match[1]))

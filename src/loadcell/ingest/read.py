@@ -141,6 +141,7 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     if source is not None:
         return source
     head = unquoted or head
+    _refuse_unsupported(path, tool, head, unread=True)
     for name, candidate in all_readers().items():
         printed = candidate.for_people
         if tool in (name, ANY) and printed is not None and printed.pattern.search(head):
@@ -155,10 +156,11 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     raise ImportProblemError(code.pick(path=path, tools=names(), refusals=refusals))
 
 
-def _refuse_unsupported(path: Path, tool: str, head: bytes) -> None:
+def _refuse_unsupported(path: Path, tool: str, head: bytes, *, unread: bool = False) -> None:
+    """Raises ImportProblemError; `unread` if no reader took the text."""
     for candidate in _candidates(tool):
         for unsupported in candidate.unsupported:
-            if unsupported.pattern.search(head, 0, _SIGNED_BYTES):
+            if unsupported.unread == unread and unsupported.pattern.search(head, 0, _SIGNED_BYTES):
                 raise ImportProblemError(unsupported.code(path=path))
 
 
@@ -393,7 +395,9 @@ def samples_alone(source: Source) -> Source:
     length_s = samples.last_s - samples.first_s
     began_s = samples.first_s if samples.absolute else None
     title = source.path.stem
-    measured = Measured(title, "operation", None, duration_s=length_s or None, began_s=began_s)
+    measured = Measured(
+        title, "operation", None, duration_s=length_s or None, began_s=began_s, settings=samples.settings
+    )
     return replace(source, reading=replace(source.reading, measured=(measured,)))
 
 

@@ -19,7 +19,6 @@ from loadcell.ingest import checks as printed_totals
 from loadcell.ingest import dating, redaction
 from loadcell.ingest.base import (
     IMPORT_UNREAD,
-    OTHER_COLUMNS,
     ROWS_AT_ONCE,
     ImportProblemError,
     Part,
@@ -36,7 +35,9 @@ from loadcell.model import run_record
 from loadcell.model.json import JsonObject
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message, MessageCode
+from loadcell.model.metrics import facts
 from loadcell.model.numbers import utc_text
+from loadcell.model.panels import Row
 from loadcell.model.run_record import (
     FactorRecord,
     ImportedFile,
@@ -311,6 +312,7 @@ def _trial(
     measured, tool = execution.measured, execution.source.tool
     succeeded, failed = measured.succeeded or 0, measured.failed or 0
     attempted = succeeded + failed
+    sampled = _sampled(execution)
     totals = Totals(
         Counts(attempted=attempted, succeeded=succeeded, failed=failed),
         throughput_per_s=measured.throughput_per_s,
@@ -318,7 +320,11 @@ def _trial(
         errors=failed,
         error_rate=failed / attempted if attempted else None,
         response=_latency(measured.response, succeeded),
-        figures={name: value for name, value in measured.figures.items() if name != "queries_per_s"},
+        figures={
+            **{name: value for name, value in measured.figures.items() if name != "queries_per_s"},
+            **sampled,
+        },
+        metrics=facts(sampled) or None,
     )
     version = measured.settings.get("version")
     agreement = printed_totals.check(execution)
@@ -354,6 +360,19 @@ def _trial(
     )
 
 
+def _sampled(execution: Execution) -> dict[str, float]:
+    """Metrics of the samples during an execution; all of them where its time is not known."""
+    values: dict[str, float] = {}
+    for watched in execution.watched:
+        samples, length_s = watched.source.reading.samples, execution.measured.duration_s
+        assert samples is not None
+        if samples.absolute and execution.measured.began_s is not None and length_s is not None:
+            values |= samples.figures(watched.origin_s, watched.origin_s + length_s)
+        else:
+            values |= samples.figures(samples.first_s, samples.last_s)
+    return values
+
+
 def _operation(part: Part, duration_s: float | None) -> OperationStats:
     return OperationStats(
         part.kind,
@@ -372,9 +391,6 @@ def _latency(response: Mapping[str, float], count: int) -> Latency | None:
     return Latency.from_values({"count": count or None, **response}) if response else None
 
 
-Row = Mapping[str, str | float]
-
-
 def _write_samples(trial: TrialWriter, execution: Execution) -> dict[str, MonitorRecord]:
     """Write the files, and return the record of each monitor."""
     records = {}
@@ -388,13 +404,13 @@ def _write_samples(trial: TrialWriter, execution: Execution) -> dict[str, Monito
 def _write_monitor(trial: TrialWriter, watched: Watched, samples: Samples) -> MonitorRecord:
     count = _append(trial, samples.file, samples.columns, _rows(watched, samples))
     table = f"{samples.file.removesuffix('.csv')}-{samples.table}.csv"
-    other_count = _append(trial, table, OTHER_COLUMNS, _other_rows(watched, samples))
+    other_count = _append(trial, table, samples.table_columns, _table_rows(watched, samples))
     # What another program's sampling cost, and how late it was, is not known.
     return MonitorRecord(
         samples=count,
         file=samples.file if count else None,
         tables={samples.table: table} if other_count else None,
-        text_columns={table: ("name", "object")} if other_count else None,
+        text_columns={table: tuple(sorted(samples.text))} if other_count else None,
         imported=watched.source.tool,
         assumed_interval_s=samples.assumed_interval_s,
     )
@@ -414,10 +430,9 @@ def _rows(watched: Watched, samples: Samples) -> Iterator[Row]:
             yield {**_head(at_s, watched, samples), **values}
 
 
-def _other_rows(watched: Watched, samples: Samples) -> Iterator[Row]:
-    for at_s, other in samples.others():
+def _table_rows(watched: Watched, samples: Samples) -> Iterator[Row]:
+    for at_s, values in samples.table_rows():
         if watched.begin_s <= at_s <= watched.end_s:
-            values: Row = {"object": other.object, "name": other.name, "value": other.value}
             yield {**_head(at_s, watched, samples), **values}
 
 

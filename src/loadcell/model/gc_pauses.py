@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from loadcell.model.message import MessageCode
@@ -58,7 +58,9 @@ class HeapChange:
 
 @dataclass(frozen=True, slots=True)
 class GcLog:
-    """Contents of a log in the order of time. `lines` were read, `unread` of them were not understood."""
+    """Contents of a log in the order of time. `lines` were read, and `unread` of them were not understood;
+    `examples` are the first of these by their number.
+    """
 
     clock: LogClock = "monotonic"
     collector: str = ""
@@ -70,6 +72,20 @@ class GcLog:
     left_out: int = 0
     #: time of the last line where its clock may as well be the uptime
     doubtful_ns: int | None = None
+    examples: tuple[tuple[int, str], ...] = ()
+    #: times of the first and the last line
+    first_ns: int | None = None
+    last_ns: int | None = None
+    #: line at which the time since the JVM's start begins again
+    restart_line: int | None = None
+
+    def since(self, start_ns: int) -> GcLog:
+        """The same with instants from `start_ns` on the log's clock."""
+        return replace(
+            self,
+            pauses=tuple(replace(pause, end_ns=pause.end_ns - start_ns) for pause in self.pauses),
+            changes=tuple(replace(change, end_ns=change.end_ns - start_ns) for change in self.changes),
+        )
 
 
 #: The source of samples, which no monitor of a plan has.

@@ -29,6 +29,7 @@ from loadcell.report.sections import (
     breakdown,
     environment,
     faults,
+    jvm,
     memory,
     numbered_writes,
     profile,
@@ -86,7 +87,7 @@ def build(context: ReportContext) -> Report:
         return frame(context, sections, context.stored.run.question_in(texts.language))
     sections = [
         provenance_section,
-        Section("results", "", _results(context)),
+        Section("results", "", _results(context) or _samples(context)),
         Section("faults", "", broken),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
@@ -107,6 +108,12 @@ def _origin(context: ReportContext) -> list[str]:
     repeated = "" if source is None else context.texts("terminal.repeats-run", run=source.id)
     lines = (_names(context), stated, repeated, " · ".join(_systems(context)))
     return [line for line in lines if line]
+
+
+def _samples(context: ReportContext) -> list[Block]:
+    """Pauses of a garbage collector, of an import without a load."""
+    table = jvm.pauses(context)
+    return [] if table is None else [table]
 
 
 def _names(context: ReportContext) -> str:

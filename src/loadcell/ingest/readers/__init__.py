@@ -44,11 +44,13 @@ class PrintedForPeople:
 class Unsupported:
     """Output of a tool, or of another by its name, that would be read wrongly or not at all.
 
-    The message names what was recognised, what is read and what to do; its only argument is `path`.
+    The message names what was recognised, what is read and what to do; its only argument is `path`. With
+    `unread` only a text that no reader takes is refused, as its lines may stand in the output of others.
     """
 
     pattern: re.Pattern[bytes]
     code: MessageCode
+    unread: bool = False
 
 
 @dataclass(frozen=True)

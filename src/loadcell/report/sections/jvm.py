@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.trials import Counted, Trial, coefficient_of_variation
 from loadcell.model import gc_pauses, jvm_samples, numbers
@@ -48,8 +49,8 @@ def section(context: ReportContext) -> Section | None:
     """None for a run without a JVM that was watched."""
     treatments = context.analysis.treatments
     blocks: list[Block] = []
-    if (pauses := _pauses(context)) is not None:
-        blocks.append(pauses)
+    if (table := pauses(context)) is not None:
+        blocks.append(table)
     if any(key in trial.figures for item in treatments for trial in item.trials for key in jvm_samples.KEYS):
         blocks += _tables(context)
     if (memory := _native_memory(context)) is not None:
@@ -57,19 +58,22 @@ def section(context: ReportContext) -> Section | None:
     return Section("jvm", context.texts("section.jvm"), blocks) if blocks else None
 
 
-def _median(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> float | None:
-    """Over the trials that count."""
-    values = [figure for trial in trials if trial.counts and (figure := value(trial)) is not None]
+def _median(
+    trials: Sequence[Trial], value: Callable[[Trial], float | None], alone: bool = False
+) -> float | None:
+    """Over the trials that count; over all of an import without a load, `alone`."""
+    values = [figure for trial in trials if (trial.counts or alone) and (figure := value(trial)) is not None]
     return median(values) if values else None
 
 
-def _pauses(context: ReportContext) -> Table | None:
+def pauses(context: ReportContext) -> Table | None:
     """A row for each treatment with a GC log."""
     texts, factors = context.texts, factor_columns(context)
     rows = []
+    alone = samples_alone(context.stored.run)
     for treatment in context.analysis.treatments:
         values = {
-            key: _median(treatment.trials, lambda trial, key=key: trial.figures.get(key))  # type: ignore[misc]
+            key: _median(treatment.trials, lambda trial, key=key: trial.figures.get(key), alone)  # type: ignore[misc]
             for key in gc_pauses.KEYS
         }
         if values[gc_pauses.COUNT] is not None:
@@ -83,7 +87,12 @@ def _pauses(context: ReportContext) -> Table | None:
         *([] if factors else [Column(texts("column.treatment"))]),
         *(Column(texts(_HEADING(key)), figure=True, spare=True) for key in gc_pauses.KEYS),
     ]
-    return Table("table-gc", texts("table.gc"), *without_empty(columns, rows), texts("table.gc.note"))
+    return Table(
+        "table-gc",
+        texts("table.gc"),
+        *without_empty(columns, rows),
+        texts("table.gc.note.alone" if alone else "table.gc.note"),
+    )
 
 
 def _tables(context: ReportContext) -> Iterator[Table]:
