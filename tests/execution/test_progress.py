@@ -233,6 +233,19 @@ class TestOnATerminal:
         assert "preparing data 0 s  25% of 200,000 rows" in self.drawn(progress, console)[0]
         progress.run_ended()
 
+    def test_data_that_a_service_stores_before_it_is_ready(self) -> None:
+        progress, console = self.screen()
+        progress.run_began(course())
+        progress.trial_began("001-a=1-r1")
+        progress.phase("up")
+        progress.filling(0.4)
+        assert "starting the target 0 s  40% of the data stored" in self.drawn(progress, console)[0]
+        progress.filling(1.0)
+        assert "all data stored; waiting until it is ready" in self.drawn(progress, console)[0]
+        progress.phase("warmup")
+        assert "stored" not in self.drawn(progress, console)[0]
+        progress.run_ended()
+
     def test_finished_trials_scroll_by_with_their_state(self) -> None:
         progress, console = self.screen()
         progress.run_began(course())

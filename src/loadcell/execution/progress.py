@@ -44,6 +44,8 @@ PROGRESS_MISSED = MessageCode("progress.missed", "info", conditions=list)
 PROGRESS_UNJUDGED = MessageCode("progress.unjudged", "info", condition=str, count=Count, needed=Count)
 PROGRESS_INVALID = MessageCode("progress.invalid", "info", reason=Message)
 PROGRESS_STARTING = MessageCode("progress.phase.up", "info")
+PROGRESS_FILLING = MessageCode("progress.filling", "info", share=str)
+PROGRESS_FILLED = MessageCode("progress.filled", "info")
 PROGRESS_PREPARING = MessageCode("progress.phase.prepare", "info")
 PROGRESS_WARMING_UP = MessageCode("progress.phase.warmup", "info")
 PROGRESS_MEASURING = MessageCode("progress.phase.measure", "info")
@@ -274,6 +276,11 @@ class Progress:
     def preparing(self, done_rows: int, total_rows: int) -> None:
         """Data are being loaded."""
 
+    def filling(self, share: float) -> None:
+        """A service that starts has stored this share of its data; with all of them it is soon ready."""
+        if self._verbose:
+            self.say(f"  {self.write(filled(share))}")
+
     def made(self, requests: int, of: int) -> None:
         """This many of the measurement's requests have ended, if their number ends it; precedes each
         interval.
@@ -452,6 +459,11 @@ def milliseconds(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f} ms"
     return f"{value:.3f} ms" if value < 1 else f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms"
+
+
+def filled(share: float) -> Message:
+    """The state of a service that stores its data before it is ready."""
+    return PROGRESS_FILLED() if share >= 1 else PROGRESS_FILLING(share=f"{share:.0%}")
 
 
 def phase_name(name: str, write: Writer = in_english) -> str:

@@ -20,6 +20,7 @@ from loadcell.execution.progress import (
     Sought,
     bracket,
     duration,
+    filled,
     milliseconds,
     phase_name,
     rate,
@@ -98,6 +99,10 @@ class LiveProgress(Progress):
             is_loading = done_rows < total_rows
             code = PROGRESS_ROWS if is_loading else PROGRESS_INDEXING
             self._figures = self.write(code.pick(share=share, rows=total_rows))
+
+    def filling(self, share: float) -> None:
+        self._figures = self.write(filled(share))
+        super().filling(share)
 
     def made(self, requests: int, of: int) -> None:
         # the numbers themselves would push the errors off a narrow terminal

@@ -240,6 +240,7 @@ class Runner:
                 secret=self.secrets.reveal,
                 note=self.progress.note,
                 preloads=any(action.preloads for action in self._actions),
+                filling=self.progress.filling,
             )
             records = list(reused.values())
             state, reason = "failed", None

@@ -103,6 +103,7 @@ class TargetPool:
         secret: Callable[[str], str],
         note: Callable[[Message], None],
         preloads: bool = False,
+        filling: Callable[[float], None] = _discard,
     ) -> None:
         self._parts = parts
         self._work = work
@@ -110,6 +111,7 @@ class TargetPool:
         self._secret = secret
         self._note = note
         self._preloads = preloads
+        self._filling = filling
         self._locks = RunLocks()
         self._storages = Storages()
         self._targets: dict[str, Target[Any]] = {}
@@ -174,6 +176,7 @@ class TargetPool:
                 self._locks,
                 self._storages,
                 self._preloads,
+                self._filling,
             )
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)

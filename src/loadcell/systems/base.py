@@ -176,7 +176,7 @@ class TargetError(MessageError):
         self.during = during
 
 
-def _ignore(_: Message) -> None: ...
+def _ignore(_: object) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,8 @@ class TargetContext:
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
     `pin` is where the processes run that the target starts. `note` tells the user something at once.
     `locks` are those of the run on external servers, `storages` what it made under data directories.
-    `preloads`: its processes are to be started with the library for faults.
+    `preloads`: its processes are to be started with the library for faults. `filling` takes the share of the
+    data that a target has stored while it starts.
     """
 
     work: Path
@@ -199,6 +200,7 @@ class TargetContext:
     locks: RunLocks = field(default_factory=RunLocks)
     storages: Storages = field(default_factory=Storages)
     preloads: bool = False
+    filling: Callable[[float], None] = _ignore
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,10 @@ def start(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     targets: list[Jvm] = []
 
-    def started(**options: Any) -> Jvm:
+    def started(filling: Callable[[float], None] = lambda _: None, **options: Any) -> Jvm:
         values = {"service": "berkeleydb", "heap": "128MiB", **options}
         (tmp_path / "work").mkdir(exist_ok=True)
-        context = TargetContext(tmp_path / "work", lambda _: None, str)
+        context = TargetContext(tmp_path / "work", lambda _: None, str, filling=filling)
         targets.append(Jvm(JvmOptions.model_validate(values), context))
         targets[-1].up()
         return targets[-1]
@@ -112,6 +112,15 @@ def test_levels_of_a_run_have_data_of_their_own(start: Start) -> None:
         target.down()
     directories = {path.name for path in target.context.work.glob("berkeleydb/*/keys-*")}
     assert len(directories) == 4
+
+
+def test_a_fill_reports_its_progress_once(start: Start) -> None:
+    shares: list[float] = []
+    target = start(filling=shares.append, properties={"fill": 300})
+    assert shares == pytest.approx([step / 10 for step in range(1, 11)])
+    target.down()
+    target.up()
+    assert len(shares) == 10, "the data are still there"
 
 
 def test_sizes_without_a_unit_are_refused(start: Start) -> None:

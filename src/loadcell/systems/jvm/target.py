@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ JVM_GONE = MessageCode("jvm.gone", pid=str)
 JVM_NOT_A_JVM = MessageCode("jvm.not-a-jvm", pid=str)
 
 _ASK_LIMIT_S: Final = 3.0
+#: Printed by services of loadcell while they store their data.
+_FILLED: Final = re.compile(r": filled (\d{1,3})%$")
 #: Status of a JVM that ended by ExitOnOutOfMemoryError.
 _OUT_OF_MEMORY_STATUS: Final = 3
 #: Flags that matter to performance: recorded whether they were set or not.
@@ -134,6 +137,8 @@ class Jvm(StartedService[JvmOptions]):
     def on_line(self, line: str) -> None:
         if "OutOfMemoryError" in line:
             self._exhausted = out_of_memory(line) or self._exhausted
+        if self.options.service is not None and (filled := _FILLED.search(line)) is not None:
+            self.context.filling(min(int(filled[1]), 100) / 100)
         super().on_line(line)
 
     def began(self) -> None:
