@@ -241,9 +241,9 @@ class TestOnATerminal:
         progress.filling(0.4)
         assert "starting the target 0 s  40% of the data stored" in self.drawn(progress, console)[0]
         progress.filling(1.0)
-        assert "all data stored; waiting until it is ready" in self.drawn(progress, console)[0]
+        assert "all data stored; waiting until it is ready" in "".join(self.drawn(progress, console))
         progress.phase("warmup")
-        assert "stored" not in self.drawn(progress, console)[0]
+        assert "stored" not in "".join(self.drawn(progress, console))
         progress.run_ended()
 
     def test_finished_trials_scroll_by_with_their_state(self) -> None:
