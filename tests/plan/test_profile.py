@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from loadcell.cli.run import PROFILES
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
 from loadcell.plan.problems import PlanError
+from loadcell.plan.profile import JvmCpuProfile, profile_kinds
 from plan import fake_parts
 
 PLAN = (
@@ -41,6 +43,24 @@ def test_a_plan_may_have_several_kinds(tmp_path: Path) -> None:
     assert named.kind == "off-cpu"
 
 
+def test_profiles_of_jvms_have_options_of_their_own(tmp_path: Path) -> None:
+    text = PLAN + (
+        "profile: {jvm-cpu: {library: lib/profiler.so}, jvm-allocation: {every: 64KiB},"
+        " jvm-lock: {least: 1ms}, jvm-classes: {}}\n"
+    )
+    cpu, allocation, lock, classes = fake_parts.read(tmp_path, text).profiles
+    assert cpu.document() == {"treatments": "best", "frequency": 99, "library": "lib/profiler.so"}
+    assert isinstance(cpu, JvmCpuProfile)
+    assert cpu.library_path == tmp_path / "lib" / "profiler.so"
+    assert allocation.document() == {"treatments": "best", "library": None, "every": "64KiB"}
+    assert lock.document() == {"treatments": "best", "library": None, "least": "1ms"}
+    assert classes.document() == {"treatments": "best"}
+
+
+def test_the_command_line_offers_every_kind() -> None:
+    assert sorted(PROFILES) == sorted(profile_kinds())
+
+
 def test_the_command_line_sets_it(tmp_path: Path) -> None:
     sets = ("profile=cpu", "profile.cpu={treatments: all}")
     for count, treatments in ((1, "best"), (2, "all")):
@@ -50,7 +70,7 @@ def test_the_command_line_sets_it(tmp_path: Path) -> None:
 
 def test_every_kind_is_named_where_none_fits(tmp_path: Path) -> None:
     [problem] = fake_parts.mistakes(tmp_path, PLAN + "profile: memory\n")
-    assert (problem.allowed or "").startswith("cpu, off-cpu, or one with its options")
+    assert (problem.allowed or "").startswith("cpu, off-cpu, jvm-cpu,")
     assert problem.nearest is None
 
 
@@ -101,6 +121,10 @@ def test_a_profile_contradicts_a_profiler_of_memory(tmp_path: Path) -> None:
         ("{off-cpu: {every: 0}}", "profile.off-cpu.every", "found 0", None),
         ("{cpu: {}, off-cpu: {frequency: 9}}", "profile.off-cpu.frequency", "there is no setting", None),
         ("[cpu]", "profile", "found a list of 1", None),
+        ("jvm-locks", "profile", 'found "jvm-locks"', "jvm-lock"),
+        ("{jvm-lock: {least: 5}}", "profile.jvm-lock.least", "found 5", None),
+        ("{jvm-allocation: {every: 1B}}", "profile.jvm-allocation.every", "found ", None),
+        ("{jvm-classes: {library: a.so}}", "profile.jvm-classes.library", "there is no setting", None),
         ("{cpu: {frequency: 0}}", "profile.cpu.frequency", "found 0", None),
         ("{cpu: {frequencies: 9}}", "profile.cpu.frequencies", "there is no setting", "frequency"),
         ("{cpu: {call_graph: lbr}}", "profile.cpu.call_graph", 'found "lbr"', None),

@@ -15,6 +15,7 @@ from browser import Browser
 from loadcell import _engine
 from loadcell.model.json import document
 from loadcell.report import write
+from loadcell.report.brief import of_run
 from loadcell.report.build import build
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trial_rows
@@ -292,3 +293,120 @@ def test_waits_are_reported_with_their_time(
     functions = section(home, lang).blocks[-2]
     times = {row[0].text: row[-1].text for row in functions.rows}
     assert (times["lockwait"], times["send"], times["schedule"]) == ("3 s", "1 s", "4 s")
+
+
+ALLOCATED = "main;Service.serve_[j];byte[]_[i] 3145728\nmain;Service.serve_[j];java.lang.String_[i] 1048576\n"
+WAITED = "pool;Service.serve_[j];java.lang.Object_[i] 3000000\n"
+CLASSES = {
+    "before": {"instances": 100, "bytes": 4096},
+    "after": {"instances": 1100, "bytes": 4096 + 24000},
+    "grown": 1,
+    "classes": [
+        {
+            "name": "Service$Kept",
+            "before": {"instances": 0, "bytes": 0},
+            "after": {"instances": 1000, "bytes": 24000},
+        }
+    ],
+}
+
+
+def jvm_run(source: Path, home: Path, folded: str, **account: Any) -> Path:
+    def change(trial: dict[str, Any]) -> None:
+        trial["profile"] = {"tool": "async-profiler 4.2", "event": "x", "samples": 8, **account}
+        if not folded:
+            trial["files"] = {}
+
+    profiled(source, home, change)
+    for file in home.glob("trials/*/profile.folded"):
+        file.write_text(folded)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("kind", "folded", "account", "texts", "amount"),
+    [
+        (
+            "jvm-allocation",
+            ALLOCATED,
+            {"event": "alloc"},
+            {
+                "en": ["about 4 MiB allocated in", "from 8 samples", "byte[] 75%, java.lang.String 25%"],
+                "zh": ["约分配 4 MiB", "由 8 个样本估计", "内存分配火焰图", "byte[] 75%"],
+            },
+            ["byte[]", "class", "75%", "75%", "3 MiB"],
+        ),
+        (
+            "jvm-lock",
+            WAITED,
+            {"event": "lock"},
+            {
+                "en": ["8 waits for contended locks; 3 s in total", "by class of the lock: java.lang.Object"],
+                "zh": ["等待争用锁 8 次", "合计等待 3 s", "锁等待火焰图"],
+            },
+            ["java.lang.Object", "class", "100%", "100%", "3 s"],
+        ),
+        (
+            "jvm-cpu",
+            FOLDED,
+            {"event": "ctimer", "frequency": 99},
+            {
+                "en": ["400 samples of ctimer", "a timer of CPU time took the samples (ctimer)"],
+                "zh": ["由 CPU 时间定时器采样（ctimer）"],
+            },
+            None,
+        ),
+        (
+            "jvm-cpu",
+            FOLDED,
+            {"event": "cpu-clock:u", "frequency": 99},
+            {"en": ["samples of user space only"], "zh": ["只允许在用户态采样"]},
+            None,
+        ),
+        (
+            "jvm-lock",
+            "",
+            {"event": "lock", "samples": 0},
+            {"en": ["no thread waited for a contended lock"], "zh": ["没有线程等待争用锁"]},
+            None,
+        ),
+    ],
+)  # fmt: skip
+def test_profiles_of_jvms_have_their_own_amounts(
+    runs: Callable[[str], Path],
+    tmp_path: Path,
+    kind: str,
+    folded: str,
+    account: dict[str, Any],
+    texts: dict[str, list[str]],
+    amount: list[str] | None,
+) -> None:
+    home = jvm_run(runs(SHAPE), tmp_path / "run", folded, kind=kind, **account)
+    for lang, expected in texts.items():
+        report = build(read_run(home), lang)
+        text = render(replace(report, sections=[section(home, lang)])).replace("\\", "")
+        for part in expected:
+            assert part in text
+    if amount is not None:
+        assert [cell.text for cell in section(home).blocks[-2].rows[0]] == amount
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [("en", ["Classes with the largest growth", "live objects had 4 KiB before the load"]),
+     ("zh", ["增长最多的类", "存活对象在压测前为 4 KiB"])],
+)  # fmt: skip
+def test_classes_that_grew_are_a_table(
+    runs: Callable[[str], Path], tmp_path: Path, lang: str, texts: list[str]
+) -> None:
+    home = jvm_run(runs(SHAPE), tmp_path / "run", "", kind="jvm-classes", samples=0, classes=CLASSES)
+    text = render(replace(build(read_run(home), lang), sections=[section(home, lang)]))
+    for expected in texts:
+        assert expected in text
+    table = section(home, lang).blocks[-1]
+    assert [cell.text for cell in table.rows[0]] == [
+        "Service$Kept", "0", "1,000", "+1,000", "0 B", "23.4 KiB", "+23.4 KiB",
+    ]  # fmt: skip
+    brief = of_run(read_run(home), lang)
+    [shown] = next(part for part in brief.sections if part.id == "memory").blocks
+    assert shown.rows == table.rows

@@ -32,6 +32,8 @@ LEAST_RESOLVED = 4
 MOST_CALLERS = 10
 KERNEL = "_[k]"
 JUST_IN_TIME = "_[j]"
+#: Innermost frame of a profile of allocations or locks; other tools for flame graphs remove it as well.
+CLASS = "_[i]"
 
 
 @dataclass
@@ -100,19 +102,21 @@ class Profile:
 
 
 def kind(name: str) -> str:
-    """`kernel`, `jit` (compiled at run time), `unresolved` (a program or library whose symbols are missing),
-    `user`.
+    """`kernel`, `jit` (Java, or compiled at run time), `class`, `unresolved` (a program or library
+    whose symbols are missing), `user`.
     """
     if name.endswith(KERNEL):
         return "kernel"
     if name.endswith(JUST_IN_TIME):
         return "jit"
+    if name.endswith(CLASS):
+        return "class"
     return "unresolved" if name.startswith("[") and name.endswith("]") else "user"
 
 
 def plain(name: str) -> str:
     """A function's name without the mark of its kind."""
-    return name.removesuffix(KERNEL).removesuffix(JUST_IN_TIME)
+    return name.removesuffix(KERNEL).removesuffix(JUST_IN_TIME).removesuffix(CLASS)
 
 
 def read(folded: str) -> list[tuple[tuple[str, ...], int]]:

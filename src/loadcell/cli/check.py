@@ -15,6 +15,7 @@ from loadcell.design.estimate import NEEDS_CONSENT, estimate
 from loadcell.design.order import trials
 from loadcell.design.search.decide import question
 from loadcell.design.search.searches import count
+from loadcell.execution import profiler_packages
 from loadcell.model.json import JsonObject, document
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import rate
@@ -26,7 +27,6 @@ from loadcell.plan.parts import Options
 from loadcell.plan.remarks import Remark
 from loadcell.plan.sizing import concurrency, sizings, unsized
 from loadcell.plan.treatment import short_keys
-from loadcell.profilers import perf
 from loadcell.report import texts
 from loadcell.report.render import json, terminal
 
@@ -162,13 +162,10 @@ def _given(options: Options) -> JsonObject:
     )
 
 
-def _missing_perf(plan: LoadedPlan) -> Iterator[Remark]:
-    """A remark on profiles where perf is not installed on this machine."""
-    try:
-        if plan.profiles:
-            perf.find_program()
-    except perf.ProfilerError as error:
-        yield Remark("profile", error.message, plan.treatment(0).id, plan.treatment_count - 1)
+def _profilers(plan: LoadedPlan) -> Iterator[Remark]:
+    """Remarks on profilers that this machine lacks, or that will be downloaded."""
+    for message in profiler_packages.remarks(plan.profiles):
+        yield Remark("profile", message, plan.treatment(0).id, plan.treatment_count - 1)
 
 
 #: Mistakes that --json lists; one damaged line may make thousands.
@@ -184,7 +181,7 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
     """Show what a plan would run."""
     try:
         loaded = load(plan, sets, only)
-        remarks = [*plan_remarks.remarks(loaded, parts.installed()), *_missing_perf(loaded)]
+        remarks = [*plan_remarks.remarks(loaded, parts.installed()), *_profilers(loaded)]
         seed = loaded.seed if seed is None else seed
         document = describe(loaded, seed, remarks, called=plan)
     except plan_problems.PlanError as error:

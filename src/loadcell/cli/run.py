@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from loadcell.plan.load import LoadedPlan
     from loadcell.store.read import StoredRun
 
+#: Kinds of profiles, as a plan names them (`plan/profile.py` is slow to load).
+PROFILES = ("cpu", "off-cpu", "jvm-cpu", "jvm-allocation", "jvm-lock", "jvm-classes")
+
 
 @command("run")
 @plan_argument(required=False)
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
 @option("--resume", type=str, metavar="RUN", shell_complete=runs, group="execution")
 @option("--retry-failed", is_flag=True, group="execution")
 @option("--aa", is_flag=True, group="execution")
-@option("--profile", type=click.Choice(["cpu", "off-cpu"]), group="execution")
+@option("--profile", type=click.Choice(PROFILES), group="execution")
 @option("--yes", "-y", is_flag=True, group="execution")
 @option("--report/--no-report", "write_report", default=True, show_default=True, group="output")
 @option("--json", "as_json", is_flag=True, group="output")

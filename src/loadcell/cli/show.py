@@ -43,6 +43,8 @@ _FACT = Labels(
         *("samples", "event", "frequency", "call_graph", "processes", "tool", "file"),
     ),
 )
+#: Files of profiles.
+_PROFILE_FILES = (layout.FOLDED, layout.FLAMES, layout.CLASSES_BEFORE, layout.CLASSES_AFTER)
 
 
 @command("show")
@@ -236,7 +238,7 @@ def _profile(trial: trial_record.TrialRecord, texts: Texts) -> _Rows:
     """Sampled event of a profile, and its files."""
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
     values = [(name, getattr(trial.profile, name)) for name in names] if trial.profile is not None else []
-    values += [("file", name) for name in (layout.FOLDED, layout.FLAMES) if name in (trial.files or {})]
+    values += [("file", name) for name in _PROFILE_FILES if name in (trial.files or {})]
     return [(texts(_FACT(name)), str(value)) for name, value in values if value is not None]
 
 

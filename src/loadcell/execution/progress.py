@@ -32,6 +32,7 @@ PROGRESS_UNSCORED_FAILED = MessageCode(
 )
 PROGRESS_OUTPUT_LOG = MessageCode("progress.output-log", "info")
 PROGRESS_PROFILED = MessageCode("progress.profiled", "info", count=Count, event=str)
+PROGRESS_CLASSES = MessageCode("progress.classes", "info", count=Count)
 PROGRESS_PROFILED_RATE = MessageCode("progress.profiled.rate", "info", rate=str, samples=Message)
 PROGRESS_CPU = MessageCode("progress.cpu", "info")
 PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
@@ -390,8 +391,12 @@ def unscored(record: TrialRecord, write: Writer = in_english) -> str:
 
 def profiled(record: TrialRecord) -> Message:
     """Result of a trial that only profiles: `1,234 samples of cpu-clock, at 5,678/s`."""
-    count, event = (record.profile.samples, record.profile.event) if record.profile else (0, "")
-    samples = PROGRESS_PROFILED(count=count, event=event or PROGRESS_CPU())
+    profile = record.profile
+    count, event = (profile.samples, profile.event) if profile else (0, "")
+    if profile is not None and profile.classes is not None:
+        samples = PROGRESS_CLASSES(count=profile.classes.grown)
+    else:
+        samples = PROGRESS_PROFILED(count=count, event=event or PROGRESS_CPU())
     if not record.totals:
         return samples
     return PROGRESS_PROFILED_RATE(samples=samples, rate=rate(record.totals.throughput_per_s or 0.0))

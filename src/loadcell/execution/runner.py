@@ -17,7 +17,7 @@ from loadcell import __version__
 from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.execution import context as run_context
 from loadcell.execution import machine_watch as neighbours
-from loadcell.execution import provenance, resume, trial_source, workdir
+from loadcell.execution import profiler_packages, provenance, resume, trial_source, workdir
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
@@ -249,7 +249,7 @@ class Runner:
                 self._undo_abandoned(context)
                 self.progress.run_began(_course(source, title_of(run), writer.path, len(reused)))
                 if self.plan.profiles:
-                    trial_source.warn_without_profiler(self.progress.note)
+                    profiler_packages.prepare(self.plan.profiles, self.progress.note, self.progress.fetching)
                 reason = self._trials(writer, source, seed, pool, context, records)
                 if reason is None and self.plan.profiles:
                     run = self._profile(

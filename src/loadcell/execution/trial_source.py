@@ -17,25 +17,23 @@ from typing import Any, Protocol
 from loadcell.design.order import Trial
 from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
+from loadcell.execution import profiler_packages
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.execution.outcome import missed as expectation_missed
 from loadcell.execution.progress import Course, Progress, Sought, title_of
 from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
-from loadcell.model.message import Message, MessageCode, as_written
+from loadcell.model.message import Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.profile import Profile
 from loadcell.plan.treatment import Treatment, short_keys
-from loadcell.profilers import perf
-from loadcell.profilers.perf import ProfilerError
 from loadcell.profilers.sampler import Sampler, sampler_of
 from loadcell.store.read import StoredRun
 from loadcell.store.write import RunWriter
 from loadcell.systems.base import Target
 
-NO_PROFILE = MessageCode("no-profile", "info", error=Message, remedy=Message)
 RESUME_SEARCH = MessageCode("resume.search", trial=str)
 
 ROLE = "profile"
@@ -73,14 +71,6 @@ def profiling_trials(
     return trials
 
 
-def warn_without_profiler(note: Callable[[Message], None]) -> None:
-    """Say at the beginning what the end would find: that there is nothing to sample with."""
-    try:
-        perf.find_program()
-    except ProfilerError as error:
-        note(NO_PROFILE(error=error.message, remedy=error.message.remedy or as_written("")))
-
-
 def profiled_names(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
     """Names of those that a stored run has, and that need not be done again."""
     if stored is None:
@@ -113,6 +103,7 @@ def profiling(sampler: Sampler | None, target: Target[Any], output: Callable[[st
 def sampler(profile: Profile, work: Path) -> Iterator[Sampler]:
     """A sampler for one trial, whose own files are gone afterwards."""
     made = sampler_of(profile, work)
+    made.unpacked = profiler_packages.unpacked(profile)
     try:
         yield made
     finally:

@@ -1,4 +1,5 @@
-"""Diagnostic commands of a running JVM, over the socket that `jcmd` uses: no JDK is needed.
+"""Commands of a running JVM, over the socket that `jcmd` uses: diagnostic ones, and the loading of an
+agent. No JDK is needed.
 
 A JVM opens the socket when it finds a file `.attach_pid<pid>` at a signal SIGQUIT (`attachListener_posix.cpp`
 in OpenJDK); with -Xrs it has opened it already. Without a handler of this signal it would end by it, and with
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +25,10 @@ from loadcell.linux.process_tree import ProcessRoot, send
 from loadcell.model.message import ForeignText, MessageCode, MessageError
 
 _VERSION: Final = "1"
-_ARGUMENTS: Final = 3
 _POLL_S: Final = 0.01
 _MOST_BYTES: Final = 16 << 20
+#: Answer to `load`; JDK 8 has the number alone.
+_AGENT_RESULT: Final = re.compile(r"(?:return code: )?(-?\d+)")
 
 
 NO_HANDLER = MessageCode("java-command.no-handler", "info")
@@ -44,19 +47,35 @@ class AttachError(MessageError):
 
 def run(pid: int, command: str, limit_s: float, root: Path = procfs.ROOT) -> str:
     """Output of a diagnostic command, such as `Thread.print`. Raises AttachError."""
+    return _answer(pid, ("jcmd", command, "", ""), limit_s, root)
+
+
+def load_agent(pid: int, library: Path, options: str, limit_s: float, root: Path = procfs.ROOT) -> int:
+    """Result of a native agent's `Agent_OnAttach`: 0 for success. Loads the library if it is not loaded yet.
+
+    Raises AttachError, also if the JVM cannot load it.
+    """
+    answer = _answer(pid, ("load", str(library), "true", options), limit_s, root).strip()
+    result = _AGENT_RESULT.fullmatch(answer)
+    if result is None:
+        raise AttachError(REFUSED(answer=answer))
+    return int(result[1])
+
+
+def _answer(pid: int, words: Sequence[str], limit_s: float, root: Path) -> str:
+    """Answer to a command with its arguments. Raises AttachError."""
     deadline = time.monotonic() + limit_s
     number = namespace_pid(pid, root)
     path = root / f"proc/{pid}/root/tmp/.java_pid{number}"
     if not os.path.lexists(path):
         _open_socket(pid, number, path, deadline, root)
-    words = [_VERSION, "jcmd", command, *[""] * (_ARGUMENTS - 1)]
     try:
         if not _is_of(owners(pid, root), path):
             raise AttachError(FOREIGN_SOCKET(path=path.name))
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(max(_POLL_S, deadline - time.monotonic()))
             connection.connect(str(path))
-            connection.sendall("".join(f"{word}\0" for word in words).encode())
+            connection.sendall("".join(f"{word}\0" for word in (_VERSION, *words)).encode())
             answer = _all(connection, deadline)
     except OSError as error:
         raise AttachError(SYSTEM(error=str(error))) from error

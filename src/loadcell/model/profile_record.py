@@ -69,10 +69,51 @@ class HeapRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassCount:
+    """Live objects: their number, and their size on the heap."""
+
+    instances: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassGrowth:
+    """Objects of a class before the load and after it."""
+
+    name: str
+    before: ClassCount
+    after: ClassCount
+
+    @property
+    def instances(self) -> int:
+        """Growth in objects."""
+        return self.after.instances - self.before.instances
+
+    @property
+    def bytes(self) -> int:
+        """Growth in bytes."""
+        return self.after.bytes - self.before.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRecord:
+    """Live objects of JVMs before the load and after it: all, and those of the classes that grew most.
+
+    `grown` counts the classes that grew; `classes` has the first of them, by bytes.
+    """
+
+    before: ClassCount
+    after: ClassCount
+    grown: int = 0
+    classes: tuple[ClassGrowth, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileRecord:
     """A profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz.
 
-    Of kind `off-cpu`, `samples` are the `waits` whose stacks were recorded.
+    Of kind `off-cpu`, `samples` are the `waits` whose stacks were recorded. Of kind `jvm-classes`, there
+    are no samples but `classes`.
     """
 
     kind: Word
@@ -84,3 +125,4 @@ class ProfileRecord:
     call_graph: str | None = None
     in_client: Annotated[bool | None, OMITTED] = None
     waits: Annotated[int | None, OMITTED] = None
+    classes: Annotated[ClassRecord | None, OMITTED] = None

@@ -216,7 +216,7 @@ def load_text(
     problems.extend(labels.problems_of_options(added_labels))
     head = _head(root.without("design") if searching else root, problems)
     expect = tuple(_expectations(root, problems))
-    profiles = read_profiles(root, problems)
+    profiles = read_profiles(root, problems, files)
     before = len(problems)
     factors = read_factors(root, parts, problems)
     search = read_search(root, factors, parts, problems) if searching else None

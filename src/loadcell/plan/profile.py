@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
+from loadcell.plan.files import PlanFiles, files_of
 from loadcell.plan.nodes import Keys, Scalar, plain
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import INVALID, Problem, listed, nearest, shown
 from loadcell.plan.reading import read_model
+from loadcell.plan.units import Duration, Size
 
 ALLOWED_PROFILE = MessageCode("allowed.profile", kinds=list, example=str)
 PROFILE_UNDER = MessageCode("plan.profile-under", treatment=str, profiler=str)
@@ -64,12 +67,79 @@ class OffCpuProfile(Profile, use_attribute_docstrings=True):
     """The way to find callers, as for `cpu`."""
 
 
+class AsyncProfile(Profile, use_attribute_docstrings=True):
+    """Options of profiles by async-profiler."""
+
+    library: Annotated[str, Field(min_length=1)] | None = None
+    """The library `libasyncProfiler.so` or a jar with it, relative to the plan. Default: the package on Maven
+    Central, which Maven downloads before the first run."""
+    _library: Path | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _find_library(self, info: ValidationInfo) -> Self:
+        if self.library is not None:
+            self._library = files_of(info).directory / Path(self.library).expanduser()
+        return self
+
+    @property
+    def library_path(self) -> Path | None:
+        """The library that the plan names, absolute."""
+        return self._library
+
+
+class JvmCpuProfile(AsyncProfile, use_attribute_docstrings=True):
+    """After the ordinary trials, where JVMs of the target spend their time on the CPU, with Java, native and
+    kernel functions, as a flame graph.
+    """
+
+    kind = "jvm-cpu"
+
+    frequency: Annotated[int, Field(ge=1, le=9999)] = 99
+    """Samples per second of CPU time of each thread."""
+
+
+class JvmAllocationProfile(AsyncProfile, use_attribute_docstrings=True):
+    """After the ordinary trials, where JVMs of the target allocate memory, and objects of which classes, as a
+    flame graph.
+    """
+
+    kind = "jvm-allocation"
+
+    every: Annotated[Size, Field(ge=1024)] = Size(512 * 2**10)
+    """Allocated bytes per sample."""
+
+
+class JvmLockProfile(AsyncProfile, use_attribute_docstrings=True):
+    """After the ordinary trials, where threads of the target's JVMs wait for contended locks, as a flame
+    graph.
+    """
+
+    kind = "jvm-lock"
+
+    least: Annotated[Duration, Field(gt=0)] = Duration(10e-6)
+    """Waits shorter than this are left out."""
+
+
+class JvmClassesProfile(Profile, use_attribute_docstrings=True):
+    """After the ordinary trials, which objects a JVM has on its heap before and after the load, by class.
+    Each count collects the whole heap first.
+    """
+
+    kind = "jvm-classes"
+
+
 def profile_kinds() -> Mapping[str, type[Profile]]:
     """Kinds of profiles by name."""
-    return {kind.kind: kind for kind in Profile.__subclasses__()}
+    return {kind.kind: kind for kind in _subclasses(Profile) if hasattr(kind, "kind")}
 
 
-def read_profiles(root: Keys, problems: list[Problem]) -> tuple[Profile, ...]:
+def _subclasses(kind: type[Profile]) -> Iterator[type[Profile]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
+def read_profiles(root: Keys, problems: list[Problem], files: PlanFiles | None = None) -> tuple[Profile, ...]:
     """The plan's profiles; none after adding to `problems`."""
     node, kinds = root.get("profile"), profile_kinds()
     if node is None or plain(node) is None:
@@ -80,7 +150,7 @@ def read_profiles(root: Keys, problems: list[Problem]) -> tuple[Profile, ...]:
     names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
     if isinstance(node, Keys) and node.entries and all(name in kinds for name in names):
         read = [
-            read_model(kinds[name], entry.node, ("profile", name), mark, problems)
+            read_model(kinds[name], entry.node, ("profile", name), mark, problems, files)
             for name, entry in node.entries.items()
         ]
         return tuple(profile for profile in read if profile is not None)

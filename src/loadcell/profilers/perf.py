@@ -30,6 +30,7 @@ from loadcell.linux.procfs import command_line, tree
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
+from loadcell.profilers.sampler import Download
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
@@ -280,6 +281,17 @@ class PerfSampler(ABC, Generic[ProfileT]):
     _window: list[int] = field(default_factory=list)
     _roles: dict[int, str] = field(default_factory=dict)
     _by_thread: bool = False
+    unpacked: Path | None = None
+
+    @classmethod
+    def check(cls, options: object) -> None:  # noqa: ARG003
+        """Raises ProfilerError where perf is not installed."""
+        find_program()
+
+    @classmethod
+    def download(cls, options: object) -> Download | None:  # noqa: ARG003
+        """None: perf is a program of the distribution."""
+        return None
 
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
         """Get ready to sample the trees of these processes. Raises ProfilerError.

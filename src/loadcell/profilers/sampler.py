@@ -7,9 +7,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from loadcell import profilers
 from loadcell.model.profile_record import ProfileRecord
@@ -17,10 +18,37 @@ from loadcell.plan.profile import Profile
 from loadcell.store.write import TrialWriter
 
 
+@dataclass(frozen=True)
+class Download:
+    """A package of a Maven repository that a sampler needs, with its pinned SHA-256."""
+
+    group: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def label(self) -> str:
+        """`group:name:version`."""
+        return f"{self.group}:{self.name}:{self.version}"
+
+
 class Sampler(Protocol):
-    """Samples one trial; see `loadcell.profilers.perf.PerfSampler`. All methods may raise ProfilerError."""
+    """Samples one trial; see `loadcell.profilers.perf.PerfSampler`. All methods may raise ProfilerError.
+
+    `unpacked` is the directory of its package, of one that has a `download`.
+    """
 
     process_kind: Callable[[str], str]
+    unpacked: Path | None
+
+    @classmethod
+    def check(cls, options: Any) -> None:
+        """Check that this machine has what the profile needs. Raises ProfilerError."""
+
+    @classmethod
+    def download(cls, options: Any) -> Download | None:
+        """The package that the profile needs; None without one."""
 
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
         """Begin to sample the trees of these processes."""
@@ -44,7 +72,7 @@ class Sampler(Protocol):
 
 
 @cache
-def _samplers() -> Mapping[str, Callable[[Profile, Path], Sampler]]:
+def _samplers() -> Mapping[str, type[Sampler]]:
     modules = pkgutil.iter_modules(profilers.__path__, profilers.__name__ + ".")
     registered = (getattr(importlib.import_module(module.name), "SAMPLER", None) for module in modules)
     return dict(entry for entry in registered if entry is not None)
@@ -52,4 +80,15 @@ def _samplers() -> Mapping[str, Callable[[Profile, Path], Sampler]]:
 
 def sampler_of(profile: Profile, work: Path) -> Sampler:
     """A sampler that takes this profile, with its files under `work`."""
-    return _samplers()[profile.kind](profile, work)
+    make: Callable[[Profile, Path], Sampler] = _samplers()[profile.kind]
+    return make(profile, work)
+
+
+def check(profile: Profile) -> None:
+    """Check that this machine has what the profile needs. Raises ProfilerError."""
+    _samplers()[profile.kind].check(profile)
+
+
+def download(profile: Profile) -> Download | None:
+    """The package that the profile needs; None without one."""
+    return _samplers()[profile.kind].download(profile)

@@ -181,7 +181,7 @@ class Chart:
 
 #: Kinds of bars in flame graphs, in the order that the page's script knows them by; the outermost ones are
 #: processes.
-FLAME_KINDS = Labels("kind", ("process", "user", "kernel", "jit", "unresolved"))
+FLAME_KINDS = Labels("kind", ("process", "user", "kernel", "jit", "class", "unresolved"))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from loadcell.report.sections import (
     memory,
     numbered_writes,
     profile,
+    profile_kinds,
     provenance,
     resources,
     summary,
@@ -91,7 +92,7 @@ def build(context: ReportContext) -> Report:
         Section("faults", "", broken),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
-        Section("memory", "", [] if lost is None else [lost]),
+        Section("memory", "", [*([] if lost is None else [lost]), *profile.growth(context, brief=True)]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]
@@ -211,8 +212,8 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     for record in context.stored.unscored:
         if FLAMES in (record.files or {}):
             picture = stored.directory(record.name) / FLAMES
-            is_off_cpu = record.profile is not None and record.profile.kind == profile.OFF_CPU
-            key = "terminal.profile.off-cpu" if is_off_cpu else "terminal.profile"
+            kind = record.profile.kind if record.profile is not None else profile_kinds.CPU
+            key = profile_kinds.shown(kind).next_step
             steps.append((texts(key), str(environment.shown(picture))))
     broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:

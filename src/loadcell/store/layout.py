@@ -64,6 +64,9 @@ SLOW_COLUMNS: Final = ("client", "group", "intended_s", "start_s", "end_s", "out
 TIMELINE_WORDS: Final = frozenset({"group", "response_ns", "errors", "outcome"})
 FOLDED: Final = "profile.folded"
 FLAMES: Final = "profile.svg"
+#: Objects by class, as the JVM counts them.
+CLASSES_BEFORE: Final = "classes-before.txt"
+CLASSES_AFTER: Final = "classes-after.txt"
 
 INTERVAL_COLUMNS: Final = (
     "t_s", "mono_ns", "utc", "phase", "operation", "kind", "duration_s",

@@ -4,7 +4,7 @@ cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from loadcell.analysis import error_codes, flames
 from loadcell.analysis.finding import Finding, Subject
@@ -25,6 +25,18 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import ReportContext
+from loadcell.report.sections import jvm_profiles
+from loadcell.report.sections.profile_kinds import (
+    CPU,
+    JVM_ALLOCATION,
+    JVM_CLASSES,
+    JVM_CPU,
+    JVM_LOCK,
+    OFF_CPU,
+    SHOWN,
+    Shown,
+    kind_of_trial,
+)
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
 
 #: In place of a value that is not there.
@@ -56,7 +68,7 @@ OFF_CPU_TAKEN = MessageCode(
 )
 OFF_CPU_NOTHING = MessageCode("found.off-cpu.nothing", "caution", treatment=str)
 OFF_CPU_LONGEST = MessageCode("found.off-cpu.longest", "info", functions=list)
-PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count)
+PROFILE_FEW = MessageCode("found.profile.few", "caution", treatment=str, samples=Count, option=str)
 PROFILE_WIDEST = MessageCode("found.profile.widest", "info", functions=list, threshold_share=Share)
 PROFILE_NONE_WIDE = MessageCode("found.profile.none-wide", "info", function=str, widest_share=Share)
 PROFILE_UNRESOLVED = MessageCode("found.profile.unresolved", "caution", treatment=str, unresolved_share=Share)
@@ -72,9 +84,12 @@ _SHARE_SHOWN = 0.1
 WIDE = 0.1
 #: Functions that the sentence on the widest ones names.
 MOST_WIDE = 3
-OFF_CPU = "off-cpu"
 _US_PER_S = 1e6
-_MEANING = {"cpu": "profile.meaning", OFF_CPU: "off-cpu.meaning"}
+_OF_JVM: Mapping[str, Callable[[Profile, ProfileRecord], Iterator[Message]]] = {
+    JVM_ALLOCATION: jvm_profiles.allocation,
+    JVM_LOCK: jvm_profiles.lock,
+    JVM_CLASSES: jvm_profiles.classes,
+}
 
 
 def profiles(context: ReportContext) -> list[Profile]:
@@ -110,7 +125,7 @@ def section(context: ReportContext) -> Section | None:
     if not drawn:
         return None
     kinds = {_kind(profile) for profile in drawn}
-    blocks: list[Block] = [Paragraph(context.texts(_MEANING[kind])) for kind in _MEANING if kind in kinds]
+    blocks: list[Block] = [Paragraph(context.texts(SHOWN[kind].meaning)) for kind in SHOWN if kind in kinds]
     for number, profile in enumerate(drawn, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
@@ -119,8 +134,25 @@ def section(context: ReportContext) -> Section | None:
                 functions(profile, number, context),
                 processes(profile, number, context),
             ]
-    title = "section.profile.waits" if OFF_CPU in kinds else "section.profile"
+        record = None if profile.account is None else profile.account.classes
+        if record is not None and record.classes:
+            blocks.append(jvm_profiles.growth_table(profile, record, number, context))
+    title = "section.profile"
+    if any(kind.startswith("jvm-") for kind in kinds):
+        title = "section.profile.jvm"
+    elif OFF_CPU in kinds:
+        title = "section.profile.waits"
     return Section("profile", context.texts(title), blocks)
+
+
+def growth(context: ReportContext, *, brief: bool = False) -> list[Table]:
+    """The classes that grew during the load, a table for each profile of them."""
+    tables = []
+    for number, profile in enumerate(profiles(context), 1):
+        record = None if profile.account is None else profile.account.classes
+        if record is not None and record.classes:
+            tables.append(jvm_profiles.growth_table(profile, record, number, context, brief=brief))
+    return tables
 
 
 def findings(profile: Profile) -> list[Finding]:
@@ -137,6 +169,11 @@ def _messages(profile: Profile) -> Iterator[Message]:
     if profile.account.kind == OFF_CPU:
         yield from _off_cpu(profile, profile.account)
         return
+    if (messages := _OF_JVM.get(profile.account.kind)) is not None:
+        yield from messages(profile, profile.account)
+        if profile.account.classes is None:
+            yield from _cost(profile, profile.account)
+        return
     if not samples:
         yield PROFILE_NOTHING(treatment=treatment)
         return
@@ -149,8 +186,11 @@ def _messages(profile: Profile) -> Iterator[Message]:
         half_points=numbers.significant(flames.uncertainty(_SHARE_SHOWN, samples) * 100, 2),
     )
     yield from _cost(profile, profile.account)
+    if profile.account.kind == JVM_CPU:
+        yield from jvm_profiles.cpu(profile, profile.account)
     if samples < FEW_SAMPLES:
-        yield PROFILE_FEW(treatment=treatment, samples=samples)
+        option = f"profile.{profile.account.kind}.frequency"
+        yield PROFILE_FEW(treatment=treatment, samples=samples, option=option)
     if samples >= FEW_SAMPLES and (widest := widest_functions(profile)) is not None:
         yield widest
     unresolved = sum(
@@ -196,9 +236,12 @@ def _off_cpu(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
 
 def _kind(profile: Profile) -> str:
     """Kind of a profile; of one that failed, by the name of its trial."""
-    if profile.account is not None:
-        return profile.account.kind
-    return OFF_CPU if profile.trial.startswith(f"profile-{OFF_CPU}-") else "cpu"
+    kind = profile.account.kind if profile.account is not None else kind_of_trial(profile.trial)
+    return kind if kind in SHOWN else CPU
+
+
+def _shown(profile: Profile) -> Shown:
+    return SHOWN[_kind(profile)]
 
 
 def widest_functions(profile: Profile) -> Message | None:
@@ -215,26 +258,26 @@ def widest_functions(profile: Profile) -> Message | None:
 
 def flame(profile: Profile, number: int, context: ReportContext) -> Flame:
     """The picture."""
-    texts, file, waits = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}", _kind(profile) == OFF_CPU
+    texts, file, shown = context.texts, f"{TRIALS}/{profile.trial}/{FLAMES}", _shown(profile)
     return Flame(
         id=f"flame-{number}",
-        title=texts("off-cpu.flame" if waits else "flame.title", treatment=profile.treatment),
+        title=texts(shown.flame, treatment=profile.treatment),
         caption=texts("flame.caption", file=file),
         plain=texts("flame.plain", file=file),
         root=flames.tree(profile.stacks),
-        unit=texts("off-cpu.unit") if waits else "",
+        unit=texts(shown.unit) if shown.unit else "",
     )
 
 
 def functions(profile: Profile, number: int, context: ReportContext) -> Table:
     """The functions on which most samples fell, and all others together."""
-    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
+    texts, samples, shown = context.texts, profile.samples, _shown(profile)
     listed, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
             Cell(function.name),
             Cell(texts(FLAME_KINDS(function.kind))),
-            _share(function.self_samples, samples),
+            _share(function.self_samples, profile),
             Cell(numbers.share(function.total / samples), sort=function.total),
             _amount(function, profile),
         ]
@@ -245,7 +288,7 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
             [
                 Cell(texts("functions.others", count=others.count)),
                 Cell(texts("kind.several")),
-                _share(others.self_samples, samples),
+                _share(others.self_samples, profile),
                 Cell(numbers.share(others.total / samples), sort=others.total),
                 _amount(others, profile),
             ]
@@ -255,17 +298,17 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
         Column(texts("column.kind")),
         Column(texts("column.self"), figure=True),
         Column(texts("column.total"), figure=True),
-        Column(texts("column.waited" if waits else "column.samples"), figure=True),
+        Column(texts(shown.column), figure=True),
     ]
     return Table(
         f"table-functions-{number}",
-        texts("off-cpu.functions" if waits else "table.functions", treatment=profile.treatment),
+        texts(shown.functions, treatment=profile.treatment),
         columns,
         rows,
-        texts("off-cpu.functions.note")
-        if waits
+        texts(shown.note)
+        if not shown.is_sampled
         else texts(
-            "table.functions.note",
+            shown.note,
             shown=len(listed),
             count=len(listed) + (others.count if others is not None else 0),
             samples=samples,
@@ -275,40 +318,38 @@ def functions(profile: Profile, number: int, context: ReportContext) -> Table:
 
 
 def _amount(function: flames.Function | flames.Others, profile: Profile) -> Cell:
-    """A function's own samples, or the time of all waits in it."""
-    is_off_cpu = _kind(profile) == OFF_CPU
-    return _count(function.total if is_off_cpu else function.self_samples, profile)
+    """A function's own samples, or all that is below it, such as the time of waits."""
+    return _count(function.total if _shown(profile).by_total else function.self_samples, profile)
 
 
 def _count(count: int, profile: Profile) -> Cell:
-    """Number of samples, or the time of waits."""
-    if _kind(profile) == OFF_CPU:
-        return Cell(numbers.seconds(count / _US_PER_S), sort=count)
-    return Cell(numbers.whole(count), sort=count)
+    """Samples, or a time or size."""
+    return Cell(_shown(profile).amount(count), sort=count)
 
 
-def _share(count: int, samples: int) -> Cell:
+def _share(count: int, profile: Profile) -> Cell:
     """A share of the samples; for too few samples, an upper bound."""
-    if 0 < count < flames.LEAST_RESOLVED < samples:
+    samples = profile.samples
+    if _shown(profile).is_sampled and 0 < count < flames.LEAST_RESOLVED < samples:
         return Cell(f"<{numbers.share(flames.LEAST_RESOLVED / samples)}", sort=count)
     return Cell(numbers.share(count / samples), sort=count, bar=count / samples)
 
 
 def processes(profile: Profile, number: int, context: ReportContext) -> Table:
     """The processes on which samples fell."""
-    texts, samples, waits = context.texts, profile.samples, _kind(profile) == OFF_CPU
+    texts, shown = context.texts, _shown(profile)
     rows = [
         [
             Cell(name),
-            _share(count, samples),
+            _share(count, profile),
             _count(count, profile),
         ]
         for name, count in flames.processes(profile.stacks)
     ]
     columns = [
-        Column(texts("column.process"), code=True),
+        Column(texts(shown.outermost), code=True),
         Column(texts("column.share"), figure=True),
-        Column(texts("column.waited" if waits else "column.samples"), figure=True),
+        Column(texts(shown.column), figure=True),
     ]
-    title = texts("off-cpu.processes" if waits else "table.processes", treatment=profile.treatment)
+    title = texts(shown.processes, treatment=profile.treatment)
     return Table(f"table-processes-{number}", title, columns, rows)

@@ -2,7 +2,7 @@
 "use strict";
 // Flame graphs. A bar is a function: what called it lies below it, and its width is its share of the samples.
 const doc = JSON.parse(document.getElementById("data").textContent);
-const KINDS = ["process", "user", "kernel", "jit", "unresolved"];
+const KINDS = ["process", "user", "kernel", "jit", "class", "unresolved"];
 const ROW = 18, LETTER = 6.7, INSET = 4, NARROWEST = 0.4;
 const SVG = "http://www.w3.org/2000/svg";
 

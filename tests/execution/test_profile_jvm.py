@@ -1,0 +1,80 @@
+"""A service on the JVM that a plan profiles: CPU time, allocations, locks and objects by class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from execution.live import loadcell
+from jvms import classes
+from loadcell.store.read import read_run
+from systems.jvm.programs import SERVICE
+
+PLAN = """
+target:
+  jvm:
+    main: Service
+    classpath: {classes}
+    arguments: ["{{port}}", {way}]
+    url: http://127.0.0.1:{{port}}
+    heap: 64MiB
+    properties: {{sun.net.httpserver.nodelay: true}}
+    options: {options}
+workload: {{http: {{requests: {{get: {{path: /}}}}}}}}
+load: {{clients: 2, warmup: 200ms, duration: 1s}}
+repeats: 1
+profile: {profile}
+"""
+FOUR = "{jvm-cpu: {frequency: 499}, jvm-allocation: {every: 16KiB}, jvm-lock: {}, jvm-classes: {}}"
+
+
+def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> None:
+    plan = PLAN.format(classes=classes(SERVICE), way="plain", options="[]", profile=FOUR)
+    (tmp_path / "plan.yaml").write_text(plan)
+    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert ended.returncode == 0, ended.stderr
+    stored = read_run(tmp_path / "run")
+    assert [trial.profile for trial in stored.trials] == [None]
+    records = {trial.profile.kind: trial for trial in stored.unscored if trial.profile is not None}
+    assert list(records) == ["jvm-cpu", "jvm-allocation", "jvm-lock", "jvm-classes"]
+    for kind, trial in records.items():
+        assert trial.status in ("ok", "invalid"), (kind, trial.reason)
+        assert trial.name == f"profile-{kind}-baseline"
+    folded = (stored.directory("profile-jvm-cpu-baseline") / "profile.folded").read_text()
+    assert "Service" in folded
+    assert "com.sun" in folded or "sun.net" in folded
+    folded = (stored.directory("profile-jvm-allocation-baseline") / "profile.folded").read_text()
+    assert "[]_[i]" in folded
+    assert records["jvm-classes"].profile.classes.before.instances > 1000
+    report = (tmp_path / "run" / "report.md").read_text()
+    for text in (
+        "## Profiles",
+        "Flame graph of CPU time in JVMs",
+        "Flame graph of allocations",
+        "allocated in 1 s",
+        "Most bytes by class",
+        "live objects had",
+        "Classes with the largest growth",
+    ):
+        assert text in report
+    shown = loadcell(tmp_path, "show", "run", "profile-jvm-classes-baseline").stdout
+    assert "classes-before.txt" in shown
+    assert "classes-after.txt" in shown
+    shown = loadcell(tmp_path, "show", "run").stdout
+    assert "Classes with the largest growth" in shown
+    assert "show allocations by function" in shown
+
+
+def test_a_jvm_that_cannot_be_profiled_costs_no_result(tmp_path: Path) -> None:
+    options = "[-XX:+DisableAttachMechanism]"
+    plan = PLAN.format(classes=classes(SERVICE), way="plain", options=options, profile=FOUR)
+    (tmp_path / "plan.yaml").write_text(plan)
+    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert ended.returncode == 0, ended.stderr
+    stored = read_run(tmp_path / "run")
+    assert [trial.status for trial in stored.trials] == ["ok"]
+    assert [trial.status for trial in stored.unscored] == ["failed"] * 4
+    for trial in stored.unscored:
+        assert "it runs with -XX:+DisableAttachMechanism" in (trial.reason or "")
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert "baseline was not profiled: the JVM" in report
+    assert "start the JVM without -XX:+DisableAttachMechanism" in report

@@ -1,0 +1,260 @@
+"""async-profiler in real JVMs: profiles of a program with known costs, and errors with their remedies."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jvms import classes, running
+from loadcell.linux.java_attach import load_agent
+from loadcell.model.profile_record import ProfileRecord
+from loadcell.plan.profile import (
+    AsyncProfile,
+    JvmAllocationProfile,
+    JvmCpuProfile,
+    JvmLockProfile,
+)
+from loadcell.profilers import async_profiler, sampler
+from loadcell.profilers.async_profiler import AsyncSampler, Event
+from loadcell.profilers.jvm_cpu import JvmCpuSampler
+from loadcell.profilers.perf import ProfilerError
+from loadcell.store.write import RunWriter
+from nobody import nobody
+from profilers.jvm_programs import BUSY, library, unpacked
+
+MEASURED_S = 1.0
+
+
+def named(profile: type[AsyncProfile], path: Path, **options: Any) -> AsyncProfile:
+    """Options with a library."""
+    return profile.model_validate({"library": str(path), **options})
+
+
+def made(options: AsyncProfile, work: Path) -> AsyncSampler[Any]:
+    made_sampler = sampler.sampler_of(options, work)
+    assert isinstance(made_sampler, AsyncSampler)
+    made_sampler.unpacked = unpacked() if options.library is None else None
+    return made_sampler
+
+
+def profiled(pid: int, options: AsyncProfile, folder: Path) -> tuple[ProfileRecord, str]:
+    """The record and the folded stacks of a program that runs for a second."""
+    (folder / "work").mkdir(exist_ok=True)
+    profiler, writer = made(options, folder / "work"), RunWriter(folder / "run")
+    record = writer.trial("profile-it")
+    try:
+        profiler.attach([pid])
+        profiler.phase("warmup", time.monotonic_ns())
+        profiler.phase("measure", time.monotonic_ns())
+        time.sleep(MEASURED_S)
+        profiler.phase("drain", time.monotonic_ns())
+        profiler.end()
+        profile = profiler.collect(record, "it", print)
+        return profile, (record.path / "profile.folded").read_text()
+    finally:
+        profiler.end()
+        profiler.remove()
+        record.abandon()
+        writer.close()
+        assert list((folder / "work").iterdir()) == []
+
+
+def sums(folded: str, frame: str) -> int:
+    """Sum of the stacks with a frame."""
+    lines = [line for line in folded.splitlines() if frame in line]
+    return sum(int(line.rpartition(" ")[2]) for line in lines)
+
+
+@pytest.mark.parametrize("version", [11, 17, 25])
+def test_cpu_time_is_that_of_java_functions(tmp_path: Path, version: int) -> None:
+    with running(version=version, source=BUSY) as process:
+        profile, folded = profiled(process.pid, JvmCpuProfile(frequency=499), tmp_path)
+    assert (profile.kind, profile.tool, profile.frequency) == ("jvm-cpu", "async-profiler 4.2", 499)
+    assert profile.processes == 1
+    assert profile.samples == sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
+    assert sums(folded, "Busy.holdLock_[j]") >= 0.3 * profile.samples
+    assert {line.partition(";")[0] for line in folded.splitlines()} >= {"pool-1-thread"}
+    assert not re.search(r"_\[[01]\]", folded)
+
+
+def test_allocated_bytes_are_attributed_to_classes(tmp_path: Path) -> None:
+    with running(source=BUSY) as process:
+        profile, folded = profiled(process.pid, JvmAllocationProfile(), tmp_path)
+    assert (profile.kind, profile.event, profile.frequency) == ("jvm-allocation", "alloc", None)
+    total = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
+    assert sums(folded, "Busy.burn_[j];long[]_[i]") >= 0.95 * total
+    # a sample for each 512 KiB
+    assert profile.samples > 10
+    assert total / profile.samples == pytest.approx(512 * 1024, rel=0.2)
+
+
+def test_waits_for_a_lock_are_timed_in_microseconds(tmp_path: Path) -> None:
+    """A thread waits for the other, except for 100 µs of 2.1 ms."""
+    with running(source=BUSY) as process:
+        profile, folded = profiled(process.pid, JvmLockProfile(), tmp_path)
+    assert (profile.kind, profile.event) == ("jvm-lock", "lock")
+    waited_us = sums(folded, "Busy.holdLock_[j];java.lang.Object_[i]")
+    assert 0.2e6 <= waited_us <= 1.6e6 * MEASURED_S
+    assert profile.samples >= 5
+
+
+def test_nothing_is_sampled_outside_the_measurement(tmp_path: Path) -> None:
+    profiler = made(JvmCpuProfile(frequency=99), tmp_path)
+    with running(source=BUSY) as process:
+        try:
+            profiler.attach([process.pid])
+            assert not any(agent.is_running for agent in profiler._agents)
+            profiler.phase("measure", 0)
+            assert all(agent.is_running for agent in profiler._agents)
+            profiler.end()  # a load that failed has no end of its measurement
+            assert not any(agent.is_running for agent in profiler._agents)
+            again = made(JvmCpuProfile(), tmp_path)
+            again.attach([process.pid])
+            again.remove()
+        finally:
+            profiler.end()
+            profiler.remove()
+
+
+def test_without_perf_events_a_timer_takes_the_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = JvmCpuSampler._events
+
+    def refused(self: JvmCpuSampler) -> Sequence[Event]:
+        return (Event("cpu-clock", "event=no-such-event"), *events(self)[2:])
+
+    monkeypatch.setattr(JvmCpuSampler, "_events", refused)
+    with running(source=BUSY) as process:
+        profile, folded = profiled(process.pid, JvmCpuProfile(), tmp_path)
+    assert profile.event == "ctimer"
+    assert sums(folded, "Busy.holdLock") > 0
+
+
+def test_a_jvm_of_an_unprivileged_user_is_profiled(tmp_path: Path) -> None:
+    """Where only root may sample the kernel, its samples are of user space."""
+    if os.geteuid() != 0:
+        pytest.skip("only root starts processes of another user")
+    prefix = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    classes(BUSY).chmod(0o755)
+    work = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
+    work.chmod(0o755)
+    try:
+        with running(source=BUSY, prefix=prefix) as process:
+            profile, folded = profiled(process.pid, JvmCpuProfile(), work)
+    finally:
+        shutil.rmtree(work)
+    assert profile.event in ("cpu-clock", "cpu-clock:u", "ctimer")
+    assert sums(folded, "Busy.holdLock") > 0
+
+
+@pytest.mark.parametrize(
+    ("version", "flag", "reason"),
+    [
+        (17, "-XX:+DisableAttachMechanism", "it runs with -XX:+DisableAttachMechanism"),
+        (21, "-XX:-EnableDynamicAgentLoading", "Dynamic agent loading is not enabled"),
+    ],
+)
+def test_a_jvm_that_loads_no_agent_is_an_error_with_a_remedy(
+    tmp_path: Path, version: int, flag: str, reason: str
+) -> None:
+    profiler = made(JvmCpuProfile(), tmp_path)
+    with running(flag, version=version, source=BUSY) as process:
+        with pytest.raises(ProfilerError, match="did not load async-profiler") as caught:
+            profiler.attach([process.pid])
+        profiler.end()
+        profiler.remove()
+    assert reason in caught.value.finding
+    assert "without -XX:+DisableAttachMechanism" in caught.value.advice
+
+
+def test_a_jvm_of_another_user_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root has processes of two users")
+    profiler = made(JvmCpuProfile(), tmp_path)
+    refusal = pytest.raises(ProfilerError, match="belongs to another user")
+    with running(source=BUSY) as process, nobody(), refusal as caught:
+        profiler.attach([process.pid])
+    assert "as root or as the user" in caught.value.advice
+
+
+def test_a_profile_that_already_runs_is_left_alone(tmp_path: Path) -> None:
+    profiler = made(JvmCpuProfile(), tmp_path)
+    with running(source=BUSY) as process:
+        assert load_agent(process.pid, library(), "start,event=ctimer", 30.0) == 0
+        with pytest.raises(ProfilerError, match="already records a profile") as caught:
+            profiler.attach([process.pid])
+        profiler.end()
+        profiler.remove()
+        assert f"asprof stop {process.pid}" in caught.value.advice
+        assert load_agent(process.pid, library(), "stop", 30.0) == 0
+
+
+def test_a_jvm_in_a_container_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(async_profiler, "same_files", lambda _: False)
+    profiler = made(JvmCpuProfile(), tmp_path)
+    with running(source=BUSY) as process:
+        with pytest.raises(ProfilerError, match="in a container") as caught:
+            profiler.attach([process.pid])
+        profiler.remove()
+    assert "inside the container" in caught.value.advice
+
+
+def test_the_library_can_be_named_or_is_taken_from_a_jar(tmp_path: Path) -> None:
+    jar = tmp_path / "profiler.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.write(library(), f"{library().parent.name}/libasyncProfiler.so")
+    for number, path in enumerate((jar, library())):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with running(source=BUSY) as process:
+            profile, _ = profiled(process.pid, named(JvmCpuProfile, path), folder)
+        assert profile.tool == "async-profiler 4.2"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "finding"),
+    [
+        ("missing.so", None, "there is no file"),
+        ("missing.jar", None, "there is no file"),
+        ("broken.jar", b"PK nonsense", "is not a jar with linux-"),
+        ("broken.so", b"nonsense", "did not load async-profiler"),
+    ],
+)
+def test_a_library_that_cannot_be_used_is_an_error_with_a_remedy(
+    tmp_path: Path, name: str, content: bytes | None, finding: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    options = named(JvmCpuProfile, tmp_path / name)
+    if content is None:
+        with pytest.raises(ProfilerError, match=finding):
+            sampler.check(options)
+    profiler = made(options, tmp_path)
+    with running(source=BUSY) as process:
+        with pytest.raises(ProfilerError, match=finding) as caught:
+            profiler.attach([process.pid])
+        profiler.end()
+        profiler.remove()
+    assert caught.value.advice
+
+
+def test_without_the_package_the_error_names_the_option(tmp_path: Path) -> None:
+    profiler = made(JvmLockProfile(), tmp_path)
+    profiler.unpacked = tmp_path
+    with running(source=BUSY) as process:
+        with pytest.raises(ProfilerError, match="is not in the cache") as caught:
+            profiler.attach([process.pid])
+        profiler.remove()
+    assert "`profile.jvm-lock.library`" in caught.value.advice
