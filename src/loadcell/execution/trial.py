@@ -260,7 +260,7 @@ class TrialRun:
                 why = unobserved(self._unobserved)
                 self.context.progress.note(why, key=why.code)
             try:
-                with trial_source.profiling(self.sampler, target, self.writer.output):
+                with trial_source.profiling(self.sampler, target, self.writer.output, limit_s):
                     hooks = self._hooks(limit_s, self._on_event)
                     self._management.start()
                     if (sampler := self.sampler) is not None and target.in_worker:

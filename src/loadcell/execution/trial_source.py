@@ -80,8 +80,12 @@ def profiled_names(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
 
 
 @contextlib.contextmanager
-def profiling(sampler: Sampler | None, target: Target[Any], output: Callable[[str], None]) -> Iterator[None]:
+def profiling(
+    sampler: Sampler | None, target: Target[Any], output: Callable[[str], None], limit_s: float
+) -> Iterator[None]:
     """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError.
+
+    The load inside takes at most `limit_s`.
 
     A target in the process that makes the load is not there yet: it is sampled when that starts.
     """
@@ -89,6 +93,7 @@ def profiling(sampler: Sampler | None, target: Target[Any], output: Callable[[st
         yield
         return
     sampler.process_kind = target.process_kind
+    sampler.limit_s = limit_s
     try:
         if not target.in_worker:
             sampler.attach(target.processes())

@@ -8,6 +8,7 @@ the measurement: the profiler is started when that begins, and stopped when it e
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import re
@@ -29,7 +30,7 @@ from loadcell.plan.profile import AsyncProfile
 from loadcell.profilers.java_stacks import folded, read
 from loadcell.profilers.jvms import jvms_of, same_files
 from loadcell.profilers.perf import ProfilerError
-from loadcell.profilers.sampler import Download
+from loadcell.profilers.sampler import LONGEST_S, Download
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
@@ -77,9 +78,12 @@ class Agent:
     home: Path
     is_running: bool = False
 
-    def start(self, event: Event) -> None:
-        """Begin a profile; an earlier one is dropped. Raises ProfilerError."""
-        self._run(f"start,{event.arguments},threads")
+    def start(self, event: Event, limit_s: float) -> None:
+        """Begin a profile; an earlier one is dropped. Raises ProfilerError.
+
+        It ends by itself after `limit_s`, so that a killed loadcell leaves none in a running JVM.
+        """
+        self._run(f"start,{event.arguments},threads,timeout={math.ceil(limit_s)}")
         self.is_running = True
 
     def stop(self) -> tuple[str, str]:
@@ -174,7 +178,7 @@ def library_in(named: Path | None, unpacked: Path | None, home: Path, option: st
 class AsyncSampler(ABC, Generic[ProfileT]):
     """Samples the JVMs of one trial's target, with files in a directory under `work` that is gone afterwards.
 
-    `unpacked` is the directory of the unpacked package.
+    `unpacked` is the directory of the unpacked package; the load takes at most `limit_s`.
     """
 
     #: kind of the profile in records
@@ -188,6 +192,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     work: Path
     process_kind: Callable[[str], str] = str
     unpacked: Path | None = None
+    limit_s: float = LONGEST_S
     root: Path = procfs.ROOT
     _home: tempfile.TemporaryDirectory[str] | None = None
     _agents: list[Agent] = field(default_factory=list)
@@ -221,7 +226,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
                 raise ProfilerError(ASYNC_PROFILER_OTHER_FILES(pid=pid))
             agent = Agent(pid, library, home)
             self._agents.append(agent)
-            self._event = self._begin(agent, self._events() if self._event is None else (self._event,))
+            self._event = self._begin(agent, self._events(pid) if self._event is None else (self._event,))
             agent.stop()
         self._version = self._agents[0].version()
 
@@ -233,21 +238,21 @@ class AsyncSampler(ABC, Generic[ProfileT]):
         *others, last = events
         for event in others:
             try:
-                agent.start(event)
+                agent.start(event, self.limit_s)
             except ProfilerError as error:
                 if error.message.code != ASYNC_PROFILER_REFUSED.code:
                     raise
                 self._lines.append(f"async-profiler: {event.name}: {error.message.text}")
             else:
                 return event
-        agent.start(last)
+        agent.start(last, self.limit_s)
         return last
 
     def phase(self, name: str, mono_ns: int) -> None:  # noqa: ARG002
         """Start when the measurement begins, stop when it ends. Raises ProfilerError."""
         if name == "measure" and self._event is not None:
             for agent in self._agents:
-                agent.start(self._event)
+                agent.start(self._event, self.limit_s)
         if name == "drain":
             for agent in self._agents:
                 if agent.is_running:
@@ -263,7 +268,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
             agent.drop()
 
     @abstractmethod
-    def _events(self) -> Sequence[Event]:
+    def _events(self, pid: int) -> Sequence[Event]:
         """Events in the order of preference; a later one is for kernels that do not allow an earlier one."""
 
     @abstractmethod

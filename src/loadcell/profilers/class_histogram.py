@@ -18,7 +18,7 @@ from loadcell.model.profile_record import ClassCount, ClassGrowth, ClassRecord, 
 from loadcell.plan.profile import JvmClassesProfile
 from loadcell.profilers.jvms import jvms_of
 from loadcell.profilers.perf import ProfilerError
-from loadcell.profilers.sampler import Download
+from loadcell.profilers.sampler import LONGEST_S, Download
 from loadcell.store.layout import CLASSES_AFTER, CLASSES_BEFORE
 from loadcell.store.write import TrialWriter
 
@@ -83,6 +83,7 @@ class ClassHistogramSampler:
     process_kind: Callable[[str], str] = str
     root: Path = procfs.ROOT
     unpacked: Path | None = None
+    limit_s: float = LONGEST_S
     _pids: list[int] = field(default_factory=list)
     _before: str = ""
 

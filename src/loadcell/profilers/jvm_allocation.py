@@ -14,7 +14,7 @@ class JvmAllocationSampler(AsyncSampler[JvmAllocationProfile]):
 
     kind = "jvm-allocation"
 
-    def _events(self) -> Sequence[Event]:
+    def _events(self, pid: int) -> Sequence[Event]:  # noqa: ARG002
         return (Event("alloc", f"event=alloc,alloc={int(self.options.every)}"),)
 
     def _caption(self, samples: int, total: int, event: str) -> str:  # noqa: ARG002

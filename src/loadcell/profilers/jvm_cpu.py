@@ -8,9 +8,32 @@ call. Where it allows none, as in many containers, a timer of each thread's CPU 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
+from loadcell.linux import procfs
 from loadcell.plan.profile import JvmCpuProfile
 from loadcell.profilers.async_profiler import AsyncSampler, Event
+
+_PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
+#: From this level on, only processes with one of these capabilities sample the kernel (capabilities(7)).
+_KERNEL_EXCLUDED: Final = 2
+_CAP_SYS_ADMIN: Final = 21
+_CAP_PERFMON: Final = 38
+
+
+def may_sample_kernel(pid: int, root: Path = procfs.ROOT) -> bool:
+    """True if the process may sample functions of the kernel, as far as /proc shows."""
+    try:
+        if int(_PARANOID.read_text()) < _KERNEL_EXCLUDED:
+            return True
+    except (OSError, ValueError):
+        return True  # the profiler reports what is allowed
+    for line in procfs.read_small(f"{root}/proc/{pid}/status").splitlines():
+        if line.startswith("CapEff:"):
+            capabilities = int(line.split()[1], 16)
+            return bool(capabilities >> _CAP_SYS_ADMIN & 1 or capabilities >> _CAP_PERFMON & 1)
+    return True
 
 
 class JvmCpuSampler(AsyncSampler[JvmCpuProfile]):
@@ -19,10 +42,12 @@ class JvmCpuSampler(AsyncSampler[JvmCpuProfile]):
     kind = "jvm-cpu"
     ends_in_class = False
 
-    def _events(self) -> Sequence[Event]:
+    def _events(self, pid: int) -> Sequence[Event]:
         interval = f"interval={10**9 // self.options.frequency}"
+        # async-profiler leaves the kernel out of `cpu-clock` without an error
+        complete = (Event("cpu-clock", f"event=cpu-clock,{interval}"),) if may_sample_kernel(pid) else ()
         return (
-            Event("cpu-clock", f"event=cpu-clock,{interval}"),
+            *complete,
             Event("cpu-clock:u", f"event=cpu-clock,alluser,{interval}"),
             Event("ctimer", f"event=ctimer,{interval}"),
             Event("itimer", f"event=itimer,{interval}"),

@@ -16,7 +16,7 @@ class JvmLockSampler(AsyncSampler[JvmLockProfile]):
     kind = "jvm-lock"
     scale = 1000
 
-    def _events(self) -> Sequence[Event]:
+    def _events(self, pid: int) -> Sequence[Event]:  # noqa: ARG002
         return (Event("lock", f"event=lock,lock={max(1, round(self.options.least * _NS_PER_S))}"),)
 
     def _caption(self, samples: int, total: int, event: str) -> str:  # noqa: ARG002

@@ -30,7 +30,7 @@ from loadcell.linux.procfs import command_line, tree
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
-from loadcell.profilers.sampler import Download
+from loadcell.profilers.sampler import LONGEST_S, Download
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
@@ -282,6 +282,7 @@ class PerfSampler(ABC, Generic[ProfileT]):
     _roles: dict[int, str] = field(default_factory=dict)
     _by_thread: bool = False
     unpacked: Path | None = None
+    limit_s: float = LONGEST_S
 
     @classmethod
     def check(cls, options: object) -> None:  # noqa: ARG003

@@ -17,6 +17,9 @@ from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import Profile
 from loadcell.store.write import TrialWriter
 
+#: Longest profile of a load whose end is unknown.
+LONGEST_S = 86_400.0
+
 
 @dataclass(frozen=True)
 class Download:
@@ -36,11 +39,12 @@ class Download:
 class Sampler(Protocol):
     """Samples one trial; see `loadcell.profilers.perf.PerfSampler`. All methods may raise ProfilerError.
 
-    `unpacked` is the directory of its package, of one that has a `download`.
+    `unpacked` is the directory of its package, if it has a `download`; the load takes at most `limit_s`.
     """
 
     process_kind: Callable[[str], str]
     unpacked: Path | None
+    limit_s: float
 
     @classmethod
     def check(cls, options: Any) -> None:
