@@ -30,6 +30,13 @@ HEAP = "java.lang.OutOfMemoryError: Java heap space"
         ([f"Terminating due to {HEAP}"], False, "jvm.out-of-heap"),
         ([f"Aborting due to {HEAP}", *CRASH], False, "jvm.out-of-heap"),
         ([f'Exception in thread "main" {HEAP}'], False, "jvm.out-of-heap"),
+        (
+            ['Exception in thread "main" java.io.IOException: No space left on device'],
+            False,
+            "jvm.cannot-write",
+        ),
+        (["Disk usage is not within je.maxDisk or je.freeDisk limits and write"], True, "jvm.cannot-write"),
+        (["request failed: java.io.IOException: No space left on device"], False, None),
     ],
 )
 def test_the_cause_in_the_last_lines(lines: list[str], early: bool, code: str | None) -> None:

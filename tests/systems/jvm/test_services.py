@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from execution.live import loadcell
+from little_room import little_room
 from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.jvm.services import ServiceBuild, services
@@ -121,6 +126,36 @@ def test_a_fill_reports_its_progress_once(start: Start) -> None:
     target.down()
     target.up()
     assert len(shares) == 10, "the data are still there"
+
+
+#: A fill that does not fit, one of which the load fills the rest, and a limit of Berkeley DB's own.
+FULL_DISKS = {
+    "fill": ({"fill": 20_000, "je.freeDisk": 0}, "No space left on device"),
+    "load": ({"fill": 6_000, "je.freeDisk": 0}, "No space left on device"),
+    "reserve": ({"fill": 0, "je.freeDisk": 1 << 30}, "je.maxDisk or je.freeDisk limits"),
+}
+WRITES = """
+target: {{jvm: {{service: berkeleydb, heap: 128MiB, properties: {properties}, ready: {{within: 60s}}}}}}
+workload: {{http: {{requests: {{set: {{path: "/random_set?keyRange=100000&valueSize=5000"}}}}}}}}
+load: {{clients: 4, warmup: 0s, requests: 10000, duration: 60s}}
+repeats: 1
+"""
+
+
+@pytest.mark.parametrize("case", FULL_DISKS)
+def test_a_full_disk_is_the_reason_of_a_failed_trial(cache: Path, tmp_path: Path, case: str) -> None:
+    settings, output = FULL_DISKS[case]
+    with little_room(tmp_path / "data", 40 << 20):
+        properties = json.dumps({**settings, "data": str(tmp_path / "data")})
+        (tmp_path / "plan.yaml").write_text(WRITES.format(properties=properties))
+        began_s = time.monotonic()
+        loadcell(tmp_path, "run", "plan.yaml", "--out", "run", env={"XDG_CACHE_HOME": str(cache)})
+        assert time.monotonic() - began_s < 150
+    [path] = (tmp_path / "run" / "trials").iterdir()
+    record = json.loads((path / "trial.json").read_text())
+    assert (record["status"], record["reason_code"]) == ("failed", "jvm.cannot-write")
+    assert output in record["reason"] or os.geteuid() != 0
+    assert "target.jvm.properties.data" in record["advice"]
 
 
 def test_sizes_without_a_unit_are_refused(start: Start) -> None:

@@ -15,6 +15,7 @@ JVM_OUT_OF_DIRECT = MessageCode("jvm.out-of-direct", output=ForeignText)
 JVM_OUT_OF_METASPACE = MessageCode("jvm.out-of-metaspace", output=ForeignText)
 JVM_OUT_OF_MEMORY = MessageCode("jvm.out-of-memory", output=ForeignText)
 JVM_CRASHED = MessageCode("jvm.crashed", output=ForeignText)
+JVM_CANNOT_WRITE = MessageCode("jvm.cannot-write", output=ForeignText)
 JVM_NOT_LOADED = MessageCode("jvm.not-loaded", output=ForeignText)
 
 #: Lines by which a JVM refuses its arguments; that of the initialization has its reason in the next one.
@@ -35,6 +36,12 @@ _DETAIL: Final = re.compile(r"^#? ?(Native memory allocation .*|Could not reserv
 _OUT_OF_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
 #: Lines by which a JVM ends itself, by ExitOnOutOfMemoryError or CrashOnOutOfMemoryError.
 _ENDED: Final = re.compile(r"^(?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError")
+#: A disk that is full, by a quota or a limit too; the last one is Berkeley DB's, which keeps some space free.
+_CANNOT_WRITE: Final = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|Read-only file system|"
+    r"Disk usage is not within je\.maxDisk or je\.freeDisk limits"
+)
+_UNCAUGHT: Final = "Exception in thread "
 _CRASHED: Final = "A fatal error has been detected by the Java Runtime Environment"
 _SIGNAL: Final = re.compile(r"^#\s+((?:SIG[A-Z]+|Internal Error|EXCEPTION)\b.*)")
 _NOT_LOADED: Final = re.compile(
@@ -73,6 +80,12 @@ def out_of_memory(line: str) -> Message | None:
     return JVM_OUT_OF_MEMORY(output=kind)
 
 
+def cannot_write(line: str) -> Message | None:
+    """The cause of a failed write in a line of output."""
+    match = _CANNOT_WRITE.search(line)
+    return None if match is None else JVM_CANNOT_WRITE(output=match[0])
+
+
 def cause(lines: Sequence[str], *, early: bool) -> Message | None:
     """The cause in the last lines of a JVM that has ended; None if it printed none. `early`: it ended before
     the service was ready; only then did it refuse its arguments or the program.
@@ -89,7 +102,12 @@ def cause(lines: Sequence[str], *, early: bool) -> Message | None:
             return JVM_NO_MEMORY(output=details[0] if details else line)
     if early and (reason := _not_started(lines)) is not None:
         return reason
-    return next((reason for line in lines if (reason := out_of_memory(line)) is not None), None)
+    # a service survives writes that fail in its requests
+    reasons = (
+        out_of_memory(line) or (cannot_write(line) if early or line.startswith(_UNCAUGHT) else None)
+        for line in lines
+    )
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _not_started(lines: Sequence[str]) -> Message | None:

@@ -10,6 +10,8 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -26,6 +28,9 @@ final class Service implements AutoCloseable {
   private final Workers workers;
   private final long keyRange;
   private final Statistics statistics = new Statistics();
+  /** Names of the exceptions that were printed. */
+  private final Set<String> reported = ConcurrentHashMap.newKeySet();
+
   private final Undertow server;
   private final Map<String, HttpHandler> endpoints =
       Map.of(
@@ -77,6 +82,9 @@ final class Service implements AutoCloseable {
       refuse(exchange, 400, error.getMessage());
     } catch (Exception error) { // a request that fails must not end the service
       statistics.failures.increment();
+      if (reported.add(error.getClass().getName())) { // the first of each kind, as there may be thousands
+        System.out.println("request failed: " + error.toString().replace('\n', ' '));
+      }
       refuse(exchange, 500, error.toString());
     } finally {
       exchange.endExchange();
