@@ -35,7 +35,7 @@ class RunningService:
 def berkeleydb(prefix: Sequence[str] = ()) -> Iterator[RunningService]:
     """A service with KEYS values in its cache, collected by G1; without a GC log."""
     service = services()["berkeleydb"]
-    build = ServiceBuild(service, service.versions[0])
+    build = ServiceBuild(service, service.versions[-1])
     build.fetch()
     with tempfile.TemporaryDirectory(prefix="loadcell-bench-") as data:
         port = free_port()

@@ -14,7 +14,7 @@ from bench.berkeleydb_service import VALUE_BYTES, RunningService, berkeleydb
 from bench.client_cost_http import nginx, specification, worker_cost
 from bench.paired import Cost, in_turn, keep, note, ratio_to_aim, spread
 
-#: Largest ratio of the cost on the JVM to that on nginx.
+#: Largest difference from 1 of the cost on the JVM over that on nginx.
 AIM = 0.1
 #: Requests per second of the paced load, which either server completes on one core.
 RATE = 4_000

@@ -426,7 +426,7 @@ class TrialRun:
         if self._resolved.faults:
             failure = all_requests_failed(self._record, self._protocol)
         if failure is not None and not failures_wanted(self._resolved.expect, metrics(self._record)):
-            raise TrialEndedError(Status.FAILED, target.failure_cause() or failure)
+            raise TrialEndedError(Status.FAILED, target.failure_cause(failure))
         if (account := target.examine()) is not None:
             self._record = with_account(self._record, account, self.writer)
             self.pool.stop()

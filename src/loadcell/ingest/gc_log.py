@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -278,12 +278,12 @@ def _lines(path: Path) -> Iterator[str]:
         return
 
 
-def first_instant(path: Path) -> tuple[int, int]:
-    """Time of the first line that has one, after the rank of its clock."""
+def first_instant(path: Path, clocks: Sequence[LogClock] = _CLOCKS) -> tuple[int, int]:
+    """Time of the first line that has one, by the first of `clocks` that it has, after the rank of that."""
     for line in _lines(path):
         if (match := _LINE.match(line)) is not None:
             instants: Mapping[LogClock, int] = _instants(_DECORATOR.findall(match[1]))
-            for rank, clock in enumerate(_CLOCKS):
+            for rank, clock in enumerate(clocks):
                 if clock in instants:
                     return rank, instants[clock]
     return -1, 0

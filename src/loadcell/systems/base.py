@@ -357,9 +357,9 @@ class Target(TargetPart[Opts], ABC):
         """Why its process has ended by itself; None while it runs, or if that is unknown."""
         return None
 
-    def failure_cause(self) -> Message | None:
-        """Why most requests fail although it runs, by its output since its start; None if that is unknown."""
-        return None
+    def failure_cause(self, failure: Message) -> Message:
+        """The failure of most requests, with its cause if the system has printed one since its start."""
+        return failure
 
     def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:  # noqa: ARG002
         """Text files for a trial's directory by name: lines that the system wrote since a monotonic time."""

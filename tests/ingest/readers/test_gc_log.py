@@ -87,6 +87,28 @@ def test_rotated_files_in_any_order_are_one_log(tmp_path: Path, names: tuple[str
     assert trial.totals.figures[gc_pauses.PROMOTION] == 2 * MIB / 10
 
 
+def test_rotated_files_are_ordered_by_date_where_the_machine_was_started_again(tmp_path: Path) -> None:
+    head = "[2026-11-28T17:48:{at:06.3f}+0000][{at:.3f}s][%dns][info][gc] "
+    written(tmp_path / "gc.log.0", text(head % 9_000_000_000_000, EVENTS[:2]))
+    written(tmp_path / "gc.log.1", text(head % 20_000_000_000, EVENTS[2:4]))
+    written(tmp_path / "gc.log", text(head % 30_000_000_000, EVENTS[4:]))
+    run = made(tmp_path / "runs", "gc-log", *(tmp_path / name for name in ("gc.log", "gc.log.1", "gc.log.0")))
+    assert values(run.samples("gc.pauses"), "t_s") == pytest.approx([1.996, 5.96])
+
+
+def test_the_time_after_the_last_of_too_many_pauses_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadcell.ingest.gc_log.MOST_PAUSES", 1)
+    log = written(tmp_path / "gc.log", text())
+    assert gc_log.read(Output([log])).examples == (
+        "1 pause after the first 2 s left out; import fewer rotated files at once",
+    )
+    [trial] = made(tmp_path / "runs", "gc-log", log).trials
+    assert trial.totals is not None
+    assert trial.totals.figures[gc_pauses.SHARE] == pytest.approx(0.004 / 2.001)
+
+
 def test_lines_that_were_not_understood_are_named_by_file_and_number(tmp_path: Path) -> None:
     cut = UTC.format(at=9) + "GC(2) Pause Young (Allocation Failure) 12M->3M(64M) 40\n"
     log = written(tmp_path / "gc.log", text() + "\n" + cut)

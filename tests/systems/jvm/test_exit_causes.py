@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.systems.jvm.exit_causes import cause
+from loadcell.systems.jvm.exit_causes import cause, failed_write
 from systems.jvm.conftest import Make
 
 CRASH = [
@@ -42,6 +42,23 @@ HEAP = "java.lang.OutOfMemoryError: Java heap space"
 def test_the_cause_in_the_last_lines(lines: list[str], early: bool, code: str | None) -> None:
     message = cause(lines, early=early)
     assert (None if message is None else message.code) == code
+
+
+JE_LIMIT = "Disk usage is not within je.maxDisk or je.freeDisk limits"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("request failed: java.io.IOException: No space left on device", "No space left on device"),
+        (f"com.sleepycat.je.DiskLimitException: (JE 18.3.12) {JE_LIMIT} and writes are prohibited", JE_LIMIT),
+        ("upload rejected: File too large", None),
+        ("cannot mount: Read-only file system", None),
+        ("java.io.IOException: Connection reset by peer", None),
+    ],
+)
+def test_a_failed_write_is_an_exception_in_the_output(line: str, reason: str | None) -> None:
+    assert failed_write(line) == reason
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from loadcell.ingest.base import MOST_INSTANTS, NotItsOutputError, Reading, Samp
 from loadcell.ingest.readers import Reader, Unsupported
 from loadcell.ingest.text import Output
 from loadcell.model.gc_pauses import PAUSES, PAUSES_TABLE, SOURCE, TABLE, GcLog
-from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
 from loadcell.model.panels import Row
 
 OUTPUT_GC_LOG = MessageCode("output.gc-log")
@@ -25,7 +25,7 @@ OUTPUT_GC_LOG_NO_TIMES = MessageCode("output.gc-log.no-times")
 OUTPUT_GC_LOG_SEVERAL = MessageCode("output.gc-log.several-jvms", file=str, line=str)
 OUTPUT_GC_LOG_LINE = MessageCode("output.gc-log.line", line=str, text=ForeignText)
 OUTPUT_GC_LOG_FILE_LINE = MessageCode("output.gc-log.file-line", file=str, line=str, text=ForeignText)
-OUTPUT_GC_LOG_LEFT_OUT = MessageCode("output.gc-log.left-out", count=Count, limit_s=Count)
+OUTPUT_GC_LOG_LEFT_OUT = MessageCode("output.gc-log.left-out", count=Count, limit_s=Seconds)
 UNSUPPORTED_GC_LOG_8 = MessageCode("unsupported.gc-log-8", path=str)
 
 NAME = "gc-log"
@@ -83,7 +83,8 @@ def read(output: Output) -> Reading:
     """
     # the file in use has no number: it is named first, and is the last
     named, *rotated = output.files
-    files = [*sorted(rotated, key=gc_log.first_instant), named]
+    ordered = sorted(rotated, key=lambda path: gc_log.first_instant(path, gc_log.DATED_CLOCKS))
+    files = [*ordered, named]
     begins: list[int] = []
     log = gc_log.read(_lines(output, files, begins), clocks=gc_log.DATED_CLOCKS)
     if not log.pauses and not _COLLECTORS.match(log.collector):
@@ -102,13 +103,13 @@ def read(output: Output) -> Reading:
     # the first pause may have begun before the first line
     begin_ns = min([log.first_ns, *(pause.start_ns for pause in log.pauses[:1])])
     end_ns = max([log.last_ns or log.first_ns, *(pause.end_ns + _TICK_NS for pause in log.pauses[-1:])])
+    if log.left_out:  # the time of the others, of which nothing is known, does not count
+        end_ns = log.pauses[-1].end_ns + _TICK_NS
     limit_ns = begin_ns + MOST_INSTANTS * 10**9
-    if end_ns > limit_ns:
-        left_out = sum(pause.end_ns > limit_ns for pause in log.pauses)
-        unread.add(OUTPUT_GC_LOG_LEFT_OUT(count=left_out, limit_s=MOST_INSTANTS))
-        end_ns = limit_ns
-    elif log.left_out:
-        unread.add(OUTPUT_GC_LOG_LEFT_OUT(count=log.left_out, limit_s=(end_ns - begin_ns) // 10**9))
+    left_out = log.left_out + sum(pause.end_ns > limit_ns for pause in log.pauses)
+    if left_out or end_ns > limit_ns:
+        end_ns = min(end_ns, limit_ns)
+        unread.add(OUTPUT_GC_LOG_LEFT_OUT(count=left_out, limit_s=(end_ns - begin_ns) // 10**9))
     return unread.reading((), GcSamples(log, begin_ns, end_ns))
 
 

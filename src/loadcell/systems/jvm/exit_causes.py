@@ -16,6 +16,7 @@ JVM_OUT_OF_METASPACE = MessageCode("jvm.out-of-metaspace", output=ForeignText)
 JVM_OUT_OF_MEMORY = MessageCode("jvm.out-of-memory", output=ForeignText)
 JVM_CRASHED = MessageCode("jvm.crashed", output=ForeignText)
 JVM_CANNOT_WRITE = MessageCode("jvm.cannot-write", output=ForeignText)
+JVM_REQUESTS_CANNOT_WRITE = MessageCode("jvm.requests-cannot-write", failure=Message, output=ForeignText)
 JVM_NOT_LOADED = MessageCode("jvm.not-loaded", output=ForeignText)
 
 #: Lines by which a JVM refuses its arguments; that of the initialization has its reason in the next one.
@@ -41,6 +42,8 @@ _CANNOT_WRITE: Final = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|Read-only file system|"
     r"Disk usage is not within je\.maxDisk or je\.freeDisk limits"
 )
+#: An exception, with its message behind it: other lines may have such words of a user's input.
+_EXCEPTION: Final = re.compile(r"\b(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b: ?(.*)")
 _UNCAUGHT: Final = "Exception in thread "
 _CRASHED: Final = "A fatal error has been detected by the Java Runtime Environment"
 _SIGNAL: Final = re.compile(r"^#\s+((?:SIG[A-Z]+|Internal Error|EXCEPTION)\b.*)")
@@ -80,8 +83,15 @@ def out_of_memory(line: str) -> Message | None:
     return JVM_OUT_OF_MEMORY(output=kind)
 
 
-def cannot_write(line: str) -> Message | None:
-    """The cause of a failed write in a line of output."""
+def failed_write(line: str) -> str | None:
+    """Why a write failed, in a line of output with an exception of a service that runs on."""
+    exception = _EXCEPTION.search(line)
+    match = None if exception is None else _CANNOT_WRITE.search(exception[1])
+    return None if match is None else match[0]
+
+
+def _cannot_write(line: str) -> Message | None:
+    """The cause of a failed write in a line of output of a JVM that ended."""
     match = _CANNOT_WRITE.search(line)
     return None if match is None else JVM_CANNOT_WRITE(output=match[0])
 
@@ -104,7 +114,7 @@ def cause(lines: Sequence[str], *, early: bool) -> Message | None:
         return reason
     # a service survives writes that fail in its requests
     reasons = (
-        out_of_memory(line) or (cannot_write(line) if early or line.startswith(_UNCAUGHT) else None)
+        out_of_memory(line) or (_cannot_write(line) if early or line.startswith(_UNCAUGHT) else None)
         for line in lines
     )
     return next((reason for reason in reasons if reason is not None), None)

@@ -20,7 +20,7 @@ from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
 from loadcell.systems.jvm import gc_log, java
 from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments, shown_command
 from loadcell.systems.jvm.checks import memory_advice, refused_flags
-from loadcell.systems.jvm.exit_causes import cannot_write, cause, out_of_memory
+from loadcell.systems.jvm.exit_causes import JVM_REQUESTS_CANNOT_WRITE, cause, failed_write, out_of_memory
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.jvm.services import JAR
 from loadcell.systems.shared.packages import Package
@@ -77,7 +77,7 @@ class Jvm(StartedService[JvmOptions]):
     def __init__(self, options: JvmOptions, context: TargetContext) -> None:
         super().__init__(options, context)
         self._exhausted: Message | None = None
-        self._unwritable: Message | None = None
+        self._failed_write: str | None = None
         self._java: java.Java | None = None
         self._flags: Mapping[str, str] = {}
         self._began_ns = 0
@@ -126,7 +126,7 @@ class Jvm(StartedService[JvmOptions]):
         return self.context.work / "gc-log"
 
     def command(self, directory: Path, path: str) -> list[str]:  # noqa: ARG002
-        self._exhausted = self._unwritable = None
+        self._exhausted = self._failed_write = None
         self._began_ns = time.monotonic_ns()
         self._log_directory.mkdir(exist_ok=True)
         self._java = java.find(self.options.java_path, path)
@@ -140,7 +140,7 @@ class Jvm(StartedService[JvmOptions]):
             self._exhausted = out_of_memory(line) or self._exhausted
         if self.options.service is not None and (filled := _FILLED.search(line)) is not None:
             self.context.filling(min(int(filled[1]), 100) / 100)
-        self._unwritable = self._unwritable or cannot_write(line)
+        self._failed_write = self._failed_write or failed_write(line)
         super().on_line(line)
 
     def began(self) -> None:
@@ -154,8 +154,9 @@ class Jvm(StartedService[JvmOptions]):
         exits = self.options.flags.get("ExitOnOutOfMemoryError", True) is True
         return self._exhausted if reason is None and exits and status == _OUT_OF_MEMORY_STATUS else reason
 
-    def failure_cause(self) -> Message | None:
-        return self._unwritable
+    def failure_cause(self, failure: Message) -> Message:
+        output = self._failed_write
+        return failure if output is None else JVM_REQUESTS_CANNOT_WRITE(failure=failure, output=output)
 
     def trial_files(self, since_ns: int) -> Mapping[str, Iterable[str]]:
         if self.options.external:
