@@ -68,6 +68,16 @@ class TestForecast:
             forecast.trial_ended()
         assert forecast.left_s() == 2 * (10 + 1)
 
+    def test_the_first_trial_of_each_target_is_foretold_by_those_of_others(self) -> None:
+        now = [0.0]
+        targets = ("disk", "memory", "disk", "memory", "volume", "volume")
+        forecast = Forecast(replace(course(trials=6), targets=targets), clock=lambda: now[0])
+        for took in (60.0, 110.0, 11.0):
+            forecast.trial_began()
+            now[0] += took
+            forecast.trial_ended()
+        assert forecast.left_s() == (10 + 1) + (10 + (50 + 100) / 2) + (10 + 1)
+
     def test_it_counts_down_within_a_trial_but_not_below_it(self) -> None:
         forecast, now = self.forecast()
         forecast.trial_began()

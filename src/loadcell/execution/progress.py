@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TextIO
 
@@ -82,7 +83,8 @@ class Course:
     """Trials that will be run, by name, each with the seconds of load in it.
 
     `about`: the expected number of trials of a search, without names. `counted`: loads end by a number of
-    requests, whose time is not among the seconds.
+    requests, whose time is not among the seconds. `targets` identifies the target of each trial, whose first
+    trial also starts it and loads its data; without it all trials have the same.
     """
 
     title: Message
@@ -91,12 +93,19 @@ class Course:
     reused: int = 0
     about: bool = False
     counted: bool = False
+    targets: Sequence[str] = ()
 
     @property
     def size(self) -> Message:
         """Number of trials, in words."""
         count = len(self.trials)
         return PROGRESS_SEARCH(trials=count) if self.about else PROGRESS_TRIALS(count=count)
+
+    @cached_property
+    def firsts(self) -> frozenset[int]:
+        """Positions of the first trials of targets."""
+        positions = dict(zip(reversed(self.targets), reversed(range(len(self.targets))), strict=True))
+        return frozenset(positions.values()) if self.targets else frozenset({0})
 
     @property
     def total(self) -> int:
@@ -160,7 +169,9 @@ class Forecast:
     #: of the present trial's requests those that are made, 0 to 1; None where they are not counted, or none
     #: is
     share: float | None = None
-    _overheads: list[float] = field(default_factory=list)
+    #: of the first trials of targets, and of the others
+    _firsts: list[float] = field(default_factory=list)
+    _others: list[float] = field(default_factory=list)
     _began: float | None = None
     _measuring: float | None = None
 
@@ -176,18 +187,20 @@ class Forecast:
         """It has ended."""
         if self._began is not None and self.done < len(self.course.trials):
             took = self.clock() - self._began
-            self._overheads.append(max(0.0, took - self.course.trials[self.done][1]))
+            overheads = self._firsts if self.done in self.course.firsts else self._others
+            overheads.append(max(0.0, took - self.course.trials[self.done][1]))
         self.done += 1
         self._began = self._measuring = self.share = None
 
-    @property
-    def overhead_s(self) -> float:
-        """Expected duration of a trial besides its load: the mean so far.
+    def overhead_s(self, index: int) -> float:
+        """Expected duration of a trial besides its load: the mean so far of first trials of targets, or of
+        the others; of all where there are none of its kind.
 
-        Without the first as soon as there are others: that one starts the target and loads the data. Where
-        requests are counted the load is part of it, and the first trial's is foretold from what it has made.
+        Where requests are counted the load is part of it, and the first trial's is foretold from what it has
+        made.
         """
-        overheads = self._overheads[1:] or self._overheads
+        of_kind = self._firsts if index in self.course.firsts else self._others
+        overheads = of_kind or self._firsts or self._others
         if overheads:
             return sum(overheads) / len(overheads)
         to_come = self._to_come_s
@@ -209,7 +222,7 @@ class Forecast:
 
     def expected_s(self, index: int) -> float:
         """The whole time of one trial."""
-        return self.course.trials[index][1] + self.overhead_s
+        return self.course.trials[index][1] + self.overhead_s(index)
 
     def left_s(self) -> float:
         """From now to the end of the run."""

@@ -24,7 +24,7 @@ from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
 from loadcell.execution.outcome import EXIT_FAULT_REMAINS, exit_status, should_abort, verdicts
 from loadcell.execution.progress import Course, Progress, title_of
-from loadcell.execution.target_pool import TargetPool, fetch_packages
+from loadcell.execution.target_pool import TargetPool, fetch_packages, target_key
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import (
     PlannedTrials,
@@ -485,7 +485,9 @@ def _course(source: PlannedTrials | Searching, title: Message, path: Path, reuse
     loads = [(trial.name, trial.treatment.resolved.load) for trial in source.trials]
     counted = any(load.expected_s is None for _, load in loads)
     lengths = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
-    return Course(title, path, lengths, reused=reused, counted=counted)
+    keys = {id(trial.treatment): target_key(trial.treatment.resolved) for trial in source.trials}
+    targets = [keys[id(trial.treatment)] for trial in source.trials]
+    return Course(title, path, lengths, reused=reused, counted=counted, targets=targets)
 
 
 def _engine_version() -> str | None:

@@ -61,7 +61,7 @@ def contact_external(
     Raises TargetError.
     """
     external = {
-        _key(treatment.resolved): treatment.resolved
+        target_key(treatment.resolved): treatment.resolved
         for treatment in treatments
         if not parts[treatment.resolved.target_name].started(treatment.resolved.target)
     }
@@ -78,7 +78,7 @@ def _discard(_: object) -> None:
     """Receive a line, an event or a note, and ignore it."""
 
 
-def _key(resolved: Resolved, pin: Pin = ANYWHERE) -> str:
+def target_key(resolved: Resolved, pin: Pin = ANYWHERE) -> str:
     """Identify the target object of these settings."""
     named = [resolved.target_name, resolved.target.model_dump(mode="json"), pin.cpus, pin.memory]
     return json.dumps(named, sort_keys=True)
@@ -162,7 +162,7 @@ class TargetPool:
             raise trouble
 
     def _target(self, resolved: Resolved, pin: Pin) -> Target[Any]:
-        options = _key(resolved, pin)
+        options = target_key(resolved, pin)
         target = self._targets.get(options)
         if target is None:
             work = self._work / resolved.target_name
