@@ -23,7 +23,7 @@ NO_ACCESS = (
 )
 #: Copies a file that is no jar of async-profiler to the output directory.
 WRONG_FILE = """for word in "$@"; do
-  case $word in -DoutputDirectory=*) echo wrong > "${word#*=}/async-profiler-4.2.jar";; esac
+  case $word in -DoutputDirectory=*) echo wrong > "${word#*=}/async-profiler-4.3.jar";; esac
 done"""
 
 
@@ -66,7 +66,7 @@ def test_check_reports_what_is_missing_or_will_be_downloaded(
     profiles: list[Profile] = [CpuProfile(), JvmCpuProfile(), JvmClassesProfile()]
     perf, maven = [message.text for message in profiler_packages.remarks(profiles)]
     assert perf == "perf is not installed"
-    assert "tools.profiler:async-profiler:4.2 is downloaded by Maven" in maven
+    assert "tools.profiler:async-profiler:4.3 is downloaded by Maven" in maven
     (tmp_path / "bin" / "mvn").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "mvn").chmod(0o755)
     [message] = profiler_packages.remarks([JvmCpuProfile(), JvmLockProfile()])

@@ -78,7 +78,7 @@ def sums(folded: str, frame: str) -> int:
 def test_cpu_time_is_that_of_java_functions(tmp_path: Path, version: int) -> None:
     with running(version=version, source=BUSY) as process:
         profile, folded = profiled(process.pid, JvmCpuProfile(frequency=499), tmp_path)
-    assert (profile.kind, profile.tool, profile.frequency) == ("jvm-cpu", "async-profiler 4.2", 499)
+    assert (profile.kind, profile.tool, profile.frequency) == ("jvm-cpu", "async-profiler 4.3", 499)
     assert profile.processes == 1
     assert profile.samples == sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
     assert sums(folded, "Busy.holdLock_[j]") >= 0.3 * profile.samples
@@ -154,6 +154,30 @@ def test_without_perf_events_a_timer_takes_the_samples(
         profile, folded = profiled(process.pid, JvmCpuProfile(), tmp_path)
     assert profile.event == "ctimer"
     assert sums(folded, "Busy.holdLock") > 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "is_timer_first"),
+    [
+        ("6.15.9-generic", False),
+        ("6.16.0", True),
+        ("6.17.6-300.fc43.x86_64", True),
+        ("6.18.1", False),
+        ("6.160.0", False),
+    ],
+)
+def test_kernels_that_perf_events_freeze_get_none_of_a_library_of_unknown_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, is_timer_first: bool
+) -> None:
+    monkeypatch.setattr("platform.release", lambda: kernel)
+    events = made(named(JvmCpuProfile, tmp_path / "lib.so"), tmp_path)._events(os.getpid())
+    assert (events[0].name == "ctimer") == is_timer_first
+    pinned = JvmCpuSampler(JvmCpuProfile(), tmp_path)._events(os.getpid())
+    assert pinned[0].name.startswith("cpu-clock")
+
+
+def test_the_pinned_release_avoids_the_freeze() -> None:
+    assert tuple(map(int, async_profiler.RELEASE.version.split("."))) >= (4, 2, 1)
 
 
 def test_a_jvm_of_an_unprivileged_user_is_profiled(tmp_path: Path) -> None:
@@ -238,7 +262,7 @@ def test_the_library_can_be_named_or_is_taken_from_a_jar(tmp_path: Path) -> None
         folder.mkdir()
         with running(source=BUSY) as process:
             profile, _ = profiled(process.pid, named(JvmCpuProfile, path), folder)
-        assert profile.tool == "async-profiler 4.2"
+        assert profile.tool == "async-profiler 4.3"
 
 
 @pytest.mark.parametrize(

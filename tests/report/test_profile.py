@@ -313,7 +313,7 @@ CLASSES = {
 
 def jvm_run(source: Path, home: Path, folded: str, **account: Any) -> Path:
     def change(trial: dict[str, Any]) -> None:
-        trial["profile"] = {"tool": "async-profiler 4.2", "event": "x", "samples": 8, **account}
+        trial["profile"] = {"tool": "async-profiler 4.3", "event": "x", "samples": 8, **account}
         if not folded:
             trial["files"] = {}
 

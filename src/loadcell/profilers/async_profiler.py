@@ -47,8 +47,8 @@ ASYNC_PROFILER_REFUSED = MessageCode("async-profiler.refused", pid=str, output=F
 RELEASE: Final = Download(
     "tools.profiler",
     "async-profiler",
-    "4.2",
-    "445b7bdc6a3ed03d45a9d4b61b5a5fc072b3e9952d7f2b63722312f48ea9ee18",
+    "4.3",
+    "d24119d121e397d9a4dc1441689fbbc5cd197d9612ab1212606dfbe8cdffdbfb",
 )
 _FILE: Final = "libasyncProfiler.so"
 #: Directories of the jar by processor, as uname(1) names it.
@@ -105,7 +105,7 @@ class Agent:
                 self._run("stop")
 
     def version(self) -> str:
-        """`4.2`. Raises ProfilerError."""
+        """`4.3`. Raises ProfilerError."""
         return self._written("version").strip()
 
     def _written(self, arguments: str) -> str:

@@ -3,15 +3,19 @@
 perf events (`cpu-clock`) are preferred. Where the kernel excludes itself from them, stacks end at the system
 call. Where it allows none, as in many containers, a timer of each thread's CPU time takes the samples
 (`ctimer`), or one of the process (`itimer`).
+
+In Linux 6.16 and 6.17, perf events that disable themselves can freeze the machine. async-profiler avoids this
+from 4.2.1 on (its issue 1578), so a library that the plan names takes a timer there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from loadcell.linux import procfs
+from loadcell.linux import procfs, system
 from loadcell.plan.profile import JvmCpuProfile
 from loadcell.profilers.async_profiler import AsyncSampler, Event
 
@@ -20,6 +24,8 @@ _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _KERNEL_EXCLUDED: Final = 2
 _CAP_SYS_ADMIN: Final = 21
 _CAP_PERFMON: Final = 38
+#: Kernels that perf events of an early async-profiler can freeze.
+_FREEZING: Final = re.compile(r"6\.1[67](?!\d)")
 
 
 def may_sample_kernel(pid: int, root: Path = procfs.ROOT) -> bool:
@@ -44,13 +50,15 @@ class JvmCpuSampler(AsyncSampler[JvmCpuProfile]):
 
     def _events(self, pid: int) -> Sequence[Event]:
         interval = f"interval={10**9 // self.options.frequency}"
+        timers = (Event("ctimer", f"event=ctimer,{interval}"), Event("itimer", f"event=itimer,{interval}"))
+        if self.options.library_path is not None and _FREEZING.match(system.kernel()):
+            return timers
         # async-profiler leaves the kernel out of `cpu-clock` without an error
         complete = (Event("cpu-clock", f"event=cpu-clock,{interval}"),) if may_sample_kernel(pid) else ()
         return (
             *complete,
             Event("cpu-clock:u", f"event=cpu-clock,alluser,{interval}"),
-            Event("ctimer", f"event=ctimer,{interval}"),
-            Event("itimer", f"event=itimer,{interval}"),
+            *timers,
         )
 
     @property
