@@ -12,25 +12,37 @@ import pytest
 from analysis.runs import run_of
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import choices
-from loadcell.analysis.jvm_memory import CACHE, COLLECTOR, DIRECT, HEAP, OFF_HEAP, VERSION, YOUNG
+from loadcell.analysis.jvm_evidence import SizedRun
+from loadcell.analysis.jvm_memory import (
+    CACHE,
+    COLLECTOR,
+    DIRECT,
+    HEAP,
+    OFF_HEAP,
+    VERSION,
+    YOUNG,
+    is_size_flag,
+)
 from loadcell.analysis.jvm_sizing import (
     GIB,
     MIB,
     Machine,
-    SizedRun,
     Sizing,
     SizingError,
     bounded_heap,
     size,
     target_memory,
 )
+from loadcell.report.blocks import Remark
+from loadcell.report.jvm_sizing import section, settings
+from loadcell.report.texts import Texts
 
-#: The machine and settings of the report: 64 GB, a heap of 25 GB with a young generation of 10 GB.
+#: The machine and settings of the report, with less direct memory: 64 GB, a heap of 25 GB, 10 GB of it young.
 MEMORY = 64 * GIB
 REPORT: Mapping[str, Any] = {
     "heap": "25GiB",
     "young": "10GiB",
-    "direct": "30GiB",
+    "direct": "20GiB",
     "collector": "CMS",
     "properties": {"shards": 4, "je.maxMemoryPercent": 10, "je.maxOffHeapMemory": 2_684_354_560},
 }
@@ -84,9 +96,13 @@ def sized(*runs: SizedRun, memory: int = MEMORY, shards: int = 4) -> Sizing:
     return size(runs, Machine(memory, shards))
 
 
+def remarks(sizing: Sizing) -> list[str]:
+    return [block.text for block in section(sizing, Texts("en")).blocks if isinstance(block, Remark)]
+
+
 def test_the_tested_machine_gets_the_tested_memory() -> None:
     sizing = sized(caches())
-    assert (sizing.heap_bytes, sizing.young_bytes, sizing.direct_bytes) == (25 * GIB, 10 * GIB, 30 * GIB)
+    assert (sizing.heap_bytes, sizing.young_bytes, sizing.direct_bytes) == (25 * GIB, 10 * GIB, 20 * GIB)
     assert sizing.cache is not None
     assert (sizing.cache.percent, sizing.cache.shard_bytes, sizing.cache.total_bytes) == (
         10,
@@ -105,8 +121,9 @@ def test_a_machine_of_half_the_memory_with_twice_the_shards() -> None:
     assert sizing.cache is not None
     assert (sizing.cache.percent, sizing.cache.total_bytes) == (5, 12 * GIB * 5 // 100 * 8)
     assert sizing.off_heap_shard_bytes == 20 * GIB * 10 // 39 // 8 // MIB * MIB
-    assert sizing.direct_bytes == 20 * GIB * 30 // 39 // MIB * MIB
-    assert sizing.remaining_bytes == 20 * GIB - sizing.direct_bytes
+    assert sizing.direct_bytes == 20 * GIB * 20 // 39 // MIB * MIB
+    assert sizing.off_heap_bytes is not None
+    assert sizing.remaining_bytes == 20 * GIB - sizing.direct_bytes - sizing.off_heap_bytes
 
 
 @pytest.mark.parametrize(
@@ -115,6 +132,29 @@ def test_a_machine_of_half_the_memory_with_twice_the_shards() -> None:
 )
 def test_no_heap_is_from_32_to_40_gib(computed: float, heap: float) -> None:
     assert bounded_heap(int(computed * GIB)) == int(heap * GIB)
+
+
+@pytest.mark.parametrize(
+    ("options", "heap"),
+    [
+        ({"collector": "G1"}, 31),
+        ({"collector": "ZGC"}, 36),
+        ({"flags.UseZGC": True, "collector": None}, 36),
+        ({"flags.UseCompressedOops": False}, 36),
+        ({"flags.ObjectAlignmentInBytes": 16}, 36),
+    ],
+)
+def test_the_rule_for_heaps_is_that_of_the_collector_and_its_flags(
+    options: Mapping[str, Any], heap: int
+) -> None:
+    sizing = sized(caches(base=_options(REPORT, options)), memory=36 * 64 // 25 * GIB + GIB)
+    assert sizing.heap_bytes == heap * GIB
+    assert sizing.avoided is (heap == 31)
+
+
+def test_with_another_alignment_other_heaps_are_avoided() -> None:
+    base = _options(REPORT, {"flags.ObjectAlignmentInBytes": 16})
+    assert sized(caches(base=base), memory=180 * GIB).heap_bytes == 63 * GIB
 
 
 def test_no_machine_gets_a_heap_without_compressed_pointers_below_40_gib() -> None:
@@ -152,7 +192,7 @@ def test_each_term_has_the_trials_of_the_run_that_varied_it() -> None:
     assert (constant.verdict, constant.choice, constant.settings) == (
         "constant",
         None,
-        (("direct", "30GiB"),),
+        (("direct", "20GiB"),),
     )
     assert sizing.term(VERSION).verdict == "unset"
 
@@ -188,9 +228,9 @@ def test_the_run_with_distinguishable_levels_is_preferred() -> None:
 
 
 def test_runs_with_another_constant_are_named() -> None:
-    sizing = sized(caches(name="first"), caches(base={**REPORT, "direct": "20GiB"}, name="second"))
+    sizing = sized(caches(name="first"), caches(base={**REPORT, "direct": "10GiB"}, name="second"))
     assert sizing.term(DIRECT).others == ("second",)
-    assert sizing.direct_bytes == 30 * GIB
+    assert sizing.direct_bytes == 20 * GIB
 
 
 def test_the_cache_outside_the_heap_may_be_a_share_of_the_heap() -> None:
@@ -201,9 +241,121 @@ def test_the_cache_outside_the_heap_may_be_a_share_of_the_heap() -> None:
     assert sizing.term(OFF_HEAP).verdict == "best"
 
 
-def test_direct_memory_contains_the_caches_outside_the_heap() -> None:
+def test_direct_memory_does_not_contain_the_caches_outside_the_heap() -> None:
     sizing = sized(caches(base={**REPORT, "direct": "4GiB"}))
-    assert sizing.direct_bytes == sizing.off_heap_bytes == 10 * GIB
+    assert (sizing.direct_bytes, sizing.off_heap_bytes) == (4 * GIB, 10 * GIB)
+    assert sizing.remaining_bytes == (64 - 25 - 4 - 10) * GIB
+    assert sizing.tested.used == Fraction(25 + 4 + 10, 64)
+
+
+def test_more_memory_than_the_machine_has_is_not_hidden() -> None:
+    sizing = sized(caches(base={**REPORT, "direct": "30GiB"}))
+    assert sizing.remaining_bytes == -GIB
+
+
+SHARDS: Mapping[str, Mapping[str, Any]] = {
+    "1": {"properties.shards": 1, "properties.je.maxMemoryPercent": 40},
+    "4": {"properties.shards": 4, "properties.je.maxMemoryPercent": 10},
+    "8": {"properties.shards": 8, "properties.je.maxMemoryPercent": 5},
+}
+OF_SHARDS = {"1": [90, 95, 85], "4": [20, 21, 19], "8": [120, 125, 122]}
+VERSIONS: Mapping[str, Mapping[str, Any]] = {
+    "5.0.73": {"version": "5.0.73"},
+    "18.3.12": {"version": "18.3.12", "properties.offHeap": "40%"},
+}
+SMALL: Mapping[str, Any] = {"heap": "25GiB", "properties": {"shards": 4, "je.maxMemoryPercent": 10}}
+
+
+def test_shards_with_equal_caches_in_all_do_not_test_the_caches() -> None:
+    base = {"heap": "25GiB", "properties": {"offHeap": "40%"}}
+    sizing = sized(jvm_run(OF_SHARDS, SHARDS, base=base))
+    for kind in (CACHE, OFF_HEAP):
+        assert sizing.term(kind).verdict == "constant"
+    assert (
+        "Caches in the heap: not tested. Settings differ, but no factor varied their share. Those at the "
+        "best levels: properties.je.maxMemoryPercent: 10, properties.shards: 4 (run)."
+    ) in remarks(sizing)
+    assert sizing.shares.cache == Fraction(40, 100)
+
+
+def test_shards_with_equal_caches_each_do_test_the_caches() -> None:
+    levels = {label: {"properties.shards": int(label)} for label in SHARDS}
+    term = sized(jvm_run(OF_SHARDS, levels, base=SMALL)).term(CACHE)
+    assert term.verdict == "best"
+    assert term.memory is not None
+    assert term.memory.cache_share == Fraction(40, 100)
+
+
+def test_a_level_that_does_not_set_a_term_does_not_test_it() -> None:
+    sizing = sized(jvm_run({"5.0.73": [90, 95, 85], "18.3.12": [20, 21, 19]}, VERSIONS, base=SMALL))
+    assert sizing.term(VERSION).verdict == "best"
+    assert (sizing.term(OFF_HEAP).verdict, sizing.term(OFF_HEAP).settings[0]) == (
+        "constant",
+        ("properties.offHeap", "40%"),
+    )
+
+
+def test_version_5_gets_no_caches_outside_the_heap() -> None:
+    versions = jvm_run({"5.0.73": [20, 21, 19], "18.3.12": [90, 95, 85]}, VERSIONS, base=SMALL)
+    off_heap = {label: {"properties.offHeap": f"{label}%"} for label in ("2", "40")}
+    sizes = jvm_run({"2": [90, 95, 85], "40": [20, 21, 19]}, off_heap, base=SMALL, name="sizes")
+    sizing = sized(versions, sizes)
+    assert sizing.term(OFF_HEAP).verdict == "best"
+    assert (sizing.lacks_off_heap, sizing.off_heap_shard_bytes) == (True, None)
+    assert not [path for path, _ in settings(sizing) if "ffHeap" in path]
+    assert not sized(sizes).lacks_off_heap
+
+
+def test_a_factor_of_one_term_is_preferred_to_one_of_several() -> None:
+    both = {
+        "5": {"properties.je.maxMemoryPercent": 5, "direct": "5GiB"},
+        "10": {"properties.je.maxMemoryPercent": 10, "direct": "10GiB"},
+    }
+    several = jvm_run({"5": [20, 21, 19], "10": [90, 95, 85]}, both, name="several")
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in NEAR}
+    sizing = sized(several, jvm_run(NEAR, levels, name="alone"))
+    cache, direct = sizing.term(CACHE), sizing.term(DIRECT)
+    assert cache.run is not None
+    assert (cache.run.name, cache.verdict, cache.also, cache.others) == ("alone", "left", (), ("several",))
+    assert direct.run is not None
+    assert (direct.run.name, direct.also) == ("several", (CACHE,))
+    assert (
+        "Direct memory: the levels of factor also differ in Caches in the heap, so their effects cannot be "
+        "separated (several)."
+    ) in remarks(sizing)
+
+
+def test_a_collector_comes_with_its_jdk_and_without_flags_of_sizes() -> None:
+    levels = {
+        "G1": {"collector": "G1"},
+        "CMS": {"collector": "CMS", "java": "/opt/jdk-11", "flags.NewSize": 1 << 20, "flags.UseNUMA": True},
+    }
+    base = {**SMALL, "collector": None}
+    sizing = sized(jvm_run({"G1": [90, 95, 85], "CMS": [20, 21, 19]}, levels, base=base))
+    assert dict(settings(sizing)) == {
+        "heap": "25GiB",
+        "java": "/opt/jdk-11",
+        "collector": "CMS",
+        "flags.UseNUMA": True,
+        "properties.shards": 4,
+        "properties.je.maxMemoryPercent": 10,
+    }
+    assert sizing.size_flags == (("flags.NewSize", 1 << 20),)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "is_size"),
+    [
+        ("flags.G1HeapRegionSize", "2m", True),
+        ("flags.MaxNewSize", 1073741824, True),
+        ("flags.HeapBaseMinAddress", "2g", True),
+        ("flags.MaxGCPauseMillis", 50, False),
+        ("flags.ObjectAlignmentInBytes", 16, False),
+        ("collector", "G1", False),
+    ],
+)
+def test_a_flag_is_a_size_by_its_name_or_unit(path: str, value: Any, is_size: bool) -> None:
+    assert is_size_flag(path, value) is is_size
 
 
 def test_the_young_generation_may_be_a_ratio() -> None:

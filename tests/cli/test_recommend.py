@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_a_limit_is_a_percentage(run: Path, text: str) -> None:
 JVM = {
     "heap": "12GiB",
     "young": "5GiB",
-    "direct": "15GiB",
+    "direct": "10GiB",
     "collector": "G1",
     "properties": {"shards": 4, "je.maxMemoryPercent": 10, "je.maxOffHeapMemory": 1342177280},
 }
@@ -99,8 +100,11 @@ def jvm_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_machine_gets_a_sizing_with_evidence(jvm_run: Path) -> None:
     sizing = json.loads(recommended(str(jvm_run), *SIZED, "--json"))["sizing"]
     assert sizing["heap_bytes"] == 24 * 2**30
-    assert sizing["direct_bytes"] == 30 * 2**30
+    assert sizing["direct_bytes"] == 20 * 2**30
     assert sizing["off_heap_shard_bytes"] == 1280 * 2**20
+    assert sizing["remaining_bytes"] == 10 * 2**30, (
+        "64 without heap, direct memory and caches outside the heap"
+    )
     assert sizing["settings"]["target.jvm.heap"] == "24GiB"
     assert sizing["settings"]["target.jvm.properties.shards"] == 8
     terms = {term["term"]: term for term in sizing["terms"]}
@@ -115,8 +119,9 @@ def test_a_machine_gets_a_sizing_with_evidence(jvm_run: Path) -> None:
 def test_the_terminal_and_the_page_have_the_formula(jvm_run: Path, tmp_path: Path) -> None:
     terminal = " ".join(recommended(str(jvm_run), *SIZED).split())
     assert "0.375 × memory" in terminal
-    assert "0.75 × (memory − heap)" in terminal
-    assert "Direct memory: not tested. All trials had direct: 15GiB" in terminal
+    assert "0.5 × (memory − heap)" in terminal
+    assert "memory − heap − direct − off-heap" in terminal
+    assert "Direct memory: not tested. All trials that set it had direct: 10GiB" in terminal
     assert 'target.jvm.heap: "24GiB"' in terminal
     path = tmp_path / "recommendation.html"
     recommended(str(jvm_run), *SIZED, "--out", str(path), lang="zh")
@@ -129,7 +134,7 @@ def test_a_small_test_stands_for_a_smaller_machine(jvm_run: Path) -> None:
     words = ("--memory", "64GiB", "--shards", "4", "--tested-memory", "48GiB")
     sizing = json.loads(recommended(str(jvm_run), *words, "--json"))["sizing"]
     assert (sizing["heap_bytes"], sizing["tested_memory_bytes"]) == (16 * 2**30, 48 * 2**30)
-    assert sizing["direct_bytes"] == 48 * 2**30 * 15 // 36
+    assert sizing["direct_bytes"] == 48 * 2**10 * 10 // 36 * 2**20, "rounded down to MiB"
     terminal = " ".join(recommended(str(jvm_run), *words).split())
     assert "The heap of the tested machine had 25% of 48 GiB" in terminal
 
@@ -137,8 +142,57 @@ def test_a_small_test_stands_for_a_smaller_machine(jvm_run: Path) -> None:
 def test_what_the_run_does_not_show_is_stated(jvm_run: Path) -> None:
     terminal = " ".join(recommended(str(jvm_run), "--memory", "100GiB", "--shards", "12").split())
     assert "The formula gives a heap of 37.5 GiB" in terminal
+    assert "From 32 GiB to 40 GiB a heap lacks compressed object pointers" in terminal
     assert "a heap of 31 GiB is 2.58 times the largest one tested (12 GiB)" in terminal
     assert "12 shards, but at most 4 were tested" in terminal
+
+
+#: The heap of a machine of 100 GiB is 37.5 GiB by the formula.
+LARGE = ("--memory", "100GiB", "--shards", "4")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "finding"),
+    [
+        (
+            {"collector": "ZGC"},
+            LARGE,
+            "does not apply, since with ZGC no heap has compressed object pointers",
+        ),
+        (
+            {"collector": None, "flags": {"ObjectAlignmentInBytes": 16}},
+            LARGE,
+            "since with ObjectAlignmentInBytes=16 object pointers are compressed below 64 GiB",
+        ),
+        (
+            {"flags": {"G1HeapRegionSize": "2m"}},
+            SIZED,
+            "Left out of the settings: G1HeapRegionSize=2m. Sizes in flags fit the tested heap",
+        ),
+        ({"version": "5.0.73"}, SIZED, "Caches outside the heap are left out: version 5.0.73 has none"),
+        ({"direct": "18GiB"}, SIZED, "together need 70 GiB, more than the 64 GiB of the machine"),
+        (
+            {"properties": {"shards": 8, "je.maxMemoryPercent": 20}},
+            SIZED,
+            "The caches in the heap together have 38.4 GiB, more than the heap of 24 GiB",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_stated(
+    tmp_path: Path, changes: dict[str, Any], words: tuple[str, ...], finding: str
+) -> None:
+    factors = {"target.jvm.properties.fill": ["100%", "120%"]}
+    run = write_run(tmp_path / "run", Shape(factors=factors, repeats=2, jvm={**JVM, **changes}))
+    assert finding in " ".join(recommended(str(run), *words).split())
+
+
+def test_a_flag_has_its_name_where_no_collector_is_set(tmp_path: Path) -> None:
+    jvm = {**JVM, "collector": None, "flags": {"UseNUMA": True}}
+    factors = {"target.jvm.properties.je.maxMemoryPercent": [5, 10]}
+    run = write_run(tmp_path / "run", Shape(factors=factors, repeats=2, jvm=jvm))
+    terminal = " ".join(recommended(str(run), *SIZED).split())
+    assert "Collector and flags UseNUMA=true not tested" in terminal
+    assert "target.jvm.flags.UseNUMA: true" in terminal
 
 
 @pytest.mark.parametrize(

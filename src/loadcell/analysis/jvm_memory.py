@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Final
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.model.json import JsonObject, JsonValue
+from loadcell.model.jvm_caches import (
+    CACHE_BYTES,
+    CACHE_PERCENT,
+    OFF_HEAP_BYTES,
+    OFF_HEAP_SHARE,
+    SHARDS,
+    cache_share,
+    natural_number,
+    off_heap_bytes,
+    shards_of,
+)
 from loadcell.model.message import Labels
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 
 #: The flag for the size of the young generation in proportion to the other one.
 NEW_RATIO = "NewRatio"
-SHARDS = "shards"
-CACHE_PERCENT, CACHE_BYTES = "je.maxMemoryPercent", "je.maxMemory"
-OFF_HEAP_SHARE, OFF_HEAP_BYTES = "offHeap", "je.maxOffHeapMemory"
+_FLAGS = "flags."
+#: Names and values of flags that are sizes.
+_SIZE_NAME: Final = re.compile(r"Size$")
+_SIZE: Final = re.compile(r"\d+[kKmMgGtT]")
 
 
 @dataclass(frozen=True)
@@ -32,8 +46,8 @@ class JvmMemory:
 
     @property
     def outside_bytes(self) -> int:
-        """Memory outside the heap: direct memory, which contains the caches, or these alone."""
-        return max(self.direct_bytes or 0, self.off_heap_bytes or 0)
+        """Memory outside the heap: direct memory, and the caches, which are no part of it."""
+        return (self.direct_bytes or 0) + (self.off_heap_bytes or 0)
 
 
 @dataclass(frozen=True)
@@ -50,36 +64,20 @@ class JvmSettings:
         heap = _size(self.options.get("heap"))
         if not heap:
             return None
-        shards = max(1, _integer(self.properties.get(SHARDS)) or 1)
         return JvmMemory(
             heap,
-            shards,
+            shards_of(self.properties),
             self._young_share(heap),
-            self._cache_share(heap, shards),
-            self._off_heap_bytes(heap, shards),
+            cache_share(self.properties, heap),
+            off_heap_bytes(self.properties, heap),
             _size(self.options.get("direct")),
         )
 
     def _young_share(self, heap: int) -> Fraction | None:
         if (young := _size(self.options.get("young"))) is not None:
             return Fraction(young, heap)
-        ratio = _integer(self.flags.get(NEW_RATIO))
+        ratio = natural_number(self.flags.get(NEW_RATIO))
         return None if ratio is None else Fraction(1, 1 + ratio)
-
-    def _cache_share(self, heap: int, shards: int) -> Fraction | None:
-        """As in Berkeley DB: a size in bytes prevails over a share of the heap."""
-        if size := _integer(self.properties.get(CACHE_BYTES)):
-            return Fraction(size * shards, heap)
-        percent = _integer(self.properties.get(CACHE_PERCENT))
-        return None if percent is None else Fraction(percent * shards, 100)
-
-    def _off_heap_bytes(self, heap: int, shards: int) -> int | None:
-        """As in the service: a size for each shard prevails over a share of the heap for all."""
-        if (size := _integer(self.properties.get(OFF_HEAP_BYTES))) is not None:
-            return size * shards
-        share = str(self.properties.get(OFF_HEAP_SHARE, ""))
-        percent = _integer(share.removesuffix("%"))
-        return None if percent is None else heap * percent // 100
 
 
 def settings_of(treatment: Treatment) -> JvmSettings | None:
@@ -94,31 +92,61 @@ def settings_of(treatment: Treatment) -> JvmSettings | None:
 Values = tuple[tuple[str, JsonValue], ...]
 
 
+#: What a factor must change to test a term; None where the term is not set.
+Coefficient = Fraction | int | Values | None
+
+
 @dataclass(frozen=True)
 class TermKind:
-    """A term of a sizing. `read` has the settings of a treatment that decide it; empty where none is set."""
+    """A term of a sizing. `read` has the settings of a treatment that decide it; empty where none is set.
+    Levels whose settings differ test the term only if their coefficients differ, too. `needed` has settings
+    of another part of the target, without which a level may not start.
+    """
 
     name: str
     read: Callable[[JvmSettings], Values]
+    coefficient: Callable[[JvmSettings], Coefficient]
+    needed: Callable[[JvmSettings], Values] = lambda _: ()
+
+
+def is_size_flag(path: str, value: JsonValue) -> bool:
+    """True for a flag whose value is a size: it fits the heap that it was tested with."""
+    return path.startswith(_FLAGS) and bool(_SIZE_NAME.search(path) or _SIZE.fullmatch(str(value).strip()))
+
+
+def bare(path: str) -> str:
+    """The name of a flag without its section."""
+    return path.removeprefix(_FLAGS)
+
+
+def flags_of(values: Values) -> JsonObject:
+    """The flags among settings, by name."""
+    return {bare(path): value for path, value in values if path.startswith(_FLAGS)}
 
 
 def _option(name: str) -> Callable[[JvmSettings], Values]:
     return lambda settings: _present((name, settings.options.get(name)))
 
 
-def _property(*names: str) -> Callable[[JvmSettings], Values]:
+def _properties(*names: str) -> Callable[[JvmSettings], Values]:
     return lambda settings: _present(
         *((f"properties.{name}", settings.properties.get(name)) for name in names)
     )
 
 
+def _caches(*names: str) -> Callable[[JvmSettings], Values]:
+    """Properties of caches, each of a shard. Their number counts only where one of them is set."""
+    read, all_of_them = _properties(*names), _properties(*names, SHARDS)
+    return lambda settings: all_of_them(settings) if read(settings) else ()
+
+
 def _young(settings: JvmSettings) -> Values:
-    ratio = (f"flags.{NEW_RATIO}", settings.flags.get(NEW_RATIO))
+    ratio = (f"{_FLAGS}{NEW_RATIO}", settings.flags.get(NEW_RATIO))
     return _present(("young", settings.options.get("young")), ratio)
 
 
 def _collector(settings: JvmSettings) -> Values:
-    flags = ((f"flags.{name}", value) for name, value in settings.flags.items() if name != NEW_RATIO)
+    flags = ((f"{_FLAGS}{name}", value) for name, value in settings.flags.items() if name != NEW_RATIO)
     return _present(("collector", settings.options.get("collector")), *flags)
 
 
@@ -126,13 +154,20 @@ def _present(*values: tuple[str, JsonValue]) -> Values:
     return tuple((path, value) for path, value in values if value is not None)
 
 
-HEAP = TermKind("heap", _option("heap"))
-YOUNG = TermKind("young", _young)
-CACHE = TermKind("cache", _property(CACHE_PERCENT, CACHE_BYTES))
-OFF_HEAP = TermKind("off-heap", _property(OFF_HEAP_SHARE, OFF_HEAP_BYTES))
-DIRECT = TermKind("direct", _option("direct"))
-COLLECTOR = TermKind("collector", _collector)
-VERSION = TermKind("version", _option("version"))
+def _memory(read: Callable[[JvmMemory], Fraction | int | None]) -> Callable[[JvmSettings], Coefficient]:
+    return lambda settings: None if settings.memory is None else read(settings.memory)
+
+
+HEAP = TermKind("heap", _option("heap"), _memory(lambda memory: memory.heap_bytes))
+YOUNG = TermKind("young", _young, _memory(lambda memory: memory.young_share))
+CACHE = TermKind("cache", _caches(CACHE_PERCENT, CACHE_BYTES), _memory(lambda memory: memory.cache_share))
+OFF_HEAP = TermKind(
+    "off-heap", _caches(OFF_HEAP_SHARE, OFF_HEAP_BYTES), _memory(lambda memory: memory.off_heap_bytes)
+)
+DIRECT = TermKind("direct", _option("direct"), _memory(lambda memory: memory.direct_bytes))
+#: A level without a collector or a flag has the JVM's own, and is a level.
+COLLECTOR = TermKind("collector", _collector, _collector, _option("java"))
+VERSION = TermKind("version", _option("version"), lambda settings: _option("version")(settings) or None)
 KINDS = (HEAP, YOUNG, CACHE, OFF_HEAP, DIRECT, COLLECTOR, VERSION)
 TERM_NAMES = Labels("sizing.term", tuple(kind.name for kind in KINDS))
 
@@ -146,11 +181,3 @@ def _size(value: JsonValue) -> int | None:
         return int(Size.read(value)) if isinstance(value, str) else None
     except SettingError:
         return None
-
-
-def _integer(value: JsonValue) -> int | None:
-    """A whole number of at least 0, also as text."""
-    if isinstance(value, bool):
-        return None
-    text = str(value).strip()
-    return int(text) if text.isascii() and text.isdigit() else None

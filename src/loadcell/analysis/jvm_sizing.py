@@ -1,34 +1,37 @@
 """Sizing of a JVM with a sharded store for a machine: heap, caches and direct memory by the best levels.
 
 The formula is that of a report on Berkeley DB: the heap is a share of the machine's memory, the caches in the
-heap share a part of it, and direct memory is a share of the memory outside the heap. Its shares are those of
-the trials. Each term has the run that varied it; a term that none varied has its constant value.
+heap share a part of it, and direct memory and the caches outside the heap are shares of the memory there. Its
+shares are those of the trials. Each term has the run that varied it; a term that none varied has its constant
+value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
-from loadcell.analysis.best_levels import Choice, Level, combined
+from loadcell.analysis.jvm_evidence import SizedRun, Term, evidence, memories_of
 from loadcell.analysis.jvm_memory import (
     CACHE,
+    COLLECTOR,
     DIRECT,
     HEAP,
     KINDS,
     OFF_HEAP,
+    VERSION,
     YOUNG,
     JvmMemory,
-    JvmSettings,
     TermKind,
     Values,
-    settings_of,
+    flags_of,
+    is_size_flag,
 )
-from loadcell.analysis.treatments import Treatment
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Bytes, Labels, MessageCode, MessageError
+from loadcell.model.jvm_caches import has_off_heap
+from loadcell.model.jvm_pointers import USUAL, Pointers, compressed_pointers
+from loadcell.model.message import Bytes, MessageCode, MessageError
 
 NO_HEAP = MessageCode("sizing.no-heap", run=str)
 NO_USABLE_HEAP = MessageCode("sizing.no-usable-heap", run=str)
@@ -36,20 +39,12 @@ NO_MACHINE = MessageCode("sizing.no-machine", run=str)
 EXCEEDS = MessageCode("sizing.exceeds", heap_bytes=Bytes, memory_bytes=Bytes, run=str)
 
 MIB, GIB = 2**20, 2**30
-#: From the first size on a heap has no compressed object pointers, and below the second it holds fewer
-#: objects than one of `LARGEST_COMPRESSED`.
-UNCOMPRESSED, WORTHWHILE, LARGEST_COMPRESSED = 32 * GIB, 40 * GIB, 31 * GIB
 #: A heap of at least this size is in whole GiB, a smaller one in whole MiB.
 _LARGE_HEAP = 4 * GIB
 #: Largest share of the heap that Berkeley DB accepts for one cache, in percent.
 _MOST_PERCENT = 90
 #: A value that is more times the largest one tested is an extrapolation.
 MOST_TIMES = 2
-
-Verdict = Literal["best", "left", "no-repeats", "unusable", "constant", "unset"]
-VERDICTS = Labels("sizing.verdict", ("best", "left", "no-repeats", "unusable", "constant", "unset"))
-#: Verdicts in the order of preference where several runs vary a term.
-_RANK: tuple[Verdict, ...] = ("best", "left", "no-repeats", "unusable")
 
 
 class SizingError(MessageError):
@@ -64,35 +59,6 @@ class Machine:
     shards: int
 
 
-@dataclass(frozen=True, eq=False)
-class SizedRun:
-    """A run with its choices. `memory_bytes` is that of its target's machine, the limit of its cgroup, or the
-    memory that a small test stands for.
-    """
-
-    name: str
-    choices: Sequence[Choice]
-    treatments: Sequence[Treatment]
-    memory_bytes: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """Result of the runs for a term. `choice` is the factor that varied it, with the chosen `level`; both are
-    None for a constant. `settings` are those tested, `memory` all memory of their treatment. `others` names
-    further runs that varied the term, or had another constant.
-    """
-
-    kind: TermKind
-    verdict: Verdict
-    run: SizedRun | None = None
-    choice: Choice | None = None
-    level: Level | None = None
-    settings: Values = ()
-    memory: JvmMemory | None = None
-    others: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True)
 class HeapCache:
     """Cache in the heap of each shard: `percent` of the heap, or a size where that is no whole number."""
@@ -105,13 +71,15 @@ class HeapCache:
 @dataclass(frozen=True, eq=False)
 class Sizing:
     """Memory for a machine. Each of `shares` belongs to the term of the same name; `computed_heap_bytes` is
-    the heap before sizes without compressed object pointers are avoided.
+    the heap before sizes without compressed object pointers are avoided. `pointers` is None where no heap has
+    compressed ones.
     """
 
     machine: Machine
     terms: tuple[Term, ...]
     shares: Shares
     computed_heap_bytes: int
+    pointers: Pointers | None
     heap_bytes: int
     young_bytes: int | None
     cache: HeapCache | None
@@ -125,7 +93,25 @@ class Sizing:
     @property
     def avoided(self) -> bool:
         """True if the computed heap would have no compressed object pointers, and little use of its size."""
-        return UNCOMPRESSED <= self.computed_heap_bytes < WORTHWHILE
+        return self.pointers is not None and self.pointers.avoids(self.computed_heap_bytes)
+
+    @property
+    def collector(self) -> Values:
+        """The collector and its flags, without those that are sizes: they fit the tested heap."""
+        settings = self.term(COLLECTOR).settings
+        return tuple((path, value) for path, value in settings if not is_size_flag(path, value))
+
+    @property
+    def size_flags(self) -> Values:
+        """Flags of the collector's term that are sizes."""
+        return tuple(
+            (path, value) for path, value in self.term(COLLECTOR).settings if is_size_flag(path, value)
+        )
+
+    @property
+    def lacks_off_heap(self) -> bool:
+        """True if trials had caches outside the heap, and the version of the sizing has none."""
+        return bool(self.term(OFF_HEAP).settings) and not _with_off_heap(self.term(VERSION))
 
     @property
     def off_heap_bytes(self) -> int | None:
@@ -135,8 +121,10 @@ class Sizing:
 
     @property
     def remaining_bytes(self) -> int:
-        """Memory for the operating system, its page cache, and the JVM's other areas."""
-        outside = max(self.direct_bytes or 0, self.off_heap_bytes or 0)
+        """Memory for the operating system, its page cache, and the JVM's other areas; below 0 where the
+        shares need more than the machine has.
+        """
+        outside = (self.direct_bytes or 0) + (self.off_heap_bytes or 0)
         return self.machine.memory_bytes - self.heap_bytes - outside
 
 
@@ -168,40 +156,52 @@ class Tested:
 def size(runs: Sequence[SizedRun], machine: Machine) -> Sizing:
     """The sizing for a machine. Raises SizingError without a heap or a machine's memory in the runs."""
     names = ", ".join(run.name for run in runs)
-    jvm_runs = [run for run in runs if next(_memories(run), None) is not None]
+    jvm_runs = [run for run in runs if next(memories_of(run), None) is not None]
     if not jvm_runs:
         raise SizingError(NO_HEAP(run=names))
-    terms = tuple(_term(kind, jvm_runs) for kind in KINDS)
+    terms = tuple(evidence(kind, jvm_runs) for kind in KINDS)
     heap_term = next(term for term in terms if term.kind is HEAP)
     if heap_term.run is None or heap_term.memory is None:
         raise SizingError(NO_USABLE_HEAP(run=names))
     tested = _tested(jvm_runs, heap_term.run, heap_term.memory)
     shares = _shares(terms, Fraction(heap_term.memory.heap_bytes, tested.memory_bytes))
     computed = int(shares.heap * machine.memory_bytes)
-    heap = bounded_heap(computed)
+    pointers = _pointers(terms)
+    heap = bounded_heap(computed, pointers)
     outside = machine.memory_bytes - heap
-    off_heap = None if shares.off_heap is None else _rounded_down(shares.off_heap * outside / machine.shards)
-    direct = None
-    if shares.direct is not None:
-        direct = max(_rounded_down(shares.direct * outside), (off_heap or 0) * machine.shards)
     return Sizing(
         machine=machine,
         terms=terms,
         shares=shares,
         computed_heap_bytes=computed,
+        pointers=pointers,
         heap_bytes=heap,
         young_bytes=None if shares.young is None else _rounded_down(shares.young * heap),
         cache=None if shares.cache is None else _cache(shares.cache, heap, machine.shards),
-        off_heap_shard_bytes=off_heap,
-        direct_bytes=direct,
+        off_heap_shard_bytes=None
+        if shares.off_heap is None
+        else _rounded_down(shares.off_heap * outside / machine.shards),
+        direct_bytes=None if shares.direct is None else _rounded_down(shares.direct * outside),
         tested=tested,
     )
 
 
+def _pointers(terms: Iterable[Term]) -> Pointers | None:
+    settings = next(term for term in terms if term.kind is COLLECTOR).settings
+    return compressed_pointers(dict(settings).get("collector"), flags_of(settings))
+
+
+def _with_off_heap(version: Term) -> bool:
+    return has_off_heap(dict(version.settings).get("version"))
+
+
 def _shares(terms: Sequence[Term], heap: Fraction) -> Shares:
-    young, cache, off_heap, direct = (
-        next(term for term in terms if term.kind is kind) for kind in (YOUNG, CACHE, OFF_HEAP, DIRECT)
+    young, cache, off_heap, direct, version = (
+        next(term for term in terms if term.kind is kind)
+        for kind in (YOUNG, CACHE, OFF_HEAP, DIRECT, VERSION)
     )
+    if not _with_off_heap(version):
+        off_heap = Term(OFF_HEAP, "unset")
     return Shares(
         heap=heap,
         young=None if young.memory is None else young.memory.young_share,
@@ -212,7 +212,7 @@ def _shares(terms: Sequence[Term], heap: Fraction) -> Shares:
 
 
 def _tested(runs: Sequence[SizedRun], heap_run: SizedRun, heap_memory: JvmMemory) -> Tested:
-    memories = [memory for run in runs for memory in _memories(run)]
+    memories = [memory for run in runs for memory in memories_of(run)]
     memory_bytes = _machine_bytes(heap_run)
     return Tested(
         heap_bytes=max(memory.heap_bytes for memory in memories),
@@ -222,11 +222,11 @@ def _tested(runs: Sequence[SizedRun], heap_run: SizedRun, heap_memory: JvmMemory
     )
 
 
-def bounded_heap(size_bytes: int) -> int:
-    """A size rounded down, which is never one from 32 to 40 GiB."""
+def bounded_heap(size_bytes: int, pointers: Pointers | None = USUAL) -> int:
+    """A size rounded down, which is never one from 32 to 40 GiB where pointers are compressed below."""
     step = GIB if size_bytes >= _LARGE_HEAP else MIB
     rounded = size_bytes // step * step
-    return LARGEST_COMPRESSED if UNCOMPRESSED <= rounded < WORTHWHILE else rounded
+    return pointers.largest_bytes if pointers is not None and pointers.avoids(rounded) else rounded
 
 
 def target_memory(environment: JsonObject) -> int | None:
@@ -266,86 +266,7 @@ def _machine_bytes(run: SizedRun) -> int:
     """Memory of a run's machine, which is larger than each heap. Raises SizingError."""
     if not run.memory_bytes:
         raise SizingError(NO_MACHINE(run=run.name))
-    heap = max((memory.heap_bytes for memory in _memories(run)), default=0)
+    heap = max((memory.heap_bytes for memory in memories_of(run)), default=0)
     if heap >= run.memory_bytes:
         raise SizingError(EXCEEDS(heap_bytes=heap, memory_bytes=run.memory_bytes, run=run.name))
     return run.memory_bytes
-
-
-def _memories(run: SizedRun) -> Iterator[JvmMemory]:
-    """Memory of each treatment that has a result."""
-    for treatment in run.treatments:
-        settings = settings_of(treatment)
-        if settings is not None and any(trial.counts for trial in treatment.trials) and settings.memory:
-            yield settings.memory
-
-
-def _term(kind: TermKind, runs: Sequence[SizedRun]) -> Term:
-    """The best evidence: a factor that varied the term, else a constant of the first run that sets it."""
-    varied = [
-        _of_choice(kind, run, choice) for run in runs for choice in run.choices if _varies(kind, run, choice)
-    ]
-    if varied:
-        best = min(varied, key=lambda term: (_RANK.index(term.verdict), -_counting(term)))
-        others = tuple(dict.fromkeys(term.run.name for term in varied if term.run and term is not best))
-        return replace(best, others=others)
-    constants = [term for run in runs if (term := _constant(kind, run)) is not None]
-    if not constants:
-        return Term(kind, "unset")
-    first = constants[0]
-    different = [term.run.name for term in constants if term.run and term.settings != first.settings]
-    return replace(first, others=tuple(dict.fromkeys(different)))
-
-
-def _constant(kind: TermKind, run: SizedRun) -> Term | None:
-    settings = _settings(run.choices, run.treatments)
-    values = () if settings is None else kind.read(settings)
-    if settings is None or not values:
-        return None
-    return Term(kind, "constant", run, settings=values, memory=settings.memory)
-
-
-def _counting(term: Term) -> int:
-    return 0 if term.choice is None else sum(len(level.counting) for level in term.choice.levels)
-
-
-def _of_choice(kind: TermKind, run: SizedRun, choice: Choice) -> Term:
-    if not choice.remaining:
-        return Term(kind, "unusable", run, choice)
-    level = choice.remaining[0]
-    settings = _settings(run.choices, [item for item in run.treatments if _has(item, choice, level)])
-    values = () if settings is None else kind.read(settings)
-    memory = None if settings is None else settings.memory
-    return Term(kind, _verdict(choice), run, choice, level, values, memory)
-
-
-def _verdict(choice: Choice) -> Verdict:
-    if choice.best is not None:
-        return "best"
-    return "left" if choice.repeated else "no-repeats"
-
-
-def _settings(choices: Iterable[Choice], treatments: Sequence[Treatment]) -> JvmSettings | None:
-    """Settings of the treatment of all best levels; without one, of the first treatment with a result."""
-    chosen = combined(choices, treatments)
-    tried = (item for item in treatments if any(trial.counts for trial in item.trials))
-    treatment = chosen or next(tried, None)
-    return None if treatment is None else settings_of(treatment)
-
-
-def _has(treatment: Treatment, choice: Choice, level: Level) -> bool:
-    return treatment.levels.get(choice.key) == level.label
-
-
-def _varies(kind: TermKind, run: SizedRun, choice: Choice) -> bool:
-    """True if levels of a factor differ in a term's settings, all other factors alike."""
-    first: dict[tuple[tuple[str, str], ...], Values] = {}
-    for treatment in run.treatments:
-        settings = settings_of(treatment)
-        if settings is None:
-            continue
-        held = tuple(item for item in treatment.levels.items() if item[0] != choice.key)
-        values = kind.read(settings)
-        if first.setdefault(held, values) != values:
-            return True
-    return False

@@ -22,7 +22,8 @@ from loadcell.analysis.best_levels import (
     failed_share,
     is_usable,
 )
-from loadcell.analysis.jvm_sizing import Machine, SizedRun, Sizing, size, target_memory
+from loadcell.analysis.jvm_evidence import SizedRun
+from loadcell.analysis.jvm_sizing import Machine, Sizing, size, target_memory
 from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject

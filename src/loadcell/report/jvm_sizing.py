@@ -6,26 +6,27 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 
+from loadcell.analysis.jvm_evidence import VERDICTS, Term, Verdict
 from loadcell.analysis.jvm_memory import (
     CACHE,
-    CACHE_BYTES,
-    CACHE_PERCENT,
     COLLECTOR,
     DIRECT,
     HEAP,
     NEW_RATIO,
     OFF_HEAP,
-    OFF_HEAP_BYTES,
-    SHARDS,
     TERM_NAMES,
     VERSION,
     YOUNG,
     TermKind,
     Values,
+    bare,
+    flags_of,
 )
-from loadcell.analysis.jvm_sizing import MOST_TIMES, VERDICTS, Sizing, Term, Verdict
+from loadcell.analysis.jvm_sizing import MOST_TIMES, Sizing
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject, JsonValue
+from loadcell.model.jvm_caches import CACHE_BYTES, CACHE_PERCENT, OFF_HEAP_BYTES, SHARDS
+from loadcell.model.jvm_pointers import USUAL
 from loadcell.model.message import Bytes, Count, Factor, Message, MessageCode, Severity, Share
 from loadcell.plan.units import Size
 from loadcell.report.blocks import Cell, Code, Column, Paragraph, Remark, Section, Table, Tone
@@ -40,14 +41,30 @@ _LEFT = MessageCode(
 _NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, run=str)
 _UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
 _CONSTANT = MessageCode("sizing.constant", term=str, settings=list, run=str)
+_CONSTANT_SHARE = MessageCode("sizing.constant-share", term=str, settings=list, run=str)
+_ALSO = MessageCode("sizing.also", term=str, terms=list, factor=str, run=str)
 _OTHERS = MessageCode("sizing.others", term=str, run=str, runs=list)
 _OTHER_CONSTANT = MessageCode("sizing.other-constant", term=str, run=str, runs=list)
 _UNSET = MessageCode("sizing.unset", terms=list)
-_AVOIDED = MessageCode("sizing.avoided", part_share=Share, computed_bytes=Bytes, heap_bytes=Bytes)
+_NO_OFF_HEAP = MessageCode("sizing.no-off-heap", version=str)
+_SIZE_FLAGS = MessageCode("sizing.size-flags", flags=list, tested_bytes=Bytes)
+_AVOIDED = MessageCode(
+    "sizing.avoided",
+    part_share=Share,
+    computed_bytes=Bytes,
+    limit_bytes=Bytes,
+    pays_off_bytes=Bytes,
+    largest_bytes=Bytes,
+    heap_bytes=Bytes,
+)
+_NEVER_COMPRESSED = MessageCode("sizing.never-compressed", heap_bytes=Bytes, settings=list)
+_COMPRESSED = MessageCode("sizing.compressed", heap_bytes=Bytes, settings=list, limit_bytes=Bytes)
+_CACHES_EXCEED = MessageCode("sizing.caches-exceed", cache_bytes=Bytes, heap_bytes=Bytes)
 _TESTED = MessageCode("sizing.tested", part_share=Share, memory_bytes=Bytes, run=str)
 _LARGER = MessageCode("sizing.larger", heap_bytes=Bytes, tested_bytes=Bytes, larger_times=Factor)
 _MORE_SHARDS = MessageCode("sizing.more-shards", shards=Count, tested=Count)
 _SMALL_USE = MessageCode("sizing.small-use", used_share=Share, unused_bytes=Bytes)
+_TOO_MUCH = MessageCode("sizing.too-much", wanted_bytes=Bytes, memory_bytes=Bytes)
 _LITTLE = MessageCode("sizing.little", remaining_bytes=Bytes, memory_bytes=Bytes)
 
 #: Tests that used a smaller share of their machine's memory leave most of a machine unused.
@@ -74,14 +91,14 @@ def section(sizing: Sizing, texts: Texts) -> Section:
 
 def settings(sizing: Sizing) -> Values:
     """Settings below `target.jvm` for the machine."""
-    young, collector, version = (sizing.term(kind).settings for kind in (YOUNG, COLLECTOR, VERSION))
+    young, version = (sizing.term(kind).settings for kind in (YOUNG, VERSION))
     values: list[tuple[str, JsonValue]] = [("heap", Size(sizing.heap_bytes).text)]
     if sizing.young_bytes is not None:
         ratio = [(path, value) for path, value in young if path == f"flags.{NEW_RATIO}"]
         values += ratio if len(ratio) == len(young) else [("young", Size(sizing.young_bytes).text)]
     if sizing.direct_bytes is not None:
         values.append(("direct", Size(sizing.direct_bytes).text))
-    values += [*collector, *version]
+    values += [*sizing.term(COLLECTOR).needed, *sizing.collector, *version]
     if (cache := sizing.cache) is not None or sizing.off_heap_shard_bytes is not None:
         values.append((f"properties.{SHARDS}", sizing.machine.shards))
     if cache is not None and cache.percent is not None:
@@ -141,6 +158,7 @@ def _evidence(term: Term) -> JsonObject:
         "tested": {f"{_TARGET}{path}": value for path, value in term.settings},
         "factor": choice and choice.key,
         "level": level and level.label,
+        "also_varied": [kind.name for kind in term.also],
         "levels": [] if choice is None else [item.label for item in choice.levels],
         "not_distinguishable": []
         if choice is None or choice.best is not None
@@ -180,14 +198,12 @@ def _rows(sizing: Sizing, texts: Texts) -> Iterator[list[Cell]]:
         yield _row(sizing, OFF_HEAP, sizing.off_heap_bytes, formula, texts)
         yield _derived(texts("sizing.off-heap-of-shard"), sizing.off_heap_shard_bytes, f"{formula} / shards")
     if shares.direct is not None:
-        share = max(shares.direct, shares.off_heap or shares.direct)
-        yield _row(sizing, DIRECT, sizing.direct_bytes, f"{_written(share)} × {outside}", texts)
-    used = "direct" if sizing.direct_bytes is not None else "off-heap"
-    has_outside = sizing.direct_bytes is not None or sizing.off_heap_bytes is not None
-    formula = f"memory − heap − {used}" if has_outside else "memory − heap"
+        yield _row(sizing, DIRECT, sizing.direct_bytes, f"{_written(shares.direct)} × {outside}", texts)
+    taken = {"direct": sizing.direct_bytes, "off-heap": sizing.off_heap_bytes}
+    formula = " − ".join(["memory", "heap", *(name for name, size in taken.items() if size is not None)])
     yield _derived(texts("sizing.remaining"), sizing.remaining_bytes, formula)
-    for kind in (COLLECTOR, VERSION):
-        if values := sizing.term(kind).settings:
+    for kind, values in ((COLLECTOR, sizing.collector), (VERSION, sizing.term(VERSION).settings)):
+        if values:
             yield _named(sizing.term(kind), values, texts)
 
 
@@ -211,10 +227,17 @@ def _derived(name: str, size_bytes: int | None, formula: str) -> list[Cell]:
 
 def _named(term: Term, values: Values, texts: Texts) -> list[Cell]:
     """A row of a term that is no size."""
-    (_, first), *others = values
-    details = [f"{path.rpartition('.')[2]}={value}" for path, value in others]
-    written = texts("mark.list").join([str(first), *details])
+    written = texts("mark.list").join(_setting(path, value) for path, value in values)
     return [Cell(texts(TERM_NAMES(term.kind.name))), Cell(written), Cell(""), _verdict(term.verdict, texts)]
+
+
+def _setting(path: str, value: JsonValue) -> str:
+    """The collector or a version by its name, a flag with its own."""
+    return f"{bare(path)}={_text(value)}" if flags_of(((path, value),)) else _text(value)
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _verdict(verdict: Verdict, texts: Texts) -> Cell:
@@ -225,6 +248,15 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
     for term in sizing.terms:
         if (message := _supported(term, texts)) is not None:
             yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
+        if term.also and term.choice is not None and term.run is not None:
+            name, also = (
+                texts(TERM_NAMES(term.kind.name)),
+                [texts(TERM_NAMES(kind.name)) for kind in term.also],
+            )
+            yield (
+                "caution",
+                texts.message(_ALSO(term=name, terms=also, factor=term.choice.name, run=term.run.name)),
+            )
         if term.others and term.run is not None:
             name = texts(TERM_NAMES(term.kind.name))
             code = _OTHERS if term.choice else _OTHER_CONSTANT
@@ -239,8 +271,8 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
         run="" if run is None else run.name,
     )
     yield "info", texts.message(tested)
-    for message in _limits(sizing):
-        yield "caution", texts.message(message)
+    yield from ((severity, texts.message(message)) for severity, message in _of_settings(sizing))
+    yield from (("caution", texts.message(message)) for message in _limits(sizing))
 
 
 def _supported(term: Term, texts: Texts) -> Message | None:
@@ -250,8 +282,9 @@ def _supported(term: Term, texts: Texts) -> Message | None:
         return None
     choice, level = term.choice, term.level
     if choice is None:
-        settings = [f"{path}: {value}" for path, value in term.settings]
-        return _CONSTANT(term=name, settings=settings, run=run.name)
+        settings = [f"{path}: {_text(value)}" for path, value in term.settings]
+        code = _CONSTANT_SHARE if term.mixed else _CONSTANT
+        return code(term=name, settings=settings, run=run.name)
     if level is None:
         return _UNUSABLE(term=name, factor=choice.name, run=run.name)
     if term.verdict == "no-repeats":
@@ -268,18 +301,51 @@ def _supported(term: Term, texts: Texts) -> Message | None:
     )
 
 
-def _limits(sizing: Sizing) -> Iterator[Message]:
-    """Limits of the measurements, and sizes that were changed."""
-    memory, heap, tested = sizing.machine.memory_bytes, sizing.heap_bytes, sizing.tested
-    if sizing.avoided:
+def _of_settings(sizing: Sizing) -> Iterator[tuple[Severity, Message]]:
+    """Settings that depend on others, and sizes that do not fit."""
+    heap, cache, tested = sizing.heap_bytes, sizing.cache, sizing.tested
+    yield from (("caution" if sizing.avoided else "info", message) for message in _pointers(sizing))
+    if sizing.size_flags:
+        flags = [_setting(path, value) for path, value in sizing.size_flags]
+        yield "caution", _SIZE_FLAGS(flags=flags, tested_bytes=tested.heap_bytes)
+    if sizing.lacks_off_heap:
+        [(_, version)] = sizing.term(VERSION).settings
+        yield "caution", _NO_OFF_HEAP(version=str(version))
+    if cache is not None and cache.total_bytes > heap:
+        yield "problem", _CACHES_EXCEED(cache_bytes=cache.total_bytes, heap_bytes=heap)
+    if sizing.remaining_bytes < 0:
+        memory = sizing.machine.memory_bytes
+        yield "problem", _TOO_MUCH(wanted_bytes=memory - sizing.remaining_bytes, memory_bytes=memory)
+
+
+def _pointers(sizing: Sizing) -> Iterator[Message]:
+    """Why the heap is or is not one of 32 to 40 GiB."""
+    pointers, heap = sizing.pointers, sizing.heap_bytes
+    if pointers is not None and sizing.avoided:
         yield _AVOIDED(
-            part_share=float(sizing.shares.heap), computed_bytes=sizing.computed_heap_bytes, heap_bytes=heap
+            part_share=float(sizing.shares.heap),
+            computed_bytes=sizing.computed_heap_bytes,
+            limit_bytes=pointers.limit_bytes,
+            pays_off_bytes=pointers.pays_off_bytes,
+            largest_bytes=pointers.largest_bytes,
+            heap_bytes=heap,
         )
+    elif USUAL.avoids(heap):
+        settings = [_setting(path, value) for path, value in sizing.collector]
+        if pointers is None:
+            yield _NEVER_COMPRESSED(heap_bytes=heap, settings=settings)
+        else:
+            yield _COMPRESSED(heap_bytes=heap, settings=settings, limit_bytes=pointers.limit_bytes)
+
+
+def _limits(sizing: Sizing) -> Iterator[Message]:
+    """Limits of the measurements, and of the machine."""
+    memory, heap, tested = sizing.machine.memory_bytes, sizing.heap_bytes, sizing.tested
     if heap > MOST_TIMES * tested.heap_bytes:
         yield _LARGER(heap_bytes=heap, tested_bytes=tested.heap_bytes, larger_times=heap / tested.heap_bytes)
     if sizing.machine.shards > MOST_TIMES * tested.shards:
         yield _MORE_SHARDS(shards=sizing.machine.shards, tested=tested.shards)
     if tested.used < _LEAST_USED:
         yield _SMALL_USE(used_share=float(tested.used), unused_bytes=sizing.remaining_bytes)
-    if sizing.remaining_bytes < _LEAST_REMAINING * memory:
+    if 0 <= sizing.remaining_bytes < _LEAST_REMAINING * memory:
         yield _LITTLE(remaining_bytes=sizing.remaining_bytes, memory_bytes=memory)

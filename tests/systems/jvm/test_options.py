@@ -245,6 +245,12 @@ def test_a_check_has_a_temporary_directory(tmp_path: Path) -> None:
         ({"heap": "32GiB", "collector": "ZGC"}, ["jvm.heap-too-large"]),
         ({"heap": "10GiB", "direct": "9GiB"}, ["jvm.memory-too-large"]),
         ({"heap": "10GiB", "direct": "2GiB"}, []),
+        ({"heap": "10GiB", "direct": "2GiB", "properties": {"offHeap": "50%"}}, ["jvm.memory-too-large"]),
+        (
+            {"heap": "10GiB", "properties": {"shards": 4, "je.maxOffHeapMemory": 2**31}},
+            ["jvm.memory-too-large"],
+        ),
+        ({"heap": "10GiB", "properties": {"shards": 2, "je.maxOffHeapMemory": 2**31}}, []),
     ],
 )
 def test_remarks_on_memory(

@@ -10,6 +10,8 @@ import psutil
 
 from loadcell.linux.cgroups import folders, memory_limit
 from loadcell.linux.procfs import ROOT
+from loadcell.model.jvm_caches import off_heap_bytes
+from loadcell.model.jvm_pointers import compressed_pointers
 from loadcell.model.message import Bytes, ForeignText, MessageCode
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.jvm import java
@@ -21,19 +23,16 @@ JVM_NO_COLLECTOR = MessageCode("jvm.no-collector", collector=str, java=str, vers
 JVM_NO_FLAG = MessageCode("jvm.no-flag", flag=str, version=str, output=ForeignText)
 JVM_NO_FLAG_NEAR = MessageCode("jvm.no-flag-near", flag=str, nearest=str, version=str, output=ForeignText)
 JVM_FLAGS_REFUSED = MessageCode("jvm.flags-refused", version=str, output=ForeignText)
-JVM_UNCOMPRESSED = MessageCode("jvm.uncompressed", "caution", heap_bytes=Bytes, limit_bytes=Bytes)
+JVM_UNCOMPRESSED = MessageCode(
+    "jvm.uncompressed", "caution", heap_bytes=Bytes, limit_bytes=Bytes, largest_bytes=Bytes
+)
 JVM_HEAP_TOO_LARGE = MessageCode("jvm.heap-too-large", "caution", heap_bytes=Bytes, memory_bytes=Bytes)
 JVM_MEMORY_TOO_LARGE = MessageCode("jvm.memory-too-large", "caution", wanted_bytes=Bytes, memory_bytes=Bytes)
 
-#: Units of objects' alignment that a compressed pointer of 32 bits can address.
-_ADDRESSED: Final = 2**32
-_ALIGNMENT: Final = 8
 #: Names of flags by which a JVM writes files, records, runs commands or waits, even for `-version`.
 _WITH_EFFECTS: Final = re.compile(
     r"File|Path|Archive|Record|Dump|AtExit|Checkpoint|^(?:AOT|Log|On[EO]|PauseAt|Flags$)"
 )
-#: Collectors that never use compressed object pointers.
-_UNCOMPRESSED: Final = frozenset({"ZGC"})
 
 
 def refused_flags(options: JvmOptions, jdk: Java) -> Iterator[Misfit]:
@@ -74,27 +73,28 @@ def _flags_with_effects(options: JvmOptions, jdk: Java) -> frozenset[str]:
 
 
 def memory_advice(options: JvmOptions) -> Iterator[Advice]:
-    """Remarks on a heap without compressed object pointers, and on more memory than there is."""
+    """Remarks on a heap without compressed object pointers, and on more memory than there is: heap, direct
+    memory, and the caches of Berkeley DB outside the heap.
+    """
     if options.heap is None:
         return
     heap = int(options.heap)
-    alignment = options.flags.get("ObjectAlignmentInBytes", _ALIGNMENT)
-    limit = _ADDRESSED * (alignment if isinstance(alignment, int) else _ALIGNMENT)
-    wanted = options.flags.get("UseCompressedOops", True)
-    if heap >= limit and wanted is True and options.collector not in _UNCOMPRESSED:
-        yield Advice(
-            "target.jvm.heap", JVM_UNCOMPRESSED(heap_bytes=heap, limit_bytes=limit), subject="compressed"
+    pointers = compressed_pointers(options.collector, options.flags)
+    if pointers is not None and heap >= pointers.limit_bytes:
+        message = JVM_UNCOMPRESSED(
+            heap_bytes=heap, limit_bytes=pointers.limit_bytes, largest_bytes=pointers.largest_bytes
         )
+        yield Advice("target.jvm.heap", message, subject="compressed")
     memory = _memory_bytes()
+    direct, off_heap = int(options.direct or 0), off_heap_bytes(options.properties, heap) or 0
+    wanted = heap + direct + off_heap
     if heap > memory:
         yield Advice(
             "target.jvm.heap", JVM_HEAP_TOO_LARGE(heap_bytes=heap, memory_bytes=memory), subject="memory"
         )
-    elif options.direct is not None and heap + options.direct > memory:
-        wanted_bytes = heap + int(options.direct)
-        yield Advice(
-            "target.jvm.direct", JVM_MEMORY_TOO_LARGE(wanted_bytes=wanted_bytes, memory_bytes=memory)
-        )
+    elif wanted > memory:
+        path = "target.jvm.direct" if direct else "target.jvm.properties"
+        yield Advice(path, JVM_MEMORY_TOO_LARGE(wanted_bytes=wanted, memory_bytes=memory))
 
 
 def _memory_bytes() -> int:
