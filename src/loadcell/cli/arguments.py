@@ -125,7 +125,7 @@ class MemorySize(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            size = int(units.parse(str(value), units.BYTES, units.ALLOWED_SIZE(), usual="GB"))
+            size = int(units.parse(str(value), units.BYTES, units.ALLOWED_SIZE(), usual="GiB"))
         except plan_problems.SettingError as error:
             code = messages.CALL_QUANTITY_NEAR if error.nearest else messages.CALL_QUANTITY
             message = code.pick(finding=error.message, allowed=error.message.remedy, near=error.nearest)

@@ -43,7 +43,7 @@ def recommend(
     limit = percentage("--most-failed", most_failed, most=1.0, zero=True)
     machine = _machine(memory_bytes, shards)
     if tested_memory is not None and machine is None:
-        needs = "--memory 64GB --shards 8"
+        needs = "--memory 64GiB --shards 8"
         raise language.CallError(messages.CALL_NEEDS(option="--tested-memory", needs=needs))
     gathered = best_levels.gather([run_finder.find_run(name) for name in run], limit)
     sizing = None if machine is None else best_levels.sized(gathered, machine, tested_memory)
@@ -57,7 +57,7 @@ def _machine(memory_bytes: int | None, shards: int | None) -> Machine | None:
     if memory_bytes is None and shards is None:
         return None
     if memory_bytes is None:
-        raise language.CallError(messages.CALL_NEEDS(option="--shards", needs="--memory 64GB"))
+        raise language.CallError(messages.CALL_NEEDS(option="--shards", needs="--memory 64GiB"))
     if shards is None:
         raise language.CallError(messages.CALL_NEEDS(option="--memory", needs="--shards 8"))
     return Machine(memory_bytes, shards)
