@@ -24,15 +24,17 @@ load: {{clients: 2, warmup: 200ms, duration: 1s}}
 repeats: 1
 profile: {profile}
 """
+#: A name that an agent of a JVM would take for several arguments.
+OUT = "runs/heap=1G,shards=4 50%"
 FOUR = "{jvm-cpu: {frequency: 499}, jvm-allocation: {every: 16KiB}, jvm-lock: {}, jvm-classes: {}}"
 
 
 def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> None:
     plan = PLAN.format(classes=classes(SERVICE), way="plain", options="[]", profile=FOUR)
     (tmp_path / "plan.yaml").write_text(plan)
-    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", OUT)
     assert ended.returncode == 0, ended.stderr
-    stored = read_run(tmp_path / "run")
+    stored = read_run(tmp_path / OUT)
     assert [trial.profile for trial in stored.trials] == [None]
     records = {trial.profile.kind: trial for trial in stored.unscored if trial.profile is not None}
     assert list(records) == ["jvm-cpu", "jvm-allocation", "jvm-lock", "jvm-classes"]
@@ -45,7 +47,7 @@ def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> No
     folded = (stored.directory("profile-jvm-allocation-baseline") / "profile.folded").read_text()
     assert "[]_[i]" in folded
     assert records["jvm-classes"].profile.classes.before.instances > 1000
-    report = (tmp_path / "run" / "report.md").read_text()
+    report = (tmp_path / OUT / "report.md").read_text()
     for text in (
         "## Profiles",
         "Flame graph of CPU time in JVMs",
@@ -56,10 +58,10 @@ def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> No
         "Classes with the largest growth",
     ):
         assert text in report
-    shown = loadcell(tmp_path, "show", "run", "profile-jvm-classes-baseline").stdout
+    shown = loadcell(tmp_path, "show", OUT, "profile-jvm-classes-baseline").stdout
     assert "classes-before.txt" in shown
     assert "classes-after.txt" in shown
-    shown = loadcell(tmp_path, "show", "run").stdout
+    shown = loadcell(tmp_path, "show", OUT).stdout
     assert "Classes with the largest growth" in shown
     assert "show allocations by function" in shown
 

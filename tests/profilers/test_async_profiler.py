@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jvms import classes, running
+from loadcell.linux import process_directories
 from loadcell.linux.java_attach import load_agent
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import (
@@ -50,6 +51,7 @@ def profiled(pid: int, options: AsyncProfile, folder: Path) -> tuple[ProfileReco
     """The record and the folded stacks of a program that runs for a second."""
     (folder / "work").mkdir(exist_ok=True)
     profiler, writer = made(options, folder / "work"), RunWriter(folder / "run")
+    files = set(process_directories.usual().glob("profile*"))
     record = writer.trial("profile-it")
     try:
         profiler.attach([pid])
@@ -66,6 +68,7 @@ def profiled(pid: int, options: AsyncProfile, folder: Path) -> tuple[ProfileReco
         record.abandon()
         writer.close()
         assert list((folder / "work").iterdir()) == []
+        assert set(process_directories.usual().glob("profile*")) == files
 
 
 def sums(folded: str, frame: str) -> int:
@@ -241,16 +244,34 @@ def test_a_profile_that_already_runs_is_left_alone(tmp_path: Path) -> None:
         assert load_agent(process.pid, library(), "stop", 30.0) == 0
 
 
-def test_a_jvm_in_a_container_is_an_error_with_a_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(async_profiler, "same_files", lambda _: False)
+#: Runs a program where this directory is empty, except for its own classes.
+EMPTY = """set -e
+mount -t tmpfs none /mnt
+mkdir /mnt/classes
+mount --bind "$2" /mnt/classes
+mount -t tmpfs none "$1"
+mkdir -p "$2"
+mount --bind /mnt/classes "$2"
+shift 2
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("hidden", ["/var/tmp", "library"])
+def test_a_jvm_with_private_directories_is_an_error_with_a_remedy(tmp_path: Path, hidden: str) -> None:
+    """As in a container, and as PrivateTmp and ProtectHome of systemd do."""
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts")
+    directory = str(library().parent) if hidden == "library" else hidden
+    unshared = ("unshare", "-m", "--propagation", "private", "sh", "-c", EMPTY, "sh")
     profiler = made(JvmCpuProfile(), tmp_path)
-    with running(source=BUSY) as process:
-        with pytest.raises(ProfilerError, match="in a container") as caught:
+    with running(source=BUSY, prefix=(*unshared, directory, str(classes(BUSY)))) as process:
+        with pytest.raises(ProfilerError, match=f"cannot open {directory}/") as caught:
             profiler.attach([process.pid])
+        profiler.end()
         profiler.remove()
     assert "inside the container" in caught.value.advice
+    assert "PrivateTmp=no" in caught.value.advice
 
 
 def test_the_library_can_be_named_or_is_taken_from_a_jar(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import math
 import os
 import platform
 import re
-import tempfile
 import zipfile
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -22,13 +21,13 @@ from pathlib import Path
 from typing import ClassVar, Final, Generic, TypeVar
 
 from loadcell import _engine
-from loadcell.linux import procfs
+from loadcell.linux import process_directories, procfs
 from loadcell.linux.java_attach import AttachError, load_agent
 from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import AsyncProfile
 from loadcell.profilers.java_stacks import folded, read
-from loadcell.profilers.jvms import jvms_of, same_files
+from loadcell.profilers.jvms import jvms_of, sees
 from loadcell.profilers.perf import ProfilerError
 from loadcell.profilers.sampler import LONGEST_S, Download
 from loadcell.store.layout import FLAMES, FOLDED
@@ -38,7 +37,7 @@ ASYNC_PROFILER_NO_LIBRARY = MessageCode("async-profiler.no-library", path=str, o
 ASYNC_PROFILER_NOT_IN_JAR = MessageCode("async-profiler.not-in-jar", path=str, option=str, member=str)
 ASYNC_PROFILER_ABSENT = MessageCode("async-profiler.absent", package=str, option=str)
 ASYNC_PROFILER_NO_PROCESSOR = MessageCode("async-profiler.no-processor", processor=str, option=str)
-ASYNC_PROFILER_OTHER_FILES = MessageCode("async-profiler.other-files", pid=str)
+ASYNC_PROFILER_OTHER_FILES = MessageCode("async-profiler.other-files", pid=str, path=str)
 ASYNC_PROFILER_NOT_LOADED = MessageCode("async-profiler.not-loaded", pid=str, reason=Message)
 ASYNC_PROFILER_BUSY = MessageCode("async-profiler.busy", pid=str)
 ASYNC_PROFILER_REFUSED = MessageCode("async-profiler.refused", pid=str, output=ForeignText)
@@ -51,6 +50,9 @@ RELEASE: Final = Download(
     "d24119d121e397d9a4dc1441689fbbc5cd197d9612ab1212606dfbe8cdffdbfb",
 )
 _FILE: Final = "libasyncProfiler.so"
+#: Directory of this process for files that agents write. The agent takes their paths in a list separated by
+#: commas, with `%` for patterns; the name of a run, which is that of its work directory, may have both.
+_DIRECTORY: Final = "profile"
 #: Directories of the jar by processor, as uname(1) names it.
 _DIRECTORIES: Final = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}
 #: The first start resolves the symbols of all libraries: about a second, longer on a busy machine.
@@ -71,7 +73,7 @@ class Event:
 
 @dataclass
 class Agent:
-    """The profiler in one JVM, whose files are in `home`."""
+    """The profiler in one JVM, whose files are in `home`: a path without `,` and `%`."""
 
     pid: int
     library: Path
@@ -176,7 +178,8 @@ def library_in(named: Path | None, unpacked: Path | None, home: Path, option: st
 
 @dataclass
 class AsyncSampler(ABC, Generic[ProfileT]):
-    """Samples the JVMs of one trial's target, with files in a directory under `work` that is gone afterwards.
+    """Samples the JVMs of one trial's target, with files in a directory that is gone afterwards; not in
+    `work`, whose name the agent may not understand.
 
     `unpacked` is the directory of the unpacked package; the load takes at most `limit_s`.
     """
@@ -194,7 +197,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     unpacked: Path | None = None
     limit_s: float = LONGEST_S
     root: Path = procfs.ROOT
-    _home: tempfile.TemporaryDirectory[str] | None = None
+    _home: Path | None = None
     _agents: list[Agent] = field(default_factory=list)
     _event: Event | None = None
     _version: str = ""
@@ -217,13 +220,12 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:  # noqa: ARG002
         """Load the profiler into the JVMs among these processes and their children. Raises ProfilerError."""
         pids = jvms_of(roots, self.root)
-        self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
-        home = Path(self._home.name)
-        home.chmod(0o711)
+        self._home = home = process_directories.make_directory(_DIRECTORY)
         library = library_in(self.options.library_path, self.unpacked, home, f"profile.{self.kind}.library")
         for pid in pids:
-            if not same_files(pid):
-                raise ProfilerError(ASYNC_PROFILER_OTHER_FILES(pid=pid))
+            for path in (home, library):
+                if not sees(pid, path):
+                    raise ProfilerError(ASYNC_PROFILER_OTHER_FILES(pid=pid, path=path))
             agent = Agent(pid, library, home)
             self._agents.append(agent)
             self._event = self._begin(agent, self._events(pid) if self._event is None else (self._event,))
@@ -315,5 +317,5 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     def remove(self) -> None:
         """Remove the files of the profiler."""
         if self._home is not None:
-            self._home.cleanup()
+            process_directories.remove_directory(self._home)
             self._home = None

@@ -25,10 +25,11 @@ def jvms_of(roots: Sequence[int], root: Path = procfs.ROOT) -> list[int]:
     return [process.pid for process in processes]
 
 
-def same_files(pid: int) -> bool:
-    """True if a process sees the files of this one: it is in no other container or chroot."""
+def sees(pid: int, path: Path) -> bool:
+    """True if a process has this file at the same path: no container or private directory hides it."""
     try:
-        theirs, ours = Path(f"/proc/{pid}/root").stat(), Path("/").stat()
+        path = path.resolve(strict=True)
+        theirs, ours = Path(f"/proc/{pid}/root{path}").stat(), path.stat()
         return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
     except OSError:
         return False
