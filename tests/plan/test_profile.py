@@ -46,14 +46,14 @@ def test_a_plan_may_have_several_kinds(tmp_path: Path) -> None:
 def test_profiles_of_jvms_have_options_of_their_own(tmp_path: Path) -> None:
     text = PLAN + (
         "profile: {jvm-cpu: {library: lib/profiler.so}, jvm-allocation: {every: 64KiB},"
-        " jvm-lock: {least: 1ms}, jvm-classes: {}}\n"
+        " jvm-lock: {every: 1ms}, jvm-classes: {}}\n"
     )
     cpu, allocation, lock, classes = fake_parts.read(tmp_path, text).profiles
     assert cpu.document() == {"treatments": "best", "frequency": 99, "library": "lib/profiler.so"}
     assert isinstance(cpu, JvmCpuProfile)
     assert cpu.library_path == tmp_path / "lib" / "profiler.so"
     assert allocation.document() == {"treatments": "best", "library": None, "every": "64KiB"}
-    assert lock.document() == {"treatments": "best", "library": None, "least": "1ms"}
+    assert lock.document() == {"treatments": "best", "library": None, "every": "1ms"}
     assert classes.document() == {"treatments": "best"}
 
 
@@ -122,7 +122,7 @@ def test_a_profile_contradicts_a_profiler_of_memory(tmp_path: Path) -> None:
         ("{cpu: {}, off-cpu: {frequency: 9}}", "profile.off-cpu.frequency", "there is no setting", None),
         ("[cpu]", "profile", "found a list of 1", None),
         ("jvm-locks", "profile", 'found "jvm-locks"', "jvm-lock"),
-        ("{jvm-lock: {least: 5}}", "profile.jvm-lock.least", "found 5", None),
+        ("{jvm-lock: {every: 5}}", "profile.jvm-lock.every", "found 5", None),
         ("{jvm-allocation: {every: 1B}}", "profile.jvm-allocation.every", "found ", None),
         ("{jvm-classes: {library: a.so}}", "profile.jvm-classes.library", "there is no setting", None),
         ("{cpu: {frequency: 0}}", "profile.cpu.frequency", "found 0", None),

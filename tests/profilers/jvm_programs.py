@@ -34,6 +34,41 @@ public class Busy {
 }
 """
 
+#: Two threads for each kind of lock, which one of them holds for 2 ms of 3 ms, so that they wait about 1 ms.
+LOCKS: Final = """
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
+public class Locks {
+  interface Turn { void take() throws Exception; }
+  static final Object MONITOR = new Object();
+  static final ReentrantLock REENTRANT = new ReentrantLock();
+  static final Semaphore SEMAPHORE = new Semaphore(1);
+  static final StampedLock STAMPED = new StampedLock();
+  static void hold() throws Exception { Thread.sleep(2); }
+  static void monitor() throws Exception { synchronized (MONITOR) { hold(); } }
+  static void reentrant() throws Exception { REENTRANT.lock(); hold(); REENTRANT.unlock(); }
+  static void semaphore() throws Exception { SEMAPHORE.acquire(); hold(); SEMAPHORE.release(); }
+  static void stamped() throws Exception { long stamp = STAMPED.writeLock(); hold(); STAMPED.unlock(stamp); }
+  static void start(Turn turn) {
+    for (int i = 0; i < 2; i++) {
+      new Thread(() -> {
+        try {
+          while (true) { turn.take(); Thread.sleep(1); }
+        } catch (Exception error) { throw new IllegalStateException(error); }
+      }).start();
+    }
+  }
+  public static void main(String[] words) {
+    start(Locks::monitor);
+    start(Locks::reentrant);
+    start(Locks::semaphore);
+    start(Locks::stamped);
+    System.out.println("ready");
+  }
+}
+"""
+
 
 @cache
 def unpacked() -> Path:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,14 @@ from loadcell.plan.profile import (
     JvmCpuProfile,
     JvmLockProfile,
 )
+from loadcell.plan.units import Duration
 from loadcell.profilers import async_profiler, sampler
 from loadcell.profilers.async_profiler import AsyncSampler, Event
 from loadcell.profilers.jvm_cpu import JvmCpuSampler
 from loadcell.profilers.perf import ProfilerError
 from loadcell.store.write import RunWriter
 from nobody import nobody
-from profilers.jvm_programs import BUSY, library, unpacked
+from profilers.jvm_programs import BUSY, LOCKS, library, unpacked
 
 MEASURED_S = 1.0
 
@@ -100,14 +102,28 @@ def test_allocated_bytes_are_attributed_to_classes(tmp_path: Path) -> None:
     assert total / profile.samples == pytest.approx(512 * 1024, rel=0.2)
 
 
-def test_waits_for_a_lock_are_timed_in_microseconds(tmp_path: Path) -> None:
-    """A thread waits for the other, except for 100 µs of 2.1 ms."""
-    with running(source=BUSY) as process:
-        profile, folded = profiled(process.pid, JvmLockProfile(), tmp_path)
+@pytest.mark.parametrize("interval_s", [10e-6, 20e-3], ids=["shorter than waits", "longer than waits"])
+def test_waits_for_locks_are_estimated_in_microseconds(tmp_path: Path, interval_s: float) -> None:
+    """Two threads for each kind of lock wait about half of the time in all, 1 ms at a time."""
+    with running(source=LOCKS) as process:
+        profile, folded = profiled(process.pid, JvmLockProfile(every=Duration(interval_s)), tmp_path)
     assert (profile.kind, profile.event) == ("jvm-lock", "lock")
-    waited_us = sums(folded, "Busy.holdLock_[j];java.lang.Object_[i]")
-    assert 0.2e6 <= waited_us <= 1.6e6 * MEASURED_S
-    assert profile.samples >= 5
+    for lock in ("monitor", "reentrant", "semaphore"):
+        assert 0.1e6 <= sums(folded, f"Locks.{lock}_[j]") <= 1.2e6 * MEASURED_S
+    assert "java.lang.Object_[i]" in folded
+    assert "Locks.stamped" not in folded, "a guide says so"
+
+
+@pytest.mark.parametrize(
+    ("samples", "total_ns", "width_ns"),
+    [(3, 50, 30_000), (1, 2_000_000, 2_000_000), (2, 1_005_000, 1_005_000)],
+)
+def test_a_sample_stands_for_the_interval_or_for_a_longer_wait(
+    tmp_path: Path, samples: int, total_ns: int, width_ns: int
+) -> None:
+    stack = ("pool", "serve_[j]", "Lock_[i]")
+    widths = made(JvmLockProfile(), tmp_path)._widths(Counter({stack: samples}), Counter({stack: total_ns}))
+    assert widths == {stack: width_ns}
 
 
 def test_nothing_is_sampled_outside_the_measurement(tmp_path: Path) -> None:

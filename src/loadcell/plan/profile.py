@@ -116,8 +116,8 @@ class JvmLockProfile(AsyncProfile, use_attribute_docstrings=True):
 
     kind = "jvm-lock"
 
-    least: Annotated[Duration, Field(gt=0)] = Duration(10e-6)
-    """Waits shorter than this are left out."""
+    every: Annotated[Duration, Field(gt=0)] = Duration(10e-6)
+    """Waiting time per sample, summed over all threads. Longer waits are always sampled."""
 
 
 class JvmClassesProfile(Profile, use_attribute_docstrings=True):

@@ -14,7 +14,6 @@ import platform
 import re
 import zipfile
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +25,7 @@ from loadcell.linux.java_attach import AttachError, load_agent
 from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import AsyncProfile
-from loadcell.profilers.java_stacks import folded, read
+from loadcell.profilers.java_stacks import Stacks, folded, read
 from loadcell.profilers.jvms import jvms_of, sees
 from loadcell.profilers.perf import ProfilerError
 from loadcell.profilers.sampler import LONGEST_S, Download
@@ -201,7 +200,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     _agents: list[Agent] = field(default_factory=list)
     _event: Event | None = None
     _version: str = ""
-    _stacks: list[tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]] = field(default_factory=list)
+    _stacks: list[tuple[Stacks, Stacks]] = field(default_factory=list)
     _lines: list[str] = field(default_factory=list)
 
     @classmethod
@@ -261,7 +260,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
                     counts, totals = agent.stop()
                     self._stacks.append((self._read(counts), self._read(totals)))
 
-    def _read(self, collapsed: str) -> Counter[tuple[str, ...]]:
+    def _read(self, collapsed: str) -> Stacks:
         return read(collapsed, ends_in_class=self.ends_in_class)
 
     def end(self) -> None:
@@ -281,7 +280,7 @@ class AsyncSampler(ABC, Generic[ProfileT]):
         """Write folded stacks and flame graph into the trial's directory."""
         assert self._event is not None
         samples = sum(count for counts, _ in self._stacks for count in counts.values())
-        values = [counts if self._in_samples else totals for counts, totals in self._stacks]
+        values = [self._widths(counts, totals) for counts, totals in self._stacks]
         lines = "".join(f"{line}\n" for line in folded(values, self.scale))
         if lines:
             total = sum(int(line.rpartition(" ")[2]) for line in lines.splitlines())
@@ -305,10 +304,9 @@ class AsyncSampler(ABC, Generic[ProfileT]):
         """Samples per second of CPU time, of a profile of CPU time."""
         return None
 
-    @property
-    def _in_samples(self) -> bool:
-        """True if widths are samples, not their total value."""
-        return self._frequency is not None
+    def _widths(self, counts: Stacks, totals: Stacks) -> Stacks:  # noqa: ARG002
+        """Widths of stacks, by their numbers of samples and their total values."""
+        return totals
 
     def output(self) -> list[str]:
         """Lines for the trial's log."""

@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from loadcell.analysis.flames import CLASS, JUST_IN_TIME, KERNEL
+
+#: Values by stack, from the outermost frame.
+Stacks: TypeAlias = Counter[tuple[str, ...]]
 
 _THREAD: Final = re.compile(r"^\[(?P<name>.*?)(?: tid=\d+)?\]$")
 #: of threads that all do the same: `pool-1-thread-3`, `G1 Conc#0`
@@ -22,9 +25,9 @@ _MARK: Final = re.compile(r"_\[[0-9a-z]\]$")
 _ADDRESS: Final = re.compile(r"[./+]0x[0-9a-f]{8,}(?=[./]|$)")
 
 
-def read(collapsed: str, *, ends_in_class: bool) -> Counter[tuple[str, ...]]:
+def read(collapsed: str, *, ends_in_class: bool) -> Stacks:
     """Stacks with their values; `ends_in_class`: the innermost frame is a class, not a function."""
-    stacks: Counter[tuple[str, ...]] = Counter()
+    stacks: Stacks = Counter()
     for line in collapsed.splitlines():
         stack, _, value = line.rpartition(" ")
         if stack and value.isdecimal():
@@ -50,9 +53,9 @@ def _frame(frame: str) -> str:
     return _MARK.sub("", name) + JUST_IN_TIME
 
 
-def folded(stacks: Iterable[Counter[tuple[str, ...]]], scale: int) -> list[str]:
+def folded(stacks: Iterable[Stacks], scale: int) -> list[str]:
     """Lines of folded stacks, sorted, with values in units of `scale`; less than a unit is one."""
-    sums: Counter[tuple[str, ...]] = Counter()
+    sums: Stacks = Counter()
     for values in stacks:
         sums.update(values)
     return [

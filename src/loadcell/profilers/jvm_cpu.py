@@ -18,6 +18,7 @@ from typing import Final
 from loadcell.linux import procfs, system
 from loadcell.plan.profile import JvmCpuProfile
 from loadcell.profilers.async_profiler import AsyncSampler, Event
+from loadcell.profilers.java_stacks import Stacks
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 #: From this level on, only processes with one of these capabilities sample the kernel (capabilities(7)).
@@ -64,6 +65,9 @@ class JvmCpuSampler(AsyncSampler[JvmCpuProfile]):
     @property
     def _frequency(self) -> int:
         return self.options.frequency
+
+    def _widths(self, counts: Stacks, totals: Stacks) -> Stacks:  # noqa: ARG002
+        return counts
 
     def _caption(self, samples: int, total: int, event: str) -> str:  # noqa: ARG002
         return f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"

@@ -27,9 +27,9 @@ JVM_ALLOCATION_TAKEN = MessageCode(
 JVM_ALLOCATION_NOTHING = MessageCode("found.jvm-allocation.nothing", "info", treatment=str)
 JVM_ALLOCATION_CLASSES = MessageCode("found.jvm-allocation.classes", "info", classes=list)
 JVM_LOCK_TAKEN = MessageCode(
-    "found.jvm-lock.taken", "info", treatment=str, waits=Count, waited_s=Seconds, duration_s=Seconds
+    "found.jvm-lock.taken", "info", treatment=str, waited_s=Seconds, duration_s=Seconds, samples=Count
 )
-JVM_LOCK_NOTHING = MessageCode("found.jvm-lock.nothing", "good", treatment=str)
+JVM_LOCK_NOTHING = MessageCode("found.jvm-lock.nothing", "info", treatment=str)
 JVM_LOCK_CLASSES = MessageCode("found.jvm-lock.classes", "info", classes=list)
 JVM_CLASSES_TAKEN = MessageCode(
     "found.jvm-classes.taken", "info", treatment=str, before_bytes=Bytes, after_bytes=Bytes, grown=str
@@ -76,9 +76,9 @@ def lock(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
         return
     yield JVM_LOCK_TAKEN(
         treatment=profile.treatment,
-        waits=account.samples,
         waited_s=profile.samples / _US_PER_S,
         duration_s=profile.measured_s or 0.0,
+        samples=account.samples,
     )
     yield JVM_LOCK_CLASSES(classes=_classes(profile))
 
