@@ -14,9 +14,12 @@ import pytest
 from browser import Browser
 from loadcell import _engine
 from loadcell.model.json import document
+from loadcell.plan.profile import profile_kinds
 from loadcell.report import write
-from loadcell.report.brief import of_run
+from loadcell.report.brief import next_steps, of_run
 from loadcell.report.build import build
+from loadcell.report.context import ReportContext
+from loadcell.report.profiles import presentations
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trial_rows
 from loadcell.store.read import read_run
@@ -38,12 +41,14 @@ SAMPLES = 400
 SHAPE = "one repeat, no series"
 
 
-def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] | None = None) -> Path:
+def profiled(
+    source: Path, home: Path, change: Callable[[dict[str, Any]], None] | None = None, prefix: str = "profile"
+) -> Path:
     """A copy of a run, with a profile of its first treatment."""
     shutil.copytree(source, home)
     stored = read_run(home)
     like = stored.trials[0]
-    name = f"profile-{like.treatment}"
+    name = f"{prefix}-{like.treatment}"
     trial_path = home / "trials" / name
     trial_path.mkdir()
     totals = {**document(like)["totals"], "throughput_per_s": 0.9 * like.totals.throughput_per_s}
@@ -389,6 +394,42 @@ def test_profiles_of_jvms_have_their_own_amounts(
             assert part in text
     if amount is not None:
         assert [cell.text for cell in section(home).blocks[-2].rows[0]] == amount
+
+
+def test_every_kind_has_a_presentation() -> None:
+    assert set(presentations()) == set(profile_kinds())
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [("en", ["does not know profiles of the kind page-faults (by perf 9)", "profile by function"]),
+     ("zh", ["不认识类型为 page-faults 的剖析", "各函数在剖析中的占比"])],
+)  # fmt: skip
+def test_a_kind_of_a_later_version_is_not_shown_as_cpu_time(
+    runs: Callable[[str], Path], tmp_path: Path, lang: str, texts: list[str]
+) -> None:
+    home = jvm_run(runs(SHAPE), tmp_path / "run", FOLDED, kind="page-faults", tool="perf 9")
+    drawn = section(home, lang)
+    text = render(replace(build(read_run(home), lang), sections=[drawn])).replace("\\", "")
+    for expected in texts:
+        assert expected in text
+    for claim in ("CPU time", "CPU 时间", "samples of", "个样本"):
+        assert claim not in text
+    steps = next_steps(ReportContext.of(read_run(home), lang))
+    [reason] = [reason for reason, command in steps if command.endswith("profile.svg")]
+    assert "CPU" not in reason
+
+
+def test_a_failed_profile_of_another_kind_is_not_shown_as_cpu_time(
+    runs: Callable[[str], Path], tmp_path: Path
+) -> None:
+    def change(trial: dict[str, Any]) -> None:
+        del trial["profile"]
+        trial.update(status="failed", reason="it has no faults", advice="try again.", files={})
+
+    text = sentences(profiled(runs(SHAPE), tmp_path / "run", change, "profile-page-faults"))
+    assert "was not profiled: it has no faults" in text
+    assert "CPU" not in text
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,11 @@ class Profile:
 
     `throughput_per_s` is what the load achieved meanwhile, `scored_per_s` the median of the treatment's
     scored trials.
-    `folded` is the file with the stacks, its lines in `stacks`.
+    `kind` is empty if it is unknown. `folded` is the file with the stacks, its lines in `stacks`.
     """
 
     trial: str
+    kind: str
     treatment: str
     status: str
     why: Message | None

@@ -35,6 +35,7 @@ from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
 from loadcell.model import json as model_json
 from loadcell.report import brief
+from loadcell.report.profiles import presentations
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
 #: Kinds of profiles, as a plan names them (`plan/profile.py` is slow to load).
-PROFILES = ("cpu", "off-cpu", "jvm-cpu", "jvm-allocation", "jvm-lock", "jvm-classes")
+PROFILES = tuple(presentations())
 
 
 @command("run")

@@ -23,6 +23,7 @@ from loadcell.execution.outcome import missed as expectation_missed
 from loadcell.execution.progress import Course, Progress, Sought, title_of
 from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
+from loadcell.model import profile_trials
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.run_record import PlannedTrial, RunRecord, TreatmentRecord
 from loadcell.model.trial_record import SearchObservation, Status, TrialRecord
@@ -35,8 +36,6 @@ from loadcell.store.write import RunWriter
 from loadcell.systems.base import Target
 
 RESUME_SEARCH = MessageCode("resume.search", trial=str)
-
-ROLE = "profile"
 
 
 def treatments_to_profile(
@@ -65,9 +64,9 @@ def profiling_trials(
     """One trial of each profile and treatment, numbered on from `after`; its repeat is a further one."""
     trials = []
     for number, (profile, treatment) in enumerate(chosen, after + 1):
-        kind = "" if profile.kind == "cpu" else f"{profile.kind}-"
-        name = f"{ROLE}-{kind}{treatment.id}"
-        trials.append((profile, Trial(number, treatment, repeats + 1, repeats + 1, name, role=ROLE)))
+        name = profile_trials.name_of(profile.kind, treatment.id)
+        role = profile_trials.ROLE
+        trials.append((profile, Trial(number, treatment, repeats + 1, repeats + 1, name, role=role)))
     return trials
 
 

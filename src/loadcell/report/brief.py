@@ -33,7 +33,6 @@ from loadcell.report.sections import (
     memory,
     numbered_writes,
     profile,
-    profile_kinds,
     provenance,
     resources,
     summary,
@@ -212,9 +211,7 @@ def next_steps(context: ReportContext) -> list[tuple[str, str]]:
     for record in context.stored.unscored:
         if FLAMES in (record.files or {}):
             picture = stored.directory(record.name) / FLAMES
-            kind = record.profile.kind if record.profile is not None else profile_kinds.CPU
-            key = profile_kinds.shown(kind).next_step
-            steps.append((texts(key), str(environment.shown(picture))))
+            steps.append((texts(profile.shown_of(record).next_step), str(environment.shown(picture))))
     broken = [trial for trial in context.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / OUTPUT
