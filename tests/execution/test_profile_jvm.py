@@ -24,8 +24,8 @@ load: {{clients: 2, warmup: 200ms, duration: 1s}}
 repeats: 1
 profile: {profile}
 """
-#: A name that an agent of a JVM would take for several arguments.
-OUT = "runs/heap=1G,shards=4 50%"
+#: A name that an agent of a JVM would take for several arguments, and a JVM for a pattern.
+OUT = "runs/heap=1G,shards=4 50%p"
 FOUR = "{jvm-cpu: {frequency: 499}, jvm-allocation: {every: 16KiB}, jvm-lock: {}, jvm-classes: {}}"
 
 

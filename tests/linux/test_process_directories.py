@@ -38,6 +38,10 @@ def test_a_directory_of_this_process_is_not_abandoned_and_one_of_an_ended_proces
     assert abandoned(tmp_path) == [directory]
 
 
+def test_its_name_has_no_pattern_of_a_process_id(tmp_path: Path) -> None:
+    assert make_directory("load 50%p", tmp_path).name == "load 50_p"
+
+
 def test_a_directory_of_another_machine_on_shared_storage_is_not_abandoned(tmp_path: Path) -> None:
     directory = make_directory("loadcell-import", tmp_path)
     recorded(directory, boot="another machine's", host="vm-2")

@@ -38,9 +38,12 @@ _LOCK_LIMIT_S, _LOCK_POLL_S = 20.0, 0.02
 
 
 def make_directory(run_id: str, home: Path = HOME) -> Path:
-    """A new directory for this process's run, readable by others (a server run by root has another user)."""
+    """A new directory for this process's run, readable by others (a server run by root has another user).
+
+    It has no `%` in its name: JVMs and valgrind replace `%p` in paths of logs by their process id.
+    """
     base = _base(home)
-    run_name = os.fsencode(run_id)[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
+    run_name = os.fsencode(run_id.replace("%", "_"))[:_NAME_BYTES].decode("utf-8", "ignore") or "run"
     me = ProcessIdentity.of_this_process()
     new = Path(tempfile.mkdtemp(prefix=f".new-{me.pid}-{me.started}-", dir=base))
     new.chmod(0o755)
