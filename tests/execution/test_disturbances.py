@@ -240,9 +240,9 @@ class TestServerCounters:
 
     def test_parallel_workers_of_a_query_commit_too(self) -> None:
         assert self.check(50_000, queries=10_000) == "broken"
-        assert self.check(50_000, queries=10_000, workers=2) == "ok"
-        assert self.check(60_000, queries=10_000, workers=2) == "broken"
-        assert self.check(9_999, queries=10_000, workers=2) == "broken"
+        assert self.check(50_000, queries=10_000, workers=20_000) == "ok"
+        assert self.check(60_000, queries=10_000, workers=20_000) == "broken"
+        assert self.check(9_999, queries=10_000, workers=20_000) == "broken"
 
     def test_connections_of_many_clients_commit_too(self) -> None:
         """320 commits of 160 connections, in a load of 3,401 transactions."""

@@ -146,3 +146,10 @@ def test_the_balances_that_scripts_keep_equal_must_be_equal() -> None:
     assert wrong("tpcb-like", "simple-update") == both
     assert "sum(accounts) = sum(history)" not in wrong("tpcb-like", scale=1000)
     assert wrong("tpcb-like", init_steps="") == {}
+
+
+def test_own_scripts_may_have_parallel_workers_and_its_own_have_none(tmp_path: Path) -> None:
+    assert workload(scripts=["tpcb-like"]).parallel_statements({}, 5_000) == 0
+    script = tmp_path / "own.sql"
+    script.write_text("SELECT count(*) FROM pgbench_accounts;\n")
+    assert workload(scripts=[str(script)]).parallel_statements({}, 5_000) == 5_000

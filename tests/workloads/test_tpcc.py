@@ -151,3 +151,8 @@ def test_conditions_say_what_is_wrong_and_where_first() -> None:
         "warehouse 1 district 7: d_next_o_id - 1 is 3100, max(o_id) 3101, max(no_o_id) None"
     )
     assert len(asked) == 4
+
+
+def test_only_its_stock_levels_may_have_parallel_workers() -> None:
+    operations = {"stock_level": 7, "new_order": 90, "transaction": 200}
+    assert workload().parallel_statements(operations, 5_000) == 7

@@ -434,8 +434,8 @@ def server_counters(
     its transactions (without BEGIN: its statements, as each commits by itself) and those `of_connecting`,
     with 2% and 200 for the server's background work and these very questions. A server whose counters fell
     was restarted: nothing can be said. `groups` are the lifetimes of client groups, where there are several:
-    each has another kind of transactions. `workers` is how many parallel workers a statement may have; each
-    commits transactions, too.
+    each has another kind of transactions. `workers` is how many parallel workers their statements may have
+    had; each commits transactions, too.
     """
     if (
         lifetime is None
@@ -454,7 +454,7 @@ def server_counters(
     changed = grown("tup_inserted", "tup_updated", "tup_deleted")
     committed = lifetime.transactions - lifetime.rolled_back
     most = sum(map(_most_commits, groups or [lifetime])) + of_connecting
-    most += _COMMITS_OF_WORKER * workers * lifetime.queries
+    most += _COMMITS_OF_WORKER * workers
     detail = {
         "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": lifetime.rows_changed},

@@ -384,7 +384,10 @@ class TrialRun:
         if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
             return server_calls(before, after, calls, lifetime.failed, alone=alone)
         lifetimes = [group.lifetime for group in result.client_groups if group.lifetime is not None]
-        workers = after.get(WORKERS_PER_QUERY, 0) if self._workload.has_user_statements else 0
+        workers = 0
+        if lifetime is not None:
+            statements = self._workload.parallel_statements(lifetime.operations, lifetime.queries)
+            workers = after.get(WORKERS_PER_QUERY, 0) * statements
         connects = (result.client.connects if result.client else None) or 0
         return server_counters(
             before, after, lifetime, alone=alone, groups=lifetimes, workers=workers,

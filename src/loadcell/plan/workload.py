@@ -263,8 +263,11 @@ class Workload(UsedPart[Opts], ABC):
         """Notes on its results: codes of `note.*` in the report's texts."""
         return ()
 
-    #: whether it sends statements of the user, which a server may split among parallel workers
-    has_user_statements: bool = False
+    def parallel_statements(self, operations: Mapping[str, int], statements: int) -> int:  # noqa: ARG002
+        """Number of statements of a load that a server may have split among parallel workers: of all its
+        `statements`, and operations by name.
+        """
+        return 0
 
     #: whether its requests carry credentials of the plan
     has_credentials: bool = False

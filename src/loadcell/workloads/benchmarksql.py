@@ -150,6 +150,9 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def changes_data(self) -> bool:
         return self._tpcc.changes_data
 
+    def parallel_statements(self, operations: Mapping[str, int], statements: int) -> int:
+        return self._tpcc.parallel_statements(operations, statements)
+
     def engine(self) -> JsonObject:
         return self._tpcc.engine()
 

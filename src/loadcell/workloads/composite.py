@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,10 +64,9 @@ class CompositeWorkload:
         """True if any of them holds what it reads against what it wrote."""
         return any(workload.verifies_values for _, workload in self.members)
 
-    @property
-    def has_user_statements(self) -> bool:
-        """True if any of them sends statements of the user."""
-        return any(workload.has_user_statements for _, workload in self.members)
+    def parallel_statements(self, operations: Mapping[str, int], statements: int) -> int:
+        """Number of statements of a load that a server may have split among parallel workers."""
+        return sum(workload.parallel_statements(operations, statements) for _, workload in self.members)
 
     @property
     def has_credentials(self) -> bool:

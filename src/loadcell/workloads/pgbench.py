@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -270,7 +271,10 @@ class Pgbench(Workload[PgbenchOptions]):
 
     def __init__(self, options: PgbenchOptions) -> None:
         super().__init__(options)
-        self.has_user_statements = any(name not in BUILTINS for name, _ in map(split, options.scripts))
+        self._is_builtin = all(name in BUILTINS for name, _ in map(split, options.scripts))
+
+    def parallel_statements(self, operations: Mapping[str, int], statements: int) -> int:  # noqa: ARG002
+        return 0 if self._is_builtin else statements
 
     def data(self) -> JsonObject | None:
         if not self.options.init_steps.strip():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -75,7 +75,8 @@ class Sql(Workload[SqlOptions]):
             }
         }
 
-    has_user_statements = True
+    def parallel_statements(self, operations: Mapping[str, int], statements: int) -> int:  # noqa: ARG002
+        return statements
 
     @property
     def changes_data(self) -> bool:
