@@ -31,7 +31,7 @@ help:
 	@echo 'make test    format, lint, types, unit and end-to-end tests'
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
-	@echo 'make bench   loadcell against its peers, on this machine (about 40 minutes)'
+	@echo 'make bench   loadcell against its peers, on this machine (about 55 minutes)'
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/reference/accuracy.md (a quiet machine, 15 minutes)'
 	@echo 'make campaigns  damaged input and kills in large numbers, in batches of under an hour: call it until all is done'
 	@echo 'make docs    the documentation in both languages with sample reports, in docs/_build/html (the first time it measures for two minutes)'
@@ -118,7 +118,7 @@ bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
 	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server \
 	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils \
-	  fio:fio iperf3:iperf3 h2load:nghttp2-client
+	  fio:fio iperf3:iperf3 h2load:nghttp2-client mvn:maven javac:default-jdk-headless
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.tpcc
@@ -126,6 +126,7 @@ bench: setup
 	$(BIN)/python -m bench.client_cost_redis
 	$(BIN)/python -m bench.client_cost_http
 	$(BIN)/python -m bench.client_cost_http2
+	$(BIN)/python -m bench.client_cost_jvm
 	$(BIN)/python -m bench.http_scenario
 	$(BIN)/python -m bench.client_scaling
 	$(BIN)/python -m bench.memory
@@ -139,6 +140,7 @@ bench: setup
 	$(BIN)/python -m bench.monitors
 	$(BIN)/python -m bench.host_monitors
 	$(BIN)/python -m bench.monitors_throughput
+	$(BIN)/python -m bench.jvm_throughput
 	$(BIN)/python -m bench.preload
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
