@@ -11,10 +11,9 @@ import pytest
 from rich.console import Console
 
 from loadcell.execution import progress
+from loadcell.execution.forecast import Course, Forecast
 from loadcell.execution.progress import (
     PROGRESS_TITLE,
-    Course,
-    Forecast,
     LineProgress,
     Progress,
     duration,

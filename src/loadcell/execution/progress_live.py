@@ -11,11 +11,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcell.execution.forecast import Course, Forecast
 from loadcell.execution.progress import (
     PROGRESS_ERRORS,
     PROGRESS_LEFT,
-    Course,
-    Forecast,
     Progress,
     Sought,
     bracket,

@@ -21,9 +21,10 @@ from loadcell.execution import profiler_packages, provenance, resume, trial_sour
 from loadcell.execution.anonymise import anonymous_run
 from loadcell.execution.context import RunContext
 from loadcell.execution.executor import Executor, WorkerExecutor
+from loadcell.execution.forecast import Course
 from loadcell.execution.interrupts import NOTHING_LEFT, Interrupts
 from loadcell.execution.outcome import EXIT_FAULT_REMAINS, exit_status, should_abort, verdicts
-from loadcell.execution.progress import Course, Progress, title_of
+from loadcell.execution.progress import Progress, title_of
 from loadcell.execution.target_pool import TargetPool, fetch_packages, target_key
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import (

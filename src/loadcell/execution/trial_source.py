@@ -18,9 +18,10 @@ from loadcell.design.order import Trial
 from loadcell.design.search import answer
 from loadcell.design.search.searches import Searches, Step
 from loadcell.execution import profiler_packages
+from loadcell.execution.forecast import Course
 from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.execution.outcome import missed as expectation_missed
-from loadcell.execution.progress import Course, Progress, Sought, title_of
+from loadcell.execution.progress import Progress, Sought, title_of
 from loadcell.execution.record import metrics
 from loadcell.execution.resume import NOT_DONE, PlanChangedError
 from loadcell.model import profile_trials
