@@ -10,6 +10,7 @@ from pathlib import Path
 from loadcell.analysis import gc_pauses
 from loadcell.analysis.faults.completions import Completions
 from loadcell.ingest.gc_log import files, in_measurement, is_uptime, read_files
+from loadcell.model import jvm_samples
 from loadcell.model.gc_pauses import PAUSES, PAUSES_TABLE, SOURCE, TABLE, GcLog
 from loadcell.model.load_result import LoadResult, MeasuredWindow
 from loadcell.model.message import Count, Message, MessageCode, Share
@@ -17,6 +18,8 @@ from loadcell.model.metrics import facts
 from loadcell.model.numbers import utc_text
 from loadcell.model.panels import Row, SampleTable
 from loadcell.model.trial_record import MonitorRecord, TrialRecord
+from loadcell.monitors.jvm import JvmOptions
+from loadcell.plan.model import Resolved
 from loadcell.store.layout import SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 
@@ -29,6 +32,16 @@ GC_LOG_NOTHING_READ = MessageCode("gc-log.nothing-read", "caution", path=str)
 NAME = "gc.log"
 #: A log of which more lines are not understood is perhaps none.
 _UNREAD_SHARE = 0.01
+
+
+def of_trial(
+    record: TrialRecord, result: LoadResult | None, resolved: Resolved, writer: TrialWriter
+) -> TrialRecord:
+    """The record with the pauses of the target's JVM: of the log that the plan names, or of the target's."""
+    options = resolved.monitors.get(jvm_samples.TABLE)
+    named = options.gc_log if isinstance(options, JvmOptions) else None
+    path = Path(named) if named else writer.path / NAME
+    return with_gc_log(record, result, path, float(resolved.load.warmup), writer, required=named is not None)
 
 
 def with_gc_log(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from loadcell.analysis.faults.management import Answer
@@ -48,7 +47,6 @@ from loadcell.execution.record import (
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
 from loadcell.faults.base import FaultError
-from loadcell.model import jvm_samples
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
 from loadcell.model.json import JsonObject, document
@@ -57,7 +55,6 @@ from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
 from loadcell.model.resources import Unobserved
 from loadcell.model.trial_record import Check, Status, TrialRecord
-from loadcell.monitors.jvm import JvmOptions
 from loadcell.plan import secrets
 from loadcell.plan.affinity import numbers
 from loadcell.plan.model import Resolved
@@ -136,7 +133,7 @@ class TrialRun:
         except TrialEndedError as ended:
             self._end(ended)
         self._clean_up()
-        self._read_gc_log()
+        self._record = gc_record.of_trial(self._record, self._result, self._resolved, self.writer)
         return self._ended()
 
     def _end(self, ended: TrialEndedError) -> None:
@@ -149,19 +146,6 @@ class TrialRun:
         self._conclude(ended.status, reason)
         died = DIED(phase=PHASES[phase], why=reason)
         self._record = replace(self._record, reason=died.text, died_during=phase)
-
-    def _read_gc_log(self) -> None:
-        """Add the pauses of the target's JVM to the record."""
-        options = self._resolved.monitors.get(jvm_samples.TABLE)
-        path = options.gc_log if isinstance(options, JvmOptions) else None
-        self._record = gc_record.with_gc_log(
-            self._record,
-            self._result,
-            Path(path) if path else self.writer.path / gc_record.NAME,
-            float(self._resolved.load.warmup),
-            self.writer,
-            required=path is not None,
-        )
 
     def _conclude(self, status: Status, reason: Message) -> None:
         """Record the end and its reason, in English and as a code with arguments."""
