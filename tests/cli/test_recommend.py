@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recommended(*words: str, lang: str = "en") -> str:
-    done = CliRunner().invoke(main, ["recommend", *words, "--lang", lang])
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(main, ["recommend", *words, "--lang", lang])
     assert done.exit_code == 0, done.output
     return done.stdout
 
