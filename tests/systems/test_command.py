@@ -68,14 +68,15 @@ def make(tmp_path: Path, log: Log) -> Iterator[Make]:
 
 
 def gone(pid: int) -> bool:
-    """True if a process has ended, within a while."""
+    """True if a process has ended, within a while: its first thread may be a zombie before the others end."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
         except OSError:
             return True
-        if state == "Z":
+        if state == "Z" and threads <= 1:
             return True
         time.sleep(0.02)
     return False
