@@ -6,11 +6,10 @@ Without them the profiled trials fail, and nothing else. So a lack is noted befo
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from loadcell.execution.target_pool import PACKAGE_FETCHED, PACKAGE_FETCHING
+from loadcell.execution.target_pool import fetch
 from loadcell.model.message import Message, MessageCode, MessageError, as_written
 from loadcell.plan.profile import Profile
 from loadcell.profilers import sampler
@@ -84,15 +83,8 @@ def prepare(
             wanted = package(profile)
             if wanted is not None and not wanted.ready and wanted.label not in tried:
                 tried.add(wanted.label)
-                _fetch(wanted, report)
+                fetch([wanted], report)
         except (ProfilerError, TargetError) as error:
             if error.message.text not in noted:
                 noted.add(error.message.text)
                 note(NO_PROFILE(error=error.message, remedy=error.message.remedy or as_written("")))
-
-
-def _fetch(wanted: Artifact, report: Callable[[Message], None]) -> None:
-    report(PACKAGE_FETCHING(package=wanted.label, number="1", total="1"))
-    began = time.monotonic()
-    wanted.fetch()
-    report(PACKAGE_FETCHED(package=wanted.label, duration_s=time.monotonic() - began))

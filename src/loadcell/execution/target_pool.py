@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,13 @@ def fetch_packages(
         for package in parts[treatment.resolved.target_name].packages(options):
             if not package.ready:
                 wanted[package.directory] = package
-    for number, package in enumerate(wanted.values(), 1):
-        report(PACKAGE_FETCHING(package=package.label, number=str(number), total=str(len(wanted))))
+    fetch(list(wanted.values()), report)
+
+
+def fetch(packages: Sequence[Package], report: Callable[[Message], None]) -> None:
+    """Fetch packages one after the other. Raises TargetError."""
+    for number, package in enumerate(packages, 1):
+        report(PACKAGE_FETCHING(package=package.label, number=str(number), total=str(len(packages))))
         began = time.monotonic()
         package.fetch()
         report(PACKAGE_FETCHED(package=package.label, duration_s=time.monotonic() - began))
