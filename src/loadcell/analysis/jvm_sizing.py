@@ -88,7 +88,7 @@ class Sizing:
     tested: Tested
 
     def term(self, kind: TermKind) -> Term:
-        return next(term for term in self.terms if term.kind is kind)
+        return _of_kind(self.terms, kind)
 
     @property
     def avoided(self) -> bool:
@@ -160,7 +160,7 @@ def size(runs: Sequence[SizedRun], machine: Machine) -> Sizing:
     if not jvm_runs:
         raise SizingError(NO_HEAP(run=names))
     terms = tuple(evidence(kind, jvm_runs) for kind in KINDS)
-    heap_term = next(term for term in terms if term.kind is HEAP)
+    heap_term = _of_kind(terms, HEAP)
     if heap_term.run is None or heap_term.memory is None:
         raise SizingError(NO_USABLE_HEAP(run=names))
     tested = _tested(jvm_runs, heap_term.run, heap_term.memory)
@@ -186,8 +186,12 @@ def size(runs: Sequence[SizedRun], machine: Machine) -> Sizing:
     )
 
 
+def _of_kind(terms: Iterable[Term], kind: TermKind) -> Term:
+    return next(term for term in terms if term.kind is kind)
+
+
 def _pointers(terms: Iterable[Term]) -> Pointers | None:
-    settings = next(term for term in terms if term.kind is COLLECTOR).settings
+    settings = _of_kind(terms, COLLECTOR).settings
     return compressed_pointers(dict(settings).get("collector"), flags_of(settings))
 
 
@@ -197,8 +201,7 @@ def _with_off_heap(version: Term) -> bool:
 
 def _shares(terms: Sequence[Term], heap: Fraction) -> Shares:
     young, cache, off_heap, direct, version = (
-        next(term for term in terms if term.kind is kind)
-        for kind in (YOUNG, CACHE, OFF_HEAP, DIRECT, VERSION)
+        _of_kind(terms, kind) for kind in (YOUNG, CACHE, OFF_HEAP, DIRECT, VERSION)
     )
     if not _with_off_heap(version):
         off_heap = Term(OFF_HEAP, "unset")

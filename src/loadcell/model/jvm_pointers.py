@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from loadcell.model.json import JsonValue
+from loadcell.model.jvm_caches import natural_number
 
 #: The flags that decide it.
 ALIGNMENT, COMPRESSED = "ObjectAlignmentInBytes", "UseCompressedOops"
@@ -55,7 +56,5 @@ def compressed_pointers(collector: JsonValue, flags: Mapping[str, JsonValue]) ->
         return None
     if flags.get(COMPRESSED) is False:
         return None
-    alignment = str(flags.get(ALIGNMENT, "")).strip()
-    if not (alignment.isascii() and alignment.isdigit()):
-        return USUAL
-    return Pointers(_ADDRESSED * int(alignment))
+    alignment = natural_number(flags.get(ALIGNMENT))
+    return USUAL if alignment is None else Pointers(_ADDRESSED * alignment)

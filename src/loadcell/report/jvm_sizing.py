@@ -207,6 +207,10 @@ def _rows(sizing: Sizing, texts: Texts) -> Iterator[list[Cell]]:
             yield _named(sizing.term(kind), values, texts)
 
 
+def _name(kind: TermKind, texts: Texts) -> str:
+    return texts(TERM_NAMES(kind.name))
+
+
 def _written(share: Fraction) -> str:
     return numbers.short(float(share))
 
@@ -214,7 +218,7 @@ def _written(share: Fraction) -> str:
 def _row(sizing: Sizing, kind: TermKind, size_bytes: int | None, formula: str, texts: Texts) -> list[Cell]:
     verdict = sizing.term(kind).verdict
     return [
-        Cell(texts(TERM_NAMES(kind.name))),
+        Cell(_name(kind, texts)),
         Cell(texts("mark.none") if size_bytes is None else numbers.size(size_bytes), sort=size_bytes),
         Cell(formula),
         _verdict(verdict, texts),
@@ -228,7 +232,7 @@ def _derived(name: str, size_bytes: int | None, formula: str) -> list[Cell]:
 def _named(term: Term, values: Values, texts: Texts) -> list[Cell]:
     """A row of a term that is no size."""
     written = texts("mark.list").join(_setting(path, value) for path, value in values)
-    return [Cell(texts(TERM_NAMES(term.kind.name))), Cell(written), Cell(""), _verdict(term.verdict, texts)]
+    return [Cell(_name(term.kind, texts)), Cell(written), Cell(""), _verdict(term.verdict, texts)]
 
 
 def _setting(path: str, value: JsonValue) -> str:
@@ -249,19 +253,14 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
         if (message := _supported(term, texts)) is not None:
             yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
         if term.also and term.choice is not None and term.run is not None:
-            name, also = (
-                texts(TERM_NAMES(term.kind.name)),
-                [texts(TERM_NAMES(kind.name)) for kind in term.also],
-            )
-            yield (
-                "caution",
-                texts.message(_ALSO(term=name, terms=also, factor=term.choice.name, run=term.run.name)),
-            )
+            name, also = _name(term.kind, texts), [_name(kind, texts) for kind in term.also]
+            message = _ALSO(term=name, terms=also, factor=term.choice.name, run=term.run.name)
+            yield "caution", texts.message(message)
         if term.others and term.run is not None:
-            name = texts(TERM_NAMES(term.kind.name))
+            name = _name(term.kind, texts)
             code = _OTHERS if term.choice else _OTHER_CONSTANT
             yield "caution", texts.message(code(term=name, run=term.run.name, runs=list(term.others)))
-    unset = [texts(TERM_NAMES(term.kind.name)) for term in sizing.terms if term.verdict == "unset"]
+    unset = [_name(term.kind, texts) for term in sizing.terms if term.verdict == "unset"]
     if unset:
         yield "caution", texts.message(_UNSET(terms=unset))
     run = sizing.term(HEAP).run
@@ -277,7 +276,7 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
 
 def _supported(term: Term, texts: Texts) -> Message | None:
     """The trials that support a term; None where nothing sets it."""
-    name, run = texts(TERM_NAMES(term.kind.name)), term.run
+    name, run = _name(term.kind, texts), term.run
     if run is None:
         return None
     choice, level = term.choice, term.level
