@@ -77,21 +77,22 @@ def section(context: ReportContext) -> Section | None:
                 functions(profile, number, context),
                 processes(profile, number, context),
             ]
-        record = None if profile.account is None else profile.account.classes
-        if record is not None and record.classes:
-            blocks.append(jvm_classes.growth_table(profile, record, number, context))
+        blocks += _growth(profile, number, context)
     title = max((kind.title for kind in kinds), key=list(Title).index)
     return Section("profile", context.texts(title), blocks)
 
 
 def growth(context: ReportContext, *, brief: bool = False) -> list[Table]:
     """The classes that grew during the load, a table for each profile of them."""
-    tables = []
-    for number, profile in enumerate(profiles(context), 1):
-        record = None if profile.account is None else profile.account.classes
-        if record is not None and record.classes:
-            tables.append(jvm_classes.growth_table(profile, record, number, context, brief=brief))
-    return tables
+    numbered = enumerate(profiles(context), 1)
+    return [table for number, profile in numbered for table in _growth(profile, number, context, brief=brief)]
+
+
+def _growth(profile: Profile, number: int, context: ReportContext, *, brief: bool = False) -> Iterator[Table]:
+    """The classes that grew, of a profile of classes."""
+    record = None if profile.account is None else profile.account.classes
+    if record is not None and record.classes:
+        yield jvm_classes.growth_table(profile, record, number, context, brief=brief)
 
 
 def findings(profile: Profile) -> list[Finding]:
