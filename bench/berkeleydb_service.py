@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.client_cost_http import free_port
-from loadcell.systems.jvm.services import ServiceBuild, services
+from loadcell.systems.jvm.options import JvmOptions
 
 HEAP = "512m"
 KEYS, VALUE_BYTES = 10_000, 1_000
@@ -34,8 +34,8 @@ class RunningService:
 @contextmanager
 def berkeleydb(prefix: Sequence[str] = ()) -> Iterator[RunningService]:
     """A service with KEYS values in its cache, collected by G1; without a GC log."""
-    service = services()["berkeleydb"]
-    build = ServiceBuild(service, service.versions[-1])
+    build = JvmOptions(service="berkeleydb").build
+    assert build is not None
     build.fetch()
     with tempfile.TemporaryDirectory(prefix="loadcell-bench-") as data:
         port = free_port()

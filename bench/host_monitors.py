@@ -8,12 +8,12 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from bench.before_after import INCOMPLETE
+from bench.monitors import sample_costs
 from bench.paired import ROOT, keep, spread
 from loadcell.monitors.base import MonitorContext
 from loadcell.monitors.host import Host, HostOptions
@@ -49,14 +49,7 @@ def of_target(processes: int, threads: int) -> dict[str, Any]:
         context = MonitorContext(roots=lambda: started)
         shares: dict[str, list[float]] = {"host": [], "target": []}
         for monitor in (Host(HostOptions(), context), Target(TargetOptions(), context)):
-            monitor.sample(0)
-            for _ in range(ROUNDS):
-                began_s = time.thread_time()
-                for _ in range(SAMPLES):
-                    monitor.sample(1.0)
-                    monitor.further_rows()
-                shares[monitor.name].append(100 * (time.thread_time() - began_s) / SAMPLES)
-            monitor.close()
+            shares[monitor.name] += [100 * cost_s for cost_s in sample_costs(monitor, ROUNDS, SAMPLES)]
     return {name: spread(values) for name, values in shares.items()}
 
 

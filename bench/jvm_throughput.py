@@ -48,7 +48,7 @@ def throughput(service: RunningService, log: Path, watched: bool, seconds: float
     monitors = f"[{{jvm: {{gc_log: {log}}}}}]" if watched else "[]"
     plan = log.with_name(f"plan-{number}.yaml")
     plan.write_text(PLAN.format(pid=service.pid, url=service.url, seconds=seconds, monitors=monitors))
-    return trial_throughput(["run", str(plan)], (), log.parent, number)
+    return trial_throughput(["run", str(plan)], log.parent, number)
 
 
 def main() -> None:

@@ -32,12 +32,10 @@ def pair_options(description: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def trial_throughput(words: Sequence[str], settings: Sequence[str], home: Path, number: int) -> float:
+def trial_throughput(words: Sequence[str], home: Path, number: int) -> float:
     """Requests per second of a trial by a command of loadcell; it has to be ok."""
     out = home / f"run-{number}"
     command = [*words, "--seed", "1", "--no-report", "--quiet", "--out", str(out)]
-    for setting in settings:
-        command += ["--set", setting]
     # a busy client is no fault here: server and client share the processors
     loadcell(ROOT, command, home, statuses=(0, 3))
     [path] = out.glob("trials/*/trial.json")

@@ -12,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bench.paired import keep, note, spread
-from loadcell.monitors.base import MonitorContext, Row, Sampler
+from loadcell.monitors.base import Monitor, MonitorContext, Row, Sampler
 from loadcell.monitors.command import Command, CommandOptions
 from loadcell.monitors.jvm import JvmMonitor, JvmOptions
 from loadcell.monitors.prometheus import Prometheus, PrometheusOptions
@@ -114,23 +115,29 @@ def of_command(start: str, seconds: float) -> tuple[float, float, int]:
     return share_of_core(Command(options, MonitorContext(roots=list, key="command")), seconds)
 
 
+def sample_costs(
+    monitor: Monitor[Any], batches: int, samples: int, *, pause_s: float = 0.0
+) -> Iterator[float]:
+    """CPU seconds of one sample, the mean of each batch, with a pause after it. Closes the monitor."""
+    monitor.sample(0)
+    for _ in range(batches):
+        began_s = time.thread_time()
+        for _ in range(samples):
+            monitor.sample(1.0)
+            monitor.further_rows()
+        yield (time.thread_time() - began_s) / samples
+        time.sleep(pause_s)
+    monitor.close()
+
+
 def of_jvm_sample(batches: int = 200, samples: int = 50) -> dict[str, float | None]:
     """CPU microseconds of one sample of the monitor `jvm`: medians of batches, and the best of them.
 
     The JVM allocates meanwhile, so that counters change between samples.
     """
-    costs: list[float] = []
     with running("-Xmx96m", "-Drate=200", "-Dretained=40") as jvm:
         monitor = JvmMonitor(JvmOptions(commands=False), MonitorContext(roots=lambda: [jvm.pid]))
-        monitor.sample(0)
-        for _ in range(batches):
-            began_ns = time.thread_time_ns()
-            for _ in range(samples):
-                monitor.sample(1.0)
-                monitor.further_rows()
-            costs.append((time.thread_time_ns() - began_ns) / samples / 1e3)
-            time.sleep(0.01)
-        monitor.close()
+        costs = [cost_s * 1e6 for cost_s in sample_costs(monitor, batches, samples, pause_s=0.01)]
     return {**spread(costs), "aim": JVM_SAMPLE_AIM_US}
 
 

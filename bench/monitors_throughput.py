@@ -31,7 +31,9 @@ def throughput(dsn: str, monitors: str, seconds: float, home: Path, number: int)
     words = ["sql", dsn, "-w", "sysbench:oltp_point_select", "-c", "8", "--warmup", "500ms"]
     words += ["--duration", f"{seconds:g}s"]
     settings = ("workload.sysbench.tables=1", "workload.sysbench.table_size=10000", f"monitors={monitors}")
-    return trial_throughput(words, settings, home, number)
+    for setting in settings:
+        words += ["--set", setting]
+    return trial_throughput(words, home, number)
 
 
 def main() -> None:
