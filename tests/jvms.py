@@ -62,9 +62,9 @@ public class Allocating {
 def java(version: int = 17) -> str:
     """The program of a version: the machine's own for 17, else that of the package."""
     if version not in OTHER_VERSIONS:
-        program = shutil.which("java")
-        assert program is not None, "these tests need a JDK (apt-get install default-jdk-headless)"
-        return program
+        installed = shutil.which("java")
+        assert installed is not None, "these tests need a JDK (apt-get install default-jdk-headless)"
+        return installed
     home = CACHE / f"{PACKAGE}-{OTHER_VERSIONS[version]}"
     program = home / PACKAGE / "java-runtime" / "bin" / "java"
     if not program.exists():
