@@ -207,6 +207,19 @@ def test_levels_that_do_not_differ_are_not_distinguishable() -> None:
     assert sized(jvm_run(once, levels)).term(CACHE).verdict == "no-repeats"
 
 
+def test_caches_that_exceed_the_heap_are_passed_over() -> None:
+    p99s = {"10": [30, 20, 25], "30": [24, 29, 21], "20": [26, 29, 24]}
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in p99s}
+    sizing = sized(jvm_run(p99s, levels))
+    term = sizing.term(CACHE)
+    assert term.level is not None
+    assert (term.level.label, [level.label for level in term.passed_over]) == ("10", ["30"])
+    assert sizing.cache is not None
+    assert sizing.cache.total_bytes == 10 * GIB
+    [remark] = [text for text in remarks(sizing) if "exceed the heap" in text]
+    assert "30 of factor did as well" in remark
+
+
 def test_a_term_without_a_usable_level_has_no_value() -> None:
     broken: dict[str, list[float | None]] = {"5": [None, None], "10": [None, None]}
     levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in broken}

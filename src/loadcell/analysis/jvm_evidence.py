@@ -42,7 +42,8 @@ class Term:
     """Result of the runs for a term. `choice` is the factor that varied it, with the chosen `level`; both are
     None for a constant. `tested` are the settings of their treatment. `also` has the other terms that the
     factor varies, `others` further runs that varied the term, or had another constant. `mixed` is true for a
-    constant of trials with different settings.
+    constant of trials with different settings. `passed_over` are levels as good as the chosen one which do
+    not last.
     """
 
     kind: TermKind
@@ -54,6 +55,7 @@ class Term:
     also: tuple[TermKind, ...] = ()
     others: tuple[str, ...] = ()
     mixed: bool = False
+    passed_over: tuple[Level, ...] = ()
 
     @property
     def settings(self) -> Values:
@@ -117,9 +119,17 @@ def _of_choice(kind: TermKind, run: SizedRun, choice: Choice) -> Term:
     also = tuple(other for other in KINDS if other is not kind and _varies(other, run, choice))
     if not choice.remaining:
         return Term(kind, "unusable", run, choice, also=also)
-    level = choice.remaining[0]
-    settings = _settings(run.choices, [item for item in run.treatments if _has(item, choice, level)])
-    return Term(kind, _verdict(choice), run, choice, level, settings, also)
+    tested = {level: _of_level(run, choice, level) for level in choice.remaining}
+    passed_over = tuple(
+        level for level, settings in tested.items() if settings is not None and not kind.lasts(settings)
+    )
+    lasting = [level for level in choice.remaining if level not in passed_over]
+    level, passed_over = (lasting[0], passed_over) if lasting else (choice.remaining[0], ())
+    return Term(kind, _verdict(choice), run, choice, level, tested[level], also, passed_over=passed_over)
+
+
+def _of_level(run: SizedRun, choice: Choice, level: Level) -> JvmSettings | None:
+    return _settings(run.choices, [item for item in run.treatments if _has(item, choice, level)])
 
 
 def _verdict(choice: Choice) -> Verdict:

@@ -100,13 +100,15 @@ Coefficient = Fraction | int | Values | None
 class TermKind:
     """A term of a sizing. `read` has the settings of a treatment that decide it; empty where none is set.
     Levels whose settings differ test the term only if their coefficients differ, too. `needed` has settings
-    of another part of the target, without which a level may not start.
+    of another part of the target, without which a level may not start. `lasts` is false for a level that a
+    longer load must break, however the trials went.
     """
 
     name: str
     read: Callable[[JvmSettings], Values]
     coefficient: Callable[[JvmSettings], Coefficient]
     needed: Callable[[JvmSettings], Values] = lambda _: ()
+    lasts: Callable[[JvmSettings], bool] = lambda _: True
 
 
 def is_size_flag(path: str, value: JsonValue) -> bool:
@@ -154,13 +156,24 @@ def _present(*values: tuple[str, JsonValue]) -> Values:
     return tuple((path, value) for path, value in values if value is not None)
 
 
+def _caches_fit(settings: JvmSettings) -> bool:
+    """False for caches that together exceed the heap, once they are full."""
+    share = None if settings.memory is None else settings.memory.cache_share
+    return share is None or share < 1
+
+
 def _memory(read: Callable[[JvmMemory], Fraction | int | None]) -> Callable[[JvmSettings], Coefficient]:
     return lambda settings: None if settings.memory is None else read(settings.memory)
 
 
 HEAP = TermKind("heap", _option("heap"), _memory(lambda memory: memory.heap_bytes))
 YOUNG = TermKind("young", _young, _memory(lambda memory: memory.young_share))
-CACHE = TermKind("cache", _caches(CACHE_PERCENT, CACHE_BYTES), _memory(lambda memory: memory.cache_share))
+CACHE = TermKind(
+    "cache",
+    _caches(CACHE_PERCENT, CACHE_BYTES),
+    _memory(lambda memory: memory.cache_share),
+    lasts=_caches_fit,
+)
 OFF_HEAP = TermKind(
     "off-heap", _caches(OFF_HEAP_SHARE, OFF_HEAP_BYTES), _memory(lambda memory: memory.off_heap_bytes)
 )

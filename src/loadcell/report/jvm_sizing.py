@@ -38,6 +38,7 @@ _BEST = MessageCode(
 _LEFT = MessageCode(
     "sizing.left", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
 )
+_PASSED_OVER = MessageCode("sizing.passed-over", term=str, levels=list, factor=str, run=str)
 _NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, run=str)
 _UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
 _CONSTANT = MessageCode("sizing.constant", term=str, settings=list, run=str)
@@ -252,6 +253,14 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
     for term in sizing.terms:
         if (message := _supported(term, texts)) is not None:
             yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
+        if term.passed_over and term.choice is not None and term.run is not None:
+            message = _PASSED_OVER(
+                term=_name(term.kind, texts),
+                levels=[level.label for level in term.passed_over],
+                factor=term.choice.name,
+                run=term.run.name,
+            )
+            yield "caution", texts.message(message)
         if term.also and term.choice is not None and term.run is not None:
             name, also = _name(term.kind, texts), [_name(kind, texts) for kind in term.also]
             message = _ALSO(term=name, terms=also, factor=term.choice.name, run=term.run.name)
@@ -288,7 +297,8 @@ def _supported(term: Term, texts: Texts) -> Message | None:
         return _UNUSABLE(term=name, factor=choice.name, run=run.name)
     if term.verdict == "no-repeats":
         return _NO_REPEATS(term=name, level=level.label, factor=choice.name, run=run.name)
-    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (_LEFT, choice.remaining)
+    lasting = [item for item in choice.remaining if item not in term.passed_over]
+    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (_LEFT, lasting)
     return code.pick(
         term=name,
         level=level.label,
