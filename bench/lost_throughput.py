@@ -10,8 +10,9 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.before_after import loadcell
 from bench.paired import ROOT, note, ratio_bounds
@@ -38,12 +39,17 @@ def trial_throughput(words: Sequence[str], home: Path, number: int) -> float:
     command = [*words, "--seed", "1", "--no-report", "--quiet", "--out", str(out)]
     # a busy client is no fault here: server and client share the processors
     loadcell(ROOT, command, home, statuses=(0, 3))
+    return float(usable_trial(out)["totals"]["throughput_per_s"])
+
+
+def usable_trial(out: Path) -> dict[str, Any]:
+    """The record of the only trial of a run, which has to be ok but for a busy client."""
     [path] = out.glob("trials/*/trial.json")
-    trial = json.loads(path.read_text())
+    trial: dict[str, Any] = json.loads(path.read_text())
     broken = {check["name"] for check in trial["checks"] if check["verdict"] == "broken"}
     if trial["status"] != "ok" and (trial["status"] != "invalid" or broken != {"client-limit"}):
         raise SystemExit(f"{path}: {trial['status']}: {trial['reason']}")
-    return float(trial["totals"]["throughput_per_s"])
+    return trial
 
 
 def in_pairs(options: argparse.Namespace, measure: Callable[[bool, int], float]) -> dict[str, float | int]:
@@ -54,10 +60,17 @@ def in_pairs(options: argparse.Namespace, measure: Callable[[bool, int], float])
         for watched in (False, True) if number % 2 else (True, False):
             rates[watched].append(measure(watched, 2 * number + watched))
         ratios = [new / old for old, new in zip(rates[False], rates[True], strict=True)]
-        lower, ratio, upper = ratio_bounds(ratios)
+        lower, ratio, _ = ratio_bounds(ratios)
         note(f"pair {number}: {ratios[-1]:.4f}; lost {1 - ratio:.4f}, at most {1 - lower:.4f}")
         if (number >= FEWEST_PAIRS and ratio - lower <= PRECISION) or time.monotonic() > end_s:
             break
+    return lost_share(rates)
+
+
+def lost_share(rates: Mapping[bool, Sequence[float]]) -> dict[str, float | int]:
+    """Estimate and bounds of the lost share, from the throughputs of pairs by whether they were watched."""
+    ratios = [new / old for old, new in zip(rates[False], rates[True], strict=True)]
+    lower, ratio, upper = ratio_bounds(ratios)
     print(f"lost {1 - ratio:.4f}, at most {1 - lower:.4f}; aim {AIM}")
     return {
         "pairs": len(ratios),
