@@ -36,7 +36,7 @@ PLAN = """
 title: Berkeley DB
 target: {{jvm: {{attach: {pid}, url: "{url}"}}}}
 workload: {{http: {{requests: {{mget: {{path: "/random_mget?keyNum=20"}}}}}}}}
-load: {{clients: 8, warmup: 1s, duration: {seconds:g}s}}
+load: {{clients: 8, warmup: 1s, duration: {seconds:g}s, interval: 200ms}}
 repeats: 1
 monitors: []
 """
@@ -108,7 +108,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pairs", type=int, default=MOST_PAIRS)
-    parser.add_argument("--seconds", type=float, default=5.0, help="length of a slot (default: 5)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of a slot (default: 2)")
     options = parser.parse_args()
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loadcell-bench-")))
