@@ -127,6 +127,7 @@ bench: setup
 	$(BIN)/python -m bench.client_cost_http
 	$(BIN)/python -m bench.client_cost_http2
 	$(BIN)/python -m bench.client_cost_jvm
+	$(BIN)/python -m bench.stream_cost
 	$(BIN)/python -m bench.http_scenario
 	$(BIN)/python -m bench.client_scaling
 	$(BIN)/python -m bench.memory

@@ -111,7 +111,13 @@ def check(workload: str) -> str:
     Known for `pgbench`: `{"writes": bool, "operations": [name, ...]}`, `writes` when a statement may change
     rows. Raises EngineError with code `script` when a script is wrong: the finding has a paragraph for each
     mistake, with script, line and column. Known for `http`: `{"operations": [name, ...]}`; what is wrong has
-    the code `spec`. Known for `kv` on Redis: `{}`, likewise.
+    the code `spec`. Known for `kv` on Redis: `{}`, likewise. Known for `stream`: `{"operations": [name]}`,
+    and `"largest_bytes"` of a generated record in its frame, likewise.
+    """
+
+def stream_records(spec: str, connection: int, count: int) -> bytes:
+    """Generate the first `count` records of a connection of the stream that `spec` describes, framed as they
+    are sent: fewer where a file ends before. Raises EngineError as `run`.
     """
 
 def store(engine: str) -> str:

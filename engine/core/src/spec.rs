@@ -111,8 +111,8 @@ impl Spec {
         if let Some(schedule) = &mut spec.load.schedule {
             schedule.seed = spec.seed;
         }
-        if spec.target.protocol == Protocol::Host {
-            spec.load.lost_ns = 0; // A lost probe does not come back.
+        if matches!(spec.target.protocol, Protocol::Host | Protocol::Stream) {
+            spec.load.lost_ns = 0; // A lost probe does not come back, nor does a stream.
         }
         if spec.target.socket_path().is_some() {
             spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.

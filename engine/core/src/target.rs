@@ -82,6 +82,8 @@ pub enum Protocol {
     Host,
     /// None: functions of another language are called.
     Calls,
+    /// Records over a byte stream, with answers by their number or none.
+    Stream,
 }
 
 impl Protocol {
@@ -93,7 +95,7 @@ impl Protocol {
             Self::Store => 0,
             Self::Resp => 6379,
             Self::Http => 80,
-            Self::Files | Self::Host | Self::Calls => 0,
+            Self::Files | Self::Host | Self::Calls | Self::Stream => 0,
         }
     }
 
@@ -105,7 +107,7 @@ impl Protocol {
             Self::Store => None,
             Self::Resp => None,
             Self::Http => None,
-            Self::Files | Self::Host | Self::Calls => None,
+            Self::Files | Self::Host | Self::Calls | Self::Stream => None,
         }
     }
 }

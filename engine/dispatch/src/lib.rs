@@ -26,6 +26,7 @@ use loadcell_protocols::http1::Http1;
 use loadcell_protocols::http2::Http2;
 use loadcell_protocols::mysql::Mysql;
 use loadcell_protocols::postgres::Postgres;
+use loadcell_stream as stream;
 use loadcell_transport::Endpoint;
 use loadcell_workloads::dataload::Prepared;
 use loadcell_workloads::http::{self, Shape};
@@ -78,6 +79,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
         Protocol::Store => embedded::sessions(spec),
         Protocol::Files => files::sessions(spec),
         Protocol::Host => probes::sessions(spec),
+        Protocol::Stream => stream::sessions(spec),
         Protocol::Calls => Err(SpecError::workload(spec.workload().0).into()),
         Protocol::Resp => match spec.workload() {
             ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
@@ -127,9 +129,15 @@ pub fn check(workload: &str) -> Result<Value, LoadError> {
         Some((name, section)) if name == "pgbench" => pgbench::check(section),
         Some((name, section)) if name == "http" => Ok(http::check(section)?),
         Some((name, section)) if name == "kv" => Ok(redis::checked(section)?),
+        Some((name, section)) if name == "stream" => Ok(stream::check(section)?),
         Some((name, _)) => Err(SpecError::workload(name).into()),
         None => Err(SpecError::workload("").into()),
     }
+}
+
+/// The first `count` records of a connection of the stream that `spec` describes, as they are sent.
+pub fn stream_records(spec: &str, connection: u32, count: u64) -> Result<Vec<u8>, LoadError> {
+    stream::records(&Spec::read(spec)?, connection, count)
 }
 
 /// Version of an embedded store's engine, and the path of its library.

@@ -14,7 +14,12 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Loa
         Protocol::Store => return loadcell_embedded::load(spec, observer),
         Protocol::Files => return loadcell_files::load(spec, observer),
         Protocol::Resp => return redis::prepare(spec, observer),
-        Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
+        Protocol::Postgres
+        | Protocol::Mysql
+        | Protocol::Http
+        | Protocol::Host
+        | Protocol::Calls
+        | Protocol::Stream => {}
     }
     match spec.workload() {
         ("sysbench", section) => {

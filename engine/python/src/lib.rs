@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
 use loadcell_core::clock::Nanos;
@@ -122,6 +123,14 @@ fn check(workload: &str) -> PyResult<String> {
     start::check(workload).map(|report| report.to_string()).map_err(|problem| error(&problem))
 }
 
+/// The first `count` records of connection `connection` of the stream that `spec` (JSON) describes, framed as
+/// they are sent.
+#[pyfunction]
+fn stream_records(py: Python<'_>, spec: &str, connection: u32, count: u64) -> PyResult<Py<PyBytes>> {
+    let records = py.detach(|| start::stream_records(spec, connection, count));
+    records.map(|bytes| PyBytes::new(py, &bytes).unbind()).map_err(|problem| error(&problem))
+}
+
 /// The version of an embedded store's engine, and the library it is in: `{"engine", "library"}`, where the
 /// library may be null.
 #[pyfunction]
@@ -201,6 +210,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_calls, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(stream_records, module)?)?;
     module.add_function(wrap_pyfunction!(store, module)?)?;
     module.add_function(wrap_pyfunction!(serve, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;

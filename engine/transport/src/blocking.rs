@@ -14,6 +14,8 @@ use loadcell_core::target::Target;
 
 /// Interval at which a wait checks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Time until a Unix socket with a full queue is tried again.
+const QUEUE_RETRY: Duration = Duration::from_millis(10);
 const READ: usize = 16 << 10;
 /// Codes of failures without a response: another address may be another server.
 const NO_RESPONSE: [&str; 4] = ["connection", "timeout", os::PORTS, os::DESCRIPTORS];
@@ -79,9 +81,7 @@ pub struct BlockingTransport<'a> {
 impl<'a> BlockingTransport<'a> {
     /// Connect to `address` before `deadline`. Every later call fails soon after `stop` is set.
     pub fn connect(address: &Address, stop: &'a AtomicBool, deadline: Instant) -> Result<Self, Failure> {
-        let socket = Socket::connect(address)?;
-        wait(stop, &socket, libc::POLLOUT, Some(deadline))?;
-        socket.error()?;
+        let socket = connect_to(address, deadline, &|| !stop.load(Ordering::Relaxed))?;
         Ok(Self { stop, transport: Transport::plain(socket), input: Vec::new() })
     }
 
@@ -95,7 +95,7 @@ impl<'a> BlockingTransport<'a> {
         let mut stream = TlsStream::new(plain.into_socket(), tls)?;
         while !stream.handshake()? {
             // A client's part of the handshake fits into any socket buffer: only the server is waited for.
-            wait(stop, stream.socket(), libc::POLLIN, Some(deadline))?;
+            wait(&wanted(stop), stream.socket(), libc::POLLIN, Some(deadline))?;
         }
         let server_end_point = stream.server_end_point();
         Ok((Self { stop, transport: Transport::Tls(Box::new(stream)), input }, server_end_point))
@@ -105,7 +105,8 @@ impl<'a> BlockingTransport<'a> {
     pub fn send(&mut self, bytes: &[u8], deadline: Option<Instant>) -> Result<(), Failure> {
         let mut sent = bytes.is_empty() || self.transport.send(bytes).map_err(io_error)?;
         while !sent {
-            let events = wait(self.stop, self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
+            let events =
+                wait(&wanted(self.stop), self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
             if events & libc::POLLIN != 0 {
                 self.read_available()?;
             }
@@ -122,7 +123,7 @@ impl<'a> BlockingTransport<'a> {
     /// Wait until more bytes have arrived.
     pub fn receive(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
         while !self.read_available()? {
-            wait(self.stop, self.transport.socket(), libc::POLLIN, deadline)?;
+            wait(&wanted(self.stop), self.transport.socket(), libc::POLLIN, deadline)?;
         }
         Ok(())
     }
@@ -154,11 +155,61 @@ fn io_error(error: io::Error) -> Failure {
     Failure { code, message: format!("the connection broke ({message})") }
 }
 
-/// Wait for events on a socket and return them. Fails at the deadline, or when `stop` is set.
-fn wait(stop: &AtomicBool, socket: &Socket, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
+fn wanted(stop: &AtomicBool) -> impl Fn() -> bool {
+    move || !stop.load(Ordering::Relaxed)
+}
+
+/// Connect to the first of `addresses` that accepts, before `deadline` and as long as `is_wanted`.
+pub fn connect(
+    addresses: &[Address],
+    deadline: Instant,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Socket, Failure> {
+    let mut last = failure("connection", "it has no address");
+    for address in addresses {
+        match connect_to(address, deadline, is_wanted) {
+            Ok(socket) => return Ok(socket),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}
+
+/// Connect to `address` before `deadline` and as long as `is_wanted`.
+fn connect_to(address: &Address, deadline: Instant, is_wanted: &dyn Fn() -> bool) -> Result<Socket, Failure> {
     loop {
-        if stop.load(Ordering::Relaxed) {
-            return Err(failure("stopped", "it was stopped"));
+        match Socket::connect(address) {
+            // A Unix socket whose queue of connections is full: the kernel does not report when it has room.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+                if !is_wanted() {
+                    return Err(stopped());
+                }
+                std::thread::sleep(QUEUE_RETRY);
+            }
+            Err(error) => return Err(error.into()),
+            Ok(socket) => {
+                wait(is_wanted, &socket, libc::POLLOUT, Some(deadline))?;
+                socket.error()?;
+                return Ok(socket);
+            }
+        }
+    }
+}
+
+fn stopped() -> Failure {
+    failure("stopped", "it was stopped")
+}
+
+/// Wait for events on a socket and return them. Fails at the deadline, or when it is not wanted any more.
+fn wait(
+    is_wanted: &dyn Fn() -> bool,
+    socket: &Socket,
+    events: i16,
+    deadline: Option<Instant>,
+) -> Result<i16, Failure> {
+    loop {
+        if !is_wanted() {
+            return Err(stopped());
         }
         let timeout = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
             Some(Duration::ZERO) => return Err(failure("timeout", "no answer within the time allowed")),

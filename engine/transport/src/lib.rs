@@ -8,7 +8,7 @@ pub mod epoll;
 mod socket;
 mod tls;
 
-pub use blocking::{BlockingTransport, ConnectOptions};
+pub use blocking::{BlockingTransport, ConnectOptions, connect};
 pub use endpoint::{Address, Endpoint};
 pub use socket::{Socket, check, dial};
 pub use tls::{Tls, TlsStream};

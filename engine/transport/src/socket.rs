@@ -44,6 +44,20 @@ impl Socket {
         unsafe { libc::shutdown(self.fd(), libc::SHUT_WR) };
     }
 
+    /// Limit the bytes that the kernel keeps until the peer has taken them; it allows twice as many.
+    pub fn limit_send_buffer(&self, bytes: u32) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX))
+    }
+
+    /// Number of sent bytes that the peer has not acknowledged (TCP) or not read (Unix, with the kernel's
+    /// overhead).
+    pub fn unacknowledged(&self) -> io::Result<u64> {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one integer.
+        check(unsafe { libc::ioctl(self.fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+        Ok(u64::try_from(bytes).unwrap_or(0))
+    }
+
     fn new(address: &Address, flags: libc::c_int) -> io::Result<Self> {
         let family = match address {
             Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,

@@ -3,6 +3,7 @@
 pub mod dataload;
 pub mod http;
 pub mod keyvalue;
+pub mod parameter;
 pub mod pgbench;
 pub mod redis;
 pub mod sql;

@@ -11,17 +11,22 @@ pub struct ClientCounts {
 impl ClientCounts {
     #[inline]
     pub fn count(&mut self, client: u32) {
+        self.count_many(client, 1);
+    }
+
+    #[inline]
+    pub fn count_many(&mut self, client: u32, successes: u64) {
         match self.succeeded.get_mut(client as usize) {
-            Some(count) => *count += 1,
-            None => self.extend(client),
+            Some(count) => *count += successes,
+            None => self.extend(client, successes),
         }
     }
 
     /// A client that never connected.
     #[cold]
-    fn extend(&mut self, client: u32) {
+    fn extend(&mut self, client: u32, successes: u64) {
         self.make_room(client);
-        self.succeeded[client as usize] = 1;
+        self.succeeded[client as usize] = successes;
     }
 
     /// Allocates the count of a client, so that its first success does not.

@@ -85,15 +85,15 @@ impl Quota {
         }
     }
 
-    /// Consumes one reserved transaction.
+    /// Consumes `count` reserved transactions.
     #[inline]
-    pub fn consume(&mut self, client: u32) {
+    pub fn consume(&mut self, client: u32, count: u64) {
         match self {
             Self::Unlimited => {}
-            Self::Shared { local_batch, .. } => *local_batch = local_batch.saturating_sub(1),
+            Self::Shared { local_batch, .. } => *local_batch = local_batch.saturating_sub(count),
             Self::Each { remaining, threads } => {
                 let remaining = &mut remaining[(client / *threads) as usize];
-                *remaining = remaining.saturating_sub(1);
+                *remaining = remaining.saturating_sub(count);
             }
         }
     }
@@ -120,7 +120,7 @@ mod tests {
         for number in 0.. {
             let thread = (turn(number) % threads) as usize;
             if quotas[thread].reserve(0, 1) == 1 {
-                quotas[thread].consume(0);
+                quotas[thread].consume(0, 1);
                 started[thread] += 1;
             } else if quotas.iter().all(Quota::is_exhausted) {
                 break;
@@ -154,7 +154,7 @@ mod tests {
                 let mut quota = Quota::shared(budget.clone());
                 let mut taken = 0;
                 while quota.reserve(0, 1) > 0 {
-                    quota.consume(0);
+                    quota.consume(0, 1);
                     taken += 1;
                 }
                 taken
@@ -170,10 +170,10 @@ mod tests {
         let mut quota = Quota::per_client(3, 2, 2); // clients 1 and 3 of thread 1 of 2
         for _ in 0..3 {
             assert_eq!(quota.reserve(1, 1), 1);
-            quota.consume(1);
+            quota.consume(1, 1);
         }
         assert_eq!((quota.reserve(1, 1), quota.reserve(3, 5), quota.is_exhausted()), (0, 3, false));
-        (0..3).for_each(|_| quota.consume(3));
+        (0..3).for_each(|_| quota.consume(3, 1));
         assert!(quota.is_exhausted());
     }
 
@@ -181,9 +181,9 @@ mod tests {
     fn several_at_once_are_allowed_as_far_as_there_are_any() {
         let mut quota = Quota::shared(Arc::new(SharedBudget::new(21, 1)));
         assert_eq!(quota.reserve(0, 16), 16);
-        (0..16).for_each(|_| quota.consume(0));
+        (0..16).for_each(|_| quota.consume(0, 1));
         assert_eq!(quota.reserve(0, 16), 5);
-        (0..5).for_each(|_| quota.consume(0));
+        (0..5).for_each(|_| quota.consume(0, 1));
         assert!(quota.is_exhausted());
         assert_eq!(Quota::Unlimited.reserve(7, 16), 16);
     }

@@ -5,12 +5,14 @@
 //! a session records therefore belongs to the open interval, and counting compares no times. A closed
 //! interval is published, and a cleared one reused.
 
+use std::sync::Arc;
+
 use super::interval_stats::TimeWeightedCount;
 use super::interval_stats::count_error;
 use super::sink::{ErrorEvent, ErrorThrottle, Published, RECONNECTED, Sink};
 use super::{
-    ClientCounts, IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION,
-    Timeline, Window,
+    ClientCounts, IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, SharedBudget, Span,
+    TRANSACTION, Timeline, Window,
 };
 use crate::clock::{self, Nanos};
 use crate::error::Failure;
@@ -141,6 +143,14 @@ impl Recorder {
     #[cold]
     pub fn end_quota(&mut self) {
         self.quota = Quota::ended();
+    }
+
+    /// Limits an unlimited load of this thread to `count` more transactions: what they are made of ends then.
+    #[cold]
+    pub fn limit_quota(&mut self, count: u64) {
+        if let Quota::Unlimited = self.quota {
+            self.quota = Quota::shared(Arc::new(SharedBudget::new(count, 1)));
+        }
     }
 
     /// Reserves up to `most` more transactions for the current client. Returns how many may start.
@@ -278,7 +288,7 @@ impl Recorder {
     #[inline]
     pub fn mark_due(&mut self, at: Nanos) {
         self.interval.operations[TRANSACTION.index()].counts.started += 1;
-        self.quota.consume(self.client);
+        self.quota.consume(self.client, 1);
         self.intended = self.intended.wrapping_add(at);
         if let Some(open_backlog) = &mut self.open_backlog {
             // It may be due before the interval began, where a thread learns late that the measurement has
@@ -295,13 +305,13 @@ impl Recorder {
         }
     }
 
-    /// Notes the end of a transaction with this intended start.
+    /// Notes the end of `count` transactions with this intended start.
     #[inline]
-    fn note_transaction_end(&mut self, intended: Nanos, at: Nanos) {
-        self.intended = self.intended.wrapping_sub(intended);
+    fn note_transaction_end(&mut self, intended: Nanos, at: Nanos, count: u64) {
+        self.intended = self.intended.wrapping_sub(intended.wrapping_mul(count));
         self.last_end = at;
         if let Some(open_backlog) = &mut self.open_backlog {
-            open_backlog.presence_ns += at.saturating_sub(self.interval.span.start) as i64;
+            open_backlog.presence_ns += (at.saturating_sub(self.interval.span.start) * count) as i64;
         }
     }
 
@@ -312,10 +322,21 @@ impl Recorder {
             if self.open_backlog.is_some() {
                 return; // Counted when it was due.
             }
-            self.quota.consume(self.client);
+            self.quota.consume(self.client, 1);
             self.intended = self.intended.wrapping_add(intended);
         }
         self.interval.operations[op.index()].counts.started += 1;
+    }
+
+    /// Counts the start of `count` transactions that should have started at `intended`.
+    #[inline]
+    pub fn start_many(&mut self, intended: Nanos, count: u64) {
+        if self.open_backlog.is_some() {
+            return; // Counted when they were due.
+        }
+        self.quota.consume(self.client, count);
+        self.intended = self.intended.wrapping_add(intended.wrapping_mul(count));
+        self.interval.operations[TRANSACTION.index()].counts.started += count;
     }
 
     /// Counts the start of a transaction that consists of a single operation.
@@ -352,7 +373,25 @@ impl Recorder {
         if let Some(timeline) = &mut self.timeline {
             timeline.succeed(self.client, intended, sent, done);
         }
-        self.note_transaction_end(intended, done);
+        self.note_transaction_end(intended, done, 1);
+    }
+
+    /// Records the success of `count` transactions with the same times; `count` is at least 1.
+    #[inline]
+    pub fn succeed_many(&mut self, intended: Nanos, sent: Nanos, done: Nanos, count: u64) {
+        let stats = &mut self.interval.operations[TRANSACTION.index()];
+        stats.counts.succeeded += count;
+        if intended == sent {
+            stats.coincident.record_many(done.saturating_sub(sent), count);
+        } else {
+            stats.response.record_many(done.saturating_sub(intended), count);
+            stats.service.record_many(done.saturating_sub(sent), count);
+        }
+        self.by_client.count_many(self.client, count);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.succeed_many(self.client, intended, sent, done, count);
+        }
+        self.note_transaction_end(intended, done, count);
     }
 
     /// Counts a success with its times.
@@ -388,8 +427,22 @@ impl Recorder {
         stats.counts.failed += 1;
         stats.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
         if op == TRANSACTION {
-            self.note_transaction_end(intended, done);
+            self.note_transaction_end(intended, done, 1);
         }
+    }
+
+    /// Records the failure of `count` transactions with the same times; `count` is at least 1.
+    #[cold]
+    pub fn fail_many(&mut self, intended: Nanos, sent: Nanos, done: Nanos, why: &Failure, count: u64) {
+        let stats = &mut self.interval.operations[TRANSACTION.index()];
+        stats.counts.failed += count;
+        stats.failed_response.get_or_insert_default().record_many(done.saturating_sub(intended), count);
+        self.note_transaction_end(intended, done, count);
+        count_error(&mut self.interval.errors, TRANSACTION, &why.code, &why.message, count);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.fail_many(self.client, intended, sent, done, &why.code, count);
+        }
+        self.report_error(done, &why.code, &why.message);
     }
 
     /// Counts a failed attempt that is being repeated.

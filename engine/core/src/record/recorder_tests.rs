@@ -1,6 +1,6 @@
 use std::sync::mpsc::{Receiver, channel};
 
-use super::{Counts, IntervalStats, Kind, OpId, Operation, Phase, TRANSACTION, Window};
+use super::{Counts, IntervalStats, Kind, OpId, Operation, Phase, Quota, TRANSACTION, Window};
 use super::{Published, Recorder, Sink};
 use crate::error::Failure;
 
@@ -208,4 +208,86 @@ fn memory_of_a_slot_is_used_again() {
     recorder.advance(110);
     assert!(std::ptr::eq(recorder.stats(), address));
     assert_eq!(intervals(&published).len(), 1);
+}
+
+/// Everything that is published and counted of transactions that end one by one, or by bulk methods.
+fn ended(open: bool, bulk: bool) -> String {
+    let (mut recorder, published) = recorder();
+    recorder.keep_timeline();
+    recorder.set_window(Window { begin: 100, start: 100, end: 300, interval: 50 });
+    if open {
+        recorder.follow_schedule();
+    }
+    recorder.set_quota(Quota::per_client(20, 1, 1));
+    for (at, count) in [(110, 5u64), (120, 1), (160, 7)] {
+        recorder.advance(at);
+        match (open, bulk) {
+            (true, _) => (0..count).for_each(|_| recorder.mark_due(at)),
+            (false, true) => recorder.start_many(at, count),
+            (false, false) => (0..count).for_each(|_| recorder.start(OP, at)),
+        }
+        let (sent, done) = (at + 5, at + 30);
+        recorder.advance(done);
+        let times = if open { (at, sent, done) } else { (at, at, done) };
+        let failed = count / 3;
+        let why = failure("40001");
+        if bulk {
+            recorder.succeed_many(times.0, times.1, times.2, count - failed);
+            if failed > 0 {
+                recorder.fail_many(times.0, times.1, times.2, &why, failed);
+            }
+        } else {
+            (failed..count).for_each(|_| recorder.succeed(OP, times.0, times.1, times.2));
+            (0..failed).for_each(|_| recorder.fail(OP, times.0, times.1, times.2, &why));
+        }
+    }
+    let remaining = recorder.reserve(100);
+    let lifetime = recorder.finish();
+    let mut text = format!("{remaining} {lifetime:?}");
+    for event in published.try_iter() {
+        match event {
+            Published::Interval(mut interval) => {
+                interval.resolve_shared();
+                let stats = &interval.operations[0];
+                let failed = stats.failed_response.as_deref();
+                text += &format!(
+                    "{:?} {:?} {:?} {:?} {failed:?} {:?} {} {} {}",
+                    interval.span,
+                    stats.counts,
+                    stats.response,
+                    stats.service,
+                    interval.errors,
+                    interval.presence_ns,
+                    interval.age_at_start_ns,
+                    interval.age_at_end_ns
+                );
+            }
+            Published::Error(error) => text += &format!("{error:?}"),
+            Published::Timeline(timeline) => text += &format!("{:?}", timeline.slots),
+        }
+    }
+    text
+}
+
+#[test]
+fn bulk_methods_record_what_single_calls_record() {
+    for open in [false, true] {
+        let single = ended(open, false);
+        assert!(single.contains("count: 4"), "{single}");
+        assert_eq!(ended(open, true), single);
+    }
+}
+
+#[test]
+fn an_unlimited_load_can_be_limited_while_it_runs() {
+    let mut recorder = Recorder::new(OPS);
+    assert_eq!(recorder.reserve(100), 100);
+    recorder.limit_quota(5);
+    recorder.start_many(10, 3);
+    recorder.limit_quota(50); // It is limited already.
+    assert_eq!(recorder.reserve(100), 2);
+    recorder.start_many(10, 2);
+    assert!(!recorder.is_exhausted());
+    recorder.succeed_many(10, 10, 20, 5);
+    assert!(recorder.is_exhausted() && recorder.reserve(1) == 0);
 }

@@ -116,20 +116,26 @@ impl Timeline {
         self.window = Some(window);
     }
 
-    #[inline(never)]
+    #[inline]
     pub fn succeed(&mut self, client: u32, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.succeed_many(client, intended, sent, done, 1);
+    }
+
+    /// Records the success of `count` requests with the same times. Of slow ones a single one is listed.
+    #[inline(never)]
+    pub fn succeed_many(&mut self, client: u32, intended: Nanos, sent: Nanos, done: Nanos, count: u64) {
         self.advance(done);
         let response = done.saturating_sub(intended);
         if let Some(slot) = self.slots.last_mut() {
             if slot.succeeded == 0 {
                 slot.first = done;
             }
-            slot.succeeded += 1;
+            slot.succeeded += count;
             slot.last = slot.last.max(done);
             slot.slowest = slot.slowest.max(response);
         }
         let class = class(response);
-        self.classes.counts[class] += 1;
+        self.classes.counts[class] += count as u32;
         self.classes.lowest = self.classes.lowest.min(class);
         self.classes.highest = self.classes.highest.max(class);
         if done.saturating_sub(sent) >= SLOW {
@@ -139,9 +145,23 @@ impl Timeline {
 
     #[cold]
     pub fn fail(&mut self, client: u32, intended: Nanos, sent: Nanos, done: Nanos, code: &str) {
+        self.fail_many(client, intended, sent, done, code, 1);
+    }
+
+    /// Records the failure of `count` requests with the same times, of which a single one is listed.
+    #[cold]
+    pub fn fail_many(
+        &mut self,
+        client: u32,
+        intended: Nanos,
+        sent: Nanos,
+        done: Nanos,
+        code: &str,
+        count: u64,
+    ) {
         self.advance(done);
         if let Some(slot) = self.slots.last_mut() {
-            slot.count_error(code, 1);
+            slot.count_error(code, count);
         }
         if done.saturating_sub(sent) >= SLOW || code == UNFINISHED {
             self.list(client, intended, sent, done, code);

@@ -75,7 +75,7 @@ impl Control {
     }
 
     #[inline]
-    pub(crate) fn is_abandoned(&self) -> bool {
+    pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Relaxed)
     }
 

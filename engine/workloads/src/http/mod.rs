@@ -6,7 +6,6 @@ mod exchange;
 mod head;
 mod json_path;
 mod options;
-mod parameter;
 mod pattern;
 mod scenario;
 mod session;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::check::{self, Check, Statuses};
 use super::head::{Channel, FieldValue, Head, HeadOptions};
-use super::parameter::{self, Parameter};
 use super::scenario;
 use super::template::{Encoding, Template};
+use crate::parameter::{self, Parameter};
 use loadcell_core::error::SpecError;
 use loadcell_core::spec;
 use loadcell_core::target::{SslMode, Target};

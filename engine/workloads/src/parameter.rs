@@ -1,4 +1,4 @@
-//! Parameters of templates, drawn for each request.
+//! Parameters of templates and fields of records, drawn for each request.
 
 use std::sync::Arc;
 
@@ -90,6 +90,20 @@ impl Parameter {
         }
     }
 
+    /// True if every value is a decimal number without leading zeros.
+    pub fn is_number(&self) -> bool {
+        matches!(self.source, Source::Numbers { digits: 0, .. })
+    }
+
+    /// Bytes of the longest value.
+    pub fn longest(&self) -> usize {
+        match &self.source {
+            Source::Numbers { from, count, digits } => digits::count(from + (count - 1)).max(*digits),
+            Source::Values(values) => values.iter().map(|value| value.len()).max().unwrap_or(0),
+            Source::Letters(count) => *count,
+        }
+    }
+
     /// Append a value.
     #[inline]
     pub fn draw(&self, chooser: &mut Chooser, random: &mut Random, out: &mut Vec<u8>) {
@@ -115,7 +129,7 @@ impl Parameter {
 
 /// Append lower-case letters, ten per 64 random bits; the probabilities are equal up to the resolution of 64
 /// bits.
-fn letters(count: usize, random: &mut Random, out: &mut Vec<u8>) {
+pub fn letters(count: usize, random: &mut Random, out: &mut Vec<u8>) {
     const OF_ONE_DRAW: usize = 10;
     out.reserve(count);
     for start in (0..count).step_by(OF_ONE_DRAW) {
@@ -175,6 +189,15 @@ mod tests {
         assert_eq!(drawn(r#"{"values":["a","b"],"distribution":"sequential"}"#, 3), ["a", "b", "a"]);
         let hot = drawn(r#"{"values":["a","b","c"],"distribution":"zipfian","theta":2.0}"#, 300);
         assert!(hot.iter().filter(|value| *value == "a").count() > 150);
+    }
+
+    #[test]
+    fn the_longest_value_is_known_beforehand() {
+        let longest = |text: &str| (parameter(text).longest(), parameter(text).is_number());
+        assert_eq!(longest(r#"{"from":3,"to":1000}"#), (4, true));
+        assert_eq!(longest(r#"{"from":3,"to":5,"digits":6}"#), (6, false));
+        assert_eq!(longest(r#"{"values":["a","bcd",""]}"#), (3, false));
+        assert_eq!(longest(r#"{"letters":12}"#), (12, false));
     }
 
     #[test]

@@ -1,0 +1,179 @@
+//! Services and files in trouble.
+
+use std::fs;
+use std::io::{Read, Write};
+
+use serde_json::{Value, json};
+
+use super::service::{Service, echo, lines, number, silent, sink, temporary};
+use super::{count, errors, failed, measured, metric, run, specification};
+
+fn message(result: &Value, code: &str) -> String {
+    let errors = result["errors"].as_array().unwrap();
+    let error = errors.iter().find(|error| error["code"] == code);
+    error.unwrap_or_else(|| panic!("no {code} among {errors:?}"))["message"].as_str().unwrap().into()
+}
+
+#[test]
+fn a_service_that_reads_nothing_fails_the_load_and_does_not_hang_it() {
+    for answers in ["none", "count", "each"] {
+        let service = Service::start(silent);
+        let load = json!({"requests": 1_000_000, "timeout_ns": 300_000_000});
+        let stream = json!({"answers": answers, "size": 1000, "send_buffer": 20_000});
+        let result = measured(&service, stream, load);
+        assert_eq!(result["outcome"], "lost", "{answers}");
+        assert!(failed(&result) > 0 && errors(&result)[0].0 == "timeout", "{answers}: {:?}", errors(&result));
+        let expected = if answers == "none" { "the service took no data for 0.3 s" } else { "0.3 s" };
+        assert!(message(&result, "timeout").ends_with(expected), "{}", message(&result, "timeout"));
+    }
+}
+
+#[test]
+fn a_service_that_closes_in_the_middle_fails_what_it_has_not_answered() {
+    let service = Service::start(|stream, _| {
+        lines(stream, |index, line, answers| {
+            index < 500 && answers.write_all(format!("{}\n", number(line)).as_bytes()).is_ok()
+        });
+    });
+    let stream = json!({"answers": "each", "size": 200});
+    let rate = json!([{"from_per_s": 2000, "to_per_s": 2000, "for_ns": 1_000_000_000}]);
+    let result = measured(&service, stream, json!({"requests": 5_000, "schedule": {"rate": rate}}));
+    assert_eq!(result["outcome"], "lost");
+    assert_eq!(count(&result, "succeeded"), 500, "{:?}", errors(&result));
+    assert!(errors(&result).iter().all(|(code, _)| *code == "connection"), "{:?}", errors(&result));
+    assert!(failed(&result) >= 1);
+}
+
+#[test]
+fn a_lost_connection_leaves_the_others_working() {
+    let service = Service::start(|stream, seen| {
+        let first = {
+            let mut lines = seen.lines.lock().unwrap();
+            lines.push(String::new());
+            lines.len() == 1
+        };
+        if !first {
+            sink(stream, seen);
+        }
+    });
+    let result = measured(&service, json!({}), json!({"clients": 2, "duration_ns": 300_000_000}));
+    assert_eq!(result["outcome"], "completed");
+    assert!(count(&result, "succeeded") > 0 && result["client"]["reconnecting_ns"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn what_is_unanswered_at_the_end_fails_after_the_drain() {
+    let stopper = |index: u64, number| if index < 100 { vec![number] } else { vec![] };
+    let service = Service::start(move |mut stream, seen| {
+        let duplicate = stream.duplicate();
+        echo(stopper)(duplicate, seen);
+        let _ = stream.read(&mut [0]); // The end of the stream.
+        silent(stream, seen);
+    });
+    let rate = json!([{"from_per_s": 1000, "to_per_s": 1000, "for_ns": 1_000_000_000}]);
+    let load = json!({"duration_ns": 400_000_000, "drain_ns": 200_000_000, "schedule": {"rate": rate}});
+    let result = measured(&service, json!({"answers": "each"}), load);
+    assert_eq!((result["outcome"].as_str(), count(&result, "succeeded")), (Some("completed"), 100));
+    assert_eq!((failed(&result), metric(&result, "stream_lost")), (300, 0.0));
+}
+
+#[test]
+fn a_lost_record_expires_and_the_load_ends_although_the_service_stays() {
+    let service = Service::start(|stream, seen| {
+        let duplicate = stream.duplicate();
+        echo(|index, number| if index == 7 { vec![] } else { vec![number] })(duplicate, seen);
+        silent(stream, seen);
+    });
+    let load = json!({"requests": 1_000, "timeout_ns": 300_000_000});
+    let result = measured(&service, json!({"answers": "each"}), load);
+    assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
+    assert_eq!((errors(&result), count(&result, "succeeded")), (vec![("stream.lost", 1)], 999));
+    assert_eq!(message(&result, "stream.lost"), "there was no answer, although later records were answered");
+}
+
+#[test]
+fn garbage_ends_the_connection() {
+    for (text, finding) in [
+        ("HTTP/1.1 400 Bad Request\n", "the answer is no number: \"HTTP/1.1 400 Bad Request\""),
+        ("\n", "the answer is no number: \"\""),
+        ("x", "an answer is longer than 65536 bytes"),
+    ] {
+        let service = Service::start(move |stream, seen| {
+            let (mut input, mut answers) = (stream.duplicate(), stream.duplicate());
+            let _ = input.read(&mut [0]);
+            let text = if text.len() == 1 && text != "\n" { text.repeat(100_000) } else { text.into() };
+            let _ = answers.write_all(text.as_bytes());
+            sink(stream, seen);
+        });
+        let result = measured(&service, json!({"answers": "each"}), json!({"requests": 10_000_000}));
+        assert_eq!(result["outcome"], "lost");
+        assert_eq!(message(&result, "stream.garbage"), finding);
+    }
+}
+
+#[test]
+fn broken_lines_fail_and_the_others_are_sent() {
+    let path = temporary("broken");
+    let mut content = String::from("0,a\n\n2,b,c\n");
+    content.push_str(&format!("3,{}\n4,d", "x".repeat(100)));
+    fs::write(&path, content).unwrap();
+    let service = Service::start(echo(|_, number| vec![number]));
+    let stream = json!({"source": {"file": path, "repeat": false}, "answers": "each", "frame_limit": 50});
+    let result = measured(&service, stream, json!({}));
+    assert_eq!((result["outcome"].as_str(), count(&result, "succeeded")), (Some("completed"), 2));
+    assert_eq!(errors(&result), [("stream.line", 2), ("stream.frame", 1)]);
+    assert!(
+        message(&result, "stream.frame").ends_with("line 4: the record has 102 bytes, frame_limit is 50")
+    );
+    assert_eq!((metric(&result, "stream_lost"), metric(&result, "stream_unknown")), (0.0, 0.0));
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_file_of_ten_gigabytes_is_read_in_parts() {
+    let path = temporary("large");
+    let lines: String = (0..5_000).map(|number| format!("{number},a\n")).collect();
+    fs::write(&path, lines).unwrap();
+    // A hole: it takes no room on the disk, and is one line without an end.
+    fs::File::options().write(true).open(&path).unwrap().set_len(10 << 30).unwrap();
+    let service = Service::start(sink);
+    let before = loadcell_core::os::max_rss_bytes();
+    let result = measured(&service, json!({"source": {"file": path}}), json!({"requests": 5_000}));
+    assert_eq!((result["outcome"].as_str(), count(&result, "succeeded")), (Some("completed"), 5_000));
+    let more = loadcell_core::os::max_rss_bytes() - before;
+    assert!(more < 200 << 20, "{more} bytes");
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn addresses_that_cannot_be_used_are_named() {
+    let message_of = |target: Value| {
+        let (result, _) = run(&specification(&target, json!({}), json!({})));
+        format!("{} {}", result["outcome"].as_str().unwrap(), result["reason_args"])
+    };
+    let socket = |path: &str| json!({"protocol": "stream", "socket": path, "sslmode": "disable"});
+    let long = message_of(socket(&format!("/tmp/{}", "x".repeat(200))));
+    assert!(long.contains("File name too long"), "{long}");
+    let path = temporary("file");
+    fs::write(&path, "no socket").unwrap();
+    let file = message_of(socket(path.to_str().unwrap()));
+    assert!(file.contains("Connection refused"), "{file}");
+    fs::remove_file(&path).unwrap();
+    let missing = message_of(socket(path.to_str().unwrap()));
+    assert!(missing.contains("No such file"), "{missing}");
+}
+
+#[test]
+fn a_load_that_cannot_be_made_is_refused_before_it_connects() {
+    let target = json!({"protocol": "stream", "host": "127.0.0.1", "port": 1, "sslmode": "disable"});
+    let refusal = |target: &Value, stream: Value| {
+        crate::sessions(&specification(target, stream, json!({}))).err().expect("it is refused").to_string()
+    };
+    let missing = json!({"source": {"file": "/nonexistent/records"}});
+    let refused = refusal(&target, missing);
+    assert!(refused.contains("engine.stream-file") && refused.contains("No such file"), "{refused}");
+    let mut secured = target.clone();
+    secured["sslmode"] = "require".into();
+    assert!(refusal(&secured, json!({})).contains("engine.spec.stream-tls"));
+    assert!(refusal(&target, json!({"size": 3})).contains("engine.spec.stream-size"));
+}

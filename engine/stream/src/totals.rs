@@ -1,0 +1,145 @@
+//! Counts of a load beyond those of transactions.
+
+use std::ops::AddAssign;
+
+use loadcell_core::clock::{Nanos, SECOND};
+
+use super::options::Answers;
+
+/// Counts of one connection, or of all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    pub sent_records: u64,
+    pub sent_bytes: u64,
+    pub judged: Judged,
+    /// Time in which data were ready and the socket took none.
+    pub blocked_ns: Nanos,
+    pub unacknowledged: Samples,
+    pub outstanding_max: u64,
+    /// When the first record of the measurement was offered to the kernel, and when the last one ended.
+    pub first_sent: Option<Nanos>,
+    pub last_end: Nanos,
+}
+
+/// Findings of a judge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    pub lost: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub unknown: u64,
+    /// Records with a result.
+    pub results: u64,
+    /// Records that were acknowledged and not sent.
+    pub overacknowledged: u64,
+}
+
+/// Samples of a number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Maximum, and mean of the samples; of several connections the sums of theirs.
+    max: u64,
+    mean: f64,
+    count: u64,
+}
+
+impl Samples {
+    pub fn add(&mut self, bytes: u64) {
+        self.max = self.max.max(bytes);
+        self.count += 1;
+        self.mean += (bytes as f64 - self.mean) / self.count as f64;
+    }
+}
+
+impl AddAssign for Judged {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.unknown += other.unknown;
+        self.results += other.results;
+        self.overacknowledged += other.overacknowledged;
+    }
+}
+
+impl Totals {
+    /// Adds those of another connection.
+    pub fn merge(&mut self, other: &Self) {
+        self.sent_records += other.sent_records;
+        self.sent_bytes += other.sent_bytes;
+        self.judged += other.judged;
+        self.blocked_ns += other.blocked_ns;
+        self.unacknowledged.max += other.unacknowledged.max;
+        self.unacknowledged.mean += other.unacknowledged.mean;
+        self.outstanding_max += other.outstanding_max;
+        self.first_sent = self.first_sent.into_iter().chain(other.first_sent).min();
+        self.last_end = self.last_end.max(other.last_end);
+    }
+
+    /// Metrics of a measurement of `duration_s` with this number of connections.
+    pub fn metrics(&self, answers: Answers, clients: u32, duration_s: f64) -> Vec<(&'static str, f64)> {
+        let seconds = |nanos: Nanos| nanos as f64 / SECOND as f64;
+        let blocked_s = seconds(self.blocked_ns);
+        let mut metrics = vec![
+            ("stream_sent_records", self.sent_records as f64),
+            ("stream_sent_bytes", self.sent_bytes as f64),
+            ("stream_blocked_s", blocked_s),
+            ("stream_unacknowledged_max_bytes", self.unacknowledged.max as f64),
+            ("stream_unacknowledged_mean_bytes", self.unacknowledged.mean),
+        ];
+        if let Some(first_sent) = self.first_sent.filter(|first| *first <= self.last_end) {
+            metrics.push(("stream_run_s", seconds(self.last_end - first_sent)));
+        }
+        if duration_s > 0.0 {
+            metrics.push(("stream_blocked_share", blocked_s / (duration_s * f64::from(clients))));
+        }
+        let judged = &self.judged;
+        if answers != Answers::None {
+            metrics.push(("stream_outstanding_max", self.outstanding_max as f64));
+            metrics.push(("stream_lost", judged.lost as f64));
+        }
+        match answers {
+            Answers::None => {}
+            Answers::Count => metrics.push(("stream_overacknowledged", judged.overacknowledged as f64)),
+            Answers::Each => metrics.extend([
+                ("stream_duplicated", judged.duplicated as f64),
+                ("stream_reordered", judged.reordered as f64),
+                ("stream_unknown", judged.unknown as f64),
+                ("stream_results", judged.results as f64),
+            ]),
+        }
+        metrics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_of_connections_add_up() {
+        let mut samples = Samples::default();
+        [10, 30, 20].into_iter().for_each(|bytes| samples.add(bytes));
+        let first = Totals {
+            sent_records: 5,
+            blocked_ns: SECOND,
+            unacknowledged: samples,
+            first_sent: Some(3 * SECOND),
+            last_end: 4 * SECOND,
+            judged: Judged { lost: 2, ..Judged::default() },
+            ..Totals::default()
+        };
+        let mut all = Totals::default();
+        all.merge(&first);
+        all.merge(&Totals { first_sent: Some(2 * SECOND), last_end: 3 * SECOND, ..first.clone() });
+        let metrics = all.metrics(Answers::Each, 2, 4.0);
+        let of = |name: &str| metrics.iter().find(|(present, _)| *present == name).map(|(_, value)| *value);
+        assert_eq!((of("stream_sent_records"), of("stream_lost")), (Some(10.0), Some(4.0)));
+        assert_eq!((of("stream_blocked_s"), of("stream_blocked_share")), (Some(2.0), Some(0.25)));
+        assert_eq!(of("stream_run_s"), Some(2.0));
+        assert_eq!(of("stream_unacknowledged_max_bytes"), Some(60.0));
+        assert_eq!(of("stream_unacknowledged_mean_bytes"), Some(40.0));
+        assert_eq!(of("stream_overacknowledged"), None);
+        assert!(all.metrics(Answers::None, 2, 4.0).iter().all(|(name, _)| *name != "stream_lost"));
+    }
+}
