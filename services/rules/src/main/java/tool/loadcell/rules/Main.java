@@ -1,0 +1,41 @@
+package tool.loadcell.rules;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+
+/** Starts a rule service, or with `servers` a coordinator: compiles the rules, then listens. */
+public final class Main {
+  private Main() {}
+
+  public static void main(String[] words) throws InterruptedException {
+    Logger.getLogger("").setLevel(Level.WARNING);
+    try {
+      Settings settings = Settings.of(System.getProperties());
+      Node node = settings.servers.isEmpty() ? new RuleService(settings) : new Coordinator(settings);
+      List<Listener> listeners = new ArrayList<>();
+      listeners.add(Listener.tcp(settings.host, settings.port, node));
+      if (settings.socket != null) {
+        listeners.add(Listener.unix(settings.socket, node));
+      }
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> listeners.forEach(Listener::close)));
+      System.out.println("listening on port " + listeners.get(0).port() + described(settings));
+    } catch (IllegalArgumentException error) {
+      System.out.println("wrong setting: " + error.getMessage());
+      System.exit(2);
+    } catch (IOException error) {
+      System.out.println("cannot listen: " + error.getMessage());
+      System.exit(1);
+    }
+    Thread.currentThread().join(); // the threads of connections do not keep the process alive
+  }
+
+  private static String described(Settings settings) {
+    String socket = settings.socket == null ? "" : " and " + settings.socket;
+    return settings.servers.isEmpty()
+        ? socket + ", rules: " + settings.rules + ", threads: " + settings.threads
+        : socket + ", coordinator of " + String.join(", ", settings.servers);
+  }
+}
