@@ -14,7 +14,10 @@ public final class Main {
     Logger.getLogger("").setLevel(Level.WARNING);
     try {
       Settings settings = Settings.of(System.getProperties());
-      Node node = settings.servers.isEmpty() ? new RuleService(settings) : new Coordinator(settings);
+      Node node =
+          settings.servers.isEmpty()
+              ? new RuleService(settings, new CompiledRules(settings.rules))
+              : new Coordinator(settings);
       List<Listener> listeners = new ArrayList<>();
       listeners.add(Listener.tcp(settings.host, settings.port, node));
       if (settings.socket != null) {

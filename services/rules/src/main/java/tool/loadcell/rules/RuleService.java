@@ -12,10 +12,9 @@ final class RuleService implements Node {
   private final Loads loads = new Loads();
   private final LongAdder brokenStreams = new LongAdder();
 
-  /** Compiles the rules: ready afterwards. */
-  RuleService(Settings settings) {
+  RuleService(Settings settings, CompiledRules rules) {
     this.settings = settings;
-    threads = new RuleThreads(settings);
+    threads = new RuleThreads(settings, rules);
   }
 
   @Override

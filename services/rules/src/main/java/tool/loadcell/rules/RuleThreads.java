@@ -8,8 +8,7 @@ final class RuleThreads implements AutoCloseable {
   private final List<RuleThread> threads = new ArrayList<>();
   private final List<Thread> running = new ArrayList<>();
 
-  RuleThreads(Settings settings) {
-    CompiledRules rules = new CompiledRules(settings.rules);
+  RuleThreads(Settings settings, CompiledRules rules) {
     for (int index = 0; index < settings.threads; index++) {
       RuleThread thread = new RuleThread(index, settings, rules);
       threads.add(thread);

@@ -22,7 +22,7 @@ class CoordinatorTest {
   private int start(int servers, String... pairs) throws Exception {
     List<String> addresses = new ArrayList<>();
     for (int server = 0; server < servers; server++) {
-      addresses.add("127.0.0.1:" + listen(new RuleService(StreamClient.settings(pairs))));
+      addresses.add("127.0.0.1:" + listen(StreamClient.service(pairs)));
     }
     String[] more = Arrays.copyOf(pairs, pairs.length + 2);
     more[pairs.length] = "servers";
@@ -129,7 +129,7 @@ class CoordinatorTest {
 
   @Test
   void anErrorOfAServerReachesTheClient() throws Exception {
-    int server = listen(new RuleService(StreamClient.settings("rules", "1", "limit", "20")));
+    int server = listen(StreamClient.service("rules", "1", "limit", "20"));
     int port =
         listen(new Coordinator(StreamClient.settings("servers", "127.0.0.1:" + server)));
     try (StreamClient client = new StreamClient(port)) {

@@ -8,10 +8,14 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Client for the tests, and settings for them. */
 final class StreamClient implements AutoCloseable {
+  private static final Map<Integer, CompiledRules> COMPILED = new ConcurrentHashMap<>();
+
   private final SocketChannel channel;
 
   StreamClient(SocketAddress address) throws IOException {
@@ -28,6 +32,12 @@ final class StreamClient implements AutoCloseable {
       properties.setProperty(pairs[index], pairs[index + 1]);
     }
     return Settings.of(properties);
+  }
+
+  /** A service; the rules are compiled once for each number of them. */
+  static RuleService service(String... pairs) {
+    Settings settings = settings(pairs);
+    return new RuleService(settings, COMPILED.computeIfAbsent(settings.rules, CompiledRules::new));
   }
 
   /** Payments with the numbers from 0, of this number of keys in turn. Each fires rule 2. */
