@@ -1,4 +1,4 @@
-"""Plain evaluation of the rules of services/rules over a list of records, to compare with what the service answers.
+"""Plain evaluation of the rules of services/rules, to compare with the answers of the service.
 
 The parameters are those of the service (`rules.csv`); nothing else is shared with it.
 """
@@ -23,18 +23,18 @@ LOGIN: Final = "L"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the stream; `time` in milliseconds, `amount` in cents."""
+    """A record of the stream; `time` in milliseconds, `amount` in cents, `location` is the field `place`."""
 
     number: int
     key: int
     time: int
     kind: str
     amount: int
-    place: int
+    location: int
 
     def csv(self, size_bytes: int) -> str:
         """Values joined by commas, padded to a size with the line end."""
-        text = f"{self.number},{self.key},{self.time},{self.kind},{self.amount},{self.place},"
+        text = f"{self.number},{self.key},{self.time},{self.kind},{self.amount},{self.location},"
         return text.ljust(size_bytes - 1, "x") + "\n"
 
     def json(self) -> str:
@@ -45,7 +45,7 @@ class Record:
                 "time": self.time,
                 "kind": self.kind,
                 "amount": self.amount,
-                "place": self.place,
+                "place": self.location,
                 "padding": "x",
             }
         )
@@ -100,13 +100,13 @@ def _fires(
             count = len(amounts)
             return count >= row["count"] and 100 * record.amount * count > row["factor"] * sum(amounts)
         case "threshold":
-            return record.amount > row["amount"] and row["lowest"] <= record.place <= row["highest"]
+            return record.amount > row["amount"] and row["lowest"] <= record.location <= row["highest"]
         case "join":
             return (
                 record.amount > row["amount"]
                 and login is not None
                 and login.time > record.time - row["within"]
-                and login.place != record.place
+                and login.location != record.location
             )
     raise ValueError(kind)
 
