@@ -11,9 +11,10 @@ import pytest
 from analysis.runs import run_of
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import Choice, choices
+from loadcell.analysis.level_criteria import TAIL, Criterion
 from loadcell.model.gc_pauses import SHARE
 from loadcell.model.trial_record import Counts, Status, TrialRecord
-from records import with_times
+from records import latency, with_field, with_times
 
 CACHE = "target.jvm.cache"
 
@@ -198,3 +199,84 @@ def test_a_longer_maximum_decides_where_tails_do_not() -> None:
     [choice] = choices(analyse(run, records).treatments)
     assert choice.best is not None
     assert (choice.best.label, choice.steps[0].criterion.name) == ("10", "max")
+
+
+HEAP = "target.jvm.heap"
+
+
+def _two_factors(
+    p99s: Mapping[str, Sequence[float | None]], failed: Mapping[str, int] | None = None
+) -> Choice:
+    """The choice of the cache; a name is its level and an operation."""
+    levels = {name: {CACHE: name.split("-")[0], HEAP: name.split("-")[1]} for name in p99s}
+    return _choices(p99s, levels, failed)[0]
+
+
+def _value(choice: Choice, label: str, criterion: Criterion = TAIL) -> float | None:
+    return next(choice.value(level, criterion) for level in choice.levels if level.label == label)
+
+
+SLOW_CRASHES: Mapping[str, Sequence[float | None]] = {
+    "5-get": [20, 21, 19], "5-set": [30, 31, 29], "5-mget": [500, 510, 505],
+    "9-get": [22, 23, 21], "9-set": [33, 34, 32], "9-mget": [None, None, None],
+}  # fmt: skip
+
+
+def test_a_level_whose_slowest_combination_crashed_is_not_the_fastest() -> None:
+    choice = _two_factors(SLOW_CRASHES)
+    assert (_value(choice, "5"), _value(choice, "9")) == (25, 27.5), "medians without mget"
+    assert choice.remaining[0].label == "5"
+    [tail] = [item for item in choice.comparisons if item.criterion is TAIL]
+    assert tail.combinations == {("get",), ("set",)}
+
+
+def test_levels_without_unusable_treatments_are_named_first() -> None:
+    choice = _two_factors({**SLOW_CRASHES, "9-get": [19, 20, 21], "9-set": [28, 30, 29]})
+    assert [level.label for level in choice.remaining] == ["5", "9"]
+    assert choice.has_lowest_tail(choice.remaining[1], choice.remaining)
+    assert not choice.has_lowest_tail(choice.remaining[0], choice.remaining)
+
+
+def test_a_combination_missing_repeats_counts_as_much_as_others() -> None:
+    choice = _two_factors(
+        {"5-get": [10, 10, 10], "5-set": [90, 90, 90], "9-get": [10, 10, 10], "9-set": [90, None, None]}
+    )
+    assert (_value(choice, "5"), _value(choice, "9")) == (50, 50)
+
+
+def test_a_criterion_decides_nothing_without_common_combinations() -> None:
+    p99s = {name: [20, 21, 19] for name in ("5-get", "5-set", "9-get", "9-set")}
+    levels = {name: {CACHE: name.split("-")[0], HEAP: name.split("-")[1]} for name in p99s}
+    run, records = run_of({name: [10 * value for value in row] for name, row in p99s.items()}, levels=levels)
+    without = [
+        with_field(
+            record,
+            "totals.response",
+            latency(50, mean_ms=5.0 if record.treatment[0] == "5" else 9.0, max_ms=40.0),
+        )
+        if record.treatment in ("5-get", "9-set")
+        else record
+        for record in records
+    ]
+    choice = choices(analyse(run, without).treatments)[0]
+    assert not any(item.decides for item in choice.comparisons if item.criterion is TAIL)
+    assert [_value(choice, label) for label in ("5", "9")] == [None, None]
+    assert all(level.lacks_tail for level in choice.levels)
+
+
+def test_a_larger_coefficient_of_variation_by_a_smaller_mean_is_not_worse() -> None:
+    levels = {name: {CACHE: name} for name in ("5", "10", "20")}
+    run, records = run_of({name: [200, 210, 190] for name in levels}, levels=levels)
+    means, deviations = {"5": 10.0, "10": 5.0, "20": 10.0}, {"5": 3.0, "10": 2.5, "20": 6.0}
+    records = [
+        with_times(
+            record,
+            mean_ms=means[record.treatment],
+            stdev_ms=deviations[record.treatment] * (1 + record.repeat / 100),
+        )
+        for record in records
+    ]
+    [choice] = choices(analyse(run, records).treatments)
+    [step] = choice.steps
+    assert (step.criterion.name, step.best.label) == ("variation", "5")
+    assert [level.label for level in step.excluded] == ["20"], "10 has a smaller standard deviation"

@@ -410,3 +410,18 @@ def test_the_memory_of_the_target_is_the_limit_of_its_cgroup() -> None:
     assert target_memory({"hosts": [{**host, "container": {"memory_bytes": GIB}}]}) == GIB
     assert target_memory({"hosts": [{**host, "role": "client"}]}) is None
     assert target_memory({}) is None
+
+
+def test_failed_trials_of_the_chosen_level_are_stated() -> None:
+    levels = {label: {"properties.je.maxMemoryPercent": int(label)} for label in FAR}
+    healthy = jvm_run(FAR, levels)
+    choice = healthy.choices[0]
+    damaged = {level: replace(level, unusable=1, treatments=3) for level in choice.levels}
+    changed = replace(
+        choice,
+        levels=tuple(damaged.values()),
+        remaining=tuple(damaged[level] for level in choice.remaining),
+    )
+    texts = remarks(sized(replace(healthy, choices=[changed])))
+    assert any("Caches in the heap: 1 of 3 treatments of 10 were unusable" in text for text in texts)
+    assert not any("were unusable" in text for text in remarks(sized(healthy)))

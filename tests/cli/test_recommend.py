@@ -60,6 +60,40 @@ def test_the_page_is_written_in_chinese(run: Path, tmp_path: Path) -> None:
     assert "不可用" in page
 
 
+FSYNC = "target.postgres.settings.fsync"
+
+
+@pytest.fixture
+def two_factors(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run", Shape(factors={MEMORY: ["64MB", "1GB"], FSYNC: ["on", "off", "x"]}))
+
+
+def _of_one(run: Path) -> Path:
+    """The record of a trial of 1GB and x."""
+    return next(path for path in sorted(run.glob("trials/*/trial.json")) if "1GB,fsync=x" in str(path))
+
+
+def test_combinations_without_values_of_every_level_are_named(two_factors: Path) -> None:
+    for path in two_factors.glob("trials/*1GB,fsync=x*/trial.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**record, "status": "failed", "totals": None}), encoding="utf-8")
+    terminal = " ".join(recommended(str(two_factors)).split())
+    assert "compared without x, since not every usable level has values there" in terminal
+    assert "1GB: 2 of 6 trials failed" in terminal
+    assert "比较时未计入 x" in recommended(str(two_factors), lang="zh")
+
+
+def test_a_missing_p99_has_its_reason(two_factors: Path) -> None:
+    path = _of_one(two_factors)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["totals"]["response"]["count"] = 50
+    path.write_text(json.dumps(record), encoding="utf-8")
+    terminal = " ".join(recommended(str(two_factors)).split())
+    assert "No p99 of 1GB in at least one trial: fewer than 100 requests succeeded" in terminal
+    assert "p99: compared without x" in terminal
+    assert "不足 100 个" in recommended(str(two_factors), lang="zh")
+
+
 def test_several_runs_are_judged_one_by_one(run: Path) -> None:
     page = recommended(str(run), str(run))
     assert page.count("Run the best levels again") == 2

@@ -4,110 +4,45 @@ Criteria come one after the other, as in a list that is sorted by several keys: 
 not differ significantly from its best one (`tukey`, with the levels of other factors and the repeats as
 blocks), and the next one chooses among these. A difference must also be large enough to matter. Levels that
 remain after all criteria are not distinguishable, which is a result, too.
+
+Levels are compared only in combinations of the other factors in which every usable level has values: a level
+whose slowest combination has none would seem faster than the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
 import numpy as np
 
-from loadcell.analysis.compare.metrics import LEAST_TAIL_EFFECT
+from loadcell.analysis.level_criteria import CRITERIA, TAIL, Criterion, failed_share
 from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.treatments import Treatment, short_keys
-from loadcell.analysis.trials import Trial, coefficient_of_variation
+from loadcell.analysis.trials import Trial
 from loadcell.analysis.tukey import TukeyTest
-from loadcell.model import gc_pauses
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Labels
 from loadcell.stats import additive
 
 #: A level of which a larger share of requests fails is unusable.
 MOST_FAILED = 0.05
-#: Shares of failed requests that differ by less do not matter.
-LEAST_FAILED = 0.001
-#: Shares of time in pauses of the garbage collector that differ by less do not matter; smaller ones are
-#: those of single pauses.
-LEAST_GC, SINGLE_PAUSE = 0.005, 0.001
-#: Coefficients of variation that differ by a smaller ratio do not matter.
-LEAST_VARIATION = 1.1
 #: Statuses of trials that the target or the load broke. Others without a result show nothing of a level.
 _BROKEN = ("failed", "timed-out")
 #: Paths of settings that a recommendation leaves alone: the work, and the load.
 _GIVEN = ("workload.", "workloads.", "load.")
-CRITERION_NAMES = Labels("best-level.criterion", ("errors", "p99", "max", "variation", "gc"))
 
-
-@dataclass(frozen=True)
-class Criterion:
-    """A metric of which less is better. `read` has its value in a trial (None without one), `shift` what is
-    added before the logarithm, so that none is that of 0. Differences below `least_ratio` or
-    `least_difference` do not matter.
-    """
-
-    name: str
-    read: Callable[[Trial], float | None]
-    shift: Callable[[Trial], float] = lambda _: 0.0
-    least_ratio: float = 1.0
-    least_difference: float = 0.0
-
-    def logarithm(self, trial: Trial) -> float | None:
-        """Logarithm of a trial's value; None without a value above 0."""
-        value = self.read(trial)
-        if value is None or not math.isfinite(shifted := value + self.shift(trial)) or shifted <= 0:
-            return None
-        return math.log(shifted)
-
-    def matters(self, best: float, other: float) -> bool:
-        """True if a difference between two levels is large enough."""
-        return other - best >= self.least_difference and other >= best * self.least_ratio
-
-
-def failed_share(trial: Trial) -> float | None:
-    """Share of a trial's requests that failed; None without any."""
-    return trial.failed / trial.attempted if trial.attempted else None
-
-
-def _half_a_failure(trial: Trial) -> float:
-    return 0.5 / trial.attempted if trial.attempted else 0.0
-
-
-def _response(key: str) -> Callable[[Trial], float | None]:
-    return lambda trial: (trial.response or {}).get(key)
-
-
-def _variation(trial: Trial) -> float | None:
-    return coefficient_of_variation(trial.response)
-
-
-def _pause_share(trial: Trial) -> float | None:
-    return trial.figures.get(gc_pauses.SHARE)
-
-
-_TAIL_RATIO = 1 + LEAST_TAIL_EFFECT
-ERRORS = Criterion("errors", failed_share, _half_a_failure, least_difference=LEAST_FAILED)
-TAIL = Criterion("p99", _response("p99_ms"), least_ratio=_TAIL_RATIO)
-MAXIMUM = Criterion("max", _response("max_ms"), least_ratio=_TAIL_RATIO)
-VARIATION = Criterion("variation", _variation, least_ratio=LEAST_VARIATION)
-GC = Criterion("gc", _pause_share, lambda _: SINGLE_PAUSE, least_difference=LEAST_GC)
-#: All criteria, the foremost first.
-CRITERIA = (
-    ERRORS,
-    TAIL,
-    MAXIMUM,
-    VARIATION,
-    GC,
-)
+#: Levels of all other factors.
+Combination = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """A level of a factor, over the levels of all others. `values` are the settings that make it;
-    `unusable` of its `treatments` have a trial without a result, or with too many failures.
+    `unusable` of its `treatments` have a trial without a result, or with too many failures. `by_combination`
+    has the trials whose values count, by the levels of the other factors.
     """
 
     label: str
@@ -115,6 +50,7 @@ class Level:
     trials: tuple[Trial, ...]
     treatments: int
     unusable: int
+    by_combination: Mapping[Combination, tuple[Trial, ...]]
 
     @cached_property
     def counting(self) -> tuple[Trial, ...]:
@@ -131,11 +67,68 @@ class Level:
         """True if most of its treatments are."""
         return bool(self.counting) and 2 * self.unusable < self.treatments
 
-    def value(self, criterion: Criterion) -> float | None:
-        """Median over the trials that count; None if one lacks it."""
-        values = [criterion.read(trial) for trial in self.counting]
-        present = [value for value in values if value is not None]
-        return median(present) if present and len(present) == len(values) else None
+    @property
+    def lacks_tail(self) -> bool:
+        """True if a trial with response times has too few requests for a p99."""
+        return any(trial.response and TAIL.read(trial) is None for trial in self.counting)
+
+    def combinations(self, criterion: Criterion) -> frozenset[Combination]:
+        """Combinations in which every trial that counts has a value."""
+        return frozenset(
+            combination
+            for combination, trials in self.by_combination.items()
+            if trials and all(criterion.read(trial) is not None for trial in trials)
+        )
+
+    def median(
+        self, read: Callable[[Trial], float | None], combinations: Iterable[Combination]
+    ) -> float | None:
+        """Median over these combinations of the medians over repeats; None if one lacks values."""
+        medians = []
+        for combination in combinations:
+            values = [read(trial) for trial in self.by_combination.get(combination, ())]
+            present = [value for value in values if value is not None]
+            if not present or len(present) < len(values):
+                return None
+            medians.append(median(present))
+        return median(medians) if medians else None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The combinations of the other factors in which a criterion compares levels: those for which every
+    usable level has values, apart from levels without any. `complete` is true if there are none of these.
+    """
+
+    criterion: Criterion
+    combinations: frozenset[Combination]
+    complete: bool
+
+    @property
+    def decides(self) -> bool:
+        """True if levels can be compared."""
+        return self.complete and bool(self.combinations)
+
+    def value(self, level: Level) -> float | None:
+        """Value of a level; None if it lacks one in a combination."""
+        return level.median(self.criterion.read, self.combinations)
+
+    def trials(self, level: Level) -> tuple[Trial, ...]:
+        """Trials of a level that are compared."""
+        return tuple(
+            trial
+            for combination, trials in level.by_combination.items()
+            if combination in self.combinations
+            for trial in trials
+        )
+
+    def has_smaller_numerator(self, level: Level, best: Level) -> bool:
+        """True if the ratio of a level is larger only by its denominator."""
+        if self.criterion.numerator is None:
+            return False
+        here = level.median(self.criterion.numerator, self.combinations)
+        there = best.median(self.criterion.numerator, self.combinations)
+        return here is not None and there is not None and here < there
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +142,10 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The best level of a factor. `remaining` are those that no criterion excludes, the one with the lowest
-    p99 first; none where no level is usable. `averaged` names the other factors. `repeated` is false without
-    repeats, from which nothing can be distinguished.
+    """The best level of a factor. `remaining` are those that no criterion excludes, by number of unusable
+    treatments and then by p99; none where no level is usable. `averaged` names the other factors, of whose
+    levels `combinations` were tried. `repeated` is false if nothing can be distinguished, as without repeats
+    and other factors; `repeats` is the largest number of trials of a treatment.
     """
 
     key: str
@@ -160,12 +154,25 @@ class Choice:
     steps: tuple[Step, ...]
     remaining: tuple[Level, ...]
     averaged: tuple[str, ...]
+    combinations: tuple[Combination, ...]
+    comparisons: tuple[Comparison, ...]
     repeated: bool
+    repeats: int
 
     @property
     def best(self) -> Level | None:
         """The only level left; None where several or none are."""
         return self.remaining[0] if len(self.remaining) == 1 else None
+
+    def value(self, level: Level, criterion: Criterion) -> float | None:
+        """Value of a level in the combinations that are compared."""
+        return next(item.value(level) for item in self.comparisons if item.criterion is criterion)
+
+    def has_lowest_tail(self, level: Level, levels: Iterable[Level]) -> bool:
+        """True if no other of these levels has a lower p99."""
+        value = self.value(level, TAIL)
+        others = (self.value(other, TAIL) for other in levels)
+        return value is not None and all(other is None or value <= other for other in others)
 
     @property
     def unusable(self) -> tuple[Level, ...]:
@@ -194,31 +201,53 @@ def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], mo
         grouped.setdefault(treatment.levels[key], []).append(treatment)
     blocks = _Blocks(key, treatments)
     paths = _paths(key, treatments)
-    levels = tuple(_level(label, same, paths, most_failed) for label, same in grouped.items())
+    levels = tuple(_level(label, key, same, paths, most_failed) for label, same in grouped.items())
+    comparisons = tuple(_comparison(levels, criterion) for criterion in CRITERIA)
     remaining, steps, repeated = [level for level in levels if level.usable], [], False
-    for criterion in CRITERIA:
-        values = [level.value(criterion) for level in remaining]
-        if len(remaining) < 2 or None in values or not _has_logarithms(remaining, criterion):
+    for comparison in comparisons:
+        if len(remaining) < 2 or not comparison.decides or not _has_logarithms(remaining, comparison):
             continue
-        test = blocks.test(remaining, criterion)
+        test = blocks.test(remaining, comparison)
         repeated = repeated or test.least_difference is not None
-        best = min(remaining, key=lambda level: (level.value(criterion) or 0.0, levels.index(level)))
-        excluded = tuple(level for level in remaining if _worse(test, remaining, best, level, criterion))
+        best = min(remaining, key=lambda level: (comparison.value(level) or 0.0, levels.index(level)))
+        excluded = tuple(level for level in remaining if _worse(test, remaining, best, level, comparison))
         if excluded:
-            steps.append(Step(criterion, best, excluded))
+            steps.append(Step(comparison.criterion, best, excluded))
             remaining = [level for level in remaining if level not in excluded]
-    remaining.sort(key=lambda level: level.value(TAIL) or math.inf)
-    others = tuple(name for other, name in names.items() if other != key and _varies(other, treatments))
-    return Choice(key, names[key], levels, tuple(steps), tuple(remaining), others, repeated)
+    tail = next(item for item in comparisons if item.criterion is TAIL)
+    remaining.sort(key=lambda level: (level.unusable, tail.value(level) or math.inf))
+    return Choice(
+        key=key,
+        name=names[key],
+        levels=levels,
+        steps=tuple(steps),
+        remaining=tuple(remaining),
+        averaged=tuple(name for other, name in names.items() if other != key and _varies(other, treatments)),
+        combinations=tuple(dict.fromkeys(_combination(key, item) for item in treatments)),
+        comparisons=comparisons,
+        repeated=repeated,
+        repeats=max(len(item.trials) for item in treatments),
+    )
+
+
+def _combination(key: str, treatment: Treatment) -> Combination:
+    return tuple(level for name, level in treatment.levels.items() if name != key)
+
+
+def _comparison(levels: Sequence[Level], criterion: Criterion) -> Comparison:
+    """Combinations in which a criterion compares levels; without a usable level, what all levels have."""
+    compared = [level for level in levels if level.usable] or levels
+    valued = [results for level in compared if (results := level.combinations(criterion))]
+    common = frozenset.intersection(*valued) if valued else frozenset[Combination]()
+    return Comparison(criterion, common, len(valued) == len(compared))
 
 
 def _paths(key: str, treatments: Sequence[Treatment]) -> frozenset[str]:
     """Paths of the settings by which the levels of a factor differ, all other factors alike."""
-    first: dict[tuple[str, ...], JsonObject] = {}
+    first: dict[Combination, JsonObject] = {}
     paths: set[str] = set()
     for item in treatments:
-        held = tuple(level for name, level in item.levels.items() if name != key)
-        other = first.setdefault(held, item.values)
+        other = first.setdefault(_combination(key, item), item.values)
         paths.update(path for path in {*other, *item.values} if other.get(path) != item.values.get(path))
     return frozenset(paths)
 
@@ -228,21 +257,31 @@ def _is_given(key: str, paths: frozenset[str]) -> bool:
     return all(path.startswith(_GIVEN) for path in paths or {key})
 
 
-def _has_logarithms(levels: Iterable[Level], criterion: Criterion) -> bool:
-    return all(criterion.logarithm(trial) is not None for level in levels for trial in level.counting)
+def _has_logarithms(levels: Iterable[Level], comparison: Comparison) -> bool:
+    return all(
+        comparison.criterion.logarithm(trial) is not None
+        for level in levels
+        for trial in comparison.trials(level)
+    )
 
 
 def _varies(key: str, treatments: Iterable[Treatment]) -> bool:
     return len({treatment.levels[key] for treatment in treatments}) > 1
 
 
-def _level(label: str, treatments: Sequence[Treatment], paths: frozenset[str], most_failed: float) -> Level:
+def _level(
+    label: str, key: str, treatments: Sequence[Treatment], paths: frozenset[str], most_failed: float
+) -> Level:
     """A level of these treatments; its settings are those of `paths`."""
     first = treatments[0].values
     values = {path: value for path, value in first.items() if path in paths}
     unusable = sum(not is_usable(treatment, most_failed) for treatment in treatments)
     trials = tuple(trial for item in treatments for trial in item.trials)
-    return Level(label, values, trials, len(treatments), unusable)
+    by_combination: dict[Combination, tuple[Trial, ...]] = {}
+    for item in treatments:
+        counting = tuple(trial for trial in item.trials if trial.counts)
+        by_combination[_combination(key, item)] = by_combination.get(_combination(key, item), ()) + counting
+    return Level(label, values, trials, len(treatments), unusable, by_combination)
 
 
 def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
@@ -260,9 +299,13 @@ def combined(choices: Iterable[Choice], treatments: Iterable[Treatment]) -> Trea
     return next(alike, None)
 
 
-def _worse(test: TukeyTest, levels: Sequence[Level], best: Level, level: Level, criterion: Criterion) -> bool:
-    here, there = best.value(criterion), level.value(criterion)
-    if here is None or there is None or not criterion.matters(here, there):
+def _worse(
+    test: TukeyTest, levels: Sequence[Level], best: Level, level: Level, comparison: Comparison
+) -> bool:
+    here, there = comparison.value(best), comparison.value(level)
+    if here is None or there is None or not comparison.criterion.matters(here, there):
+        return False
+    if comparison.has_smaller_numerator(level, best):
         return False
     return test.differ(levels.index(best), levels.index(level)) is True
 
@@ -272,18 +315,18 @@ class _Blocks:
 
     def __init__(self, key: str, treatments: Iterable[Treatment]) -> None:
         self._held = {
-            trial.name: (trial.block, *(level for name, level in treatment.levels.items() if name != key))
+            trial.name: (trial.block, *_combination(key, treatment))
             for treatment in treatments
             for trial in treatment.trials
         }
 
-    def test(self, levels: Sequence[Level], criterion: Criterion) -> TukeyTest:
+    def test(self, levels: Sequence[Level], comparison: Comparison) -> TukeyTest:
         """Tukey's test of all pairs of levels."""
         numbers: dict[tuple[object, ...], int] = {}
         values, rows, blocks = [], [], []
         for row, level in enumerate(levels):
-            for trial in level.counting:
-                if (value := criterion.logarithm(trial)) is not None:
+            for trial in comparison.trials(level):
+                if (value := comparison.criterion.logarithm(trial)) is not None:
                     values.append(value)
                     rows.append(row)
                     blocks.append(numbers.setdefault(self._held[trial.name], len(numbers)))

@@ -9,21 +9,25 @@ from pathlib import Path
 
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.best_levels import (
-    CRITERIA,
-    CRITERION_NAMES,
-    MAXIMUM,
-    TAIL,
     Choice,
-    Criterion,
+    Combination,
+    Comparison,
     Level,
     Step,
     choices,
     combined,
-    failed_share,
     is_usable,
 )
 from loadcell.analysis.jvm_evidence import SizedRun
 from loadcell.analysis.jvm_sizing import Machine, Sizing, size, target_memory
+from loadcell.analysis.level_criteria import (
+    CRITERIA,
+    CRITERION_NAMES,
+    MAXIMUM,
+    TAIL,
+    Criterion,
+    failed_share,
+)
 from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
@@ -37,8 +41,11 @@ from loadcell.store.read import StoredRun, read_run
 
 NO_FACTOR = MessageCode("best-level.no-factor", run=str)
 _BEST = MessageCode("best-level.best", factor=str, level=str)
-_LEFT = MessageCode("best-level.left", factor=str, levels=list, p99=str, level=str)
-_ALL_LEFT = MessageCode("best-level.all-left", factor=str, levels=list, p99=str, level=str)
+_LEFT = MessageCode("best-level.left", factor=str, levels=list)
+_ALL_LEFT = MessageCode("best-level.all-left", factor=str, levels=list)
+_LOWEST = MessageCode("best-level.lowest-p99", level=str, p99=str)
+_FEWEST = MessageCode("best-level.fewest-unusable", level=str, count=Count, of=Count)
+_FIRST = MessageCode("best-level.first", level=str)
 _NONE = MessageCode("best-level.none", factor=str)
 _ONLY_USABLE = MessageCode("best-level.only-usable")
 _EXCLUDED = MessageCode("best-level.excluded", criterion=str, level=str, value=str, levels=list, values=list)
@@ -46,6 +53,10 @@ _FAILED = MessageCode("best-level.failed", level=str, failed_share=Share, trial=
 _BROKEN = MessageCode("best-level.broken", level=str, count=Count, of=Count, trial=str, why=Message)
 _BROKEN_SILENT = MessageCode("best-level.broken.silent", level=str, count=Count, of=Count, trial=str)
 _NO_REPEATS = MessageCode("best-level.no-repeats")
+_ONE_REPEAT = MessageCode("best-level.one-repeat", factors=list)
+_FEW_REQUESTS = MessageCode("best-level.few-requests", levels=list)
+_LEFT_OUT = MessageCode("best-level.left-out", combinations=list, criteria=list)
+_NOT_COMPARED = MessageCode("best-level.not-compared", criteria=list)
 _AVERAGED = MessageCode("best-level.averaged", factors=list)
 _UNUSABLE_COMBINED = MessageCode("best-level.unusable-combination", treatment=str)
 _RESULT = Labels("best-level.result", ("best", "left", "worse", "unusable", "none"))
@@ -156,11 +167,14 @@ def _blocks(choice: Choice, texts: Texts) -> list[Block]:
 def _statements(choice: Choice, texts: Texts) -> Iterator[tuple[Severity, str]]:
     yield _answer(choice, texts)
     for step in choice.steps:
-        yield "info", texts.message(_excluded(step, texts))
+        yield "info", texts.message(_excluded(choice, step, texts))
     for level in choice.unusable:
         yield "caution" if level.usable else "problem", texts.message(_unusable(level))
+    yield from (("caution", texts.message(message)) for message in _restrictions(choice, texts))
     if not choice.repeated and len(choice.remaining) > 1:
         yield "caution", texts.message(_NO_REPEATS())
+    elif choice.repeats == 1 and choice.averaged:
+        yield "caution", texts.message(_ONE_REPEAT(factors=choice.averaged))
     if choice.averaged:
         yield "caution", texts.message(_AVERAGED(factors=choice.averaged))
 
@@ -175,21 +189,61 @@ def _answer(choice: Choice, texts: Texts) -> tuple[Severity, str]:
             return "good", sentence
         return "good", texts.joined(sentence, texts.message(_ONLY_USABLE()))
     code = _ALL_LEFT if len(choice.remaining) == len(choice.levels) else _LEFT
-    levels = [level.label for level in choice.remaining]
-    value = first.value(TAIL)
-    p99 = texts("mark.none") if value is None else _written(TAIL, value)
-    return "caution", texts.message(code(factor=choice.name, levels=levels, level=first.label, p99=p99))
+    sentence = texts.message(code(factor=choice.name, levels=[level.label for level in choice.remaining]))
+    return "caution", texts.joined(sentence, texts.message(_named_first(choice)))
 
 
-def _excluded(step: Step, texts: Texts) -> Message:
+def _named_first(choice: Choice) -> Message:
+    """Why the first of several levels is the first."""
+    first = choice.remaining[0]
+    value = choice.value(first, TAIL)
+    if value is not None and choice.has_lowest_tail(first, choice.remaining):
+        return _LOWEST(level=first.label, p99=_written(TAIL, value))
+    if first.unusable < max(level.unusable for level in choice.remaining):
+        return _FEWEST(level=first.label, count=first.unusable, of=first.treatments)
+    return _FIRST(level=first.label)
+
+
+def _restrictions(choice: Choice, texts: Texts) -> Iterator[Message]:
+    """Levels without a p99, and combinations of the other factors that are not compared."""
+    few = [level.label for level in choice.levels if level.lacks_tail]
+    if few:
+        yield _FEW_REQUESTS(levels=few)
+    if sum(level.usable for level in choice.levels) < 2:
+        return
+    left_out: dict[tuple[Combination, ...], list[str]] = {}
+    undecided = []
+    for comparison in _shown(choice):
+        name = texts(CRITERION_NAMES(comparison.criterion.name))
+        if not comparison.decides:
+            undecided.append(name)
+        elif missing := tuple(item for item in choice.combinations if item not in comparison.combinations):
+            left_out.setdefault(missing, []).append(name)
+    for combinations, names in left_out.items():
+        labels = [" + ".join(combination) for combination in combinations]
+        yield _LEFT_OUT(combinations=labels, criteria=names)
+    if undecided:
+        yield _NOT_COMPARED(criteria=undecided)
+
+
+def _shown(choice: Choice) -> list[Comparison]:
+    """Comparisons of criteria of which a level has values."""
+    return [
+        item
+        for item in choice.comparisons
+        if any(level.combinations(item.criterion) for level in choice.levels)
+    ]
+
+
+def _excluded(choice: Choice, step: Step, texts: Texts) -> Message:
     criterion = step.criterion
-    value = step.best.value(criterion) or 0.0
+    value = choice.value(step.best, criterion) or 0.0
     return _EXCLUDED(
         criterion=texts(CRITERION_NAMES(criterion.name)),
         level=step.best.label,
         value=_written(criterion, value),
         levels=[level.label for level in step.excluded],
-        values=[_written(criterion, level.value(criterion) or 0.0) for level in step.excluded],
+        values=[_written(criterion, choice.value(level, criterion) or 0.0) for level in step.excluded],
     )
 
 
@@ -211,7 +265,7 @@ def _written(criterion: Criterion, value: float) -> str:
 
 
 def _table(choice: Choice, texts: Texts) -> Table:
-    criteria = [item for item in CRITERIA if any(level.value(item) is not None for level in choice.levels)]
+    criteria = [item.criterion for item in _shown(choice)]
     columns = [
         Column(choice.name),
         Column(texts("best-level.column.trials"), figure=True),
@@ -222,7 +276,7 @@ def _table(choice: Choice, texts: Texts) -> Table:
         [
             Cell(level.label, strong=level is choice.best),
             Cell(texts("mark.of", part=len(level.counting), whole=len(level.trials))),
-            *(_value(level, criterion, texts) for criterion in criteria),
+            *(_value(choice, level, criterion, texts) for criterion in criteria),
             _result(choice, level, texts),
         ]
         for level in choice.levels
@@ -230,8 +284,8 @@ def _table(choice: Choice, texts: Texts) -> Table:
     return Table(f"table-{choice.name}", "", columns, rows, only=True)
 
 
-def _value(level: Level, criterion: Criterion, texts: Texts) -> Cell:
-    value = level.value(criterion)
+def _value(choice: Choice, level: Level, criterion: Criterion, texts: Texts) -> Cell:
+    value = choice.value(level, criterion)
     return Cell(texts("mark.none")) if value is None else Cell(_written(criterion, value), sort=value)
 
 
@@ -271,7 +325,7 @@ def _factor(choice: Choice) -> JsonObject:
                 "counting": len(level.counting),
                 "result": _judged(choice, level)[0],
                 "excluded_by": excluded.get(level),
-                **{criterion.name: level.value(criterion) for criterion in CRITERIA},
+                **{criterion.name: choice.value(level, criterion) for criterion in CRITERIA},
             }
             for level in choice.levels
         ],

@@ -38,8 +38,15 @@ _BEST = MessageCode(
 _LEFT = MessageCode(
     "sizing.left", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
 )
+_LEFT_FEWEST = MessageCode(
+    "sizing.left-fewest", term=str, levels=list, level=str, factor=str, count=Count, others=Count, run=str
+)
+_UNUSABLE_TREATMENTS = MessageCode(
+    "sizing.unusable-treatments", term=str, level=str, count=Count, of=Count, run=str
+)
 _PASSED_OVER = MessageCode("sizing.passed-over", term=str, levels=list, factor=str, run=str)
 _NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, run=str)
+_NO_REPEATS_FEWEST = MessageCode("sizing.no-repeats-fewest", term=str, level=str, factor=str, run=str)
 _UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
 _CONSTANT = MessageCode("sizing.constant", term=str, settings=list, run=str)
 _CONSTANT_SHARE = MessageCode("sizing.constant-share", term=str, settings=list, run=str)
@@ -253,6 +260,15 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
     for term in sizing.terms:
         if (message := _supported(term, texts)) is not None:
             yield _SEVERITIES.get(term.verdict, "caution"), texts.message(message)
+        if (level := term.level) is not None and level.unusable and term.run is not None:
+            message = _UNUSABLE_TREATMENTS(
+                term=_name(term.kind, texts),
+                level=level.label,
+                count=level.unusable,
+                of=level.treatments,
+                run=term.run.name,
+            )
+            yield "caution", texts.message(message)
         if term.passed_over and term.choice is not None and term.run is not None:
             message = _PASSED_OVER(
                 term=_name(term.kind, texts),
@@ -295,10 +311,13 @@ def _supported(term: Term, texts: Texts) -> Message | None:
         return code(term=name, settings=settings, run=run.name)
     if level is None:
         return _UNUSABLE(term=name, factor=choice.name, run=run.name)
-    if term.verdict == "no-repeats":
-        return _NO_REPEATS(term=name, level=level.label, factor=choice.name, run=run.name)
     lasting = [item for item in choice.remaining if item not in term.passed_over]
-    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (_LEFT, lasting)
+    lowest = choice.has_lowest_tail(level, lasting)
+    if term.verdict == "no-repeats":
+        code = _NO_REPEATS if lowest else _NO_REPEATS_FEWEST
+        return code(term=name, level=level.label, factor=choice.name, run=run.name)
+    equals = _LEFT if lowest else _LEFT_FEWEST
+    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (equals, lasting)
     return code.pick(
         term=name,
         level=level.label,
