@@ -139,6 +139,11 @@ class TargetPool:
         self._came_up.add(id(target))
         return target
 
+    @property
+    def present(self) -> Target[Any] | None:
+        """The target that was brought up last, also if it did not start."""
+        return self._up
+
     def stop(self, *, unless_alive: bool = False) -> None:
         """Put the present target to rest: the next trial brings it up again."""
         if self._up is not None and not (unless_alive and self._up.alive()):

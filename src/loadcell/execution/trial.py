@@ -427,8 +427,9 @@ class TrialRun:
         """Leave a target that works as it is, for the next trial; put one that broke, or hangs, to rest."""
         status = self._record.status
         try:
-            if self._target is not None:
-                self._write_files(self._target)
+            # one that did not start has files too
+            if (target := self._target or self.pool.present) is not None:
+                self._write_files(target)
             with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
                 if fault_checks.TARGET_DOWN in self._checks:
                     self.pool.stop()

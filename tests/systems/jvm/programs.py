@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 #: Answers at the port of its first argument; its second one is a way to misbehave: `heap` and `touch` retain
-#: memory with each request, `collect` collects garbage, `silent` never listens, `late` exits under load.
+#: memory with each request, `collect` collects garbage, `silent` never listens, `late` exits under load,
+#: `throw` ends by an exception, `done` returns at once.
 SERVICE: Final = """
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
@@ -20,6 +21,10 @@ public class Service {
       System.out.println("waiting for a database");
       Thread.sleep(600_000);
     }
+    if (way.equals("throw")) {
+      throw new IllegalStateException("no settings", new java.io.FileNotFoundException("shop.conf"));
+    }
+    if (way.equals("done")) return;
     InetSocketAddress address = new InetSocketAddress("127.0.0.1", Integer.parseInt(words[0]));
     HttpServer server = HttpServer.create(address, 100);
     server.createContext("/", exchange -> {

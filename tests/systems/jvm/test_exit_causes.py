@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.systems.jvm.exit_causes import cause, failed_write
+from loadcell.systems.jvm.exit_causes import cause, exception, failed_write
 from systems.jvm.conftest import Make
 
 CRASH = [
@@ -24,6 +24,25 @@ HEAP = "java.lang.OutOfMemoryError: Java heap space"
         (["Specified order 12 is unknown"], False, None),
         (["Error occurred during initialization of the cache", "retrying"], False, None),
         (["Error: Could not find or load main class Missing"], True, "jvm.not-loaded"),
+        (
+            ['Exception in thread "main" java.lang.NoClassDefFoundError: a/B', "\tat M.main(M.java)"],
+            True,
+            "jvm.no-class",
+        ),
+        (
+            ["started", "Caused by: java.lang.ClassNotFoundException: a.B", "\t... 1 more"],
+            True,
+            "jvm.no-class",
+        ),
+        (['Exception in thread "main" java.lang.NoClassDefFoundError: a/B'], False, None),
+        (
+            [
+                "Error: LinkageError occurred while loading main class M",
+                "\tjava.lang.UnsupportedClassVersionError: M has been compiled by a more recent version",
+            ],
+            True,
+            "jvm.newer-class",
+        ),
         (["plugin: UnsupportedClassVersionError"], False, None),
         (["Too small a buffer", *CRASH], True, "jvm.crashed"),
         ([f"cache reduced: {HEAP}", *CRASH], False, "jvm.crashed"),
@@ -42,6 +61,30 @@ HEAP = "java.lang.OutOfMemoryError: Java heap space"
 def test_the_cause_in_the_last_lines(lines: list[str], early: bool, code: str | None) -> None:
     message = cause(lines, early=early)
     assert (None if message is None else message.code) == code
+
+
+TRACE = [
+    'Exception in thread "main" java.lang.IllegalStateException: no settings',
+    "\tat Service.main(Service.java:9)",
+]
+CAUSE = ["Caused by: java.io.FileNotFoundException: shop.conf", "\t... 1 more"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "early", "named"),
+    [
+        (["mode fast", *TRACE], True, TRACE[0]),
+        (["mode fast", *TRACE, *CAUSE], True, CAUSE[0]),
+        ([*TRACE, *CAUSE, "shutdown complete"], True, CAUSE[0]),
+        ([*TRACE, *CAUSE, "shutdown complete"], False, None),
+        (["\tjava.lang.Error: no settings ", *TRACE[1:]], False, "java.lang.Error: no settings"),
+        (["ERROR: application failed", *TRACE, *CAUSE], False, CAUSE[0]),
+        (["licence expired"], True, None),
+        ([], True, None),
+    ],
+)
+def test_the_exception_stands_for_its_stack_trace(lines: list[str], early: bool, named: str | None) -> None:
+    assert exception(lines, early=early) == named
 
 
 JE_LIMIT = "Disk usage is not within je.maxDisk or je.freeDisk limits"

@@ -243,6 +243,40 @@ def test_what_does_not_start_has_the_message_of_the_jvm(
     assert caught.value.advice
 
 
+@pytest.mark.parametrize(
+    ("way", "text", "foreground"),
+    [
+        ("throw", "`Service` ended with status 1 before it was ready: Caused by: java.io.File", False),
+        ("done", "`Service` ended with status 0 before it was ready: mode null", True),
+    ],
+)
+def test_a_program_that_ends_before_it_is_ready(make: Make, way: str, text: str, foreground: bool) -> None:
+    with pytest.raises(TargetError, match=text) as caught:
+        make(way).up()
+    assert ("foreground" in caught.value.advice) is foreground
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_details_of_a_crash_are_files_of_the_trial(make: Make, tmp_path: Path, named: bool) -> None:
+    target = make(flags={"ErrorFile": str(tmp_path / "mine.log")} if named else {}, directory=".")
+    target.up()
+    [pid] = target.processes()
+    os.kill(pid, signal.SIGSEGV)
+    assert gone(pid)
+    cause = target.exit_cause()
+    assert cause is not None
+    assert cause.code == "jvm.crashed"
+    name = f"hs_err_pid{pid}.log"
+    files = target.trial_files(0)
+    assert (name in files) is not named
+    assert (tmp_path / "mine.log").exists() is named
+    assert not (tmp_path / name).exists()
+    assert "hs_err" not in json.dumps(document(target.describe()))
+    if not named:
+        assert any("SIGSEGV" in line for line in files[name])
+        assert name not in target.trial_files(0), "of one trial"
+
+
 def test_a_running_jvm_is_measured_and_left_alone(make: Make) -> None:
     started = make(properties={"db.password": "hunter2"})
     started.up()

@@ -35,6 +35,10 @@ _UNLOCK: Final = ("-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOp
 #: Events that the GC log has, and what stands before each: `timenanos` is the monotonic clock of loadcell.
 _EVENTS: Final = "gc*,safepoint"
 _DECORATORS: Final = "utctime,uptime,timenanos,level,tags"
+#: Flag that names the file with details of a crash; `%p` in its value is the process ID.
+_ERROR_FILE: Final = "ErrorFile"
+#: Files with details of crashes.
+CRASH_FILES: Final = "hs_err_pid*.log"
 
 
 def memory_arguments(options: JvmOptions) -> list[str]:
@@ -69,6 +73,15 @@ def log_argument(options: JvmOptions, file: Path) -> str:
     """The GC log, in `file` and its rotated files."""
     bounds = f"filecount={options.gc_log.files},filesize={int(options.gc_log.size)}"
     return f'-Xlog:{_EVENTS}:file="{file}":{_DECORATORS}:{bounds}'
+
+
+def crash_argument(options: JvmOptions, directory: Path) -> list[str]:
+    """The file with details of a crash, in `directory`; nothing if the plan names one."""
+    words = [*words_of(options.options), *options.env.values()]
+    if _ERROR_FILE in options.flags or any(f"-XX:{_ERROR_FILE}=" in word for word in words):
+        return []
+    place = str(directory).replace("%", "%%")
+    return [flag_argument(_ERROR_FILE, f"{place}/{CRASH_FILES.replace('*', '%p')}")]
 
 
 def property_arguments(options: JvmOptions) -> list[str]:

@@ -18,6 +18,8 @@ JVM_CRASHED = MessageCode("jvm.crashed", output=ForeignText)
 JVM_CANNOT_WRITE = MessageCode("jvm.cannot-write", output=ForeignText)
 JVM_REQUESTS_CANNOT_WRITE = MessageCode("jvm.requests-cannot-write", failure=Message, output=ForeignText)
 JVM_NOT_LOADED = MessageCode("jvm.not-loaded", output=ForeignText)
+JVM_NO_CLASS = MessageCode("jvm.no-class", output=ForeignText)
+JVM_NEWER_CLASS = MessageCode("jvm.newer-class", output=ForeignText)
 
 #: Lines by which a JVM refuses its arguments; that of the initialization has its reason in the next one.
 _REFUSALS: Final = (
@@ -50,8 +52,14 @@ _SIGNAL: Final = re.compile(r"^#\s+((?:SIG[A-Z]+|Internal Error|EXCEPTION)\b.*)"
 _NOT_LOADED: Final = re.compile(
     r"^Error: (Unable to access jarfile .*|Could not find or load main class .*|"
     r"LinkageError occurred while loading .*|Invalid or corrupt jarfile .*|Main method not found .*|"
-    r".*no main manifest attribute.*)|(\S*UnsupportedClassVersionError.*)|(no main manifest attribute.*)"
+    r".*no main manifest attribute.*)|(no main manifest attribute.*)"
 )
+#: A class that was compiled for a newer JDK, and one that is missing.
+_NEWER_CLASS: Final = re.compile(r"\S*\bUnsupportedClassVersionError\b.*")
+_NO_CLASS: Final = re.compile(r"\b(?:NoClassDefFoundError|ClassNotFoundException)\b")
+#: Lines of a stack trace below its exception.
+_STACK: Final = re.compile(r"\s+(?:at |\.\.\. \d+ |Suppressed: )|Caused by: ")
+_CAUSED_BY: Final = "Caused by: "
 
 
 def refusal(lines: Sequence[str]) -> str | None:
@@ -120,11 +128,37 @@ def cause(lines: Sequence[str], *, early: bool) -> Message | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def exception(lines: Sequence[str], *, early: bool) -> str | None:
+    """The exception by which a JVM ended: that of the stack trace at the end of its last lines, and `early`
+    the uncaught one of a thread. Its last cause is named instead if it has one.
+    """
+    starts = [number for number, line in enumerate(lines) if line.startswith(_UNCAUGHT)] if early else []
+    if starts:
+        first = starts[-1]
+    elif lines and _STACK.match(lines[-1]):
+        first = len(lines) - 1
+        while first > 0 and _STACK.match(lines[first]):
+            first -= 1
+    else:
+        return None
+    reason = lines[first]
+    for line in lines[first + 1 :]:
+        if not _STACK.match(line):
+            break
+        if line.startswith(_CAUSED_BY):
+            reason = line
+    return reason.strip()
+
+
 def _not_started(lines: Sequence[str]) -> Message | None:
     refused = refusal(lines)
     if refused is not None:
         return JVM_REFUSED(output=refused)
     for line in lines:
+        if (match := _NEWER_CLASS.search(line)) is not None:
+            return JVM_NEWER_CLASS(output=match[0])
+    for line in lines:
         if (match := _NOT_LOADED.search(line)) is not None:
             return JVM_NOT_LOADED(output=next(text for text in match.groups() if text))
-    return None
+    ended_by = exception(lines, early=True)
+    return JVM_NO_CLASS(output=ended_by) if ended_by is not None and _NO_CLASS.search(ended_by) else None

@@ -18,9 +18,21 @@ from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
 from loadcell.systems.jvm import gc_log, java
-from loadcell.systems.jvm.arguments import COLLECTORS, java_arguments, shown_command
+from loadcell.systems.jvm.arguments import (
+    COLLECTORS,
+    CRASH_FILES,
+    crash_argument,
+    java_arguments,
+    shown_command,
+)
 from loadcell.systems.jvm.checks import memory_advice, refused_flags
-from loadcell.systems.jvm.exit_causes import JVM_REQUESTS_CANNOT_WRITE, cause, failed_write, out_of_memory
+from loadcell.systems.jvm.exit_causes import (
+    JVM_REQUESTS_CANNOT_WRITE,
+    cause,
+    exception,
+    failed_write,
+    out_of_memory,
+)
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.jvm.services import JAR
 from loadcell.systems.shared.packages import Package
@@ -133,7 +145,8 @@ class Jvm(StartedService[JvmOptions]):
         build = self.options.build
         built = None if build is None else build.jar
         words = java_arguments(self.options, self._log_directory / gc_log.NAME, built)
-        return [str(self._java.program), *map(self.filled, words)]
+        crash = crash_argument(self.options, self.context.work)
+        return [str(self._java.program), *crash, *map(self.filled, words)]
 
     def on_line(self, line: str) -> None:
         if "OutOfMemoryError" in line:
@@ -154,6 +167,9 @@ class Jvm(StartedService[JvmOptions]):
         exits = self.options.flags.get("ExitOnOutOfMemoryError", True) is True
         return self._exhausted if reason is None and exits and status == _OUT_OF_MEMORY_STATUS else reason
 
+    def last_words(self, lines: Sequence[str], *, early: bool) -> str | None:
+        return exception(lines, early=early) or super().last_words(lines, early=early)
+
     def failure_cause(self, failure: Message) -> Message:
         output = self._failed_write
         return failure if output is None else JVM_REQUESTS_CANNOT_WRITE(failure=failure, output=output)
@@ -164,7 +180,14 @@ class Jvm(StartedService[JvmOptions]):
         before = [start for start in self._heads if start[0] < since_ns]
         # the JVM that ran then: later ones have theirs in the part of the log
         heads = max(before)[1] if before else ()
-        return {gc_log.NAME: (*heads, *gc_log.lines_since(self._log_directory, since_ns))}
+        log = (*heads, *gc_log.lines_since(self._log_directory, since_ns))
+        return {gc_log.NAME: log, **dict(self._crash_files())}
+
+    def _crash_files(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Details that JVMs wrote when they crashed, once: the directory of the run is removed."""
+        for path in sorted(self.context.work.glob(CRASH_FILES)):
+            yield path.name, path.read_text("utf-8", "replace").splitlines()
+            path.unlink()
 
     # -- a JVM that is already running
 

@@ -50,6 +50,10 @@ SERVICE_NO_DIRECTORY = MessageCode("service.no-directory", path=str, target=str)
 SERVICE_NOT_READY = MessageCode(
     "service.not-ready", limit_s=Seconds, program=str, why=Message, output=ForeignText, target=str
 )
+SERVICE_NOT_READY_SILENT = MessageCode(
+    "service.not-ready-silent", limit_s=Seconds, program=str, why=Message, target=str
+)
+SERVICE_COMPLETED_EARLY = MessageCode("service.completed-early", how=Message, program=str, output=ForeignText)
 SERVICE_ENDED_EARLY = MessageCode("service.ended-early", how=Message, program=str, output=ForeignText)
 SERVICE_ENDED = MessageCode("service.ended", how=Message, program=str, output=ForeignText)
 READY_NO_LINE = MessageCode("ready.no-line")
@@ -120,6 +124,10 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
         `early`: it ended before it was ready.
         """
         return None
+
+    def last_words(self, lines: Sequence[str], *, early: bool) -> str | None:  # noqa: ARG002
+        """The line that tells most about its end, among its last `lines`; None if it printed none."""
+        return lines[-1] if lines else None
 
     # -- life
 
@@ -234,10 +242,11 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
                 raise TargetError(self._reason_of_end(SERVICE_ENDED_EARLY))
             if time.monotonic() > deadline:
                 lines = [line for line in list(self._process.output)[-_LAST_LINES:] if line.strip()]
+                code = SERVICE_NOT_READY if lines else SERVICE_NOT_READY_SILENT
                 raise TargetError(
-                    SERVICE_NOT_READY(
+                    code.pick(
                         program=self.program, limit_s=within, why=why, target=self.name,
-                        output=" / ".join(lines) or NO_OUTPUT,
+                        output=" / ".join(line.strip() for line in lines),
                     )
                 )  # fmt: skip
             time.sleep(_POLL_S)
@@ -276,7 +285,9 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
             if status == -SIGKILL and self._kills.occurred():
                 limit = self._kills.limit_bytes
                 how = ENDED_BY_KERNEL() if limit is None else ENDED_BY_LIMIT(limit_bytes=limit)
-        return code(program=self.program, how=how, output=lines[-1] if lines else NO_OUTPUT)
+        if early and status == 0:
+            code = SERVICE_COMPLETED_EARLY
+        return code(program=self.program, how=how, output=self.last_words(lines, early=early) or NO_OUTPUT)
 
     def exit_cause(self) -> Message | None:
         process = self._process
