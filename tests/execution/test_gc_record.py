@@ -148,6 +148,7 @@ def test_a_jvm_has_tables_with_levels_across(tmp_path: Path) -> None:
     assert small > 0
     assert large > 0
     assert [cell.strip() for cell in lines["errors"]] == ["0", "0"]
+    assert "the GC log, which is exact" in text
     assert "%" in lines["coefficient of variation"][0]
     assert "Java Heap" in text
     page = (tmp_path / "out" / "report.html").read_text()

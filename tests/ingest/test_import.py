@@ -51,6 +51,16 @@ def test_without_a_report_the_command_that_writes_it_is_named(tmp_path: Path) ->
     assert not list(run.glob("report*"))
 
 
+def test_files_of_one_name_are_named_once_in_the_title(tmp_path: Path) -> None:
+    copies = [tmp_path / name / "wrk.txt" for name in ("one", "two")]
+    for copy in copies:
+        copy.parent.mkdir()
+        copy.write_bytes((OUTPUTS / "wrk.txt").read_bytes())
+    result = call(tmp_path, "auto", *copies)
+    assert result.exit_code == 0, result.output
+    assert imported(tmp_path).run.title == "wrk: wrk.txt"
+
+
 def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path) -> None:
     result = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt", "--report")
     assert result.exit_code == 0, result.output

@@ -163,7 +163,7 @@ def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path]
         ["all others (5)", "several kinds", "67%", "67%", "8"],
     ]
     assert "Of 12 samples." in functions.note
-    assert "3 of 8 functions have their own row" in functions.note
+    assert "3 of 8 functions have their own row: first by self time, then" in functions.note
     assert [[cell.text for cell in row] for row in processes.rows] == [
         ["one", "83%", "10"],
         ["two", "<33%", "2"],

