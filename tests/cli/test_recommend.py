@@ -48,7 +48,7 @@ def test_the_terminal_has_evidence_and_a_command(run: Path) -> None:
     page = " ".join(recommended(str(run)).split())
     assert "1 of 3 trials failed" in page
     assert "the load did not end within its limit" in page
-    assert "--only shared_buffers=" in page
+    assert f"loadcell run {run} --only shared_buffers=" in page, "with the options of the run"
     assert f"{MEMORY}:" in page
 
 
@@ -92,6 +92,34 @@ def test_a_missing_p99_has_its_reason(two_factors: Path) -> None:
     assert "No p99 of 1GB in at least one trial: fewer than 100 requests succeeded" in terminal
     assert "p99: compared without x" in terminal
     assert "不足 100 个" in recommended(str(two_factors), lang="zh")
+
+
+def test_the_command_keeps_levels_of_factors_that_are_not_chosen(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", SHAPE)
+    record = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    record["only"] = ["clients=4", "shared_buffers=64MB", "shared_buffers=1GB"]
+    (path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    terminal = " ".join(recommended(str(path)).split())
+    assert f"loadcell run {path} --only clients=4 --only shared_buffers=" in terminal
+    assert terminal.count("--only") == 2
+
+
+def test_disturbances_of_the_machine_are_stated_by_level(tmp_path: Path) -> None:
+    shape = Shape(factors={MEMORY: ["64MB", "1GB"]}, repeats=3, noticed={3: ("steal", "noticed")})
+    path = write_run(tmp_path / "run", shape)
+    terminal = " ".join(recommended(str(path)).split())
+    assert "The machine was disturbed in trials of these levels" in terminal
+    assert "1 of 3 trials" in terminal
+    assert "steal time of other virtual machines" in terminal
+    assert "CPU 时间被宿主机抢占" in recommended(str(path), lang="zh")
+
+
+def test_one_repeat_is_stated(tmp_path: Path) -> None:
+    shape = Shape(factors={MEMORY: ["64MB", "1GB"], FSYNC: ["on", "off", "x"]}, repeats=1)
+    path = write_run(tmp_path / "run", shape)
+    terminal = " ".join(recommended(str(path)).split())
+    assert terminal.count("The run has one repeat") == 2
+    assert "--set repeats=6" in terminal
 
 
 def test_several_runs_are_judged_one_by_one(run: Path) -> None:

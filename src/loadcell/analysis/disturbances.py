@@ -6,6 +6,9 @@ work; beside a disturbance it is a consequence of this.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from loadcell.analysis.trials import Trial
@@ -17,6 +20,27 @@ DISTURBANCES: Final = frozenset({
     "steal", "neighbour", "other-processes", "client-paused", "sampling-gap", "throttled", "swap",
     "clock-step",
 })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """Number of trials that were disturbed, of those that count, and the number by each check. `waited` is
+    the number of others in which the load generator waited for a core.
+    """
+
+    count: int
+    of: int
+    kinds: Mapping[str, int]
+    waited: int
+
+
+def noticed_in(trials: Iterable[Trial]) -> Noticed:
+    """The disturbances of trials, of those that count."""
+    counting = [trial for trial in trials if trial.counts]
+    by_trial = [disturbances(trial) for trial in counting]
+    kinds = Counter(check for checks in by_trial for check in checks)
+    waited = sum(WAITING in warnings(trial) for trial in counting)
+    return Noticed(sum(map(bool, by_trial)), len(counting), dict(kinds), waited)
 
 
 def disturbances(trial: Trial) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from loadcell.analysis.best_levels import (
     combined,
     is_usable,
 )
+from loadcell.analysis.compare.differences import DISTURBED_SIDE, KINDS
+from loadcell.analysis.disturbances import WAITING, noticed_in
 from loadcell.analysis.jvm_evidence import SizedRun
 from loadcell.analysis.jvm_sizing import Machine, Sizing, size, target_memory
 from loadcell.analysis.level_criteria import (
@@ -29,12 +32,14 @@ from loadcell.analysis.level_criteria import (
     failed_share,
 )
 from loadcell.analysis.treatments import Treatment, unit_of
+from loadcell.analysis.validity import check_advice
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Count, Labels, Message, MessageCode, Severity, Share
 from loadcell.report import jvm_sizing
 from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Remark, Report, Section, Table, Tone
 from loadcell.report.publish import Document
+from loadcell.report.sections.environment import run_again
 from loadcell.report.texts import Texts
 from loadcell.store.layout import StoreError, quoted
 from loadcell.store.read import StoredRun, read_run
@@ -54,6 +59,8 @@ _BROKEN = MessageCode("best-level.broken", level=str, count=Count, of=Count, tri
 _BROKEN_SILENT = MessageCode("best-level.broken.silent", level=str, count=Count, of=Count, trial=str)
 _NO_REPEATS = MessageCode("best-level.no-repeats")
 _ONE_REPEAT = MessageCode("best-level.one-repeat", factors=list)
+_DISTURBED = MessageCode("best-level.disturbed", levels=list, kinds=list)
+_WAITED = MessageCode("best-level.waited", levels=list, advice=Message)
 _FEW_REQUESTS = MessageCode("best-level.few-requests", levels=list)
 _LEFT_OUT = MessageCode("best-level.left-out", combinations=list, criteria=list)
 _NOT_COMPARED = MessageCode("best-level.not-compared", criteria=list)
@@ -147,9 +154,8 @@ def _sections(run: Recommended, number: int, texts: Texts, several: bool) -> Ite
         title = f"{choice.name} ({run.stored.id})" if several else choice.name
         yield Section(f"factor-{number}-{choice.name}", title, _blocks(choice, texts))
     if chosen := [choice for choice in run.choices if choice.remaining]:
-        words = [f"--only {quoted(f'{choice.name}={choice.remaining[0].label}')}" for choice in chosen]
-        plan = quoted(str(run.stored.run.plan_name or run.stored.path))
-        command = Code(texts("best-level.command"), f"loadcell run {plan} {' '.join(words)}")
+        again = run_again(run.stored.path, run.stored.run)
+        command = [Code(texts("best-level.command"), f"{again} {_only(run, chosen)}")] if again else []
         settings = {path: value for choice in chosen for path, value in choice.remaining[0].values.items()}
         lines = "\n".join(
             f"{path}: {json.dumps(value, ensure_ascii=False)}" for path, value in settings.items()
@@ -157,7 +163,15 @@ def _sections(run: Recommended, number: int, texts: Texts, several: bool) -> Ite
         settings_block = Code(texts("best-level.settings"), lines, "yaml")
         warned = run.unusable and texts.message(_UNUSABLE_COMBINED(treatment=run.unusable))
         remarks = [Remark("problem", warned)] if warned else []
-        yield Section(f"command-{number}", "", [*remarks, command, settings_block])
+        yield Section(f"command-{number}", "", [*remarks, *command, settings_block])
+
+
+def _only(run: Recommended, chosen: Sequence[Choice]) -> str:
+    """Options for the best levels, and those of the run for other factors, which they would replace."""
+    names = {name for choice in chosen for name in (choice.key, choice.name)}
+    kept = [word for word in run.stored.run.only if word.partition("=")[0].strip() not in names]
+    words = [*kept, *(f"{choice.name}={choice.remaining[0].label}" for choice in chosen)]
+    return " ".join(f"--only {quoted(word)}" for word in words)
 
 
 def _blocks(choice: Choice, texts: Texts) -> list[Block]:
@@ -177,6 +191,19 @@ def _statements(choice: Choice, texts: Texts) -> Iterator[tuple[Severity, str]]:
         yield "caution", texts.message(_ONE_REPEAT(factors=choice.averaged))
     if choice.averaged:
         yield "caution", texts.message(_AVERAGED(factors=choice.averaged))
+    yield from (("caution", texts.message(message)) for message in _disturbances(choice))
+
+
+def _disturbances(choice: Choice) -> Iterator[Message]:
+    """Disturbances of the machine by level, as a comparison of runs has them by side."""
+    by_level = [(level.label, noticed_in(level.trials)) for level in choice.levels]
+    kinds = sum((Counter(noticed.kinds) for _, noticed in by_level), Counter[str]())
+    if kinds:
+        levels = [DISTURBED_SIDE(side=label, count=item.count, of=item.of) for label, item in by_level]
+        yield _DISTURBED(levels=levels, kinds=[KINDS[check]() for check, _ in kinds.most_common()])
+    if any(noticed.waited for _, noticed in by_level):
+        levels = [DISTURBED_SIDE(side=label, count=item.waited, of=item.of) for label, item in by_level]
+        yield _WAITED(levels=levels, advice=check_advice(WAITING))
 
 
 def _answer(choice: Choice, texts: Texts) -> tuple[Severity, str]:

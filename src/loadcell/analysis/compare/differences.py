@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from loadcell.analysis.compare import sides as sides_of
 from loadcell.analysis.compare.sides import Side, Sides
-from loadcell.analysis.disturbances import DISTURBANCES, WAITING, disturbances, warnings
+from loadcell.analysis.disturbances import DISTURBANCES, WAITING, noticed_in
 from loadcell.analysis.finding import Finding, FindingCode, Subject
 from loadcell.analysis.systems import target_name
 from loadcell.analysis.validity import check_advice
@@ -322,8 +322,5 @@ def disturbance_findings(sides: Sides) -> Iterator[Finding]:
 
 
 def _of_side(side: Side, sides: Sides) -> Disturbed:
-    counting = [trial for context in sides.contexts for trial in side.trials.get(context, ()) if trial.counts]
-    noticed = [disturbances(trial) for trial in counting]
-    kinds = Counter(check for checks in noticed for check in checks)
-    waited = sum(WAITING in warnings(trial) for trial in counting)
-    return Disturbed(side, sum(map(bool, noticed)), len(counting), dict(kinds), waited)
+    noticed = noticed_in(trial for context in sides.contexts for trial in side.trials.get(context, ()))
+    return Disturbed(side, noticed.count, noticed.of, noticed.kinds, noticed.waited)

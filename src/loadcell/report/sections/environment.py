@@ -17,7 +17,7 @@ from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.model.numbers import seconds, size
 from loadcell.model.panels import fact_units, machine_targets
-from loadcell.model.run_record import RUN_COMMAND
+from loadcell.model.run_record import RUN_COMMAND, RunRecord
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import ReportContext
@@ -364,14 +364,24 @@ def commands(path: Path, context: ReportContext) -> dict[str, str]:
     if context.imported:
         return _of_imported(path, context)
     here = quoted(shown(path))
-    # An anonymous run does not hold the places that it measured.
-    commands = {} if run.anonymous else {"table.command": f"{RUN_COMMAND} {here}"}
+    repeated = run_again(path, run)
+    commands = {} if repeated is None else {"table.command": repeated}
     if run.command:
         commands["table.command.as-was"] = shlex.join(run.command)
     if any(trial.status == "not-run" for trial in context.analysis.trials):
         commands["table.command.resume"] = resume_command(shown(path), run.resumed_by)
     commands["table.command.report"] = f"loadcell report {here}"
     return commands
+
+
+def run_again(path: Path, run: RunRecord) -> str | None:
+    """The command that runs the plan again with all options of the run; None where there is no plan.
+
+    An anonymous run does not hold the places that it measured.
+    """
+    if run.anonymous or run.imported is not None:
+        return None
+    return f"{RUN_COMMAND} {quoted(shown(path))}"
 
 
 def _of_imported(path: Path, context: ReportContext) -> dict[str, str]:
