@@ -232,7 +232,6 @@ LARGE = ("--memory", "100GiB", "--shards", "4")
             "Left out of the settings: G1HeapRegionSize=2m. Sizes in flags fit the tested heap",
         ),
         ({"version": "5.0.73"}, SIZED, "Caches outside the heap are left out: version 5.0.73 has none"),
-        ({"direct": "18GiB"}, SIZED, "together need 70 GiB, more than the 64 GiB of the machine"),
         (
             {"properties": {"shards": 8, "je.maxMemoryPercent": 20}},
             SIZED,
@@ -246,6 +245,22 @@ def test_settings_that_do_not_fit_together_are_stated(
     factors = {"target.jvm.properties.fill": ["100%", "120%"]}
     run = write_run(tmp_path / "run", Shape(factors=factors, repeats=2, jvm={**JVM, **changes}))
     assert finding in " ".join(recommended(str(run), *words).split())
+
+
+def test_a_sizing_that_does_not_fit_has_no_settings(tmp_path: Path) -> None:
+    factors = {"target.jvm.properties.fill": ["100%", "120%"]}
+    jvm = {**JVM, "direct": "18GiB"}
+    run = write_run(tmp_path / "run", Shape(factors=factors, repeats=2, jvm=jvm))
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(main, ["recommend", str(run), *SIZED])
+    terminal = " ".join(done.stdout.split())
+    assert done.exit_code == 1
+    assert "together need 70 GiB, more than the 64 GiB of the machine" in terminal
+    assert "less direct memory (direct)" in terminal.replace("`", "")
+    assert "--tested-memory" in terminal
+    assert "Settings for this machine" not in terminal
+    done = CliRunner().invoke(main, ["recommend", str(run), *SIZED, "--json"])
+    sizing = json.loads(done.stdout)["sizing"]
+    assert (done.exit_code, sizing["fits"], sizing["settings"]) == (1, False, {})
 
 
 def test_a_flag_has_its_name_where_no_collector_is_set(tmp_path: Path) -> None:
@@ -266,9 +281,12 @@ def test_a_flag_has_its_name_where_no_collector_is_set(tmp_path: Path) -> None:
         (["--memory", "-1GB", "--shards", "8"], "negative"),
         (["--memory", "64GiB", "--shards", "0"], "from 1 to 1024"),
         (["--memory", "64GiB", "--shards", "many"], "from 1 to 1024"),
-        (["--memory", "64GiB"], "add --shards 8"),
-        (["--shards", "8"], "add --memory 64GiB"),
-        (["--tested-memory", "1GB"], "add --memory 64GiB --shards 8"),
+        (["--memory", "64GiB"], "--memory requires --shards: add, for example, --shards 8"),
+        (["--shards", "8"], "--shards requires --memory: add, for example, --memory 64GiB"),
+        (
+            ["--tested-memory", "1GB"],
+            "requires --memory and --shards: add, for example, --memory 64GiB --shards 8",
+        ),
         ([*SIZED, "--tested-memory", "1B"], "at least 1MiB"),
         ([*SIZED, "--tested-memory", "12GiB"], "does not fit"),
     ],

@@ -127,6 +127,11 @@ class Sizing:
         outside = (self.direct_bytes or 0) + (self.off_heap_bytes or 0)
         return self.machine.memory_bytes - self.heap_bytes - outside
 
+    @property
+    def fits(self) -> bool:
+        """True if the machine has the memory of all parts."""
+        return self.remaining_bytes >= 0
+
 
 @dataclass(frozen=True)
 class Shares:

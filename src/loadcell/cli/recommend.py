@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -43,13 +45,14 @@ def recommend(
     limit = percentage("--most-failed", most_failed, most=1.0, zero=True)
     machine = _machine(memory_bytes, shards)
     if tested_memory is not None and machine is None:
-        needs = "--memory 64GiB --shards 8"
-        raise language.CallError(messages.CALL_NEEDS(option="--tested-memory", needs=needs))
+        raise _needs("--tested-memory", {"--memory": "64GiB", "--shards": "8"})
     gathered = best_levels.gather([run_finder.find_run(name) for name in run], limit)
     sizing = None if machine is None else best_levels.sized(gathered, machine, tested_memory)
     document = best_levels.document(gathered, limit, locales.current(), sizing)
     formats, path = ((), None) if out is None else (("html",), Path(out))
     output.show(document, formats, path, ("loadcell", "recommend", *run), as_json=as_json)
+    if sizing is not None and not sizing.fits:
+        sys.exit(1)
 
 
 def _machine(memory_bytes: int | None, shards: int | None) -> Machine | None:
@@ -57,7 +60,15 @@ def _machine(memory_bytes: int | None, shards: int | None) -> Machine | None:
     if memory_bytes is None and shards is None:
         return None
     if memory_bytes is None:
-        raise language.CallError(messages.CALL_NEEDS(option="--shards", needs="--memory 64GiB"))
+        raise _needs("--shards", {"--memory": "64GiB"})
     if shards is None:
-        raise language.CallError(messages.CALL_NEEDS(option="--memory", needs="--shards 8"))
+        raise _needs("--memory", {"--shards": "8"})
     return Machine(memory_bytes, shards)
+
+
+def _needs(option: str, missing: Mapping[str, str]) -> language.CallError:
+    """The error of an option without others, which have these examples."""
+    example = " ".join(f"{name} {value}" for name, value in missing.items())
+    return language.CallError(
+        messages.CALL_NEEDS(option=option, missing=language.both(tuple(missing)), example=example)
+    )

@@ -169,8 +169,8 @@ def _sections(run: Recommended, number: int, texts: Texts, several: bool) -> Ite
 def _only(run: Recommended, chosen: Sequence[Choice]) -> str:
     """Options for the best levels, and those of the run for other factors, which they would replace."""
     names = {name for choice in chosen for name in (choice.key, choice.name)}
-    kept = [word for word in run.stored.run.only if word.partition("=")[0].strip() not in names]
-    words = [*kept, *(f"{choice.name}={choice.remaining[0].label}" for choice in chosen)]
+    retained = [word for word in run.stored.run.only if word.partition("=")[0].strip() not in names]
+    words = [*retained, *(f"{choice.name}={choice.remaining[0].label}" for choice in chosen)]
     return " ".join(f"--only {quoted(word)}" for word in words)
 
 

@@ -89,16 +89,17 @@ def section(sizing: Sizing, texts: Texts) -> Section:
     machine = sizing.machine
     title = texts("sizing.title", memory_bytes=machine.memory_bytes, shards=machine.shards)
     remarks = [Remark(severity, text) for severity, text in _statements(sizing, texts)]
-    lines = "\n".join(
-        f"{_TARGET}{path}: {json.dumps(value, ensure_ascii=False)}" for path, value in settings(sizing)
-    )
-    settings_block = Code(texts("sizing.settings"), lines, "yaml")
+    values = settings(sizing)
+    lines = "\n".join(f"{_TARGET}{path}: {json.dumps(value, ensure_ascii=False)}" for path, value in values)
+    settings_block = [Code(texts("sizing.settings"), lines, "yaml")] if values else []
     note = Paragraph(texts("sizing.method"), quiet=True)
-    return Section("sizing", title, [_table(sizing, texts), *remarks, settings_block, note])
+    return Section("sizing", title, [_table(sizing, texts), *remarks, *settings_block, note])
 
 
 def settings(sizing: Sizing) -> Values:
-    """Settings below `target.jvm` for the machine."""
+    """Settings below `target.jvm` for the machine; none if they need more than its memory."""
+    if not sizing.fits:
+        return ()
     young, version = (sizing.term(kind).settings for kind in (YOUNG, VERSION))
     values: list[tuple[str, JsonValue]] = [("heap", Size(sizing.heap_bytes).text)]
     if sizing.young_bytes is not None:
@@ -141,6 +142,7 @@ def document(sizing: Sizing) -> JsonObject:
         "off_heap_shard_bytes": sizing.off_heap_shard_bytes,
         "direct_bytes": sizing.direct_bytes,
         "remaining_bytes": sizing.remaining_bytes,
+        "fits": sizing.fits,
         "largest_heap_tested_bytes": sizing.tested.heap_bytes,
         "tested_memory_bytes": sizing.tested.memory_bytes,
         "most_shards_tested": sizing.tested.shards,
@@ -341,7 +343,7 @@ def _of_settings(sizing: Sizing) -> Iterator[tuple[Severity, Message]]:
         yield "caution", _NO_OFF_HEAP(version=str(version))
     if cache is not None and cache.total_bytes > heap:
         yield "problem", _CACHES_EXCEED(cache_bytes=cache.total_bytes, heap_bytes=heap)
-    if sizing.remaining_bytes < 0:
+    if not sizing.fits:
         memory = sizing.machine.memory_bytes
         yield "problem", _TOO_MUCH(wanted_bytes=memory - sizing.remaining_bytes, memory_bytes=memory)
 

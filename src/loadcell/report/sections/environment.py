@@ -379,7 +379,7 @@ def run_again(path: Path, run: RunRecord) -> str | None:
 
     An anonymous run does not hold the places that it measured.
     """
-    if run.anonymous or run.imported is not None:
+    if run.anonymous or run.imported:
         return None
     return f"{RUN_COMMAND} {quoted(shown(path))}"
 
