@@ -122,6 +122,17 @@ def test_one_repeat_is_stated(tmp_path: Path) -> None:
     assert "--set repeats=6" in terminal
 
 
+def test_a_criterion_that_decides_nothing_is_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", Shape(factors={MEMORY: ["64MB", "1GB"]}, repeats=2))
+    for trial in path.glob("trials/*=1GB*/trial.json"):
+        record = json.loads(trial.read_text(encoding="utf-8"))
+        record["totals"]["response"]["count"] = 50
+        trial.write_text(json.dumps(record), encoding="utf-8")
+    terminal = " ".join(recommended(str(path)).split())
+    assert "p99: not compared, since not every usable level has values" in terminal
+    assert "P99：未作比较" in recommended(str(path), lang="zh")
+
+
 def test_several_runs_are_judged_one_by_one(run: Path) -> None:
     page = recommended(str(run), str(run))
     assert page.count("Run the best levels again") == 2
