@@ -14,7 +14,15 @@ from statistics import median
 from typing import TypeVar
 
 from loadcell.analysis.trials import QUANTILES, STATUSES, OfType, Trial, over_repeats
-from loadcell.model import catalogue, fault_metrics, gc_pauses, jvm_samples, tools, write_metrics
+from loadcell.model import (
+    catalogue,
+    fault_metrics,
+    gc_pauses,
+    jvm_samples,
+    stream_metrics,
+    tools,
+    write_metrics,
+)
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
@@ -77,7 +85,15 @@ def alike_groups(items: Iterable[T], alike: Callable[[T, T], bool]) -> list[list
 
 
 #: Metrics that reports have in tables of their own.
-_IN_TABLES = frozenset((*fault_metrics.KEYS, *write_metrics.KEYS, *gc_pauses.KEYS, *jvm_samples.KEYS))
+_IN_TABLES = frozenset(
+    (
+        *fault_metrics.KEYS,
+        *write_metrics.KEYS,
+        *gc_pauses.KEYS,
+        *jvm_samples.KEYS,
+        *stream_metrics.KEYS,
+    )
+)
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
 #: Of a store or of anything else; also what stands for units of several kinds.

@@ -44,6 +44,7 @@ COMMANDS = (
     "http",
     "redis",
     "sql",
+    "stream",
     "init",
     "report",
     "compare",

@@ -25,8 +25,8 @@ class Capability:
     name: str
 
 
-POSTGRES, MYSQL, RESP, HTTP, STORE, DUCKDB, FILES, HOST = map(
-    Capability, ("postgres", "mysql", "resp", "http", "store", "duckdb", "files", "host")
+POSTGRES, MYSQL, RESP, HTTP, STREAM, STORE, DUCKDB, FILES, HOST = map(
+    Capability, ("postgres", "mysql", "resp", "http", "stream", "store", "duckdb", "files", "host")
 )
 #: The target is a JVM, or starts one.
 JVM = Capability("jvm")

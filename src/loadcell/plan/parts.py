@@ -124,6 +124,11 @@ class TargetPart(Part[Opts]):
     size_questions: ClassVar[Questions | None] = None
 
     @classmethod
+    def offered(cls, options: Opts) -> frozenset[Capability]:  # noqa: ARG003
+        """Those of `offers` that it has with these options."""
+        return cls.offers
+
+    @classmethod
     def started(cls, options: Opts) -> bool:
         """True if loadcell starts the system's processes with these options, and decides where they run."""
         return not options.external
@@ -232,13 +237,14 @@ class Parts:
         part: type[Any] = self.monitors[part_name(key)]
         return part
 
-    def target_kind(self, name: str) -> TargetKind:
-        """Name and capabilities of an installed target."""
-        return TargetKind(name, self.target(name).offers)
+    def target_kind(self, name: str, options: Options | None = None) -> TargetKind:
+        """Name and capabilities of an installed target; those with its options, if they are given."""
+        target = self.target(name)
+        return TargetKind(name, target.offers if options is None else target.offered(options))
 
-    def fits(self, part: type[UsedPart[Any]], target: str) -> bool:
+    def fits(self, part: type[UsedPart[Any]], target: str, options: Options | None = None) -> bool:
         """True if a workload or monitor needs nothing, or one of the capabilities of the target."""
-        return not part.needs or bool(part.needs & self.target_kind(target).offers)
+        return not part.needs or bool(part.needs & self.target_kind(target, options).offers)
 
     def is_default(self, monitor: type[MonitorPart[Any]], target: str) -> bool:
         """True if a plan without `monitors` has this one for the target."""

@@ -45,6 +45,7 @@ LISTED_TWICE = MessageCode("plan.listed-twice", name=str)
 LISTED_TWICE_NAMELESS = MessageCode("plan.listed-twice-nameless", name=str, example=str)
 METRIC_TWICE = MessageCode("plan.metric-twice", name=str, monitor=str)
 WORKLOAD_MISFIT = MessageCode("plan.workload-misfit", workload=str, target=str, allowed=Message)
+WORKLOAD_PROTOCOL = MessageCode("plan.workload-protocol", workload=str, target=str, needs=list)
 MONITOR_MISFIT = MessageCode("plan.monitor-misfit", monitor=str, target=str, allowed=Message)
 WORKLOAD_ALONE = MessageCode("plan.workload-alone", workload=str)
 LOAD_COUNT_OF_ONE = MessageCode("plan.load-count-of-one")
@@ -157,9 +158,9 @@ class Resolver:
                 load_problems = [problem for problem in load_problems if not problem.missing]
             problems.extend(load_problems)
         if target is not None and workload is not None:
-            problems.extend(self._fit(root, target[0], workload[0]))
+            problems.extend(self._fit(root, target, workload[0]))
         if workload is not None and load is not None:
-            problems.extend(self._misfits(root, workload, load, target and target[0]))
+            problems.extend(self._misfits(root, workload, load, target))
         if target is not None and workload is not None and load is not None:
             problems.extend(self._refused(root, target, [workload[0]], load.clients or 0))
         if target is not None:
@@ -295,12 +296,12 @@ class Resolver:
         return any(self._parts.workload(name).sets_load for name in installed)
 
     def _misfits(
-        self, root: Keys, workload: tuple[str, Options], load: Load, target: str | None
+        self, root: Keys, workload: tuple[str, Options], load: Load, target: tuple[str, Options] | None
     ) -> list[Problem]:
         """Why the workload cannot run under this load, or on this target."""
         name, options = workload
         part = self._parts.workload(name)
-        kind = None if target is None else self._parts.target_kind(target)
+        kind = None if target is None else self._parts.target_kind(*target)
         return [_misfit(root, misfit.path, misfit) for misfit in part(options).misfits(load, kind)]
 
     def _target(self, root: Keys, problems: list[Problem]) -> tuple[str, Options] | None:
@@ -389,11 +390,16 @@ class Resolver:
         problems.extend(_metrics_twice(entries, monitors))
         return monitors
 
-    def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
+    def _fit(self, root: Keys, target: tuple[str, Options], workload: str) -> list[Problem]:
         part = self._parts.workload(workload)
-        if self._parts.fits(part, target):
+        if self._parts.fits(part, *target):
             return []
-        message = WORKLOAD_MISFIT(workload=workload, target=target, allowed=self._allowed(part))
+        name, _ = target
+        if self._parts.fits(part, name):
+            needs = sorted(capability.name for capability in part.needs & self._parts.target(name).offers)
+            message = WORKLOAD_PROTOCOL(workload=workload, target=name, needs=needs)
+        else:
+            message = WORKLOAD_MISFIT(workload=workload, target=name, allowed=self._allowed(part))
         return [Problem(root.mark_of("workload"), f"workload.{workload}", message)]
 
     def _allowed(self, part: type[UsedPart[Any]]) -> Message:

@@ -9,12 +9,12 @@ import ipaddress
 import socket
 import ssl
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from loadcell.model.extensions import HTTP
+from loadcell.model.extensions import HTTP, STREAM, Capability
 from loadcell.model.message import ForeignText, MessageCode, Seconds
 from loadcell.plan.parts import FAULTS_ALLOWED, Options
 from loadcell.plan.problems import SettingError
@@ -38,22 +38,30 @@ HTTP_NO_DATA = MessageCode("http.no-data")
 SERVICE_SOCKET_TLS = MessageCode("service.socket-tls")
 SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
 SERVICE_URL_KIND = MessageCode("service.url-kind", url=str)
+SERVICE_URL_PORT = MessageCode("service.url-port", url=str)
+SERVICE_URL_STREAM = MessageCode("service.url-stream", url=str)
 SERVICE_URL_LOGIN = MessageCode("service.url-login", header=str)
 SERVICE_URL_PATH = MessageCode("service.url-path", path=str)
 SERVICE_HOST_NAME = MessageCode("service.host-name", host=str, said=ForeignText)
 
 
 _PORTS = {"http": 80, "https": 443}
+#: The scheme of services that read a stream of records.
+_STREAM = "tcp"
 
 
 @dataclass(frozen=True)
 class Address:
-    """Host and port of a url, or the path of a Unix socket, whose requests are for that host."""
+    """Host and port of a url, or the path of a Unix socket, whose requests are for that host.
+
+    `protocol` is HTTP, or STREAM for the scheme `tcp`.
+    """
 
     host: str
     port: int
     tls: bool
     socket: str | None = None
+    protocol: Capability = HTTP
 
     @staticmethod
     def of(url: str, socket: str | None = None) -> Address:
@@ -63,8 +71,10 @@ class Address:
             port = parts.port
         except ValueError as error:
             raise SettingError(SERVICE_NO_URL(url=repr(url), said=error)) from None
-        if parts.scheme not in _PORTS or not parts.hostname:
+        if parts.scheme not in (*_PORTS, _STREAM) or not parts.hostname:
             raise SettingError(SERVICE_URL_KIND(url=repr(url)))
+        if parts.scheme == _STREAM and not port:
+            raise SettingError(SERVICE_URL_PORT(url=repr(url)))
         if parts.username is not None or parts.password is not None:
             raise SettingError(SERVICE_URL_LOGIN(header='headers: {Authorization: "${env:NAME}"}'))
         if parts.path not in ("", "/") or parts.query or parts.fragment:
@@ -72,7 +82,8 @@ class Address:
         tls = parts.scheme == "https"
         if tls and socket is not None:
             raise SettingError(SERVICE_SOCKET_TLS())
-        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], tls, socket)
+        protocol = STREAM if parts.scheme == _STREAM else HTTP
+        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], tls, socket, protocol)
 
     def __str__(self) -> str:
         if self.socket is not None:
@@ -82,7 +93,7 @@ class Address:
     def endpoint(self, tls: TlsOptions) -> ServerEndpoint:
         """The endpoint of a load."""
         if not self.tls:
-            return ServerEndpoint("http", self.host, self.port, self.socket, sslmode="disable")
+            return ServerEndpoint(self.protocol.name, self.host, self.port, self.socket, sslmode="disable")
         return ServerEndpoint(
             "http",
             self.host,
@@ -113,6 +124,11 @@ class Address:
         except TargetError as error:
             return error.message.code == account.NO_PORT.code
         return True
+
+    @property
+    def network(self) -> Network:
+        """What a proxy can read of connections to it."""
+        return Network(http=self.protocol == HTTP and not self.tls)
 
     @property
     def here(self) -> bool:
@@ -156,7 +172,26 @@ def _ascii(host: str) -> str:
 _ASK_LIMIT_S = 3.0
 
 
-class HttpOptions(Options):
+class ExistingOptions(Options):
+    """Address of a service, and whether faults may be injected into it."""
+
+    url: str = Field(min_length=1)
+    socket: str | None = Field(default=None, min_length=1)
+    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
+    faults_allowed: bool | None = FAULTS_ALLOWED
+
+    @property
+    def allows_faults(self) -> bool:
+        return self.faults_allowed is True
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        Address.of(self.url, self.socket)
+        self.tls.check(self.url)
+        return self
+
+
+class HttpOptions(ExistingOptions):
     """Where the service is, and how to be sure that it is the right one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="http")
@@ -171,24 +206,16 @@ class HttpOptions(Options):
         min_length=1,
         description="Path of a Unix socket to connect to; the url's host is then only named in requests.",
     )
-    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
-    faults_allowed: bool | None = FAULTS_ALLOWED
-
-    @property
-    def allows_faults(self) -> bool:
-        return self.faults_allowed is True
 
     @field_validator("url")
     @classmethod
     def _url_is_complete(cls, url: str) -> str:
-        Address.of(url)
+        if Address.of(url).protocol != HTTP:
+            raise SettingError(SERVICE_URL_STREAM(url=repr(url)))
         return url
 
-    @model_validator(mode="after")
-    def _is_consistent(self) -> HttpOptions:
-        Address.of(self.url, self.socket)
-        self.tls.check(self.url)
-        return self
+
+ExistingOptionsT = TypeVar("ExistingOptionsT", bound=ExistingOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,35 +226,26 @@ class HttpFacts(TargetFacts):
     software: str | None
 
 
-class Http(Target[HttpOptions]):
-    """An existing service."""
+class ExistingService(Target[ExistingOptionsT], Generic[ExistingOptionsT]):
+    """A service that is neither started, stopped nor changed."""
 
-    name: ClassVar[str] = "http"
-    summary: ClassVar[str] = "an existing service of HTTP"
-    Options: ClassVar[type[Options]] = HttpOptions
-    offers = frozenset({HTTP})
-    no_data = HTTP_NO_DATA
-
-    def __init__(self, options: HttpOptions, context: TargetContext) -> None:
+    def __init__(self, options: ExistingOptionsT, context: TargetContext) -> None:
         super().__init__(options, context)
         self._address = Address.of(options.url, options.socket)
 
     @classmethod
-    def started(cls, options: HttpOptions) -> bool:  # noqa: ARG003
+    def started(cls, options: ExistingOptionsT) -> bool:  # noqa: ARG003
         return False
 
     @classmethod
-    def network(cls, options: HttpOptions) -> Network | None:
-        return Network(http=not Address.of(options.url, options.socket).tls)
+    def network(cls, options: ExistingOptionsT) -> Network | None:
+        return Address.of(options.url, options.socket).network
 
     def up(self) -> None:
         self._address.knock(_ASK_LIMIT_S)
 
     def endpoint(self) -> ServerEndpoint:
         return self._address.endpoint(self.options.tls)
-
-    def describe(self) -> HttpFacts:
-        return HttpFacts(server="external", url=self.options.url, software=_software(self._address))
 
     def roles(self) -> tuple[Role, ...]:
         address = self._address
@@ -236,6 +254,19 @@ class Http(Target[HttpOptions]):
 
     def alive(self) -> bool:
         return self._address.answers(_ASK_LIMIT_S)
+
+
+class Http(ExistingService[HttpOptions]):
+    """An existing service of HTTP."""
+
+    name: ClassVar[str] = "http"
+    summary: ClassVar[str] = "an existing service of HTTP"
+    Options: ClassVar[type[Options]] = HttpOptions
+    offers = frozenset({HTTP})
+    no_data = HTTP_NO_DATA
+
+    def describe(self) -> HttpFacts:
+        return HttpFacts(server="external", url=self.options.url, software=_software(self._address))
 
 
 def _software(address: Address) -> str | None:

@@ -102,7 +102,8 @@ class JvmOptions(ServiceOptions):
     url: str = Field(
         default=f"http://127.0.0.1:{PORT}",
         min_length=1,
-        description="Where the load goes. Default: `http://127.0.0.1:{port}`.",
+        description="Where the load goes; `tcp://127.0.0.1:{port}` for a stream of records. Default: "
+        "`http://127.0.0.1:{port}`, or what `service` takes.",
     )
     heap: _HeapSize | None = Field(
         default=None, description="Size of the heap (-Xmx, and -Xms without `heap_start`)."
@@ -176,6 +177,12 @@ class JvmOptions(ServiceOptions):
             return None
         service = services()[self.service]
         return ServiceBuild(service, self.version or service.versions[-1])
+
+    @property
+    def load_url(self) -> str:
+        if self.service is None or "url" in self.model_fields_set:
+            return self.url
+        return f"{services()[self.service].scheme}://127.0.0.1:{PORT}"
 
     @property
     def readiness(self) -> Ready:

@@ -50,12 +50,16 @@ _HELP: Final = re.compile(r" -> \[Help \d+\].*")
 
 @dataclass(frozen=True)
 class Service:
-    """The sources of a service, the versions of its product, and the property that sets one."""
+    """The sources of a service, the versions of its product, and the property that sets one.
+
+    `scheme` is that of the url for its load: `http`, or `tcp` for a stream of records.
+    """
 
     name: str
     directory: Path
     version_property: str
     versions: tuple[str, ...]
+    scheme: str
 
     @cached_property
     def digest(self) -> str:
@@ -82,7 +86,11 @@ def services() -> Mapping[str, Service]:
 def _read(path: Path) -> Service:
     description = tomllib.loads(path.read_text(encoding="utf-8"))
     return Service(
-        path.parent.name, path.parent, description["version-property"], tuple(description["versions"])
+        path.parent.name,
+        path.parent,
+        description["version-property"],
+        tuple(description["versions"]),
+        description.get("scheme", "http"),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from loadcell.linux import java_processes, procfs
 from loadcell.linux.java_attach import AttachError, run
-from loadcell.model.extensions import HTTP, JVM
+from loadcell.model.extensions import HTTP, JVM, STREAM
 from loadcell.model.json import OMITTED
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options
@@ -78,12 +78,12 @@ class JvmFacts(ServiceFacts):
 
 
 class Jvm(StartedService[JvmOptions]):
-    """A service of HTTP on the JVM."""
+    """A service of HTTP or of a stream on the JVM."""
 
     name: ClassVar[str] = "jvm"
     summary: ClassVar[str] = "a service of HTTP on the JVM, with heap, collector and flags as factors"
     Options: ClassVar[type[Options]] = JvmOptions
-    offers = frozenset({HTTP, JVM})
+    offers = frozenset({HTTP, STREAM, JVM})
     no_data = JVM_NO_DATA
     role = "jvm"
 
@@ -255,7 +255,7 @@ class Jvm(StartedService[JvmOptions]):
             vendor=None if self._java is None else self._java.vendor,
             java=None if self._java is None else str(self._java.program),
             command=shlex.join(self._command),
-            url=options.url,
+            url=options.load_url,
             directory=str(options.path or self.context.work),
             files=self._files,
             collector=collectors[0] if collectors else None,

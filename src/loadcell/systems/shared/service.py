@@ -19,7 +19,7 @@ from loadcell.linux import process as supervision
 from loadcell.linux.memory_kills import MemoryKills
 from loadcell.linux.process import ENDED_STATUS
 from loadcell.linux.procfs import ROOT
-from loadcell.model.extensions import HTTP
+from loadcell.model.extensions import HTTP, STREAM, Capability
 from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.parts import Misfit
 from loadcell.profilers.launcher import END_WITHIN_S, SLOWER
@@ -87,7 +87,7 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
     of the target.
     """
 
-    offers = frozenset({HTTP})
+    offers = frozenset({HTTP, STREAM})
     #: the role of its processes
     role: ClassVar[str] = "server"
 
@@ -141,8 +141,12 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
             yield from missing_directory("directory", options.path, cls.no_directory(options.path))
 
     @classmethod
+    def offered(cls, options: ServiceOptionsT) -> frozenset[Capability]:
+        return cls.offers - {HTTP, STREAM} | {options.protocol}
+
+    @classmethod
     def network(cls, options: ServiceOptionsT) -> Network | None:
-        return Network(http=not Address.of(options.url.replace(PORT, "1"), options.socket).tls)
+        return Address.of(options.load_url.replace(PORT, "1"), options.socket).network
 
     def up(self) -> None:
         process = self._process
@@ -151,7 +155,7 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
                 self._served = True
                 return
             self.down()
-        if process is None and PORT not in self.options.url:
+        if process is None and PORT not in self.options.load_url:
             self._refuse_strangers()
         self._port = free_port()
         self._start()
@@ -346,7 +350,7 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
         """Where it listens."""
         socket = self.options.socket
         return Address.of(
-            self.options.url.replace(PORT, str(self._port or 1)),
+            self.options.load_url.replace(PORT, str(self._port or 1)),
             None if socket is None else self.filled(socket),
         )
 

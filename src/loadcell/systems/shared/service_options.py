@@ -1,5 +1,5 @@
-"""Plan options of services that loadcell starts as a process and reaches by HTTP: address, environment,
-readiness, end.
+"""Plan options of services that loadcell starts as a process and reaches by HTTP or a stream: address,
+environment, readiness, end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from loadcell.model.extensions import Capability
 from loadcell.model.message import ForeignText, MessageCode
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
@@ -79,7 +80,8 @@ class ServiceOptions(Options):
 
     url: str = Field(
         min_length=1,
-        description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`.",
+        description="Where the load goes: `http://127.0.0.1:8080`, or `http://127.0.0.1:{port}`; "
+        "`tcp://127.0.0.1:{port}` for a stream of records.",
     )
     socket: str | None = Field(
         default=None,
@@ -138,6 +140,16 @@ class ServiceOptions(Options):
         self.tls.check(self.url)
         self._directory = Path((info.context or {}).get("directory") or Path())
         return self
+
+    @property
+    def load_url(self) -> str:
+        """Where the load goes; it may contain `{port}`."""
+        return self.url
+
+    @property
+    def protocol(self) -> Capability:
+        """HTTP or STREAM."""
+        return Address.of(self.load_url.replace(PORT, "1")).protocol
 
     @property
     def readiness(self) -> Ready:

@@ -1,0 +1,1 @@
+"""Services of streams of records as a target."""
