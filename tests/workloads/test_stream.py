@@ -1,0 +1,80 @@
+"""The workload of streams: its options, and its demands on a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_text
+from loadcell.plan.problems import PlanError
+from loadcell.workloads.stream import StreamOptions
+
+FIELDS = {"id": {"step": 1}, "key": {"from": 0, "to": 9}}
+PLAN = """
+target: {stream: {url: "tcp://127.0.0.1:9000"}}
+workload: {stream: {fields: {id: {step: 1}}}}
+load: {clients: 1, duration: 1s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either from `fields` or from a `file`"),
+        ({"fields": FIELDS, "file": "a"}, "either from `fields` or from a `file`"),
+        ({"fields": {}}, "at least 1 item"),
+        ({"fields": {"id": {"step": 1, "to": 4}}}, "numbers that rise"),
+        ({"fields": {"id": {}}}, "a parameter is one of"),
+        ({"fields": {"1d": {"step": 1}}}, "pattern"),
+        ({"fields": {"key": {"to": 9, "distribution": "cauchy"}}}, "zipfian"),
+        ({"fields": {"kind": {"values": ["a,b"]}}}, "would break the record apart"),
+        ({"fields": FIELDS, "size": 3}, "the fields take up to"),
+        ({"fields": FIELDS, "size": 300, "frame_limit": 200}, "more than `frame_limit`"),
+        ({"file": "a", "size": 200}, "`size` is for generated records"),
+        ({"file": "a", "prepared": 3}, "`prepared` is for generated records"),
+        ({"fields": FIELDS, "repeat": True}, "`repeat` goes with a `file`"),
+        ({"fields": FIELDS, "order": "all"}, "`order` goes with `answers: each`"),
+        ({"fields": FIELDS, "answers": "count", "results": "tcp://a:1"}, "`results` goes with"),
+        ({"fields": FIELDS, "answers": "each", "prepared": 5}, "with the same numbers"),
+        ({"fields": FIELDS, "answers": "each", "order": "key"}, "go together"),
+        ({"fields": FIELDS, "answers": "each", "order": "key", "key": "k"}, "there is no field 'k'"),
+        ({"fields": FIELDS, "answers": "each", "results": "http://a"}, "no address of a stream"),
+        ({"fields": FIELDS, "answers": "each", "results": "tcp://a"}, "has no port"),
+        ({"fields": FIELDS, "answers": "some"}, "'none', 'count' or 'each'"),
+    ],
+)
+def test_unusable_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        StreamOptions(**options)
+
+
+def test_fields_are_sections_of_the_engine() -> None:
+    section = StreamOptions(fields={"time": {"step": 10, "from": 5}, "key": {"to": 9}}).section()
+    first, second = section["source"]["fields"]
+    assert first == {"name": "time", "number": {"start": 5, "step": 10}}
+    assert (second["name"], second["draw"]["to"], "step" in second["draw"]) == ("key", 9, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"tcp://127.0.0.1:9000"', '"http://127.0.0.1:9000"', "is the url of HTTP"),
+        ('"tcp://127.0.0.1:9000"', '"tcp://127.0.0.1"', "has no port"),
+        ("{stream: {url", "{http: {url", "is the url of a stream"),
+        (
+            'stream: {url: "tcp://127.0.0.1:9000"}',
+            'command: {command: cat, url: "http://127.0.0.1:9000"}',
+            "needs the protocol stream",
+        ),
+        ("stream: {fields: {id: {step: 1}}}", "http: {}", "does not work with the target stream"),
+    ],
+)
+def test_plans_that_do_not_fit_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in PLAN
+    load_text(PLAN, tmp_path / "plan.yaml", installed())
+    with pytest.raises(PlanError, match=message):
+        load_text(PLAN.replace(old, new), tmp_path / "plan.yaml", installed())
