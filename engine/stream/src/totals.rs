@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use loadcell_core::clock::{Nanos, SECOND};
+use loadcell_core::clock::{MILLISECOND, Nanos};
 
 use super::options::Answers;
 
@@ -76,36 +76,36 @@ impl Totals {
         self.last_end = self.last_end.max(other.last_end);
     }
 
-    /// Metrics of a measurement of `duration_s` with this number of connections.
+    /// Metrics of a measurement of `duration_s` with this number of connections; times in ms.
     pub fn metrics(&self, answers: Answers, clients: u32, duration_s: f64) -> Vec<(&'static str, f64)> {
-        let seconds = |nanos: Nanos| nanos as f64 / SECOND as f64;
-        let blocked_s = seconds(self.blocked_ns);
+        let ms = |nanos: Nanos| nanos as f64 / MILLISECOND as f64;
+        let blocked_ms = ms(self.blocked_ns);
         let mut metrics = vec![
-            ("stream_sent_records", self.sent_records as f64),
-            ("stream_sent_bytes", self.sent_bytes as f64),
-            ("stream_blocked_s", blocked_s),
-            ("stream_unacknowledged_max_bytes", self.unacknowledged.max as f64),
-            ("stream_unacknowledged_mean_bytes", self.unacknowledged.mean),
+            ("stream.sent", self.sent_records as f64),
+            ("stream.sent_bytes", self.sent_bytes as f64),
+            ("stream.blocked_time", blocked_ms),
+            ("stream.unacknowledged.max", self.unacknowledged.max as f64),
+            ("stream.unacknowledged.mean", self.unacknowledged.mean),
         ];
         if let Some(first_sent) = self.first_sent.filter(|first| *first <= self.last_end) {
-            metrics.push(("stream_run_s", seconds(self.last_end - first_sent)));
+            metrics.push(("stream.run_time", ms(self.last_end - first_sent)));
         }
         if duration_s > 0.0 {
-            metrics.push(("stream_blocked_share", blocked_s / (duration_s * f64::from(clients))));
+            metrics.push(("stream.blocked_share", blocked_ms / (1e3 * duration_s * f64::from(clients))));
         }
         let judged = &self.judged;
         if answers != Answers::None {
-            metrics.push(("stream_outstanding_max", self.outstanding_max as f64));
-            metrics.push(("stream_lost", judged.lost as f64));
+            metrics.push(("stream.outstanding.max", self.outstanding_max as f64));
+            metrics.push(("stream.lost", judged.lost as f64));
         }
         match answers {
             Answers::None => {}
-            Answers::Count => metrics.push(("stream_overacknowledged", judged.overacknowledged as f64)),
+            Answers::Count => metrics.push(("stream.overacknowledged", judged.overacknowledged as f64)),
             Answers::Each => metrics.extend([
-                ("stream_duplicated", judged.duplicated as f64),
-                ("stream_reordered", judged.reordered as f64),
-                ("stream_unknown", judged.unknown as f64),
-                ("stream_results", judged.results as f64),
+                ("stream.duplicated", judged.duplicated as f64),
+                ("stream.reordered", judged.reordered as f64),
+                ("stream.unknown", judged.unknown as f64),
+                ("stream.results", judged.results as f64),
             ]),
         }
         metrics
@@ -114,6 +114,8 @@ impl Totals {
 
 #[cfg(test)]
 mod tests {
+    use loadcell_core::clock::SECOND;
+
     use super::*;
 
     #[test]
@@ -134,12 +136,12 @@ mod tests {
         all.merge(&Totals { first_sent: Some(2 * SECOND), last_end: 3 * SECOND, ..first.clone() });
         let metrics = all.metrics(Answers::Each, 2, 4.0);
         let of = |name: &str| metrics.iter().find(|(present, _)| *present == name).map(|(_, value)| *value);
-        assert_eq!((of("stream_sent_records"), of("stream_lost")), (Some(10.0), Some(4.0)));
-        assert_eq!((of("stream_blocked_s"), of("stream_blocked_share")), (Some(2.0), Some(0.25)));
-        assert_eq!(of("stream_run_s"), Some(2.0));
-        assert_eq!(of("stream_unacknowledged_max_bytes"), Some(60.0));
-        assert_eq!(of("stream_unacknowledged_mean_bytes"), Some(40.0));
-        assert_eq!(of("stream_overacknowledged"), None);
-        assert!(all.metrics(Answers::None, 2, 4.0).iter().all(|(name, _)| *name != "stream_lost"));
+        assert_eq!((of("stream.sent"), of("stream.lost")), (Some(10.0), Some(4.0)));
+        assert_eq!((of("stream.blocked_time"), of("stream.blocked_share")), (Some(2e3), Some(0.25)));
+        assert_eq!(of("stream.run_time"), Some(2e3));
+        assert_eq!(of("stream.unacknowledged.max"), Some(60.0));
+        assert_eq!(of("stream.unacknowledged.mean"), Some(40.0));
+        assert_eq!(of("stream.overacknowledged"), None);
+        assert!(all.metrics(Answers::None, 2, 4.0).iter().all(|(name, _)| *name != "stream.lost"));
     }
 }

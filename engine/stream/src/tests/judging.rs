@@ -13,7 +13,7 @@ fn findings(service: &Service, more: Value) -> ([u64; 4], Value) {
     let mut stream = json!({"answers": "each", "order": "all"});
     stream.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let result = measured(service, stream, json!({"requests": 10_000}));
-    let names = ["stream_lost", "stream_duplicated", "stream_reordered", "stream_unknown"];
+    let names = ["stream.lost", "stream.duplicated", "stream.reordered", "stream.unknown"];
     (names.map(|name| metric(&result, name) as u64), result)
 }
 
@@ -21,7 +21,7 @@ fn findings(service: &Service, more: Value) -> ([u64; 4], Value) {
 fn an_intact_service_has_no_findings() {
     let (findings, result) = findings(&Service::local(echo(|_, number| vec![number])), json!({}));
     assert_eq!((findings, failed(&result)), ([0; 4], 0));
-    assert_eq!((count(&result, "succeeded"), metric(&result, "stream_results")), (10_000, 0.0));
+    assert_eq!((count(&result, "succeeded"), metric(&result, "stream.results")), (10_000, 0.0));
     assert!(result["received"]["bytes"].as_u64().unwrap() > 40_000);
 }
 
@@ -83,7 +83,7 @@ fn results_are_counted_and_answers_are_kept() {
     });
     let path = temporary("answers");
     let (findings, result) = findings(&service, json!({"keep_answers": path}));
-    assert_eq!((findings, metric(&result, "stream_results")), ([0; 4], 1_000.0));
+    assert_eq!((findings, metric(&result, "stream.results")), ([0; 4], 1_000.0));
     let stored = path.with_extension("0");
     let text = std::fs::read_to_string(&stored).unwrap();
     assert_eq!((text.lines().count(), text.lines().next()), (10_000, Some("0 r1 r3")));
@@ -109,7 +109,7 @@ fn answers_may_come_on_another_connection() {
     let stream = json!({"answers": "each", "order": "all", "results": address});
     let result = measured(&service, stream, json!({"clients": 2, "requests": 2_000}));
     assert_eq!((count(&result, "succeeded"), failed(&result)), (2_000, 0), "{:?}", errors(&result));
-    assert_eq!((metric(&result, "stream_unknown"), metric(&result, "stream_duplicated")), (0.0, 0.0));
+    assert_eq!((metric(&result, "stream.unknown"), metric(&result, "stream.duplicated")), (0.0, 0.0));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn counts_are_judged() {
     assert_eq!(reported("49\n"), ("stream.decreasing 50".into(), 50));
     assert_eq!(reported("what?\n"), ("stream.garbage 50".into(), 50));
     let result = measured(&Service::start(counter), json!({"answers": "count"}), json!({"requests": 50_000}));
-    assert_eq!((count(&result, "succeeded"), metric(&result, "stream_overacknowledged")), (50_000, 0.0));
+    assert_eq!((count(&result, "succeeded"), metric(&result, "stream.overacknowledged")), (50_000, 0.0));
 }
 
 trait Join {

@@ -20,11 +20,11 @@ fn a_fixed_number_of_records_is_sent_exactly() {
         let result = measured(&service, stream.clone(), json!({"clients": clients, "requests": 20_001}));
         assert_eq!(result["outcome"], "completed", "{stream}: {}", result["reason_args"]);
         assert_eq!((count(&result, "succeeded"), count(&result, "attempted")), (20_001, 20_001));
-        assert_eq!(metric(&result, "stream_sent_records") as u64, 20_001);
+        assert_eq!(metric(&result, "stream.sent") as u64, 20_001);
         let lines = wait_for(&service, 20_001);
         let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
-        assert_eq!(metric(&result, "stream_sent_bytes") as usize, bytes);
-        let run_s = metric(&result, "stream_run_s");
+        assert_eq!(metric(&result, "stream.sent_bytes") as usize, bytes);
+        let run_s = metric(&result, "stream.run_time") / 1e3;
         let window_s = result["window"]["duration_ns"].as_f64().unwrap() / 1e9;
         assert!(run_s > 0.0 && run_s <= window_s, "{run_s} of {window_s}");
     }
@@ -132,10 +132,10 @@ fn time_alone_ends_a_load_and_what_is_in_progress_is_awaited() {
         "{:?}",
         errors(&result)
     );
-    let sent = metric(&result, "stream_sent_records");
+    let sent = metric(&result, "stream.sent");
     assert_eq!(result["lifetime"]["transactions"].as_f64(), Some(sent));
-    assert_eq!(metric(&result, "stream_lost"), 0.0);
-    assert!(metric(&result, "stream_outstanding_max") >= 1.0);
+    assert_eq!(metric(&result, "stream.lost"), 0.0);
+    assert!(metric(&result, "stream.outstanding.max") >= 1.0);
 }
 
 #[test]
@@ -147,12 +147,13 @@ fn backpressure_is_measured() {
     });
     let load = json!({"duration_ns": 1_000_000_000, "timeout_ns": 5_000_000_000u64});
     let result = measured(&service, json!({"size": 1000, "send_buffer": 20_000}), load);
-    let (blocked_s, share) = (metric(&result, "stream_blocked_s"), metric(&result, "stream_blocked_share"));
+    let blocked_s = metric(&result, "stream.blocked_time") / 1e3;
+    let share = metric(&result, "stream.blocked_share");
     assert!((0.3..=1.0).contains(&blocked_s), "{blocked_s} s");
     assert!((share - blocked_s).abs() < 0.05, "{share}");
     let (max, mean) = (
-        metric(&result, "stream_unacknowledged_max_bytes"),
-        metric(&result, "stream_unacknowledged_mean_bytes"),
+        metric(&result, "stream.unacknowledged.max"),
+        metric(&result, "stream.unacknowledged.mean"),
     );
     assert!(max >= mean && mean > 0.0, "{max} {mean}");
     assert_eq!(failed(&result), 0);

@@ -74,7 +74,7 @@ fn what_is_unanswered_at_the_end_fails_after_the_drain() {
     let load = json!({"duration_ns": 400_000_000, "drain_ns": 200_000_000, "schedule": {"rate": rate}});
     let result = measured(&service, json!({"answers": "each"}), load);
     assert_eq!((result["outcome"].as_str(), count(&result, "succeeded")), (Some("completed"), 100));
-    assert_eq!((failed(&result), metric(&result, "stream_lost")), (300, 0.0));
+    assert_eq!((failed(&result), metric(&result, "stream.lost")), (300, 0.0));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn broken_lines_fail_and_the_others_are_sent() {
     assert!(
         message(&result, "stream.frame").ends_with("line 4: the record has 102 bytes, frame_limit is 50")
     );
-    assert_eq!((metric(&result, "stream_lost"), metric(&result, "stream_unknown")), (0.0, 0.0));
+    assert_eq!((metric(&result, "stream.lost"), metric(&result, "stream.unknown")), (0.0, 0.0));
     fs::remove_file(&path).unwrap();
 }
 
