@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -200,9 +201,11 @@ def test_a_server_that_is_killed_ends_the_connection_of_the_client(start: Start,
     last = answers.decode().splitlines()[-1]
     assert last.startswith(f"! server 127.0.0.1:{servers[1].port}")
     servers[1].process.wait()
-    assert any(
-        f"connection closed: server 127.0.0.1:{servers[1].port}" in line for line in coordinator.output
-    )
+    reason = f"connection closed: server 127.0.0.1:{servers[1].port}"
+    deadline_s = time.monotonic() + 30
+    while not any(reason in line for line in coordinator.output):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
 
 
 def test_a_wrong_setting_ends_the_service(jar: Path, tmp_path: Path) -> None:
