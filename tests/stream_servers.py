@@ -120,6 +120,12 @@ def sink(server: StreamServer, connection: socket.socket) -> None:
         server.records += lines
 
 
+def silent(server: StreamServer, connection: socket.socket) -> None:
+    """Reads, answers nothing, and stays."""
+    sink(server, connection)
+    threading.Event().wait()
+
+
 def deaf(_: StreamServer, connection: socket.socket) -> None:
     """Reads nothing."""
     del connection

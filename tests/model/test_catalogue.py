@@ -83,7 +83,7 @@ def engine_codes() -> set[str]:
         if "test" not in path.name and "tests" not in path.relative_to(ENGINE).parts
     ]
     text = "\n".join(sources)
-    constants = dict(re.findall(r'const ([A-Z_]+): &str = "([a-z-]+)";', text))
+    constants = dict(re.findall(r'const ([A-Z_]+): &str = "([a-z.-]+)";', text))
     named = re.findall(
         r'(?:LoadError|Fault|Failure)::(?:new|fatal|at|with_text)\(\s*(?:"([a-z-]+)"|(?:\w+::)*([A-Z_]+)),',
         text,

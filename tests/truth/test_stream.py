@@ -16,7 +16,7 @@ from truth.loads import undisturbed
 RATE, SECONDS, STALL_S = 4_000, 6, 0.5
 PLAN = """
 target: {{stream: {{url: "tcp://{address}"}}}}
-workload: {{stream: {{fields: {{id: {{step: 1}}}}, size: 200, answers: each, order: all}}}}
+workload: {{stream: {{fields: {{id: {{step: 1}}}}, size: 200B, answers: each, order: all}}}}
 load: {{clients: 1, rate: {rate}/s, arrivals: constant, warmup: 1s, duration: {seconds}s}}
 repeats: 1
 monitors: []

@@ -26,6 +26,11 @@ _LOADCELL_CODES = (
     "check-header", "check-json", "not-json", "extract-json", "extract-pattern", "extract-header", "unset",
     "unsafe-value", "body-limit",
 )  # fmt: skip
+#: Codes of records in streams.
+_STREAM = (
+    "stream.lost", "stream.duplicate", "stream.unknown", "stream.reordered", "stream.acknowledged-too-much",
+    "stream.decreasing", "stream.garbage", "stream.frame", "stream.line", "stream.file",
+)  # fmt: skip
 #: What other tools call the failures that they count.
 _TOOLS = (
     "ignored", "reconnect", "fatal", "client", "connect", "receive", "read", "write", "exceptions",
@@ -66,7 +71,7 @@ CLASSES = {
 #: Every code that has a text.
 MEANINGS = {
     code: MessageCode(f"code.{code}")
-    for code in (*_LOADCELL_CODES, *_TOOLS, *_SQLSTATE, *_MYSQL, *_HTTP, *_HTTP2, *_REDIS)
+    for code in (*_LOADCELL_CODES, *_STREAM, *_TOOLS, *_SQLSTATE, *_MYSQL, *_HTTP, *_HTTP2, *_REDIS)
 }
 
 

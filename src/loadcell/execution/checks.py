@@ -71,7 +71,7 @@ def counting_identity(result: LoadResult) -> Check:
     return Check("counting-identity", "broken" if wrong else "ok", {"wrong": wrong} if wrong else {})
 
 
-def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int = 1) -> Check:
+def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int | None = 1) -> Check:
     """The time that clients spend is the sum of all response times, failures included, and of rests.
 
     Closed loop: that time is `clients` times the window's `seconds`. Open loop: it is the integral of the
@@ -79,10 +79,11 @@ def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int 
     response time; rests are in none of them.
 
     The sum is taken over what ended in the window: what was carried in has a part before it, which is taken
-    away, and what was in flight at its end has a part within, which is added.
+    away, and what was in flight at its end has a part within, which is added. Without a bound of the requests
+    in flight (`pipeline` None) a closed loop has no time to compare with.
     """
     transaction, client = group.transaction, group.client or ClientResult()
-    if transaction is None or seconds <= 0:
+    if transaction is None or seconds <= 0 or (pipeline is None and group.schedule is None):
         return Check("littles-law", "unknown")
     distributions = [
         times for times in (transaction.response, transaction.failed_response) if times and times.count
@@ -104,7 +105,7 @@ def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int 
         expected,
         response_s / seconds,
         longest_s / (seconds if group.schedule is None else seconds * expected),
-        pipeline=pipeline,
+        pipeline=pipeline or 1,
         absent=reconnecting_s / seconds,
     )
     detail = {
@@ -114,7 +115,7 @@ def littles_law(group: GroupResult, seconds: float, clients: int, pipeline: int 
         "tolerance": law.tolerance,
         "reconnecting_seconds": reconnecting_s,
         **({"resting_seconds": resting_s} if resting_s else {}),
-        **({"pipeline": pipeline} if pipeline > 1 else {}),
+        **({"pipeline": pipeline} if pipeline and pipeline > 1 else {}),
     }
     return Check("littles-law", "ok" if law.holds else "broken", detail)
 

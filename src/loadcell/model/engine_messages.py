@@ -108,7 +108,7 @@ def _argument(code: str, name: str, value: Any) -> Any:
 def _variant(outcome: str, arguments: JsonObject) -> str:
     """The code of the text that fits an outcome's arguments."""
     if outcome == "lost" and not arguments.get("here"):
-        return "lost-unreachable"
+        return "lost-unreachable" if arguments.get("limit_s") else "lost-connections"
     if outcome == "connect-failed" and arguments.get("here"):
         return "connect-failed-here"
     return f"{outcome}.exact" if f"{outcome}.exact" in catalogue.texts() else outcome
@@ -229,6 +229,7 @@ MessageCode("engine.spec.variable-twice", variable=str)
 MessageCode("engine.spec.variable-early", later=str, step=str, variable=str)
 MessageCode("engine.spec.no-column", column=str, columns=str, name=str, step=str)
 MessageCode("engine.spec.no-variable", names=str, step=str, variable=str)
+MessageCode("lost-connections", said=ForeignText, where=str)
 MessageCode("lost-unreachable", limit_s=Seconds, said=ForeignText, where=str)
 MessageCode("connect-failed-here", clients=str, refused=str, said=ForeignText, where=str)
 MessageCode("engine.connect", said=ForeignText, where=str)

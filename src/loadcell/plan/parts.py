@@ -38,7 +38,7 @@ class Options(BaseModel):
         return False
 
     @property
-    def most_in_flight(self) -> int:
+    def most_in_flight(self) -> int | None:
         """Requests that a client has in flight at most, of a workload's options."""
         return 1
 

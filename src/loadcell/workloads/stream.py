@@ -130,6 +130,11 @@ class StreamOptions(Options):
 
     _path: str | None = PrivateAttr(default=None)
 
+    @property
+    def most_in_flight(self) -> None:
+        """Only the service bounds the records that are sent and not answered."""
+        return
+
     @field_validator("results")
     @classmethod
     def _results_is_an_address(cls, results: str | None) -> str | None:

@@ -15,9 +15,9 @@ final class Coordinator implements Node {
   private final LongAdder brokenStreams = new LongAdder();
 
   /** Raises IllegalArgumentException for a wrong address. */
-  Coordinator(Settings settings) {
+  Coordinator(Settings settings, List<String> addresses) {
     this.settings = settings;
-    servers = settings.servers.stream().map(ServerAddress::of).toList();
+    servers = addresses.stream().map(ServerAddress::of).toList();
   }
 
   @Override

@@ -34,6 +34,10 @@ final class Settings {
   final String socket;
   /** Addresses that a coordinator forwards to; empty for a server. */
   final List<String> servers;
+  /** Number of servers that a coordinator starts itself; 0 for none. */
+  final int coordinate;
+  /** The process ends with its standard input. */
+  final boolean endsWithInput;
   final Framing framing;
   final Format format;
   final AnswerMode answers;
@@ -55,6 +59,11 @@ final class Settings {
             .map(String::trim)
             .filter(address -> !address.isEmpty())
             .toList();
+    coordinate = (int) number(properties, "coordinate", 0, 1, 16);
+    endsWithInput = Boolean.parseBoolean(properties.getProperty("endsWithInput", "false"));
+    if (coordinate > 0 && !servers.isEmpty()) {
+      throw new IllegalArgumentException("-Dservers and -Dcoordinate are alternatives");
+    }
     framing = choice(properties, "framing", Framing.LINE);
     format = choice(properties, "format", Format.CSV);
     answers = choice(properties, "answers", AnswerMode.COUNT);

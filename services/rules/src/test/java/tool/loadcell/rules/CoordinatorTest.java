@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -24,10 +23,7 @@ class CoordinatorTest {
     for (int server = 0; server < servers; server++) {
       addresses.add("127.0.0.1:" + listen(StreamClient.service(pairs)));
     }
-    String[] more = Arrays.copyOf(pairs, pairs.length + 2);
-    more[pairs.length] = "servers";
-    more[pairs.length + 1] = String.join(",", addresses);
-    return listen(new Coordinator(StreamClient.settings(more)));
+    return listen(new Coordinator(StreamClient.settings(pairs), addresses));
   }
 
   private int listen(Node node) throws Exception {
@@ -131,7 +127,7 @@ class CoordinatorTest {
   void anErrorOfAServerReachesTheClient() throws Exception {
     int server = listen(StreamClient.service("rules", "1", "limit", "20"));
     int port =
-        listen(new Coordinator(StreamClient.settings("servers", "127.0.0.1:" + server)));
+        listen(new Coordinator(StreamClient.settings(), List.of("127.0.0.1:" + server)));
     try (StreamClient client = new StreamClient(port)) {
       List<String> answers = client.send("0,1,0,P,5,5\n1,1,0,P,5,5," + "x".repeat(50) + "\n").lines();
       assertEquals(
