@@ -24,6 +24,7 @@ from loadcell.parts import installed
         (("host",), "probe"),
         (("command",), "http"),
         (("jvm",), "http"),
+        (("stream",), "stream"),
         (("directory",), "files"),
         (("http", "http://127.0.0.1:8080/items?page=1"), "http"),
     ],
