@@ -14,7 +14,7 @@ from pathlib import Path
 Answer = Callable[[list[int]], list[int]]
 
 
-def each(numbers: list[int]) -> list[int]:
+def unchanged(numbers: list[int]) -> list[int]:
     return numbers
 
 
@@ -57,17 +57,17 @@ class Swapping:
     """Answers `count` pairs of neighbours in the other order."""
 
     def __init__(self, count: int) -> None:
-        self.left = count
-        self.kept: int | None = None
+        self.remaining = count
+        self.held: int | None = None
 
     def __call__(self, numbers: list[int]) -> list[int]:
         answers: list[int] = []
         for number in numbers:
-            if self.kept is not None:
-                answers += [number, self.kept]
-                self.kept, self.left = None, self.left - 1
-            elif self.left and number % 10 == 0:
-                self.kept = number
+            if self.held is not None:
+                answers += [number, self.held]
+                self.held, self.remaining = None, self.remaining - 1
+            elif self.remaining and number % 10 == 0:
+                self.held = number
             else:
                 answers.append(number)
         return answers
@@ -83,14 +83,14 @@ class StreamServer:
 
 
 def _lines(connection: socket.socket) -> Iterator[list[bytes]]:
-    rest = b""
+    partial = b""
     while data := connection.recv(1 << 16):
-        *lines, rest = (rest + data).split(b"\n")
+        *lines, partial = (partial + data).split(b"\n")
         if lines:
             yield lines
 
 
-def answering(answer: Answer = each) -> Callable[[StreamServer, socket.socket], None]:
+def answering(answer: Answer = unchanged) -> Callable[[StreamServer, socket.socket], None]:
     """Answers each record by its number."""
 
     def serve(server: StreamServer, connection: socket.socket) -> None:
@@ -184,7 +184,7 @@ def stream_server(
     address = str(path) if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
     server = StreamServer(address)
 
-    def one(connection: socket.socket) -> None:
+    def serve_connection(connection: socket.socket) -> None:
         try:
             serve(server, connection)
         except (OSError, ValueError):
@@ -199,7 +199,7 @@ def stream_server(
             except OSError:
                 return
             server.connections.append(connection)
-            threading.Thread(target=one, args=(connection,), daemon=True).start()
+            threading.Thread(target=serve_connection, args=(connection,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:

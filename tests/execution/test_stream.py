@@ -81,8 +81,8 @@ def test_every_record_is_answered(tmp_path: Path, unix: bool) -> None:
 def test_exactly_the_wrong_answers_are_counted(alter: Any, name: str, count: int, tmp_path: Path) -> None:
     with stream_server(answering(alter(count))) as server:
         record = ran(tmp_path, server)
-    found = {key: metric(record, key) for key in ("lost", "duplicated", "unknown", "reordered")}
-    assert found == {key: count if key == name else 0 for key in found}
+    counts = {key: metric(record, key) for key in ("lost", "duplicated", "unknown", "reordered")}
+    assert counts == {key: count if key == name else 0 for key in found}
     failed = record["totals"]["transactions"]["failed"]
     assert failed == (count if name == "lost" else 0)
 

@@ -151,10 +151,10 @@ class StreamOptions(Options):
             raise SettingError(STREAM_ONLY_WITH_FIELDS(key=misplaced[0]))
         if self.file is None and "repeat" in written:
             raise SettingError(STREAM_ONLY_WITH_FILE(key="repeat"))
-        each = self.answers == "each"
-        if not each and (misplaced := sorted(written & {"results", "order", "key"})):
+        numbered = self.answers == "each"
+        if not numbered and (misplaced := sorted(written & {"results", "order", "key"})):
             raise SettingError(STREAM_ONLY_EACH(key=misplaced[0]))
-        if each and self.prepared is not None:
+        if numbered and self.prepared is not None:
             raise SettingError(STREAM_PREPARED_EACH())
         if (self.order == "key") != (self.key is not None):
             raise SettingError(STREAM_KEY())

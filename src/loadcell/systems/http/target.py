@@ -127,7 +127,7 @@ class Address:
 
     @property
     def network(self) -> Network:
-        """What a proxy can read of connections to it."""
+        """Connections to it, as a proxy sees them."""
         return Network(http=self.protocol == HTTP and not self.tls)
 
     @property
