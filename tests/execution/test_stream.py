@@ -82,7 +82,7 @@ def test_exactly_the_wrong_answers_are_counted(alter: Any, name: str, count: int
     with stream_server(answering(alter(count))) as server:
         record = ran(tmp_path, server)
     counts = {key: metric(record, key) for key in ("lost", "duplicated", "unknown", "reordered")}
-    assert counts == {key: count if key == name else 0 for key in found}
+    assert counts == {key: count if key == name else 0 for key in counts}
     failed = record["totals"]["transactions"]["failed"]
     assert failed == (count if name == "lost" else 0)
 
