@@ -151,10 +151,8 @@ fn backpressure_is_measured() {
     let share = metric(&result, "stream.blocked_share");
     assert!((0.3..=1.0).contains(&blocked_s), "{blocked_s} s");
     assert!((share - blocked_s).abs() < 0.05, "{share}");
-    let (max, mean) = (
-        metric(&result, "stream.unacknowledged.max"),
-        metric(&result, "stream.unacknowledged.mean"),
-    );
+    let (max, mean) =
+        (metric(&result, "stream.unacknowledged.max"), metric(&result, "stream.unacknowledged.mean"));
     assert!(max >= mean && mean > 0.0, "{max} {mean}");
     assert_eq!(failed(&result), 0);
 }
