@@ -374,6 +374,7 @@ def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is
         ("en", "series.unmatched", ["a", "b"], "there were no samples for the metrics a and b"),
         ("en", "series.unmatched", ["a"], "there were no samples for the metrics a"),
         ("zh", "series.unmatched", ["a", "b", "c"], "指标 a、b 和 c 没有样本"),
+        ("zh", "series.unmatched", ["a = 40%", "b"], "指标 a = 40% 和 b 没有样本"),
         ("zh", "series.unmatched", ["吞吐量", "延迟"], "指标 吞吐量和延迟 没有样本"),
         ("en", "faults.several", ["a", "b", "c"], "x is the beginning of several identifiers: a, b, c"),
         ("zh", "faults.several", ["a", "b", "c"], "x 是多个 ID 的开头：a、b、c"),

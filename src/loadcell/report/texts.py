@@ -18,7 +18,7 @@ from loadcell.model.message import Labels, Message, format_number
 
 #: Chinese characters and Latin letters or digits are separated by a space.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_LATIN = re.compile(r"[A-Za-z0-9]")
+_LATIN = re.compile(r"[A-Za-z0-9%]")
 #: A number that is only known to be exceeded.
 _ABOVE = re.compile(r">\d")
 #: Parts of Chinese texts that count some of several, and what is written where they are all.
