@@ -39,6 +39,7 @@ help:
 	@echo 'make image   a container image with that wheel, by buildah (BASE=an image of Debian with Python 3.11)'
 
 setup: $(ENGINE)
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo 'loadcell is ready: $(BIN)/loadcell (a first report: $(BIN)/loadcell run quickstart)',:)
 
 compilers:
 	@scripts/need cc:gcc,libc6-dev cargo:=https://rustup.rs venv:python3-venv
@@ -51,7 +52,8 @@ $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 
 $(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name "*.[ch]" -o -name Cargo.toml \) -print)
 	@echo 'building the engine: some minutes, up to 15 on a busy machine'
-	quiet=--quiet; if [ -t 2 ] && [ -z "$${CI:-}" ]; then quiet=; fi; $(BIN)/maturin develop --release $$quiet
+	if [ -t 2 ] && [ -z "$${CI:-}" ]; then $(BIN)/maturin develop --release; \
+	  else scripts/still 60 'building the engine' $(BIN)/maturin develop --release --quiet; fi
 	@touch $@
 
 demo: setup
