@@ -200,3 +200,13 @@ def test_collections_are_counted_up_to_the_end_of_the_measurement(jvm_run: Path)
     assert samples[-1][0] >= 2.5
     assert last > 0, "in the half second after the last regular sample"
     assert metric == counted
+
+
+def test_a_failed_start_leaves_the_details_of_its_crash_in_the_trial(tmp_path: Path) -> None:
+    plan = JVM_TARGET_PLAN.format(classes=classes(SERVICE)).replace("32MiB", "2TiB, directory: .")
+    (tmp_path / "plan.yaml").write_text(plan)
+    command = [sys.executable, "-m", "loadcell", "run", "plan.yaml", "--no-report", "--out", "out"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.yaml", "out"}
+    [details] = tmp_path.glob("out/trials/*/hs_err_pid*.log")
+    assert "Native memory allocation" in details.read_text()
