@@ -283,6 +283,7 @@ fn an_unlimited_load_can_be_limited_while_it_runs() {
     let mut recorder = Recorder::new(OPS);
     assert_eq!(recorder.reserve(100), 100);
     recorder.limit_quota(5);
+    assert_eq!(recorder.reserve(3), 3);
     recorder.start_many(10, 3);
     recorder.limit_quota(50); // It is limited already.
     assert_eq!(recorder.reserve(100), 2);
