@@ -85,3 +85,8 @@ def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
     check = Check("littles-law", "ok", {"pipeline": 32})
     assert from_record(replace(record, checks=(check,))).pipeline == 32
     assert from_record(record).pipeline == 1
+
+
+def test_a_load_without_a_bound_of_requests_in_flight_is_not_judged() -> None:
+    unbounded = replace(trial(succeeded=14_400), checks=(Check("littles-law", "unknown"),))
+    assert validity.littles_law(unbounded).verdict == "unknown"

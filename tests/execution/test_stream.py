@@ -71,6 +71,7 @@ def test_every_record_is_answered(tmp_path: Path, unix: bool) -> None:
     text = markdown.render(build(read_run(tmp_path / "out")))
     assert "## Records" in text
     assert "20,000" in text
+    assert "Little" not in text
 
 
 @pytest.mark.parametrize("count", [1, 7, 50])
