@@ -44,9 +44,12 @@ monitors: []
 
 @dataclass(frozen=True)
 class Slot:
-    """A stretch of the load, from when all was switched on or off until it began to be switched again."""
+    """A stretch of the load, from when all was switched on or off until it began to be switched again, and
+    the pauses in its log.
+    """
 
     watched: bool
+    pauses: int
     begin_ns: int
     end_ns: int
 
@@ -81,8 +84,14 @@ def switched(service: RunningService, log: Path, pairs: int, slot_s: float) -> l
                     stack.enter_context(watching(service, log))
                 begin_ns = time.monotonic_ns()
                 time.sleep(slot_s)
-                slots.append(Slot(watched, begin_ns, time.monotonic_ns()))
+                end_ns = time.monotonic_ns()
+            slots.append(Slot(watched, pauses_in(log) if watched else 0, begin_ns, end_ns))
     return slots
+
+
+def pauses_in(log: Path) -> int:
+    """Young collections in the log, which the JVM begins again each time that it is switched on."""
+    return sum(" Pause Young" in line for line in log.read_text().splitlines())
 
 
 def throughput(slot: Slot, intervals: Sequence[tuple[int, int, int]]) -> float:
@@ -128,13 +137,14 @@ def main() -> None:
             str(out),
         ]
         load = subprocess.Popen(words, cwd=ROOT)
+        stack.callback(load.wait)
+        stack.callback(load.terminate)
         time.sleep(WARM_UP_S)
         slots = switched(service, log, options.pairs, options.seconds)
         assert load.poll() is None, "the load ended early"
         load.wait()
         usable_trial(out)
         intervals = read_intervals(out)
-        collections = sum(" Pause Young" in line for path in home.glob("gc.log*") for line in path.open())
     rates = {
         watched: [throughput(slot, intervals) for slot in slots if slot.watched == watched]
         for watched in (False, True)
@@ -142,7 +152,8 @@ def main() -> None:
     for without, watched in zip(rates[False], rates[True], strict=True):
         note(f"{without:.0f}/s without, {watched:.0f}/s with: {watched / without:.4f}")
     command = f"python -m bench.jvm_throughput --pairs {options.pairs} --seconds {options.seconds:g}"
-    keep("jvm_throughput", command, {**lost_share(rates), "lines_of_pauses": collections})
+    pauses = sum(slot.pauses for slot in slots)
+    keep("jvm_throughput", command, {**lost_share(rates), "logged_pauses": pauses})
 
 
 if __name__ == "__main__":

@@ -79,12 +79,38 @@ CAUSE = ["Caused by: java.io.FileNotFoundException: shop.conf", "\t... 1 more"]
         ([*TRACE, *CAUSE, "shutdown complete"], False, None),
         (["\tjava.lang.Error: no settings ", *TRACE[1:]], False, "java.lang.Error: no settings"),
         (["ERROR: application failed", *TRACE, *CAUSE], False, CAUSE[0]),
+        ([f"{TRACE[0]}:", "a = 1", "b = 2", TRACE[1], *CAUSE], True, CAUSE[0]),
+        (
+            ["started", "java.lang.Error: no settings:", "a = 1", TRACE[1]],
+            False,
+            "java.lang.Error: no settings:",
+        ),
+        (["\tat Recursion.f(Recursion.java:3)"] * 200, False, None),
         (["licence expired"], True, None),
         ([], True, None),
     ],
 )
 def test_the_exception_stands_for_its_stack_trace(lines: list[str], early: bool, named: str | None) -> None:
     assert exception(lines, early=early) == named
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            'Exception in thread "main" java.lang.NoClassDefFoundError: Could not initialize class a.B',
+            "\tat shop.Main.main(Main.java:9)",
+        ],
+        [
+            'Exception in thread "metrics" java.lang.NoClassDefFoundError: shop/Gauge',
+            "\tat shop.Metrics.run(Metrics.java:5)",
+            "port 8080 is in use",
+        ],
+    ],
+    ids=["initializer", "other-thread"],
+)
+def test_a_class_that_is_there_is_not_missing(lines: list[str]) -> None:
+    assert cause(lines, early=True) is None
 
 
 JE_LIMIT = "Disk usage is not within je.maxDisk or je.freeDisk limits"

@@ -56,10 +56,17 @@ _NOT_LOADED: Final = re.compile(
 )
 #: A class that was compiled for a newer JDK, and one that is missing.
 _NEWER_CLASS: Final = re.compile(r"\S*\bUnsupportedClassVersionError\b.*")
-_NO_CLASS: Final = re.compile(r"\b(?:NoClassDefFoundError|ClassNotFoundException)\b")
+_NO_CLASS: Final = re.compile(
+    r"\b(?:NoClassDefFoundError|ClassNotFoundException)\b(?!: Could not initialize class)"
+)
 #: Lines of a stack trace below its exception.
 _STACK: Final = re.compile(r"\s+(?:at |\.\.\. \d+ |Suppressed: )|Caused by: ")
 _CAUSED_BY: Final = "Caused by: "
+#: The first line of an exception, with its class; and how many lines its message has at most.
+_THROWN: Final = re.compile(r"(?:Exception in thread .*|(?:[a-zA-Z_][\w$]*\.)+[\w$]+(?:: .*)?$)")
+_MOST_MESSAGE_LINES: Final = 20
+#: A thread other than the first one, whose end is not that of the JVM.
+_OTHER_THREAD: Final = re.compile(r'Exception in thread "(?!main")')
 
 
 def refusal(lines: Sequence[str]) -> str | None:
@@ -134,20 +141,39 @@ def exception(lines: Sequence[str], *, early: bool) -> str | None:
     """
     starts = [number for number, line in enumerate(lines) if line.startswith(_UNCAUGHT)] if early else []
     if starts:
-        first = starts[-1]
+        first: int | None = starts[-1]
     elif lines and _STACK.match(lines[-1]):
-        first = len(lines) - 1
-        while first > 0 and _STACK.match(lines[first]):
-            first -= 1
+        first = _start_of_trace(lines)
     else:
+        first = None
+    if first is None:
         return None
-    reason = lines[first]
+    reason, in_message = lines[first], True
     for line in lines[first + 1 :]:
-        if not _STACK.match(line):
+        is_stack = _STACK.match(line) is not None
+        if not is_stack and not in_message:
             break
+        in_message = line.startswith(_CAUSED_BY) or not is_stack  # a message may have several lines
         if line.startswith(_CAUSED_BY):
             reason = line
     return reason.strip()
+
+
+def _start_of_trace(lines: Sequence[str]) -> int | None:
+    """Number of the line with the exception of the stack trace at the end, whose message may have several
+    lines; None if only a part of the trace is there.
+    """
+    above = len(lines) - 1
+    while above >= 0 and _STACK.match(lines[above]):
+        above -= 1
+    if above < 0:
+        return None
+    for number in range(above, max(-1, above - _MOST_MESSAGE_LINES), -1):
+        if _STACK.match(lines[number]):
+            break
+        if _THROWN.match(lines[number]):
+            return number
+    return above
 
 
 def _not_started(lines: Sequence[str]) -> Message | None:
@@ -160,5 +186,6 @@ def _not_started(lines: Sequence[str]) -> Message | None:
     for line in lines:
         if (match := _NOT_LOADED.search(line)) is not None:
             return JVM_NOT_LOADED(output=next(text for text in match.groups() if text))
-    ended_by = exception(lines, early=True)
+    own = [line for line in lines if not _OTHER_THREAD.match(line)]
+    ended_by = exception(own, early=True)
     return JVM_NO_CLASS(output=ended_by) if ended_by is not None and _NO_CLASS.search(ended_by) else None

@@ -187,9 +187,11 @@ class Jvm(StartedService[JvmOptions]):
         return {gc_log.NAME: log, **dict(self._crash_files())}
 
     def _crash_files(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Details that JVMs wrote when they crashed, once: the directory of the run is removed."""
+        """Details that JVMs wrote when they crashed, once: the directory of the run is removed. Each is one
+        text, for a secret may have several lines.
+        """
         for path in sorted(self.context.work.glob(CRASH_FILES)):
-            yield path.name, path.read_text("utf-8", "replace").splitlines()
+            yield path.name, (path.read_text("utf-8", "replace"),)
             path.unlink()
 
     # -- a JVM that is already running
