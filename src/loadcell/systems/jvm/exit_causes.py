@@ -186,6 +186,6 @@ def _not_started(lines: Sequence[str]) -> Message | None:
     for line in lines:
         if (match := _NOT_LOADED.search(line)) is not None:
             return JVM_NOT_LOADED(output=next(text for text in match.groups() if text))
-    own = [line for line in lines if not _OTHER_THREAD.match(line)]
-    ended_by = exception(own, early=True)
+    of_main = [line for line in lines if not _OTHER_THREAD.match(line)]
+    ended_by = exception(of_main, early=True)
     return JVM_NO_CLASS(output=ended_by) if ended_by is not None and _NO_CLASS.search(ended_by) else None

