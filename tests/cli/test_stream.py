@@ -18,7 +18,7 @@ def test_words_are_a_plan() -> None:
     assert plan["target"] == {"stream": {"url": "tcp://localhost:9000"}}
     work = plan["workload"]["stream"]
     assert work["fields"]["key"] == {"from": 0, "to": 49, "distribution": "zipfian"}
-    assert (work["size"], work["answers"]) == ("1kB", "each")
+    assert (work["size"], work["answers"], work["order"]) == ("1kB", "each", "all")
     assert (plan["load"]["clients"], plan["load"]["requests"]) == (2, 1000)
 
 
@@ -26,6 +26,9 @@ def test_a_socket_and_a_file(tmp_path: Path) -> None:
     plan = planned("stream", "/run/in.sock", "--file", str(tmp_path / "a.csv"))
     assert plan["target"]["stream"]["socket"] == "/run/in.sock"
     assert plan["workload"]["stream"] == {"file": str(tmp_path / "a.csv")}
+    plan = planned("stream", "/run/in.sock", "--file", str(tmp_path / "a.csv"), "--answers", "each")
+    assert plan["workload"]["stream"]["repeat"] is False
+    assert plan["load"]["warmup"] == "0s"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ KEYS, SIZE = 10_000, "200B"
 @argument("server", metavar="HOST:PORT", shell_complete=words("localhost:", "tcp://"))
 @option("--file", "file", type=click.Path(dir_okay=False), metavar="PATH", group="workload")
 @option("--size", metavar="SIZE", group="workload")
-@option("--keys", type=Integer(), metavar="N", group="workload")
+@option("--keys", type=Integer(1), metavar="N", group="workload")
 @option("--distribution", metavar="NAME", shell_complete=words("uniform", "zipfian"), group="workload")
 @option("--format", "format_", type=click.Choice(FORMATS), group="workload")
 @option("--framing", type=click.Choice(FRAMINGS), group="workload")
@@ -54,15 +54,20 @@ def stream(
         if size is not None or keys is not None or distribution is not None:
             raise language.CallError(messages.CALL_FILE_ALONE())
         work["file"] = str(Path(file).expanduser().absolute())
+        if answers == "each":
+            work["repeat"] = False  # its numbers would come again
     else:
         work["fields"] = _fields(keys or KEYS, distribution)
         work["size"] = size or SIZE
+    if answers == "each":
+        work["order"] = "all"
     line = adhoc_plan.Line(
         "stream",
         messages.TITLE_RECORDS(target=server),
         {"stream": target},
         {"stream": work},
         typed("stream", [server], []),
+        load={"warmup": "0s"} if work.get("repeat") is False else {},
     )
     return adhoc_plan.act(line, options, None)
 

@@ -32,6 +32,8 @@ STREAM_ONLY_EACH = MessageCode("stream.only-each", key=str)
 STREAM_KEY = MessageCode("stream.key")
 STREAM_NO_FIELD = MessageCode("stream.no-field", key=str, fields=list)
 STREAM_PREPARED_EACH = MessageCode("stream.prepared-each")
+STREAM_REPEATED_EACH = MessageCode("stream.repeated-each")
+STREAM_FILE_WARMUP = MessageCode("stream.file-warmup")
 STREAM_RESULTS_URL = MessageCode("stream.results-url", url=str)
 STREAM_REFUSED = MessageCode("stream.refused", problem=Message, remedy=Message)
 
@@ -53,10 +55,9 @@ class StreamField(Parameter):
     )
 
     def check_source(self) -> None:
-        drawn = (self.to, self.values, self.file, self.letters)
         if self.step is None:
             super().check_source()
-        elif any(source is not None for source in drawn):
+        elif self.model_fields_set - {"step", "start"}:
             raise SettingError(STREAM_FIELD_SOURCE())
 
     def field_section(self, name: str) -> JsonObject:
@@ -156,6 +157,8 @@ class StreamOptions(Options):
             raise SettingError(STREAM_ONLY_EACH(key=misplaced[0]))
         if numbered and self.prepared is not None:
             raise SettingError(STREAM_PREPARED_EACH())
+        if numbered and self.file is not None and self.repeat:
+            raise SettingError(STREAM_REPEATED_EACH())
         if (self.order == "key") != (self.key is not None):
             raise SettingError(STREAM_KEY())
         if self.key is not None and self.fields is not None and self.key not in self.fields:
@@ -213,9 +216,10 @@ class Stream(Workload[StreamOptions]):
     unit = declare_unit("record")
 
     @staticmethod
-    def load_settings(options: StreamOptions) -> JsonObject:  # noqa: ARG004
-        """Default time limit of a record."""
-        return {"timeout": TIMEOUT}
+    def load_settings(options: StreamOptions) -> JsonObject:
+        """Default time limit of a record. A file that is sent once is not to end in the warm-up."""
+        once = {"warmup": "0s"} if options.file is not None and not options.repeat else {}
+        return {"timeout": TIMEOUT, **once}
 
     def data(self) -> None:
         return None
@@ -228,7 +232,8 @@ class Stream(Workload[StreamOptions]):
         return {"stream": self.options.section()}
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
-        return []
+        once = self.options.file is not None and not self.options.repeat
+        return [Misfit("load.warmup", STREAM_FILE_WARMUP())] if once and load.warmup else []
 
 
 PART = Stream
