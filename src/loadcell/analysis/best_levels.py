@@ -2,11 +2,13 @@
 
 Criteria come one after the other, as in a list that is sorted by several keys: each keeps the levels that do
 not differ significantly from its best one (`tukey`, with the levels of other factors and the repeats as
-blocks), and the next one chooses among these. A difference must also be large enough to matter. Levels that
-remain after all criteria are not distinguishable, which is a result, too.
+blocks), and the next one chooses among these. The best one is that of the lowest fitted effect, since the
+test compares these, and the difference of the effects must be large enough to matter. Levels that remain
+after all criteria are not distinguishable, which is a result, too.
 
-Levels are compared only in combinations of the other factors in which every usable level has values: a level
-whose slowest combination has none would seem faster than the others.
+Levels are compared only in combinations of the other factors in which every usable level has values and a
+usable treatment: a level whose slowest combination has none, or only its survivors, would seem faster than
+the others. Failed requests are counted in all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from statistics import median
 
 import numpy as np
 
-from loadcell.analysis.level_criteria import CRITERIA, TAIL, Criterion, failed_share
+from loadcell.analysis.level_criteria import CRITERIA, TAIL, Criterion, failed_share, failed_share_of
 from loadcell.analysis.recommend import is_choice
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.analysis.trials import Trial
@@ -42,7 +44,8 @@ Combination = tuple[str, ...]
 class Level:
     """A level of a factor, over the levels of all others. `values` are the settings that make it;
     `unusable` of its `treatments` have a trial without a result, or with too many failures. `by_combination`
-    has the trials whose values count, by the levels of the other factors.
+    has the trials whose values count, by the levels of the other factors; `sound` are those with a
+    usable treatment.
     """
 
     label: str
@@ -51,6 +54,7 @@ class Level:
     treatments: int
     unusable: int
     by_combination: Mapping[Combination, tuple[Trial, ...]]
+    sound: frozenset[Combination]
 
     @cached_property
     def counting(self) -> tuple[Trial, ...]:
@@ -68,30 +72,41 @@ class Level:
         return bool(self.counting) and 2 * self.unusable < self.treatments
 
     @property
+    def has_few_requests(self) -> bool:
+        """True if a trial has too few requests for a p99."""
+        return any("p99_ms" in trial.left_out for trial in self.counting)
+
+    @property
     def lacks_tail(self) -> bool:
-        """True if a trial with response times has too few requests for a p99."""
-        return any(trial.response and TAIL.read(trial) is None for trial in self.counting)
+        """True if a trial has response times, but its tool reports no p99."""
+        return any(
+            trial.response and TAIL.read(trial) is None and "p99_ms" not in trial.left_out
+            for trial in self.counting
+        )
 
     def combinations(self, criterion: Criterion) -> frozenset[Combination]:
-        """Combinations in which every trial that counts has a value."""
+        """Combinations in which every trial that counts has a value. Those of unusable treatments hold only
+        for failures, and for a level that is not compared.
+        """
+        every = criterion.counts_failures or not self.usable
         return frozenset(
             combination
             for combination, trials in self.by_combination.items()
-            if trials and all(criterion.read(trial) is not None for trial in trials)
+            if trials
+            and (every or combination in self.sound)
+            and all(criterion.read(trial) is not None for trial in trials)
         )
 
-    def median(
-        self, read: Callable[[Trial], float | None], combinations: Iterable[Combination]
-    ) -> float | None:
-        """Median over these combinations of the medians over repeats; None if one lacks values."""
-        medians = []
-        for combination in combinations:
-            values = [read(trial) for trial in self.by_combination.get(combination, ())]
-            present = [value for value in values if value is not None]
-            if not present or len(present) < len(values):
-                return None
-            medians.append(median(present))
-        return median(medians) if medians else None
+    def value(self, criterion: Criterion, combinations: Iterable[Combination]) -> float | None:
+        """Value over these combinations; None if one lacks values."""
+        compared = [self.by_combination.get(combination, ()) for combination in combinations]
+        values = [[criterion.read(trial) for trial in trials] for trials in compared]
+        if not values or any(not row or None in row for row in values):
+            return None
+        if criterion.counts_failures:
+            return failed_share_of([trial for trials in compared for trial in trials])
+        medians = [median(value for value in row if value is not None) for row in values]
+        return criterion.average(medians)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +126,7 @@ class Comparison:
 
     def value(self, level: Level) -> float | None:
         """Value of a level; None if it lacks one in a combination."""
-        return level.median(self.criterion.read, self.combinations)
+        return level.value(self.criterion, self.combinations)
 
     def trials(self, level: Level) -> tuple[Trial, ...]:
         """Trials of a level that are compared."""
@@ -121,14 +136,6 @@ class Comparison:
             if combination in self.combinations
             for trial in trials
         )
-
-    def has_smaller_numerator(self, level: Level, best: Level) -> bool:
-        """True if the ratio of a level is larger only by its denominator."""
-        if self.criterion.numerator is None:
-            return False
-        here = level.median(self.criterion.numerator, self.combinations)
-        there = best.median(self.criterion.numerator, self.combinations)
-        return here is not None and there is not None and here < there
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +152,7 @@ class Choice:
     """The best level of a factor. `remaining` are those that no criterion excludes, by number of unusable
     treatments and then by p99; none where no level is usable. `averaged` names the other factors, of whose
     levels `combinations` were tried. `repeated` is false if nothing can be distinguished, as without repeats
-    and other factors; `repeats` is the largest number of trials of a treatment.
+    and other factors; `repeats` is the largest number of trials of a treatment that count.
     """
 
     key: str
@@ -207,12 +214,10 @@ def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], mo
     for comparison in comparisons:
         if len(remaining) < 2 or not comparison.decides or not _has_logarithms(remaining, comparison):
             continue
-        test = blocks.test(remaining, comparison)
-        repeated = repeated or test.least_difference is not None
-        best = min(remaining, key=lambda level: (comparison.value(level) or 0.0, levels.index(level)))
-        excluded = tuple(level for level in remaining if _worse(test, remaining, best, level, comparison))
-        if excluded:
-            steps.append(Step(comparison.criterion, best, excluded))
+        judged = _Judged(blocks, remaining, comparison)
+        repeated = repeated or judged.test.least_difference is not None
+        if excluded := tuple(level for row, level in enumerate(remaining) if judged.is_worse(row)):
+            steps.append(Step(comparison.criterion, remaining[judged.best], excluded))
             remaining = [level for level in remaining if level not in excluded]
     tail = next(item for item in comparisons if item.criterion is TAIL)
     remaining.sort(key=lambda level: (level.unusable, tail.value(level) or math.inf))
@@ -226,7 +231,7 @@ def _choice(key: str, names: dict[str, str], treatments: Sequence[Treatment], mo
         combinations=tuple(dict.fromkeys(_combination(key, item) for item in treatments)),
         comparisons=comparisons,
         repeated=repeated,
-        repeats=max(len(item.trials) for item in treatments),
+        repeats=max(sum(trial.counts for trial in item.trials) for item in treatments),
     )
 
 
@@ -281,7 +286,16 @@ def _level(
     for item in treatments:
         counting = tuple(trial for trial in item.trials if trial.counts)
         by_combination[_combination(key, item)] = by_combination.get(_combination(key, item), ()) + counting
-    return Level(label, values, trials, len(treatments), unusable, by_combination)
+    broken = {_combination(key, item) for item in treatments if not is_usable(item, most_failed)}
+    return Level(
+        label,
+        values,
+        trials,
+        len(treatments),
+        unusable,
+        by_combination,
+        frozenset(by_combination.keys() - broken),
+    )
 
 
 def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
@@ -292,22 +306,16 @@ def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
     )
 
 
-def combined(choices: Iterable[Choice], treatments: Iterable[Treatment]) -> Treatment | None:
-    """The treatment of the best levels of all factors, whatever the others are; None where none was run."""
-    wanted = {choice.key: choice.remaining[0].label for choice in choices if choice.remaining}
+def combined(
+    choices: Iterable[Choice], treatments: Iterable[Treatment], given: Mapping[str, str] | None = None
+) -> Treatment | None:
+    """The treatment of the best levels of all factors, whatever the others are; None where none was run.
+    Levels that are `given` by the key of their factor replace the best ones.
+    """
+    best = {choice.key: choice.remaining[0].label for choice in choices if choice.remaining}
+    wanted = {**best, **(given or {})}
     alike = (item for item in treatments if all(item.levels[key] == level for key, level in wanted.items()))
     return next(alike, None)
-
-
-def _worse(
-    test: TukeyTest, levels: Sequence[Level], best: Level, level: Level, comparison: Comparison
-) -> bool:
-    here, there = comparison.value(best), comparison.value(level)
-    if here is None or there is None or not comparison.criterion.matters(here, there):
-        return False
-    if comparison.has_smaller_numerator(level, best):
-        return False
-    return test.differ(levels.index(best), levels.index(level)) is True
 
 
 class _Blocks:
@@ -320,16 +328,48 @@ class _Blocks:
             for trial in treatment.trials
         }
 
-    def test(self, levels: Sequence[Level], comparison: Comparison) -> TukeyTest:
-        """Tukey's test of all pairs of levels."""
+    def fit(
+        self,
+        levels: Sequence[Level],
+        comparison: Comparison,
+        logarithm: Callable[[Trial], float | None],
+    ) -> additive.Additive:
+        """Levels as rows, whose effects are means of logarithms without those of the blocks."""
         numbers: dict[tuple[object, ...], int] = {}
         values, rows, blocks = [], [], []
         for row, level in enumerate(levels):
             for trial in comparison.trials(level):
-                if (value := comparison.criterion.logarithm(trial)) is not None:
+                if (value := logarithm(trial)) is not None:
                     values.append(value)
                     rows.append(row)
                     blocks.append(numbers.setdefault(self._held[trial.name], len(numbers)))
-        return TukeyTest(
-            additive.fit(np.array(values), np.array(rows, dtype=np.int64), additive.numbered(blocks))
-        )
+        return additive.fit(np.array(values), np.array(rows, dtype=np.int64), additive.numbered(blocks))
+
+
+class _Judged:
+    """Levels as rows of the test of a criterion; `best` has the lowest fitted effect."""
+
+    def __init__(self, blocks: _Blocks, levels: Sequence[Level], comparison: Comparison) -> None:
+        self._levels, self._comparison, criterion = levels, comparison, comparison.criterion
+        self.test = TukeyTest(blocks.fit(levels, comparison, criterion.logarithm))
+        self._effects = np.exp(self.test.fitted.rows)
+        self._numerators = None
+        if criterion.numerator is not None:
+            numerators = blocks.fit(levels, comparison, criterion.logarithm_of_numerator)
+            self._numerators = np.exp(numerators.rows)
+        self.best = int(np.argmin(self._effects))
+
+    def is_worse(self, row: int) -> bool:
+        """True if a level is significantly worse than the best one, and by enough to matter."""
+        return row != self.best and self._matters(row) and self.test.differ(self.best, row) is True
+
+    def _matters(self, row: int) -> bool:
+        criterion = self._comparison.criterion
+        if criterion.counts_failures:
+            best, other = (self._comparison.value(self._levels[index]) for index in (self.best, row))
+            return best is not None and other is not None and criterion.matters(best, other)
+        if not criterion.matters(float(self._effects[self.best]), float(self._effects[row])):
+            return False
+        # a ratio may be larger only by its denominator
+        numerators = self._numerators
+        return numerators is None or bool(numerators[row] >= criterion.least_ratio * numerators[self.best])
