@@ -78,7 +78,7 @@ def test_combinations_without_values_of_every_level_are_named(two_factors: Path)
         record = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps({**record, "status": "failed", "totals": None}), encoding="utf-8")
     terminal = " ".join(recommended(str(two_factors)).split())
-    assert "compared without x, since not every usable level has values there" in terminal
+    assert "compared without x, since a usable level has an unusable treatment or no values there" in terminal
     assert "1GB: 2 of 6 trials failed" in terminal
     assert "比较时未计入 x" in recommended(str(two_factors), lang="zh")
 
@@ -92,6 +92,42 @@ def test_a_missing_p99_has_its_reason(two_factors: Path) -> None:
     assert "No p99 of 1GB in at least one trial: fewer than 100 requests succeeded" in terminal
     assert "p99: compared without x" in terminal
     assert "不足 100 个" in recommended(str(two_factors), lang="zh")
+
+
+def test_a_tool_without_a_p99_is_the_reason_of_none(two_factors: Path) -> None:
+    path = _of_one(two_factors)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    del record["totals"]["response"]["p99_ms"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    terminal = " ".join(recommended(str(two_factors)).split())
+    assert "No p99 of 1GB in at least one trial: the tool reports none" in terminal
+    assert "fewer than 100 requests" not in terminal
+    assert "未报告" in recommended(str(two_factors), lang="zh")
+
+
+def test_repeats_that_do_not_count_are_none(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", Shape(factors={MEMORY: ["64MB", "1GB"]}, repeats=2))
+    trials = {
+        trial: json.loads(trial.read_text(encoding="utf-8")) for trial in path.glob("trials/*/trial.json")
+    }
+    for trial, record in trials.items():
+        record["status"] = "invalid" if record["repeat"] == 2 else record["status"]
+        trial.write_text(json.dumps(record), encoding="utf-8")
+    assert "without repeats" in " ".join(recommended(str(path)).split())
+    for trial, record in trials.items():
+        record["status"] = "ok"
+        record["totals"]["response"] = None
+        record["totals"]["transactions"] = {"attempted": 0, "succeeded": 0}
+        trial.write_text(json.dumps(record), encoding="utf-8")
+    assert "without repeats" not in " ".join(recommended(str(path)).split()), "nothing to compare"
+
+
+def test_a_run_without_its_plan_has_no_command(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", SHAPE)
+    (path / "plan.yaml").unlink()
+    terminal = recommended(str(path))
+    assert "Run the best levels again" not in terminal
+    assert "Their settings" in terminal
 
 
 def test_the_command_keeps_levels_of_factors_that_are_not_chosen(tmp_path: Path) -> None:
@@ -110,6 +146,7 @@ def test_disturbances_of_the_machine_are_stated_by_level(tmp_path: Path) -> None
     terminal = " ".join(recommended(str(path)).split())
     assert "The machine was disturbed in trials of these levels" in terminal
     assert "1 of 3 trials" in terminal
+    assert "0 of 3" not in terminal, "only levels with a disturbance"
     assert "steal time of other virtual machines" in terminal
     assert "CPU 时间被宿主机抢占" in recommended(str(path), lang="zh")
 

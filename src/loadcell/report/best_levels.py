@@ -62,6 +62,7 @@ _ONE_REPEAT = MessageCode("best-level.one-repeat", factors=list)
 _DISTURBED = MessageCode("best-level.disturbed", levels=list, kinds=list)
 _WAITED = MessageCode("best-level.waited", levels=list, advice=Message)
 _FEW_REQUESTS = MessageCode("best-level.few-requests", levels=list)
+_NO_TAIL = MessageCode("best-level.no-p99", levels=list)
 _LEFT_OUT = MessageCode("best-level.left-out", combinations=list, criteria=list)
 _NOT_COMPARED = MessageCode("best-level.not-compared", criteria=list)
 _AVERAGED = MessageCode("best-level.averaged", factors=list)
@@ -185,7 +186,7 @@ def _statements(choice: Choice, texts: Texts) -> Iterator[tuple[Severity, str]]:
     for level in choice.unusable:
         yield "caution" if level.usable else "problem", texts.message(_unusable(level))
     yield from (("caution", texts.message(message)) for message in _restrictions(choice, texts))
-    if not choice.repeated and len(choice.remaining) > 1:
+    if choice.repeats < 2 and not choice.repeated and len(choice.remaining) > 1:
         yield "caution", texts.message(_NO_REPEATS())
     elif choice.repeats == 1 and choice.averaged:
         yield "caution", texts.message(_ONE_REPEAT(factors=choice.averaged))
@@ -199,10 +200,16 @@ def _disturbances(choice: Choice) -> Iterator[Message]:
     by_level = [(level.label, noticed_in(level.trials)) for level in choice.levels]
     kinds = sum((Counter(noticed.kinds) for _, noticed in by_level), Counter[str]())
     if kinds:
-        levels = [DISTURBED_SIDE(side=label, count=item.count, of=item.of) for label, item in by_level]
+        levels = [
+            DISTURBED_SIDE(side=label, count=item.count, of=item.of) for label, item in by_level if item.count
+        ]
         yield _DISTURBED(levels=levels, kinds=[KINDS[check]() for check, _ in kinds.most_common()])
     if any(noticed.waited for _, noticed in by_level):
-        levels = [DISTURBED_SIDE(side=label, count=item.waited, of=item.of) for label, item in by_level]
+        levels = [
+            DISTURBED_SIDE(side=label, count=item.waited, of=item.of)
+            for label, item in by_level
+            if item.waited
+        ]
         yield _WAITED(levels=levels, advice=check_advice(WAITING))
 
 
@@ -233,9 +240,10 @@ def _named_first(choice: Choice) -> Message:
 
 def _restrictions(choice: Choice, texts: Texts) -> Iterator[Message]:
     """Levels without a p99, and combinations of the other factors that are not compared."""
-    few = [level.label for level in choice.levels if level.lacks_tail]
-    if few:
+    if few := [level.label for level in choice.levels if level.has_few_requests]:
         yield _FEW_REQUESTS(levels=few)
+    if lacking := [level.label for level in choice.levels if level.lacks_tail]:
+        yield _NO_TAIL(levels=lacking)
     if sum(level.usable for level in choice.levels) < 2:
         return
     left_out: dict[tuple[Combination, ...], list[str]] = {}

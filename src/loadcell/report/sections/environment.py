@@ -25,6 +25,7 @@ from loadcell.report.host import in_words, part_rows, time_rows, unavailable
 from loadcell.report.sections import provenance
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
+from loadcell.store import layout
 from loadcell.store.layout import quoted, resume_command
 
 #: More settings than this are folded away.
@@ -379,7 +380,7 @@ def run_again(path: Path, run: RunRecord) -> str | None:
 
     An anonymous run does not hold the places that it measured.
     """
-    if run.anonymous or run.imported:
+    if run.anonymous or run.imported or not (path / layout.PLAN).is_file():
         return None
     return f"{RUN_COMMAND} {quoted(shown(path))}"
 
