@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -34,7 +34,7 @@ from loadcell.analysis.jvm_sizing import (
     target_memory,
 )
 from loadcell.report.blocks import Remark
-from loadcell.report.jvm_sizing import section, settings
+from loadcell.report.jvm_sizing import document, section, settings
 from loadcell.report.texts import Texts
 
 #: The machine and settings of the report, with less direct memory: 64 GB, a heap of 25 GB, 10 GB of it young.
@@ -57,11 +57,12 @@ def jvm_run(
     base: Mapping[str, Any] = REPORT,
     memory: int | None = MEMORY,
     name: str = "run",
+    levels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> SizedRun:
     """A run of one factor whose levels change these options of the JVM (`properties` one by one)."""
     run, records = run_of(
         {label: [None if value is None else value * 10 for value in row] for label, row in p99s.items()},
-        levels={label: {key: label} for label in p99s},
+        levels=levels or {label: {key: label} for label in p99s},
     )
     described = tuple(
         replace(
@@ -216,8 +217,75 @@ def test_caches_that_exceed_the_heap_are_passed_over() -> None:
     assert (term.level.label, [level.label for level in term.passed_over]) == ("10", ["30"])
     assert sizing.cache is not None
     assert sizing.cache.total_bytes == 10 * GIB
-    [remark] = [text for text in remarks(sizing) if "exceed the heap" in text]
-    assert "30 of factor did as well" in remark
+    [remark] = [text for text in remarks(sizing) if "no room in the heap" in text]
+    assert "30 of factor did at least as well, but is left out" in remark
+    entry = next(item for item in _terms(sizing) if item["term"] == "cache")
+    assert (entry["passed_over"], entry["evidence"]) == (["30"], "left")
+
+
+def _terms(sizing: Sizing) -> list[dict[str, Any]]:
+    return list(cast(list[dict[str, Any]], document(sizing)["terms"]))
+
+
+def _percent(p99s: Mapping[str, Sequence[float | None]]) -> Sizing:
+    """A sizing by a run that varied the share of the cache of each of four shards."""
+    return sized(jvm_run(p99s, {label: {"properties.je.maxMemoryPercent": int(label)} for label in p99s}))
+
+
+def test_a_sole_best_level_that_exhausts_the_heap_is_replaced_by_the_next_one() -> None:
+    sizing = _percent({"5": [90, 95, 85], "10": [60, 61, 59], "30": [20, 21, 19]})
+    term = sizing.term(CACHE)
+    assert term.level is not None
+    assert (term.level.label, term.verdict) == ("10", "next")
+    assert [level.label for level in term.passed_over] == ["30"]
+    assert sizing.fits
+    texts = remarks(sizing)
+    assert any("30 of factor did at least as well, but is left out" in text for text in texts)
+    assert any("10 is the best level of factor that lasts" in text for text in texts)
+
+
+@pytest.mark.parametrize("percent", [25, 30])
+def test_constant_caches_that_leave_no_room_in_the_heap_have_no_settings(percent: int) -> None:
+    base = _options(REPORT, {"properties.je.maxMemoryPercent": percent})
+    for shards in (4, 12):
+        sizing = sized(jvm_run({"20": [20, 21]}, {}, base=base), shards=shards)
+        assert (sizing.fits, settings(sizing)) == (False, ())
+        assert any("leave no room in the heap of 25 GiB" in text for text in remarks(sizing))
+    assert sized(jvm_run({"20": [20, 21]}, {}, base=base), shards=1).fits, "at most 90% of the heap"
+
+
+def test_one_level_left_after_others_are_passed_over_is_stated() -> None:
+    texts = remarks(_percent({"10": [30, 20, 25], "30": [24, 29, 21], "40": [26, 29, 24]}))
+    assert any("not distinguishable. Only the caches of 10 leave room in the heap" in text for text in texts)
+    assert not any("10 of factor are not distinguishable" in text for text in texts)
+    assert any("of factor did at least as well, but are left out" in text for text in texts)
+
+
+def test_without_repeats_a_passed_over_level_may_have_the_lower_tail() -> None:
+    texts = remarks(_percent({"10": [30], "30": [20]}))
+    assert any("Of those whose caches leave room in the heap, 10 is the first" in text for text in texts)
+    assert not any("has the lowest p99" in text for text in texts)
+
+
+def test_other_levels_are_judged_at_the_best_ones_of_other_factors() -> None:
+    p99s = {
+        "small-100": [90, 95, 85], "small-200": [91, 94, 86],
+        "large-100": [20, 21, 19], "large-200": [20.2, 21.1, 19.1],
+    }  # fmt: skip
+    heaps, sizes = {"small": "512MiB", "large": "2GiB"}, {"100": 100_000_000, "200": 200_000_000}
+    of_level = {
+        f"{heap}-{cache}": {"heap": heaps[heap], "properties.je.maxMemory": sizes[cache]}
+        for heap in heaps
+        for cache in sizes
+    }
+    levels = {name: dict(zip(("heap", "cache"), name.split("-"), strict=True)) for name in p99s}
+    run = jvm_run(p99s, of_level, levels=levels, base={"properties": {"shards": 4}})
+    term = sized(run).term(CACHE)
+    assert term.level is not None
+    assert (term.level.label, term.verdict, term.passed_over) == ("100", "left", ())
+    heap, _ = run.choices
+    assert heap.best is not None
+    assert heap.best.label == "large"
 
 
 def test_a_term_without_a_usable_level_has_no_value() -> None:
@@ -264,6 +332,13 @@ def test_direct_memory_does_not_contain_the_caches_outside_the_heap() -> None:
 def test_more_memory_than_the_machine_has_is_not_hidden() -> None:
     sizing = sized(caches(base={**REPORT, "direct": "30GiB"}))
     assert sizing.remaining_bytes == -GIB
+
+
+@pytest.mark.parametrize(("percent", "stated"), [(10, True), (30, False)])
+def test_unused_memory_is_stated_of_a_sizing_that_fits(percent: int, stated: bool) -> None:
+    base = {"heap": "2GiB", "properties": {"shards": 4, "je.maxMemoryPercent": percent}}
+    texts = remarks(sized(jvm_run({"20": [20, 21]}, {}, base=base)))
+    assert any("unused" in text for text in texts) is stated
 
 
 SHARDS: Mapping[str, Mapping[str, Any]] = {

@@ -283,7 +283,7 @@ LARGE = ("--memory", "100GiB", "--shards", "4")
         (
             {"properties": {"shards": 8, "je.maxMemoryPercent": 20}},
             SIZED,
-            "The caches in the heap together have 38.4 GiB, more than the heap of 24 GiB",
+            "The caches in the heap together have 38.4 GiB and leave no room in the heap of 24 GiB",
         ),
     ],
 )
@@ -292,7 +292,10 @@ def test_settings_that_do_not_fit_together_are_stated(
 ) -> None:
     factors = {"target.jvm.properties.fill": ["100%", "120%"]}
     run = write_run(tmp_path / "run", Shape(factors=factors, repeats=2, jvm={**JVM, **changes}))
-    assert finding in " ".join(recommended(str(run), *words).split())
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(main, ["recommend", str(run), *words, "--lang", "en"])
+    assert finding in " ".join(done.stdout.split())
+    assert ("Settings for this machine" in done.stdout) is (done.exit_code == 0)
+    assert done.exit_code == int("no room" in finding)
 
 
 def test_a_sizing_that_does_not_fit_has_no_settings(tmp_path: Path) -> None:

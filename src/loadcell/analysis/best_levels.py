@@ -171,6 +171,16 @@ class Choice:
         """The only level left; None where several or none are."""
         return self.remaining[0] if len(self.remaining) == 1 else None
 
+    @property
+    def ranked(self) -> tuple[Level, ...]:
+        """Usable levels, the best first: those that remain, then those that the last criterion excluded."""
+        tail = next(item for item in self.comparisons if item.criterion is TAIL)
+        excluded = (
+            sorted(step.excluded, key=lambda level: tail.value(level) or math.inf)
+            for step in reversed(self.steps)
+        )
+        return (*self.remaining, *(level for levels in excluded for level in levels))
+
     def value(self, level: Level, criterion: Criterion) -> float | None:
         """Value of a level in the combinations that are compared."""
         return next(item.value(level) for item in self.comparisons if item.criterion is criterion)
@@ -307,13 +317,13 @@ def is_usable(treatment: Treatment, most_failed: float = MOST_FAILED) -> bool:
 
 
 def combined(
-    choices: Iterable[Choice], treatments: Iterable[Treatment], given: Mapping[str, str] | None = None
+    choices: Iterable[Choice], treatments: Iterable[Treatment], fixed_levels: Mapping[str, str] | None = None
 ) -> Treatment | None:
     """The treatment of the best levels of all factors, whatever the others are; None where none was run.
-    Levels that are `given` by the key of their factor replace the best ones.
+    `fixed_levels` by the key of their factor replace the best ones.
     """
     best = {choice.key: choice.remaining[0].label for choice in choices if choice.remaining}
-    wanted = {**best, **(given or {})}
+    wanted = {**best, **(fixed_levels or {})}
     alike = (item for item in treatments if all(item.levels[key] == level for key, level in wanted.items()))
     return next(alike, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,10 +19,10 @@ from loadcell.analysis.jvm_memory import (
 from loadcell.analysis.treatments import Treatment
 from loadcell.model.message import Labels
 
-Verdict = Literal["best", "left", "no-repeats", "unusable", "constant", "unset"]
-VERDICTS = Labels("sizing.verdict", ("best", "left", "no-repeats", "unusable", "constant", "unset"))
+Verdict = Literal["best", "next", "left", "no-repeats", "unusable", "constant", "unset"]
+VERDICTS = Labels("sizing.verdict", ("best", "next", "left", "no-repeats", "unusable", "constant", "unset"))
 #: Verdicts in the order of preference where several runs vary a term.
-_RANK: tuple[Verdict, ...] = ("best", "left", "no-repeats", "unusable")
+_RANK: tuple[Verdict, ...] = ("best", "next", "left", "no-repeats", "unusable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Term:
     """Result of the runs for a term. `choice` is the factor that varied it, with the chosen `level`; both are
     None for a constant. `tested` are the settings of their treatment. `also` has the other terms that the
     factor varies, `others` further runs that varied the term, or had another constant. `mixed` is true for a
-    constant of trials with different settings. `passed_over` are levels as good as the chosen one which do
-    not last.
+    constant of trials with different settings. `passed_over` are levels at least as good as the chosen one
+    which do not last.
     """
 
     kind: TermKind
@@ -119,28 +119,36 @@ def _of_choice(kind: TermKind, run: SizedRun, choice: Choice) -> Term:
     also = tuple(other for other in KINDS if other is not kind and _varies(other, run, choice))
     if not choice.remaining:
         return Term(kind, "unusable", run, choice, also=also)
-    tested = {level: _of_level(run, choice, level) for level in choice.remaining}
-    passed_over = tuple(
+    tested = {level: _of_level(run, choice, level) for level in choice.ranked}
+    broken = [
         level for level, settings in tested.items() if settings is not None and not kind.lasts(settings)
-    )
-    lasting = [level for level in choice.remaining if level not in passed_over]
-    level, passed_over = (lasting[0], passed_over) if lasting else (choice.remaining[0], ())
-    return Term(kind, _verdict(choice), run, choice, level, tested[level], also, passed_over=passed_over)
+    ]
+    level = next((level for level in tested if level not in broken), choice.remaining[0])
+    verdict = _verdict(choice) if level in choice.remaining else "next"
+    # levels excluded before the chosen one are worse than it
+    better = choice.remaining if verdict != "next" else choice.ranked[: choice.ranked.index(level)]
+    passed_over = () if level in broken else tuple(item for item in better if item in broken)
+    return Term(kind, verdict, run, choice, level, tested[level], also, passed_over=passed_over)
 
 
 def _of_level(run: SizedRun, choice: Choice, level: Level) -> JvmSettings | None:
-    return _settings(run.choices, [item for item in run.treatments if _has(item, choice, level)])
+    treatments = [item for item in run.treatments if _has(item, choice, level)]
+    return _settings(run.choices, treatments, {choice.key: level.label})
 
 
 def _verdict(choice: Choice) -> Verdict:
     if choice.best is not None:
         return "best"
-    return "left" if choice.repeated else "no-repeats"
+    return "left" if choice.repeated or choice.repeats > 1 else "no-repeats"
 
 
-def _settings(choices: Iterable[Choice], treatments: Sequence[Treatment]) -> JvmSettings | None:
-    """Settings of the treatment of all best levels; without one, of the first treatment with a result."""
-    chosen = combined(choices, treatments)
+def _settings(
+    choices: Iterable[Choice], treatments: Sequence[Treatment], fixed_levels: Mapping[str, str] | None = None
+) -> JvmSettings | None:
+    """Settings of the treatment of all best levels; without one, of the first treatment with a result.
+    `fixed_levels` replace the best ones.
+    """
+    chosen = combined(choices, treatments, fixed_levels)
     tried = (item for item in treatments if any(trial.counts for trial in item.trials))
     treatment = chosen or next(tried, None)
     return None if treatment is None else settings_of(treatment)

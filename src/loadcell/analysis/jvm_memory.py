@@ -156,10 +156,13 @@ def _present(*values: tuple[str, JsonValue]) -> Values:
     return tuple((path, value) for path, value in values if value is not None)
 
 
-def _caches_fit(settings: JvmSettings) -> bool:
-    """False for caches that together exceed the heap, once they are full."""
-    share = None if settings.memory is None else settings.memory.cache_share
+def caches_fit(share: Fraction | None) -> bool:
+    """False for caches in the heap that together leave no room in it, once they are full."""
     return share is None or share < 1
+
+
+def _caches_fit(settings: JvmSettings) -> bool:
+    return settings.memory is None or caches_fit(settings.memory.cache_share)
 
 
 def _memory(read: Callable[[JvmMemory], Fraction | int | None]) -> Callable[[JvmSettings], Coefficient]:

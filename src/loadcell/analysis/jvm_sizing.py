@@ -25,6 +25,7 @@ from loadcell.analysis.jvm_memory import (
     JvmMemory,
     TermKind,
     Values,
+    caches_fit,
     flags_of,
     is_size_flag,
 )
@@ -61,8 +62,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class HeapCache:
-    """Cache in the heap of each shard: `percent` of the heap, or a size where that is no whole number."""
+    """Cache in the heap of each shard: `percent` of the heap, or a size where that is no whole number.
+    `share` is that of all caches, before sizes are rounded.
+    """
 
+    share: Fraction
     percent: int | None
     shard_bytes: int
     total_bytes: int
@@ -129,8 +133,13 @@ class Sizing:
 
     @property
     def fits(self) -> bool:
-        """True if the machine has the memory of all parts."""
-        return self.remaining_bytes >= 0
+        """True if the machine has the memory of all parts, and the heap that of its caches."""
+        return self.remaining_bytes >= 0 and self.caches_fit
+
+    @property
+    def caches_fit(self) -> bool:
+        """True if the caches leave room in the heap."""
+        return self.cache is None or caches_fit(self.cache.share)
 
 
 @dataclass(frozen=True)
@@ -256,11 +265,12 @@ def _rounded_down(size_bytes: Fraction | int) -> int:
 
 def _cache(share: Fraction, heap_bytes: int, shards: int) -> HeapCache:
     percent = min(share * 100 / shards, Fraction(_MOST_PERCENT))
+    share = percent * shards / 100
     if percent >= 1 and percent.denominator == 1:
         shard_bytes = int(heap_bytes * percent / 100)
-        return HeapCache(int(percent), shard_bytes, shard_bytes * shards)
+        return HeapCache(share, int(percent), shard_bytes, shard_bytes * shards)
     shard_bytes = _rounded_down(share * heap_bytes / shards)
-    return HeapCache(None, shard_bytes, shard_bytes * shards)
+    return HeapCache(share, None, shard_bytes, shard_bytes * shards)
 
 
 def _outside(term: Term, size_bytes: int | None) -> Fraction | None:

@@ -44,7 +44,12 @@ _LEFT_FEWEST = MessageCode(
 _UNUSABLE_TREATMENTS = MessageCode(
     "sizing.unusable-treatments", term=str, level=str, count=Count, of=Count, run=str
 )
-_PASSED_OVER = MessageCode("sizing.passed-over", term=str, levels=list, factor=str, run=str)
+_PASSED_OVER = MessageCode("sizing.passed-over", term=str, levels=list, count=Count, factor=str, run=str)
+_NEXT = MessageCode("sizing.next", term=str, level=str, factor=str, count=Count, others=Count, run=str)
+_ONLY_LASTING = MessageCode(
+    "sizing.only-lasting", term=str, level=str, factor=str, count=Count, others=Count, run=str
+)
+_NO_REPEATS_LASTING = MessageCode("sizing.no-repeats-lasting", term=str, level=str, factor=str, run=str)
 _NO_REPEATS = MessageCode("sizing.no-repeats", term=str, level=str, factor=str, run=str)
 _NO_REPEATS_FEWEST = MessageCode("sizing.no-repeats-fewest", term=str, level=str, factor=str, run=str)
 _UNUSABLE = MessageCode("sizing.unusable", term=str, factor=str, run=str)
@@ -97,7 +102,7 @@ def section(sizing: Sizing, texts: Texts) -> Section:
 
 
 def settings(sizing: Sizing) -> Values:
-    """Settings below `target.jvm` for the machine; none if they need more than its memory."""
+    """Settings below `target.jvm` for the machine; none if they need more than its memory or heap."""
     if not sizing.fits:
         return ()
     young, version = (sizing.term(kind).settings for kind in (YOUNG, VERSION))
@@ -173,6 +178,7 @@ def _evidence(term: Term) -> JsonObject:
         "not_distinguishable": []
         if choice is None or choice.best is not None
         else [item.label for item in choice.remaining],
+        "passed_over": [item.label for item in term.passed_over],
         "trials": [] if level is None else [trial.name for trial in level.counting],
         "trials_of_other_levels": _of_others(term),
     }
@@ -275,6 +281,7 @@ def _statements(sizing: Sizing, texts: Texts) -> Iterator[tuple[Severity, str]]:
             message = _PASSED_OVER(
                 term=_name(term.kind, texts),
                 levels=[level.label for level in term.passed_over],
+                count=len(term.passed_over),
                 factor=term.choice.name,
                 run=term.run.name,
             )
@@ -317,9 +324,15 @@ def _supported(term: Term, texts: Texts) -> Message | None:
     lowest = choice.has_lowest_tail(level, lasting)
     if term.verdict == "no-repeats":
         code = _NO_REPEATS if lowest else _NO_REPEATS_FEWEST
+        code = _NO_REPEATS_LASTING if term.passed_over else code
         return code(term=name, level=level.label, factor=choice.name, run=run.name)
-    equals = _LEFT if lowest else _LEFT_FEWEST
-    code, levels = (_BEST, choice.levels) if term.verdict == "best" else (equals, lasting)
+    code, levels = _LEFT if lowest else _LEFT_FEWEST, lasting
+    if term.verdict == "best":
+        code, levels = _BEST, list(choice.levels)
+    elif term.verdict == "next":
+        code = _NEXT
+    elif len(lasting) == 1:
+        code = _ONLY_LASTING
     return code.pick(
         term=name,
         level=level.label,
@@ -341,9 +354,9 @@ def _of_settings(sizing: Sizing) -> Iterator[tuple[Severity, Message]]:
     if sizing.lacks_off_heap:
         [(_, version)] = sizing.term(VERSION).settings
         yield "caution", _NO_OFF_HEAP(version=str(version))
-    if cache is not None and cache.total_bytes > heap:
+    if cache is not None and not sizing.caches_fit:
         yield "problem", _CACHES_EXCEED(cache_bytes=cache.total_bytes, heap_bytes=heap)
-    if not sizing.fits:
+    if sizing.remaining_bytes < 0:
         memory = sizing.machine.memory_bytes
         yield "problem", _TOO_MUCH(wanted_bytes=memory - sizing.remaining_bytes, memory_bytes=memory)
 
@@ -375,7 +388,7 @@ def _limits(sizing: Sizing) -> Iterator[Message]:
         yield _LARGER(heap_bytes=heap, tested_bytes=tested.heap_bytes, larger_times=heap / tested.heap_bytes)
     if sizing.machine.shards > MOST_TIMES * tested.shards:
         yield _MORE_SHARDS(shards=sizing.machine.shards, tested=tested.shards)
-    if tested.used < _LEAST_USED:
+    if sizing.fits and tested.used < _LEAST_USED:
         yield _SMALL_USE(used_share=float(tested.used), unused_bytes=sizing.remaining_bytes)
     if 0 <= sizing.remaining_bytes < _LEAST_REMAINING * memory:
         yield _LITTLE(remaining_bytes=sizing.remaining_bytes, memory_bytes=memory)
