@@ -59,7 +59,7 @@ class Service:
     directory: Path
     version_property: str
     versions: tuple[str, ...]
-    scheme: str
+    scheme: str = "http"
 
     @cached_property
     def digest(self) -> str:
