@@ -293,6 +293,6 @@ def test_three_storages_have_a_statement_each_then_which_is_best_and_what_five_l
 def test_a_stream_says_what_factors_do_and_that_one_repeat_only_describes() -> None:
     assert summary_of(stream()) == [
         "found.effects.together", "found.effects.main.once", "found.effects.main.once",
-        "found.effects.hardly.once",
+        "found.effects.uneven.once",
         "found.recommend.trade", "found.descriptive", "found.well",
     ]  # fmt: skip

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -72,7 +72,7 @@ class Ratio:
 @dataclass(frozen=True)
 class Change:
     """Ratio of the metric between one level of a factor and another; `base` is where that was, if
-    one place.
+    one place. `at` has the levels of other factors under which it was, empty where these are averaged over.
     """
 
     key: str
@@ -80,6 +80,7 @@ class Change:
     after: str
     ratio: Ratio
     base: Treatment | None = None
+    at: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,13 @@ class MainEffect:
     """A factor's own effect, over all levels of the others: each level against the overall (geometric) mean.
 
     `change` goes from the level with the lowest figure to the one with the highest, in the plan's order.
+    `largest` is the largest change between these two under one combination of the other factors' levels.
     """
 
     key: str
     levels: Mapping[str, Ratio]
     change: Change
+    largest: Change
     share: float
     real: bool | None
 
@@ -102,6 +105,11 @@ class MainEffect:
         if self.real is None:
             return self.share >= HARDLY or size >= MUCH
         return self.real and size >= LEAST_EFFECT
+
+    @property
+    def is_uneven(self) -> bool:
+        """True if the effect is large under a combination of the other factors' levels."""
+        return self.largest.ratio.size >= MUCH
 
 
 @dataclass(frozen=True)
@@ -304,7 +312,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     rows = _Rows(treatments, estimate, levels)
     mains = tuple(
         MainEffect(key, {level: rows.cell({key: level}) for level in levels[key]}, rows.change(key, {}),
-             squares[(axis,)] / total, real((axis,)))
+             rows.largest(key), squares[(axis,)] / total, real((axis,)))
         for axis, key in enumerate(keys)
     )  # fmt: skip
     shares = {main.key: main.share for main in mains}
@@ -424,13 +432,19 @@ class _Rows:
         range.
         """
         weights = self.mean({**held, key: end}) - self.mean({**held, key: start})
-        return Change(
-            key, start, end, self.estimate.ratio(weights, self.estimate.reach_of_range(len(self.levels[key])))
-        )
+        ratio = self.estimate.ratio(weights, self.estimate.reach_of_range(len(self.levels[key])))
+        return Change(key, start, end, ratio, at=held)
 
     def change(self, key: str, held: Mapping[str, str]) -> Change:
         """Between the levels that matter most."""
         return self.between(key, *self.ends(key), held)
+
+    def largest(self, key: str) -> Change:
+        """The largest of these changes under one combination of the other factors' levels."""
+        others = [other for other in self.levels if other != key]
+        combinations = itertools.product(*(self.levels[other] for other in others))
+        changes = [self.change(key, dict(zip(others, levels, strict=True))) for levels in combinations]
+        return max(changes, key=lambda change: change.ratio.size)
 
 
 def _one_at_a_time(

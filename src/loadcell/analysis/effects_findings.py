@@ -44,6 +44,9 @@ _SILENT: dict[str, type] = {"count": Count, "explained_share": Share, "factors":
 NOISE = _code("noise", "info", (Concern.ANSWER, 160), **_SILENT, **_INTERVAL)
 HARDLY = _code("hardly", "info", (Concern.ANSWER, 170), **_SILENT, **_INTERVAL)
 HARDLY_ONCE = _code("hardly.once", "info", (Concern.ANSWER, 170), most_times=Factor, **_SILENT)
+UNEVEN_ONCE = _code(
+    "uneven.once", "info", (Concern.ANSWER, 165), at=list, explained_share=Share, most_times=Factor, **_CHANGE
+)
 _CHOICE: dict[str, type] = {"buys_times": Factor, "factor": str, "level": str}
 CHOOSE = _code("choose", risks_times=Factor, **_CHOICE).marked(evidence=Evidence.CHOICES)
 CHOOSE_ALWAYS = _code("choose.always", **_CHOICE).marked(evidence=Evidence.CHOICES)
@@ -86,7 +89,9 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
     speaking = {main.key for main in mains} | {key for pair in pairs for key in (pair.of, pair.at)}
     silent = [main for main in effects.mains if main.key not in speaking]
     if not effects.repeated:
-        yield from _silent(HARDLY_ONCE, silent, effects)
+        uneven = [main for main in silent if main.is_uneven]
+        yield from (_uneven(main, effects) for main in uneven)
+        yield from _silent(HARDLY_ONCE, [main for main in silent if main not in uneven], effects)
         return
     small = [main for main in silent if main.real or _is_small(main.change.ratio)]
     yield from _silent(NOISE, [main for main in silent if main not in small], effects)
@@ -118,6 +123,17 @@ def _main(main: MainEffect, effects: Effects) -> Finding:
     arguments = _change_arguments(main.change, effects)
     code = MAIN if "low_times" in arguments else MAIN_ONCE
     return code.finding(explained_share=main.share, **arguments)
+
+
+def _uneven(main: MainEffect, effects: Effects) -> Finding:
+    """A factor with a small average effect, and its large one under a combination of other levels."""
+    largest = main.largest
+    return UNEVEN_ONCE.finding(
+        at=tuple(f"{effects.names[key]} = {level}" for key, level in largest.at.items()),
+        most_times=largest.ratio.value,
+        explained_share=main.share,
+        **_change_arguments(main.change, effects),
+    )
 
 
 def _change_arguments(change: Change, effects: Effects) -> dict[str, Argument]:
