@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +23,9 @@ from tutorials.pages import SHOWN, TUTORIALS, blocks, script
 BIN = Path(sys.executable).parent
 #: Each takes at most 60 s on two processors that have nothing else to do; other tests run at the same time.
 LIMIT_S = 480
-PAGES = sorted(page for page in TUTORIALS.glob("*.md") if ".zh-CN" not in page.name)
+DOCS = TUTORIALS.parent
+STREAM_RULES = DOCS / "explanation/stream-rules.md"
+PAGES = [*sorted(page for page in TUTORIALS.glob("*.md") if ".zh-CN" not in page.name), STREAM_RULES]
 
 
 def follow(
@@ -123,6 +128,45 @@ def test_before_and_after(tmp_path: Path) -> None:
     output = follow("before-and-after.md", tmp_path)
     assert "exit status 1\n### Slower: throughput" in output
     assert "</html>" in (tmp_path / "comparison.html").read_text(encoding="utf-8")
+
+
+def test_conclusions_of_a_stream_test(tmp_path: Path) -> None:
+    """The table of the page is that of its file, and its shares of variation are those of the report."""
+    table = tmp_path / "stream-rules.csv"
+    shutil.copy(DOCS / "examples/stream-rules.csv", table)
+    output = follow("../explanation/stream-rules.md", tmp_path)
+    assert output.count("insufficient") >= 10
+    (report,) = tmp_path.glob("results/*/*/report.md")
+    assert "Throughput is in records per second" in report.read_text(encoding="utf-8")
+    shares = {name: share for name, share, *_ in _rows(report) if re.fullmatch(r"[\d.]+%", share)}
+    terms = {
+        term.replace("retained records", "retained\\_records").replace(
+            "all three", "three or more factors"
+        ): share
+        for term, share, *_ in _rows(STREAM_RULES)
+        if re.fullmatch(r"[\d.]+%", share)
+    }
+    assert shares == terms
+    assert len(shares) == 7
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    columns = ("retained_records", "rules", "threads", "run_time_s", "cpu_mean_percent", "cpu_max_percent")
+    for page in (STREAM_RULES, STREAM_RULES.with_name("stream-rules.zh-CN.md")):
+        printed = [cells for cells in _rows(page) if re.fullmatch(r"\d{3},000", cells[0])]
+        for cells, row in zip(printed, rows, strict=True):
+            retained, rules, threads, start, end, run_time, mean, most, rate = cells
+            values = [retained.replace(",", ""), rules, threads, run_time, mean, most]
+            assert values == [row[column] for column in columns]
+            began, ended = (datetime.fromisoformat(f"2013-02-06T{time}") for time in (start, end))
+            assert began == datetime.fromisoformat(row["started"])
+            assert (ended - began).total_seconds() == int(run_time)
+            assert rate.replace(",", "") == row["records_per_s"] == str(round(1_000_000 / int(run_time)))
+
+
+def _rows(page: Path) -> list[list[str]]:
+    """Cells of the rows of a page's tables."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
 
 
 def test_page_without_a_stated_variable_is_noticed(tmp_path: Path) -> None:

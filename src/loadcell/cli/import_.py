@@ -52,7 +52,7 @@ _MOST_COLUMNS = 20
 @option("--column", "columns", multiple=True, metavar="WHAT=COLUMN", group="input")
 @option(
     "--unit",
-    type=click.Choice(["transaction", "request", "operation", "MiB"]),
+    type=click.Choice(["transaction", "request", "operation", "record", "MiB"]),
     default="operation",
     show_default=True,
     group="input",
