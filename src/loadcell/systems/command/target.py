@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Command(StartedService[CommandOptions]):
-    """A server of HTTP that a command starts."""
+    """A server of HTTP or of a stream that a command starts."""
 
     name: ClassVar[str] = "command"
-    summary: ClassVar[str] = "any server of HTTP that a command starts"
+    summary: ClassVar[str] = "any server of HTTP or of a stream that a command starts"
     Options: ClassVar[type[Options]] = CommandOptions
     no_data = COMMAND_NO_DATA
 

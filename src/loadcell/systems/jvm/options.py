@@ -75,13 +75,15 @@ class JvmOptions(ServiceOptions):
     service: str | None = Field(
         default=None,
         min_length=1,
-        description="A service that comes with loadcell, built by Maven before the first run: `berkeleydb`.",
-        examples=["berkeleydb"],
+        description="A service that comes with loadcell, built by Maven before the first run: `berkeleydb` "
+        "(key-value store over HTTP) or `rules` (rules on a stream of records).",
+        examples=["berkeleydb", "rules"],
     )
     version: str | None = Field(
         default=None,
         pattern=r"^[\w.-]+$",
-        description="With `service`: version of its product, such as 18.3.12 (the default) or 5.0.73.",
+        description="With `service`: version of its product, such as 18.3.12 (the default) or 5.0.73 of "
+        "`berkeleydb`.",
     )
     classpath: str | tuple[str, ...] | None = Field(
         default=None,
