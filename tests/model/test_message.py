@@ -49,6 +49,15 @@ def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
     assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"
 
 
+def test_the_end_of_a_file_of_records_is_no_damage_of_the_file() -> None:
+    remedy = error_remedy("stream", "stream.file")
+    assert remedy is not None
+    assert (
+        "If the file has no more lines, records were still scheduled at its end: lower `load.rate`"
+        in remedy.text
+    )
+
+
 def test_a_reason_in_free_words_has_no_code() -> None:
     assert (as_written("it broke", "mend it").code, as_written("it broke").advice) == ("", "")
     error = TargetError("it broke", advice="mend it", during="collect")

@@ -81,7 +81,9 @@ class Jvm(StartedService[JvmOptions]):
     """A service of HTTP or of a stream on the JVM."""
 
     name: ClassVar[str] = "jvm"
-    summary: ClassVar[str] = "a service of HTTP or of a stream on the JVM, with heap, collector and flags as factors"
+    summary: ClassVar[str] = (
+        "a service of HTTP or of a stream on the JVM, with heap, collector and flags as factors"
+    )
     Options: ClassVar[type[Options]] = JvmOptions
     offers = frozenset({HTTP, STREAM, JVM})
     no_data = JVM_NO_DATA
