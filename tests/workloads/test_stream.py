@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from loadcell.parts import installed
 from loadcell.plan.load import load_text
 from loadcell.plan.problems import PlanError
+from loadcell.systems.jvm.services import services
 from loadcell.workloads.stream import StreamOptions
 
 FIELDS = {"id": {"step": 1}, "key": {"from": 0, "to": 9}}
@@ -86,3 +88,78 @@ def test_plans_that_do_not_fit_are_refused(old: str, new: str, message: str, tmp
     load_text(PLAN, tmp_path / "plan.yaml", installed())
     with pytest.raises(PlanError, match=message):
         load_text(PLAN.replace(old, new), tmp_path / "plan.yaml", installed())
+
+
+RULES = """
+target: {jvm: {service: rules, properties: {answers: each}}}
+workload: {stream: {fields: {id: {step: 1}}, answers: each}}
+load: {clients: 1, requests: 100, duration: 1s, warmup: 0s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "message", "remedy"),
+    [
+        (
+            "properties: {answers: each}", "properties: {rules: 2}", "answers",
+            "`SERVICE.answers` is count by default, but the workload stream has `answers: each`",
+            "set `SERVICE.answers: each`, or `answers: count` of the workload",
+        ),
+        (
+            "answers: each}}}", "answers: none}}}", "answers",
+            "`SERVICE.answers` is none, but the workload stream has `answers: each`",
+            "set `SERVICE.answers: each`, or `answers: none` of the workload",
+        ),
+        (
+            "answers: each}}\n", "answers: each, framing: length}}\n", "framing",
+            "`SERVICE.framing` is line by default, but the workload stream has `framing: length`",
+            "set `SERVICE.framing: length`, or `framing: line` of the workload",
+        ),
+        (
+            "answers: each}}}", "answers: each, format: json}}}", "format",
+            "`SERVICE.format` is json, but the workload stream has `format: csv`",
+            "set `SERVICE.format: csv`, or `format: json` of the workload",
+        ),
+    ],
+)  # fmt: skip
+def test_a_service_that_is_set_otherwise_than_the_workload_is_refused(
+    old: str, new: str, name: str, message: str, remedy: str, tmp_path: Path
+) -> None:
+    assert RULES.count(old) == 1
+    with pytest.raises(PlanError) as refused:
+        load_text(RULES.replace(old, new), tmp_path / "plan.yaml", installed())
+    [problem] = refused.value.problems
+    service = "target.jvm.properties"
+    assert problem.path == f"{service}.{name}"
+    texts = (problem.message.text, problem.message.advice)
+    assert texts == (message.replace("SERVICE", service), remedy.replace("SERVICE", service))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("properties: {answers: each}", "options: -Danswers=each"),
+        ("answers: each}}}", "answers: each, framing: line, format: csv}}}"),
+        ("answers: each", "answers: count"),
+    ],
+)
+def test_a_service_that_is_set_as_the_workload_is_accepted(old: str, new: str, tmp_path: Path) -> None:
+    load_text(RULES.replace(old, new) if old else RULES, tmp_path / "plan.yaml", installed())
+
+
+def test_each_level_of_a_factor_is_compared_with_the_service(tmp_path: Path) -> None:
+    plan = f"{RULES}factors: {{workload.stream.answers: [each, count]}}\n"
+    with pytest.raises(PlanError) as refused:
+        load_text(plan, tmp_path / "plan.yaml", installed())
+    assert "but the workload stream has `answers: count`" in str(refused.value)
+
+
+def test_shared_properties_are_options_with_the_defaults_of_their_service() -> None:
+    for service in services().values():
+        [settings] = [*service.directory.rglob("Settings.java")] if service.shared else [None]
+        for shared in service.shared:
+            assert settings is not None
+            assert shared.option in installed().workload(shared.workload).Options.model_fields
+            constant = rf'choice\(properties, "{shared.property}", \w+\.{shared.default.upper()}\)'
+            assert re.search(constant, settings.read_text(encoding="utf-8"))

@@ -146,6 +146,11 @@ class TargetPart(Part[Opts]):
         return ()
 
     @classmethod
+    def shared_settings(cls, options: Opts, workload: str) -> Iterable[SharedSetting]:  # noqa: ARG003
+        """Settings of the system that must equal options of this workload."""
+        return ()
+
+    @classmethod
     def cache(cls, options: Opts) -> Cache | None:  # noqa: ARG003
         """The memory that caches its data with these options; None if that is unknown, as on an external
         server.
@@ -207,6 +212,18 @@ class Misfit:
 
     path: str
     message: Message
+
+
+@dataclass(frozen=True)
+class SharedSetting:
+    """A setting of the target that must equal an option of the workload, or the two do not understand each
+    other: its path below the target, and its value. `is_default`: the plan leaves it open.
+    """
+
+    path: str
+    value: str
+    option: str
+    is_default: bool
 
 
 @dataclass(frozen=True)

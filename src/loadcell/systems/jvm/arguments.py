@@ -91,6 +91,13 @@ def property_arguments(options: JvmOptions) -> list[str]:
     return [f"-D{name}={_property(value)}" for name, value in properties.items()]
 
 
+def properties(options: JvmOptions) -> dict[str, str]:
+    """System properties by name, those among the other options of the JVM included."""
+    words = (word[2:].partition("=") for word in words_of(options.options) if word.startswith("-D"))
+    named = {name: value for name, _, value in words}
+    return named | {name: _property(value) for name, value in options.properties.items()}
+
+
 def _property(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 

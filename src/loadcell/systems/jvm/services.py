@@ -49,6 +49,18 @@ _HELP: Final = re.compile(r" -> \[Help \d+\].*")
 
 
 @dataclass(frozen=True)
+class SharedProperty:
+    """A system property of a service that must equal an option of a workload; `default` is its value where
+    it is not set.
+    """
+
+    workload: str
+    option: str
+    property: str
+    default: str
+
+
+@dataclass(frozen=True)
 class Service:
     """The sources of a service, the versions of its product, and the property that sets one.
 
@@ -60,6 +72,7 @@ class Service:
     version_property: str
     versions: tuple[str, ...]
     scheme: str = "http"
+    shared: tuple[SharedProperty, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -91,6 +104,7 @@ def _read(path: Path) -> Service:
         description["version-property"],
         tuple(description["versions"]),
         description.get("scheme", "http"),
+        tuple(SharedProperty(**shared) for shared in description.get("shared", ())),
     )
 
 

@@ -15,7 +15,7 @@ from loadcell.linux.java_attach import AttachError, run
 from loadcell.model.extensions import HTTP, JVM, STREAM
 from loadcell.model.json import OMITTED
 from loadcell.model.message import Message, MessageCode
-from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.parts import Advice, Misfit, Options, SharedSetting
 from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
 from loadcell.systems.jvm import gc_log, java
 from loadcell.systems.jvm.arguments import (
@@ -23,6 +23,7 @@ from loadcell.systems.jvm.arguments import (
     CRASH_FILES,
     crash_argument,
     java_arguments,
+    properties,
     shown_command,
 )
 from loadcell.systems.jvm.checks import memory_advice, refused_flags
@@ -34,7 +35,7 @@ from loadcell.systems.jvm.exit_causes import (
     out_of_memory,
 )
 from loadcell.systems.jvm.options import JvmOptions
-from loadcell.systems.jvm.services import JAR
+from loadcell.systems.jvm.services import JAR, services
 from loadcell.systems.shared.packages import Package
 from loadcell.systems.shared.service import ServiceFacts, StartedService
 from loadcell.systems.subjects import Subject, SubjectAbilities
@@ -115,6 +116,21 @@ class Jvm(StartedService[JvmOptions]):
                 yield from refused_flags(options, java.find(options.java_path))
             except TargetError as error:
                 yield Misfit("java", error.message)
+
+    @classmethod
+    def shared_settings(cls, options: JvmOptions, workload: str) -> Iterator[SharedSetting]:
+        if options.service is None:
+            return
+        values = properties(options)
+        for shared in services()[options.service].shared:
+            if shared.workload == workload:
+                value = values.get(shared.property)
+                yield SharedSetting(
+                    f"properties.{shared.property}",
+                    shared.default if value is None else value,
+                    shared.option,
+                    is_default=value is None,
+                )
 
     @classmethod
     def advice(cls, options: JvmOptions, load: Load) -> list[Advice]:
