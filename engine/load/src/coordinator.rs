@@ -25,7 +25,7 @@ const LEAD: Nanos = 20 * MILLISECOND;
 /// Longest delay between the instant of an armed start and its arrival here: threads start late by as much.
 const MAX_START_DELAY: Nanos = SECOND / 10;
 
-/// Time for a warm-up's last transactions to end, beyond what those of the measurement have.
+/// Time for a warm-up's last transactions to end, beyond their own limit.
 const WARMUP_DRAIN_GRACE: Nanos = SECOND;
 
 /// Once a client is refused, time for the others to connect or to be refused too.
@@ -211,12 +211,18 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Ends the load when the warm-up does not drain in time.
+    /// Ends the load when the warm-up does not drain in time: its last transactions may take until they time
+    /// out, and fail.
     fn check_warmup_drain(&mut self) {
-        let load = self.groups[0].load;
-        let limit = load.warmup_ns.saturating_add(load.drain_ns).saturating_add(WARMUP_DRAIN_GRACE);
-        if self.window.start == Nanos::MAX && now() >= self.window.begin.saturating_add(limit) {
-            self.end_early(Outcome::unsettled(load));
+        if self.window.start != Nanos::MAX {
+            return;
+        }
+        let loads = || self.groups.iter().map(|group| group.load);
+        let limits = loads().map(|load| load.drain_ns.max(load.timeout_ns.unwrap_or(0)));
+        let limit = limits.max().unwrap_or(0);
+        let since_begin = loads().map(|load| load.warmup_ns).max().unwrap_or(0).saturating_add(limit);
+        if now() >= self.window.begin.saturating_add(since_begin).saturating_add(WARMUP_DRAIN_GRACE) {
+            self.end_early(Outcome::unsettled(limit));
         }
     }
 

@@ -52,9 +52,8 @@ impl Outcome {
     }
 
     /// Transactions in progress at the end of the warm-up did not end.
-    pub fn unsettled(load: &Load) -> Self {
-        let seconds = load.drain_ns as f64 / 1e9;
-        Self { name: "unsettled", args: json!({"limit_s": seconds}) }
+    pub fn unsettled(limit_ns: Nanos) -> Self {
+        Self { name: "unsettled", args: json!({"limit_s": limit_ns as f64 / 1e9}) }
     }
 
     /// More requests were due than the target took, and it was getting no better.

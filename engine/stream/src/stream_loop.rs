@@ -84,6 +84,8 @@ pub struct StreamLoop<P> {
     blocked_since: Option<Nanos>,
     /// When the batch was last sent completely.
     idle_since: Nanos,
+    /// When something was last received.
+    received_at: Nanos,
     next_sample: Nanos,
     batches: u32,
 }
@@ -110,6 +112,7 @@ impl<P: Pacer> StreamLoop<P> {
             is_full: false,
             blocked_since: None,
             idle_since: now,
+            received_at: now,
             next_sample: 0,
             batches: 0,
         })
@@ -351,9 +354,22 @@ impl<P: Pacer> StreamLoop<P> {
         self.totals.blocked_ns += until.min(window.end).saturating_sub(since.max(window.start));
     }
 
+    /// When overtaken records of a bounded load's warm-up are given up: when it has ended, and the service has
+    /// been quiet for as long as records have at the end of the load. The measurement waits for them.
+    fn quiet_limit(&self) -> Option<Nanos> {
+        let ThreadState { window, warmup_end, .. } = &self.thread;
+        let is_draining = window.start == Nanos::MAX && self.now >= *warmup_end && self.is_open();
+        let limit = || self.received_at.max(*warmup_end).saturating_add(self.parts.limits.drain_ns);
+        is_draining.then(limit)
+    }
+
     /// Fails what the peer has not taken or answered in time.
     #[inline]
     fn expire(&mut self) -> Result<(), Failure> {
+        if self.quiet_limit().is_some_and(|limit| self.now >= limit) {
+            self.thread.advance(self.now);
+            self.parts.judge.give_up_overtaken(self.now, &mut self.thread.recorder);
+        }
         let Some(timeout) = self.parts.limits.timeout_ns.filter(|_| self.is_open()) else { return Ok(()) };
         let limit = self.now.saturating_sub(timeout);
         if self.blocked_since.is_some_and(|since| since <= limit) {
@@ -364,7 +380,12 @@ impl<P: Pacer> StreamLoop<P> {
             return Ok(());
         }
         self.thread.advance(self.now);
-        match self.parts.judge.expire(limit, self.now, &mut self.thread.recorder) {
+        let is_draining = self.quiet_limit().is_some();
+        let (judge, recorder) = (&mut self.parts.judge, &mut self.thread.recorder);
+        // No later record overtakes the last ones of a warm-up.
+        match judge.expire(limit, self.now, recorder)
+            || is_draining && judge.give_up_until(limit, self.now, recorder)
+        {
             true => Ok(()),
             false => Err(Loss::unanswered(timeout).why),
         }
@@ -438,6 +459,7 @@ impl<P: Pacer> StreamLoop<P> {
         let after_now = |at: Nanos| if at > self.now { at } else { Nanos::MAX };
         let mut until = recorder.interval_end().min(after_now(*warmup_end)).min(after_now(*admit_until));
         until = until.min(if window.end > self.now { window.end } else { self.drain_end() });
+        until = until.min(self.quiet_limit().map_or(Nanos::MAX, after_now));
         if self.is_open() {
             if let Some(timeout) = self.parts.limits.timeout_ns {
                 let oldest = self.blocked_since.into_iter().chain(self.parts.judge.oldest_sent()).min();
@@ -477,6 +499,7 @@ impl<P: Pacer> StreamLoop<P> {
             match arrived {
                 Arrived::Nothing => return Ok(()),
                 Arrived::Bytes(count) => {
+                    self.received_at = now;
                     recorder.received(count);
                     let judged = connection.lines(|line| judge.answer(line, now, recorder));
                     judge.flush(now, recorder);

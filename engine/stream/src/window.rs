@@ -134,6 +134,11 @@ impl Window {
         }
     }
 
+    /// True if a record was answered.
+    pub fn has_answers(&self) -> bool {
+        self.after_highest > 0
+    }
+
     /// True if a later record than `index` is answered.
     pub fn is_overtaken(&self, index: u64) -> bool {
         index < self.after_highest

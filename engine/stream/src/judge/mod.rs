@@ -90,6 +90,15 @@ pub trait Judge {
         self.oldest_sent().is_none_or(|sent| sent > limit)
     }
 
+    /// Gives up all records that were overtaken.
+    fn give_up_overtaken(&mut self, _at: Nanos, _recorder: &mut Recorder) {}
+
+    /// Gives up records that were sent until `limit`, overtaken or not, if the service has answered others.
+    /// Returns false if it has not.
+    fn give_up_until(&mut self, _limit: Nanos, _at: Nanos, _recorder: &mut Recorder) -> bool {
+        false
+    }
+
     /// Fails all records in progress. Returns true if there was one.
     fn end(&mut self, end: &End, at: Nanos, recorder: &mut Recorder) -> bool;
 

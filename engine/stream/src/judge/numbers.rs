@@ -1,6 +1,6 @@
 //! Answers by the number of each record.
 
-use super::{End, Judge, garbage, number, overtaken_failure};
+use super::{End, Judge, LOST, failure, garbage, number, overtaken_failure};
 use crate::key_order::KeyOrder;
 use crate::options::Order;
 use crate::runs::Times;
@@ -84,10 +84,10 @@ impl EachJudge {
         recorder.report_error(at, DUPLICATE, &format!("record {number} was answered twice"));
     }
 
-    fn lose(&mut self, record: &Outstanding, at: Nanos, recorder: &mut Recorder) {
+    fn lose(&mut self, record: &Outstanding, at: Nanos, recorder: &mut Recorder, why: &Failure) {
         self.judged.lost += 1;
         let Times { due, sent } = record.times;
-        recorder.fail_many(due, sent, at, &overtaken_failure(), 1);
+        recorder.fail_many(due, sent, at, why, 1);
     }
 }
 
@@ -100,7 +100,7 @@ impl Judge for EachJudge {
         if self.window.room() == 0
             && let Some(record) = self.window.make_room()
         {
-            self.lose(&record, at, recorder);
+            self.lose(&record, at, recorder, &overtaken_failure());
         }
         self.window.room()
     }
@@ -173,7 +173,27 @@ impl Judge for EachJudge {
                 return false;
             }
             self.window.give_up_oldest();
-            self.lose(&record, at, recorder);
+            self.lose(&record, at, recorder, &overtaken_failure());
+        }
+        true
+    }
+
+    fn give_up_overtaken(&mut self, at: Nanos, recorder: &mut Recorder) {
+        while let Some(record) = self.window.oldest().filter(|record| self.window.is_overtaken(record.index))
+        {
+            self.window.give_up_oldest();
+            self.lose(&record, at, recorder, &overtaken_failure());
+        }
+    }
+
+    fn give_up_until(&mut self, limit: Nanos, at: Nanos, recorder: &mut Recorder) -> bool {
+        if !self.window.has_answers() {
+            return false;
+        }
+        let why = failure(LOST, "there was no answer, although other records were answered");
+        while let Some(record) = self.window.oldest().filter(|record| record.times.sent <= limit) {
+            self.window.give_up_oldest();
+            self.lose(&record, at, recorder, &why);
         }
         true
     }
@@ -183,7 +203,7 @@ impl Judge for EachJudge {
         let any = self.window.outstanding() > 0;
         while let Some(record) = self.window.give_up_oldest() {
             let why = if self.window.is_overtaken(record.index) { &overtaken } else { &other };
-            self.judged.lost += u64::from(why.code == super::LOST);
+            self.judged.lost += u64::from(why.code == LOST);
             recorder.fail_many(record.times.due, record.times.sent, at, why, 1);
         }
         any

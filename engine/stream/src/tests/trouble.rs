@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -89,6 +90,65 @@ fn a_lost_record_expires_and_the_load_ends_although_the_service_stays() {
     assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
     assert_eq!((errors(&result), count(&result, "succeeded")), (vec![("stream.lost", 1)], 999));
     assert_eq!(message(&result, "stream.lost"), "there was no answer, although later records were answered");
+}
+
+/// A bounded load with a warm-up. Returns records that succeeded and failed in the measurement, and failures of
+/// the warm-up.
+fn after_warmup(service: &Service, stream: Value, drain_ns: u64, timeout_ns: u64) -> (u64, u64, u64) {
+    let load =
+        json!({"requests": 1_000, "warmup_ns": 50_000_000, "drain_ns": drain_ns, "timeout_ns": timeout_ns});
+    let result = measured(service, stream, load);
+    assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
+    let (succeeded, failures) = (count(&result, "succeeded"), count(&result, "failed"));
+    if metric(&result, "stream.sent") > 1_000.0 && failed(&result) > 0 {
+        assert_eq!(metric(&result, "stream.lost") as u64, failed(&result), "{:?}", errors(&result));
+    }
+    (succeeded, failures, failed(&result) - failures)
+}
+
+#[test]
+fn a_record_lost_in_the_warm_up_does_not_end_the_load() {
+    let service = Service::start(echo(|index, number| if index == 7 { vec![] } else { vec![number] }));
+    let began = Instant::now();
+    let stream = json!({"answers": "each", "size": 200});
+    assert_eq!(after_warmup(&service, stream, 200_000_000, 10_000_000_000), (1_000, 0, 1));
+    assert!(began.elapsed() < Duration::from_secs(5), "a quiet service is not awaited for the timeout");
+}
+
+#[test]
+fn the_last_records_of_the_warm_up_are_lost_after_the_timeout() {
+    // It answers nothing from record 100 on, until there is a pause.
+    let service = Service::start(|stream, _| {
+        let (mut last, mut paused) = (Instant::now(), false);
+        lines(stream, move |index, line, answers| {
+            paused |= last.elapsed() > Duration::from_millis(150);
+            last = Instant::now();
+            (100..).contains(&index) && !paused
+                || answers.write_all(format!("{}\n", number(line)).as_bytes()).is_ok()
+        });
+    });
+    let stream = json!({"answers": "each", "size": 200});
+    let (succeeded, failures, of_warmup) = after_warmup(&service, stream, 200_000_000, 400_000_000);
+    assert_eq!((succeeded, failures), (1_000, 0));
+    assert!(of_warmup > 0);
+}
+
+#[test]
+fn a_slow_service_ends_the_warm_up_within_the_timeout() {
+    for answers in ["count", "each"] {
+        let service = Service::start(move |stream, _| {
+            let mut answering = false;
+            lines(stream, move |index, line, stream| {
+                if !std::mem::replace(&mut answering, true) {
+                    std::thread::sleep(Duration::from_millis(1_500));
+                }
+                let answer = if answers == "count" { index + 1 } else { number(line) };
+                stream.write_all(format!("{answer}\n").as_bytes()).is_ok()
+            });
+        });
+        let stream = json!({"answers": answers, "size": 200, "send_buffer": 20_000});
+        assert_eq!(after_warmup(&service, stream, 100_000_000, 10_000_000_000), (1_000, 0, 0), "{answers}");
+    }
 }
 
 #[test]
