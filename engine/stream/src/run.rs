@@ -15,7 +15,7 @@ use super::layout::Layout;
 use super::lines::{self, Lines};
 use super::options::{Answers, Options, refused};
 use super::source::{Filled, Generator, Place, Prepared, Source, Stop};
-use super::stream_loop::{Limits, Parts, StreamLoop};
+use super::stream_loop::{Limits, Parts, StreamLoop, Survivors};
 use super::totals::Totals;
 use loadcell_core::error::{Failure, LoadError, SpecError};
 use loadcell_core::os;
@@ -37,6 +37,7 @@ struct Streams {
     seed: u64,
     clients: u32,
     results: Option<Endpoint>,
+    survivors: Survivors,
     /// Those of the connections that have ended.
     totals: Mutex<Totals>,
 }
@@ -106,6 +107,7 @@ impl Streams {
             layout,
             seed: spec.seed,
             clients: spec.load.clients,
+            survivors: Survivors::new(spec.load.clients),
             results: results.transpose()?,
             totals: Mutex::default(),
             options,
@@ -161,6 +163,7 @@ impl Streams {
             judge: self.judge(position),
             answered: self.options.answers != Answers::None,
             limits: network.limits,
+            survivors: self.survivors.clone(),
         })
     }
 

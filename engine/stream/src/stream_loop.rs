@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::batch::Batch;
 use super::connection::{Arrived, Connection};
@@ -50,6 +52,21 @@ enum Stage {
     Lost,
 }
 
+/// Number of the load's connections that are not lost.
+#[derive(Clone, Debug)]
+pub struct Survivors(Arc<AtomicU32>);
+
+impl Survivors {
+    pub fn new(connections: u32) -> Self {
+        Self(Arc::new(AtomicU32::new(connections)))
+    }
+
+    /// Notes the loss of a connection. Returns true if there is another one.
+    fn lose(&self) -> bool {
+        self.0.fetch_sub(1, Relaxed) > 1
+    }
+}
+
 /// Everything of a connection apart from its thread.
 pub struct Parts {
     pub connection: Connection,
@@ -60,12 +77,15 @@ pub struct Parts {
     /// The judge waits for answers.
     pub answered: bool,
     pub limits: Limits,
+    pub survivors: Survivors,
 }
 
 pub struct StreamLoop<P> {
     thread: ThreadState<P>,
     parts: Parts,
     stage: Stage,
+    /// The connection is lost, and others continue the load.
+    is_retired: bool,
     totals: Totals,
     /// The clock as it was read last.
     now: Nanos,
@@ -102,6 +122,7 @@ impl<P: Pacer> StreamLoop<P> {
             thread,
             parts,
             stage: Stage::Sending,
+            is_retired: false,
             totals: Totals::default(),
             now,
             offered_at: None,
@@ -124,6 +145,9 @@ impl<P: Pacer> StreamLoop<P> {
             self.thread.advance(self.now);
             if self.thread.apply_control() {
                 (self.exhausted, self.is_ending) = (false, false);
+                if self.is_retired {
+                    self.thread.recorder.release_quota();
+                }
                 self.thread.advance(self.now);
             }
             self.thread.report_bounds(self.now);
@@ -531,6 +555,10 @@ impl<P: Pacer> StreamLoop<P> {
         self.thread.advance(self.now);
         let failed = self.parts.judge.end(&End::Failed(why.clone()), self.now, &mut self.thread.recorder);
         self.fail_dues(why);
+        self.is_retired = self.parts.survivors.lose();
+        if self.is_retired {
+            self.retire(why);
+        }
         if !failed {
             self.thread.recorder.report_error(self.now, &why.code, &why.message);
         }
@@ -541,6 +569,29 @@ impl<P: Pacer> StreamLoop<P> {
         self.parts.connection.close();
         self.stage = Stage::Lost;
         self.thread.on_disconnected(self.now);
+    }
+
+    /// Leaves the records that this connection would have sent to the others, as far as they are shared, and
+    /// fails those that are due or that no other one will send. (When all connections are lost, no quota may be exhausted: the load would
+    /// count as complete.)
+    fn retire(&mut self, why: &Failure) {
+        let (now, ThreadState { pacer, recorder, .. }) = (self.now, &mut self.thread);
+        pacer.mark_due_until(now + 1, recorder);
+        while P::SCHEDULED && pacer.due(now) <= now {
+            let due = pacer.due(now);
+            pacer.start_next(recorder);
+            recorder.fail(TRANSACTION, due, now, now, why);
+        }
+        let unsent = recorder.release_quota();
+        if unsent == 0 {
+            return;
+        }
+        if P::SCHEDULED {
+            (0..unsent).for_each(|_| recorder.mark_due(now));
+        } else {
+            recorder.start_many(now, unsent);
+        }
+        recorder.fail_many(now, now, now, why, unsent);
     }
 
     /// Fails records that have started and were not offered to the kernel.

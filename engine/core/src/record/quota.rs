@@ -39,6 +39,12 @@ impl SharedBudget {
             .fetch_update(Relaxed, Relaxed, |remaining| Some(remaining - local_batch(remaining)));
         local_batch(before.expect("every number has a successor here"))
     }
+
+    /// Takes transactions back, unless the budget is exhausted: threads that have seen that start no more.
+    fn put_back(&self, transactions: u64) -> bool {
+        let more = |remaining: u64| (remaining > 0).then_some(remaining + transactions);
+        self.remaining.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
 }
 
 /// Transactions that one thread may start.
@@ -95,6 +101,15 @@ impl Quota {
                 let remaining = &mut remaining[(client / *threads) as usize];
                 *remaining = remaining.saturating_sub(count);
             }
+        }
+    }
+
+    /// Ends the quota of a thread that can start no more. Other threads get its part of a shared budget, as
+    /// long as that is not exhausted. Returns the size of the part if they do not.
+    pub fn release(&mut self) -> u64 {
+        match std::mem::replace(self, Self::ended()) {
+            Self::Shared { budget, local_batch } if !budget.put_back(local_batch) => local_batch,
+            _ => 0,
         }
     }
 
@@ -175,6 +190,22 @@ mod tests {
         assert_eq!((quota.reserve(1, 1), quota.reserve(3, 5), quota.is_exhausted()), (0, 3, false));
         (0..3).for_each(|_| quota.consume(3, 1));
         assert!(quota.is_exhausted());
+    }
+
+    #[test]
+    fn a_thread_that_ends_leaves_its_part_to_the_others() {
+        let budget = Arc::new(SharedBudget::new(1_000, 2));
+        let (mut ending, mut other) = (Quota::shared(budget.clone()), Quota::shared(budget));
+        assert_eq!(ending.reserve(0, 200), 200);
+        ending.consume(0, 50);
+        assert_eq!(ending.release(), 0);
+        assert!(ending.is_exhausted() && ending.reserve(0, 1) == 0 && !other.is_exhausted());
+        assert_eq!(other.reserve(0, 2_000), 950);
+        // Nobody asks an exhausted budget again.
+        let mut third = other.clone();
+        assert_eq!((third.release(), third.is_exhausted(), other.reserve(0, 2_000)), (950, true, 950));
+        let mut of_client = Quota::per_client(3, 2, 1);
+        assert_eq!((of_client.release(), of_client.is_exhausted()), (0, true));
     }
 
     #[test]

@@ -145,6 +145,13 @@ impl Recorder {
         self.quota = Quota::ended();
     }
 
+    /// Ends the load of this thread, and leaves its part of a shared budget to the other threads. Returns the
+    /// number of reserved transactions that none of them will start.
+    #[cold]
+    pub fn release_quota(&mut self) -> u64 {
+        self.quota.release()
+    }
+
     /// Limits an unlimited load of this thread to `count` more transactions: what they are made of ends then.
     #[cold]
     pub fn limit_quota(&mut self, count: u64) {

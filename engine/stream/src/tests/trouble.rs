@@ -63,6 +63,63 @@ fn a_lost_connection_leaves_the_others_working() {
 }
 
 #[test]
+fn a_lost_connection_leaves_a_number_of_records_to_the_others() {
+    let rate = json!({"rate": [{"from_per_s": 5000, "to_per_s": 5000, "for_ns": 20_000_000_000u64}]});
+    for load in [
+        json!({"requests": 5_000}),
+        json!({"requests": 5_000, "schedule": rate}),
+        json!({"requests_per_client": 2_500}),
+        json!({"requests": 5_000, "schedule": rate, "warmup_ns": 50_000_000}),
+        json!({"requests": 5_000, "warmup_ns": 50_000_000}),
+    ] {
+        let service = first_closes_after(20);
+        let mut load = load;
+        load["clients"] = 2.into();
+        let began = Instant::now();
+        let result = measured(&service, json!({"answers": "each", "size": 200}), load.clone());
+        assert!(began.elapsed() < Duration::from_secs(10), "{load}: it waits for the end of its duration");
+        assert_eq!(result["outcome"], "completed", "{load}: {}", result["reason_args"]);
+        let (attempted, succeeded) = (count(&result, "attempted"), count(&result, "succeeded"));
+        assert_eq!(attempted, succeeded + count(&result, "failed"));
+        assert!(errors(&result).iter().all(|(code, _)| *code == "connection"), "{:?}", errors(&result));
+        match load["requests_per_client"].is_null() {
+            true => assert_eq!(attempted, 5_000, "{load}"),
+            false => assert!((2_500..5_000).contains(&attempted) && succeeded >= 2_500, "{attempted}"),
+        }
+    }
+}
+
+/// A service that answers each record, and closes the first connection after some records.
+fn first_closes_after(records: u64) -> Service {
+    Service::start(move |stream, seen| {
+        let is_first = {
+            let mut lines = seen.lines.lock().unwrap();
+            lines.push(String::new());
+            lines.len() == 1
+        };
+        lines(stream, move |index, line, answers| {
+            (index < records || !is_first)
+                && answers.write_all(format!("{}\n", number(line)).as_bytes()).is_ok()
+        });
+    })
+}
+
+#[test]
+fn the_loss_of_all_connections_is_no_completed_load() {
+    let rate = json!({"rate": [{"from_per_s": 5000, "to_per_s": 5000, "for_ns": 20_000_000_000u64}]});
+    for load in [
+        json!({"clients": 2, "requests": 1_000_000}),
+        json!({"clients": 2, "requests_per_client": 500_000}),
+        json!({"clients": 2, "requests": 1_000_000, "schedule": rate}),
+        json!({"clients": 2}),
+    ] {
+        let service = Service::start(|stream, _| lines(stream, |index, _, _| index < 100));
+        let result = measured(&service, json!({"answers": "each"}), load.clone());
+        assert_eq!(result["outcome"], "lost", "{load}");
+    }
+}
+
+#[test]
 fn what_is_unanswered_at_the_end_fails_after_the_drain() {
     let stopper = |index: u64, number| if index < 100 { vec![number] } else { vec![] };
     let service = Service::start(move |mut stream, seen| {
