@@ -612,7 +612,6 @@ impl<P: Pacer> StreamLoop<P> {
         self.parts.judge.end(&End::Unfinished, now, &mut self.thread.recorder);
         self.now = now;
         self.fail_dues(&End::Unfinished.failure(false));
-        self.totals.last_end = self.thread.recorder.last_end();
         self.totals.judged = self.parts.judge.judged();
         self.parts.connection.close();
         (self.thread.recorder.finish(), self.totals)

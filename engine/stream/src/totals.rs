@@ -16,9 +16,8 @@ pub struct Totals {
     pub blocked_ns: Nanos,
     pub unacknowledged: Samples,
     pub outstanding_max: u64,
-    /// When the first record of the measurement was offered to the kernel, and when the last one ended.
+    /// When the first record of the measurement was offered to the kernel.
     pub first_sent: Option<Nanos>,
-    pub last_end: Nanos,
 }
 
 /// Findings of a judge.
@@ -32,6 +31,8 @@ pub struct Judged {
     pub results: u64,
     /// Records that were acknowledged and not sent.
     pub overacknowledged: u64,
+    /// End of the last record that succeeded; 0 without one.
+    pub last_success: Nanos,
 }
 
 /// Samples of a number of bytes.
@@ -59,6 +60,7 @@ impl AddAssign for Judged {
         self.unknown += other.unknown;
         self.results += other.results;
         self.overacknowledged += other.overacknowledged;
+        self.last_success = self.last_success.max(other.last_success);
     }
 }
 
@@ -73,7 +75,6 @@ impl Totals {
         self.unacknowledged.mean += other.unacknowledged.mean;
         self.outstanding_max += other.outstanding_max;
         self.first_sent = self.first_sent.into_iter().chain(other.first_sent).min();
-        self.last_end = self.last_end.max(other.last_end);
     }
 
     /// Metrics of a measurement of `duration_s` with this number of connections; times in ms.
@@ -87,8 +88,9 @@ impl Totals {
             ("stream.unacknowledged.max", self.unacknowledged.max as f64),
             ("stream.unacknowledged.mean", self.unacknowledged.mean),
         ];
-        if let Some(first_sent) = self.first_sent.filter(|first| *first <= self.last_end) {
-            metrics.push(("stream.run_time", ms(self.last_end - first_sent)));
+        let last_success = self.judged.last_success;
+        if let Some(first_sent) = self.first_sent.filter(|first| *first <= last_success) {
+            metrics.push(("stream.run_time", ms(last_success - first_sent)));
         }
         if duration_s > 0.0 {
             metrics.push(("stream.blocked_share", blocked_ms / (1e3 * duration_s * f64::from(clients))));
@@ -127,13 +129,13 @@ mod tests {
             blocked_ns: SECOND,
             unacknowledged: samples,
             first_sent: Some(3 * SECOND),
-            last_end: 4 * SECOND,
-            judged: Judged { lost: 2, ..Judged::default() },
+            judged: Judged { lost: 2, last_success: 4 * SECOND, ..Judged::default() },
             ..Totals::default()
         };
         let mut all = Totals::default();
         all.merge(&first);
-        all.merge(&Totals { first_sent: Some(2 * SECOND), last_end: 3 * SECOND, ..first.clone() });
+        let judged = Judged { last_success: 3 * SECOND, ..first.judged };
+        all.merge(&Totals { first_sent: Some(2 * SECOND), judged, ..first.clone() });
         let metrics = all.metrics(Answers::Each, 2, 4.0);
         let of = |name: &str| metrics.iter().find(|(present, _)| *present == name).map(|(_, value)| *value);
         assert_eq!((of("stream.sent"), of("stream.lost")), (Some(10.0), Some(4.0)));

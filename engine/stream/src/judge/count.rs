@@ -52,7 +52,7 @@ impl Judge for CountJudge {
             return Err(failure(DECREASING, message));
         };
         self.acknowledged = count;
-        succeed(&mut self.runs, more, at, recorder);
+        succeed(&mut self.runs, &mut self.judged, more, at, recorder);
         Ok(())
     }
 
@@ -107,6 +107,7 @@ mod tests {
         assert_eq!((judge.outstanding(), judge.oldest_sent()), (3, Some(20)));
         assert!(judge.expire(19, 30, &mut recorder) && !judge.expire(20, 30, &mut recorder));
         assert!(judge.end(&End::Closed, 40, &mut recorder) && judge.outstanding() == 0);
+        assert_eq!(judge.judged().last_success, 30);
         assert_eq!((judge.judged().lost, recorder.lifetime().operations[0].failed), (3, 3));
         assert!(!judge.end(&End::Closed, 40, &mut recorder));
     }

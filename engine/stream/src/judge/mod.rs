@@ -107,7 +107,10 @@ pub trait Judge {
 
 /// Records the success of the first `count` records.
 #[inline]
-fn succeed(runs: &mut Runs, count: u64, at: Nanos, recorder: &mut Recorder) {
+fn succeed(runs: &mut Runs, judged: &mut Judged, count: u64, at: Nanos, recorder: &mut Recorder) {
+    if count > 0 {
+        judged.last_success = at;
+    }
     runs.take(count, |count, times| recorder.succeed_many(times.due, times.sent, at, count));
 }
 

@@ -155,6 +155,7 @@ impl Judge for EachJudge {
     #[inline]
     fn flush(&mut self, at: Nanos, recorder: &mut Recorder) {
         if let Some((Times { due, sent }, count)) = self.answered.take() {
+            self.judged.last_success = at;
             recorder.succeed_many(due, sent, at, count);
         }
     }
@@ -250,8 +251,14 @@ mod tests {
     fn findings_are_counted_exactly() {
         let all = ["1", "3 r1 r3", "7", "5", "7", "2", "99", "21", "11 ", "9 r2"];
         let (judged, recorder) = judged(Order::All, &all, None);
-        let expected =
-            Judged { duplicated: 1, unknown: 3, reordered: 2, results: 2, lost: 0, overacknowledged: 0 };
+        let expected = Judged {
+            duplicated: 1,
+            unknown: 3,
+            reordered: 2,
+            results: 2,
+            last_success: 30,
+            ..Judged::default()
+        };
         assert_eq!(judged, expected);
         let counts = recorder.lifetime().operations[0];
         assert_eq!((counts.succeeded, counts.failed), (6, 0));

@@ -10,6 +10,7 @@ use loadcell_core::record::Recorder;
 #[derive(Default)]
 pub struct TakenJudge {
     runs: Runs,
+    judged: Judged,
 }
 
 impl Judge for TakenJudge {
@@ -20,7 +21,7 @@ impl Judge for TakenJudge {
 
     #[inline]
     fn take(&mut self, count: u64, at: Nanos, recorder: &mut Recorder) {
-        succeed(&mut self.runs, count, at, recorder);
+        succeed(&mut self.runs, &mut self.judged, count, at, recorder);
     }
 
     /// Bytes that nobody asked for.
@@ -41,6 +42,6 @@ impl Judge for TakenJudge {
     }
 
     fn judged(&self) -> Judged {
-        Judged::default()
+        self.judged
     }
 }

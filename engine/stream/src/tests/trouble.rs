@@ -84,7 +84,7 @@ fn a_lost_connection_leaves_a_number_of_records_to_the_others() {
         assert!(errors(&result).iter().all(|(code, _)| *code == "connection"), "{:?}", errors(&result));
         match load["requests_per_client"].is_null() {
             true => assert_eq!(attempted, 5_000, "{load}"),
-            false => assert!((2_500..5_000).contains(&attempted) && succeeded >= 2_500, "{attempted}"),
+            false => assert!((2_500..=5_000).contains(&attempted) && succeeded >= 2_500, "{attempted}"),
         }
     }
 }
@@ -147,6 +147,9 @@ fn a_lost_record_expires_and_the_load_ends_although_the_service_stays() {
     assert_eq!(result["outcome"], "completed", "{}", result["reason_args"]);
     assert_eq!((errors(&result), count(&result, "succeeded")), (vec![("stream.lost", 1)], 999));
     assert_eq!(message(&result, "stream.lost"), "there was no answer, although later records were answered");
+    let (run_ms, window_ns) = (metric(&result, "stream.run_time"), &result["window"]["duration_ns"]);
+    assert!(window_ns.as_f64().unwrap() >= 300e6);
+    assert!(run_ms < 200.0, "{run_ms} ms: the run lasts until the last success, not until the timeout");
 }
 
 /// A bounded load with a warm-up. Returns records that succeeded and failed in the measurement, and failures of
