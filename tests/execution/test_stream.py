@@ -102,12 +102,25 @@ def test_counts_acknowledge_records(tmp_path: Path) -> None:
         (saying(b"9\n3\n"), "count", "stream.decreasing"),
         (saying(b"hello\n"), "count", "stream.garbage"),
         (saying(b"{}\n"), "each", "stream.garbage"),
+        (saying(b"! out of memory\n"), "each", "stream.service"),
+        (saying(b"! out of memory\n"), "count", "stream.service"),
         (closing(100), "each", "connection"),
         (deaf, "each", "timeout"),
         (silent, "each", "timeout"),
         (sink, "each", "stream.lost"),
     ],
-    ids=["too-much", "decreasing", "garbage", "no-number", "closing", "deaf", "silent", "sink"],
+    ids=[
+        "too-much",
+        "decreasing",
+        "garbage",
+        "no-number",
+        "reason",
+        "reason-count",
+        "closing",
+        "deaf",
+        "silent",
+        "sink",
+    ],  # fmt: skip
 )
 def test_a_service_that_breaks_is_a_clear_failure(
     serve: Any, answers: str, code: str, tmp_path: Path

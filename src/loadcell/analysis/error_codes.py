@@ -29,7 +29,7 @@ _LOADCELL_CODES = (
 #: Codes of records in streams.
 _STREAM = (
     "stream.lost", "stream.duplicate", "stream.unknown", "stream.reordered", "stream.acknowledged-too-much",
-    "stream.decreasing", "stream.garbage", "stream.frame", "stream.line", "stream.file",
+    "stream.decreasing", "stream.service", "stream.garbage", "stream.frame", "stream.line", "stream.file",
 )  # fmt: skip
 #: What other tools call the failures that they count.
 _TOOLS = (

@@ -1,6 +1,6 @@
 //! Answers that count the processed records.
 
-use super::{End, Judge, fail_all, failure, garbage, number, succeed};
+use super::{End, Judge, fail_all, failure, no_answer, number, succeed};
 use crate::runs::{Runs, Times};
 use crate::totals::Judged;
 use crate::window::MOST_OUTSTANDING;
@@ -40,7 +40,7 @@ impl Judge for CountJudge {
     }
 
     fn answer(&mut self, line: &[u8], at: Nanos, recorder: &mut Recorder) -> Result<(), Failure> {
-        let Some((count, b"")) = number(line) else { return Err(garbage(line)) };
+        let Some((count, b"")) = number(line) else { return Err(no_answer(line)) };
         let Self { taken, acknowledged, .. } = *self;
         if count > taken {
             self.judged.overacknowledged += count - taken;

@@ -16,6 +16,8 @@ use loadcell_core::record::{Recorder, UNFINISHED};
 
 /// Code of a record without an answer that did not merely come too late.
 pub const LOST: &str = "stream.lost";
+/// Code of an error that the service reports in place of an answer.
+pub const SERVICE: &str = "stream.service";
 /// Code of an answer that cannot be read.
 pub const GARBAGE: &str = "stream.garbage";
 
@@ -137,11 +139,19 @@ fn number(line: &[u8]) -> Option<(u64, &[u8])> {
     (length > 0).then(|| (value, &line[length..]))
 }
 
-fn garbage(line: &[u8]) -> Failure {
-    /// Characters of the answer that are shown.
+/// Failure of a line that is no answer: a service reports an error by `!` with the reason.
+#[cold]
+fn no_answer(line: &[u8]) -> Failure {
+    /// Bytes of a line that are shown: a reason has a sentence or two.
+    const SHOWN_REASON: usize = 1000;
     const SHOWN: usize = 60;
-    let text: String = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).escape_debug().collect();
-    failure(GARBAGE, format!("the answer is no number: \"{text}\""))
+    let shown = |line: &[u8], most: usize| -> String {
+        String::from_utf8_lossy(&line[..line.len().min(most)]).escape_debug().collect()
+    };
+    match line.strip_prefix(b"!") {
+        Some(reason) => failure(SERVICE, shown(reason.trim_ascii(), SHOWN_REASON)),
+        None => failure(GARBAGE, format!("the answer is no number: \"{}\"", shown(line, SHOWN))),
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +200,15 @@ mod tests {
         for line in [&b""[..], b" 1", b"-1", b"x", b"18446744073709551616"] {
             assert_eq!(number(line), None);
         }
-        assert_eq!(garbage(b"\x00HTTP/1.1 400").message, "the answer is no number: \"\\0HTTP/1.1 400\"");
+    }
+
+    #[test]
+    fn a_line_that_is_no_answer_is_shown_with_its_reason() {
+        let of = |line: &[u8]| no_answer(line);
+        assert_eq!(of(b"\x00HTTP/1.1 400"), failure(GARBAGE, "the answer is no number: \"\\0HTTP/1.1 400\""));
+        assert_eq!(of(b"! out of memory\t(17)"), failure(SERVICE, "out of memory\\t(17)"));
+        assert_eq!(of("!内存不足".as_bytes()), failure(SERVICE, "内存不足"));
+        assert_eq!(of(&[b"! ".as_slice(), &[b'x'; 5_000]].concat()).message.len(), 1000);
+        assert_eq!(of(b"!\xff\x1b[2J"), failure(SERVICE, "\u{fffd}\\u{1b}[2J"));
     }
 }

@@ -1,6 +1,6 @@
 //! Answers by the number of each record.
 
-use super::{End, Judge, LOST, failure, garbage, number, overtaken_failure};
+use super::{End, Judge, LOST, failure, no_answer, number, overtaken_failure};
 use crate::key_order::KeyOrder;
 use crate::options::Order;
 use crate::runs::Times;
@@ -121,11 +121,11 @@ impl Judge for EachJudge {
 
     #[inline]
     fn answer(&mut self, line: &[u8], at: Nanos, recorder: &mut Recorder) -> Result<(), Failure> {
-        let Some((number, remaining)) = number(line) else { return Err(garbage(line)) };
+        let Some((number, remaining)) = number(line) else { return Err(no_answer(line)) };
         let has_result = match remaining {
             [] => false,
             [b' ', result @ ..] => !result.is_empty(),
-            _ => return Err(garbage(line)),
+            _ => return Err(no_answer(line)),
         };
         let index = match self.position.index(number) {
             Some(index) => index,

@@ -232,6 +232,22 @@ fn garbage_ends_the_connection() {
 }
 
 #[test]
+fn the_reason_that_a_service_gives_is_reported() {
+    for answers in ["count", "each"] {
+        let service = Service::start(|mut stream, _| {
+            let _ = stream.read(&mut [0]);
+            let _ =
+                stream.write_all(b"! a record of more than 100 bytes (limit), record 2 of the connection\n");
+        });
+        let result = measured(&service, json!({"answers": answers}), json!({"requests": 10_000_000}));
+        assert_eq!(result["outcome"], "lost");
+        let reason = "a record of more than 100 bytes (limit), record 2 of the connection";
+        assert_eq!(message(&result, "stream.service"), reason);
+        assert_eq!(result["reason_args"]["said"], reason);
+    }
+}
+
+#[test]
 fn broken_lines_fail_and_the_others_are_sent() {
     let path = temporary("broken");
     let mut content = String::from("0,a\n\n2,b,c\n");
