@@ -114,13 +114,12 @@ def test_counts_acknowledge_records(tmp_path: Path) -> None:
         "decreasing",
         "garbage",
         "no-number",
-        "reason",
-        "reason-count",
+        *("reason",) * 2,
         "closing",
         "deaf",
         "silent",
         "sink",
-    ],  # fmt: skip
+    ],
 )
 def test_a_service_that_breaks_is_a_clear_failure(
     serve: Any, answers: str, code: str, tmp_path: Path

@@ -150,6 +150,11 @@ impl Connection {
         Ok(arrived)
     }
 
+    /// Discards what was read: no answers are expected.
+    pub fn discard(&mut self) {
+        self.input.clear();
+    }
+
     /// Passes on the complete lines of the input, without their ends, until one is refused.
     #[inline]
     pub fn lines(&mut self, mut handle: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {

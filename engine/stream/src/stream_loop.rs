@@ -514,7 +514,7 @@ impl<P: Pacer> StreamLoop<P> {
     /// Reads and judges what has arrived, or a part of it if it is much.
     fn read_all(&mut self) -> Result<(), Failure> {
         for _ in 0..READS_AT_ONCE {
-            let Parts { connection, judge, .. } = &mut self.parts;
+            let Parts { connection, judge, answered, .. } = &mut self.parts;
             let arrived = connection.read()?;
             let now = clock::now();
             self.now = now;
@@ -525,6 +525,10 @@ impl<P: Pacer> StreamLoop<P> {
                 Arrived::Bytes(count) => {
                     self.received_at = now;
                     recorder.received(count);
+                    if !*answered {
+                        connection.discard();
+                        continue;
+                    }
                     let judged = connection.lines(|line| judge.answer(line, now, recorder));
                     judge.flush(now, recorder);
                     judged?;

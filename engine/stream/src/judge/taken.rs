@@ -24,7 +24,7 @@ impl Judge for TakenJudge {
         succeed(&mut self.runs, &mut self.judged, count, at, recorder);
     }
 
-    /// Bytes that nobody asked for.
+    /// No answers are expected: input is discarded before it comes here.
     fn answer(&mut self, _: &[u8], _: Nanos, _: &mut Recorder) -> Result<(), Failure> {
         Ok(())
     }

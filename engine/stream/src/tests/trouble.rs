@@ -232,6 +232,25 @@ fn garbage_ends_the_connection() {
 }
 
 #[test]
+fn input_that_no_answers_are_expected_in_is_discarded() {
+    // 4 MiB without a newline, in which an answer would be garbage.
+    let service = Service::start(|stream, seen| {
+        let mut answers = stream.duplicate();
+        std::thread::spawn(move || (0..64).all(|_| answers.write_all(&[b'x'; 64 << 10]).is_ok()));
+        sink(stream, seen);
+    });
+    let load = json!({"duration_ns": 500_000_000});
+    let result = measured(&service, json!({"size": 200}), load);
+    assert_eq!(
+        (result["outcome"].as_str(), failed(&result)),
+        (Some("completed"), 0),
+        "{:?}",
+        errors(&result)
+    );
+    assert!(result["received"]["bytes"].as_u64().unwrap() > 1 << 20, "{}", result["received"]);
+}
+
+#[test]
 fn the_reason_that_a_service_gives_is_reported() {
     for answers in ["count", "each"] {
         let service = Service::start(|mut stream, _| {
