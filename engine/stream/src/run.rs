@@ -234,6 +234,7 @@ impl ClientFactory for Streams {
 
     fn metrics(&self, measurement: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        totals.metrics(self.options.answers, measurement.clients, measurement.duration_s)
+        let Options { answers, order, .. } = self.options;
+        totals.metrics(answers, order, measurement.clients, measurement.duration_s)
     }
 }

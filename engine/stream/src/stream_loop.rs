@@ -378,7 +378,7 @@ impl<P: Pacer> StreamLoop<P> {
         self.totals.blocked_ns += until.min(window.end).saturating_sub(since.max(window.start));
     }
 
-    /// When overtaken records of a bounded load's warm-up are given up: when it has ended, and the service has
+    /// When overtaken records of a bounded load's warm-up count as lost: it has ended, and the service has
     /// been quiet for as long as records have at the end of the load. The measurement waits for them.
     fn quiet_limit(&self) -> Option<Nanos> {
         let ThreadState { window, warmup_end, .. } = &self.thread;
@@ -576,8 +576,8 @@ impl<P: Pacer> StreamLoop<P> {
     }
 
     /// Leaves the records that this connection would have sent to the others, as far as they are shared, and
-    /// fails those that are due or that no other one will send. (When all connections are lost, no quota may be exhausted: the load would
-    /// count as complete.)
+    /// fails those that are due or that no other one will send. (When all connections are lost, no quota may
+    /// be exhausted: the load would count as complete.)
     fn retire(&mut self, why: &Failure) {
         let (now, ThreadState { pacer, recorder, .. }) = (self.now, &mut self.thread);
         pacer.mark_due_until(now + 1, recorder);

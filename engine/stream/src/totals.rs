@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use loadcell_core::clock::{MILLISECOND, Nanos};
 
-use super::options::Answers;
+use super::options::{Answers, Order};
 
 /// Counts of one connection, or of all.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +78,13 @@ impl Totals {
     }
 
     /// Metrics of a measurement of `duration_s` with this number of connections; times in ms.
-    pub fn metrics(&self, answers: Answers, clients: u32, duration_s: f64) -> Vec<(&'static str, f64)> {
+    pub fn metrics(
+        &self,
+        answers: Answers,
+        order: Order,
+        clients: u32,
+        duration_s: f64,
+    ) -> Vec<(&'static str, f64)> {
         let ms = |nanos: Nanos| nanos as f64 / MILLISECOND as f64;
         let blocked_ms = ms(self.blocked_ns);
         let mut metrics = vec![
@@ -105,10 +111,12 @@ impl Totals {
             Answers::Count => metrics.push(("stream.overacknowledged", judged.overacknowledged as f64)),
             Answers::Each => metrics.extend([
                 ("stream.duplicated", judged.duplicated as f64),
-                ("stream.reordered", judged.reordered as f64),
                 ("stream.unknown", judged.unknown as f64),
                 ("stream.results", judged.results as f64),
             ]),
+        }
+        if order != Order::None {
+            metrics.push(("stream.reordered", judged.reordered as f64));
         }
         metrics
     }
@@ -136,7 +144,7 @@ mod tests {
         all.merge(&first);
         let judged = Judged { last_success: 3 * SECOND, ..first.judged };
         all.merge(&Totals { first_sent: Some(2 * SECOND), judged, ..first.clone() });
-        let metrics = all.metrics(Answers::Each, 2, 4.0);
+        let metrics = all.metrics(Answers::Each, Order::All, 2, 4.0);
         let of = |name: &str| metrics.iter().find(|(present, _)| *present == name).map(|(_, value)| *value);
         assert_eq!((of("stream.sent"), of("stream.lost")), (Some(10.0), Some(4.0)));
         assert_eq!((of("stream.blocked_time"), of("stream.blocked_share")), (Some(2e3), Some(0.25)));
@@ -144,6 +152,12 @@ mod tests {
         assert_eq!(of("stream.unacknowledged.max"), Some(60.0));
         assert_eq!(of("stream.unacknowledged.mean"), Some(40.0));
         assert_eq!(of("stream.overacknowledged"), None);
-        assert!(all.metrics(Answers::None, 2, 4.0).iter().all(|(name, _)| *name != "stream.lost"));
+        assert_eq!((of("stream.reordered"), of("stream.duplicated")), (Some(0.0), Some(0.0)));
+        let without = |answers, name| {
+            let metrics = all.metrics(answers, Order::None, 2, 4.0);
+            metrics.iter().all(|(present, _)| *present != name)
+        };
+        assert!(without(Answers::None, "stream.lost"));
+        assert!(without(Answers::Each, "stream.reordered"), "it is not judged, and not 0");
     }
 }

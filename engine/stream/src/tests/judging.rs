@@ -12,9 +12,12 @@ use super::{count, errors, failed, measured, metric, run, specification};
 fn findings(service: &Service, more: Value) -> ([u64; 4], Value) {
     let mut stream = json!({"answers": "each", "order": "all"});
     stream.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let result = measured(service, stream, json!({"requests": 10_000}));
-    let names = ["stream.lost", "stream.duplicated", "stream.reordered", "stream.unknown"];
-    (names.map(|name| metric(&result, name) as u64), result)
+    let result = measured(service, stream.clone(), json!({"requests": 10_000}));
+    let reordered = result["figures"]["stream.reordered"].as_f64();
+    assert_eq!(reordered.is_none(), stream["order"] == "none", "it is reported where it is judged");
+    let names = ["stream.lost", "stream.duplicated", "stream.unknown"];
+    let [lost, duplicated, unknown] = names.map(|name| metric(&result, name) as u64);
+    ([lost, duplicated, reordered.unwrap_or_default() as u64, unknown], result)
 }
 
 #[test]

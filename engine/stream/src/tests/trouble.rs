@@ -152,8 +152,8 @@ fn a_lost_record_expires_and_the_load_ends_although_the_service_stays() {
     assert!(run_ms < 200.0, "{run_ms} ms: the run lasts until the last success, not until the timeout");
 }
 
-/// A bounded load with a warm-up. Returns records that succeeded and failed in the measurement, and failures of
-/// the warm-up.
+/// A bounded load with a warm-up. Returns records that succeeded and failed in the measurement, and failures
+/// of the warm-up.
 fn after_warmup(service: &Service, stream: Value, drain_ns: u64, timeout_ns: u64) -> (u64, u64, u64) {
     let load =
         json!({"requests": 1_000, "warmup_ns": 50_000_000, "drain_ns": drain_ns, "timeout_ns": timeout_ns});
