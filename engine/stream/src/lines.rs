@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -20,6 +21,8 @@ pub const LINE: &str = "stream.line";
 
 /// Bytes read by one call.
 const PART: usize = 256 << 10;
+/// Most bytes read for one batch: a few milliseconds, after which the loop reads answers and can end.
+const PARTS_AT_ONCE: usize = 16;
 
 /// The lines of one connection: those whose number, over all passes, belongs to it.
 pub struct Lines {
@@ -41,6 +44,10 @@ pub struct Lines {
     columns: Option<usize>,
     /// Bytes of a line above the limit that were skipped so far.
     skipped: usize,
+    /// Calls that may still read for this batch.
+    parts: usize,
+    /// Bytes from `start` on without the end of a line.
+    searched: usize,
 }
 
 /// The next line, as far as it could be read.
@@ -49,23 +56,28 @@ enum Line {
     Complete(usize, usize),
     /// Number of bytes of a line above the limit.
     TooLong(usize),
+    /// The line has not ended within what was read for this batch.
+    Partial,
     End,
 }
 
 /// Check that a file of records can be read and is not empty.
 pub fn check(path: &Path) -> Result<(), LoadError> {
-    let unreadable = |text: String| {
+    let unreadable = |text: &str| {
         LoadError::with_text(FILE, text, "engine.stream-file", json!({"path": path.display().to_string()}))
     };
-    let metadata = File::open(path).and_then(|file| file.metadata());
-    let metadata = metadata.map_err(|error| unreadable(os::error_text(&error)))?;
-    if metadata.is_dir() {
-        return Err(unreadable("it is a directory".into()));
-    }
-    if metadata.is_file() && metadata.len() == 0 {
-        return Err(unreadable("the file is empty".into()));
-    }
-    Ok(())
+    // Opening a pipe would wait for its writer.
+    let metadata = path.metadata().map_err(|error| unreadable(&os::error_text(&error)))?;
+    let kind = metadata.file_type();
+    let finding = match () {
+        () if kind.is_dir() => "it is a directory",
+        () if kind.is_fifo() => "it is a pipe, not a regular file",
+        () if kind.is_socket() => "it is a socket, not a regular file",
+        () if !kind.is_file() => "it is a device, not a regular file",
+        () if metadata.len() == 0 => "the file is empty",
+        () => return File::open(path).map(|_| ()).map_err(|error| unreadable(&os::error_text(&error))),
+    };
+    Err(unreadable(finding))
 }
 
 impl Lines {
@@ -86,16 +98,21 @@ impl Lines {
             pass_start: 0,
             columns: None,
             skipped: 0,
+            parts: 0,
+            searched: 0,
         })
     }
 
-    /// Fills an empty batch with at most `most` records.
+    /// Fills an empty batch with at most `most` records; with none if there is no end of a line within what
+    /// is read at once.
     pub fn fill(&mut self, most: u64, batch: &mut Batch) -> Filled {
         batch.clear();
+        self.parts = PARTS_AT_ONCE;
         let mut records = 0;
         while records < most && batch.bytes.len() < BATCH_BYTES {
             match self.record(batch) {
-                Ok(()) => records += 1,
+                Ok(true) => records += 1,
+                Ok(false) => return Filled { records, stop: None },
                 Err(stop) => return Filled { records, stop: Some(stop) },
             }
         }
@@ -109,7 +126,9 @@ impl Lines {
             if self.position.index(self.line).is_some() {
                 return Ok(());
             }
-            self.next_line().map_err(|error| self.unreadable(&error))?;
+            if let Line::Partial = self.next_line().map_err(|error| self.unreadable(&error))? {
+                return Ok(());
+            }
             self.line += 1;
         }
         Err(Stop::Ended)
@@ -136,7 +155,7 @@ impl Lines {
             return None;
         }
         let remaining = &self.input[self.start..];
-        let unended = usize::from(remaining.last().is_some_and(|&byte| byte != b'\n'));
+        let unended = usize::from(remaining.last().map_or(self.skipped > 0, |&byte| byte != b'\n'));
         let lines = (memchr::memchr_iter(b'\n', remaining).count() + unended) as u64;
         let of_place = (self.line..self.line + lines).filter(|&line| self.position.index(line).is_some());
         Some(of_place.count() as u64)
@@ -146,13 +165,17 @@ impl Lines {
         Stop::Broken(broken(&self.path, &os::error_text(error)))
     }
 
-    /// Appends the next record of this connection.
-    fn record(&mut self, batch: &mut Batch) -> Result<(), Stop> {
+    /// Appends the next record of this connection. Returns false if it is not read yet.
+    fn record(&mut self, batch: &mut Batch) -> Result<bool, Stop> {
         loop {
             let line = self.next_line().map_err(|error| self.unreadable(&error))?;
-            if let Line::End = line {
-                self.rewind()?;
-                continue;
+            match line {
+                Line::Partial => return Ok(false),
+                Line::End => {
+                    self.rewind()?;
+                    continue;
+                }
+                Line::Complete(..) | Line::TooLong(_) => {}
             }
             let number = self.line;
             self.line += 1;
@@ -163,9 +186,9 @@ impl Lines {
                 continue;
             }
             return match line {
-                Line::Complete(from, to) => self.append(from, to, batch),
+                Line::Complete(from, to) => self.append(from, to, batch).map(|()| true),
                 Line::TooLong(bytes) => Err(self.too_long(bytes)),
-                Line::End => unreachable!("it was handled"),
+                Line::Partial | Line::End => unreachable!("they were handled"),
             };
         }
     }
@@ -238,9 +261,9 @@ impl Lines {
         Ok(())
     }
 
-    /// Reads up to the next newline, or to the end of the file.
+    /// Reads up to the next newline, to the end of the file, or as much as may be read at once.
     fn next_line(&mut self) -> io::Result<Line> {
-        let mut searched = self.start;
+        let mut searched = self.start + std::mem::take(&mut self.searched);
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.input[searched..]) {
                 let (from, to) = (self.start, searched + length);
@@ -260,6 +283,11 @@ impl Lines {
                 self.start = self.input.len();
             }
             searched = self.input.len() - self.start;
+            if self.parts == 0 {
+                self.searched = searched;
+                return Ok(Line::Partial);
+            }
+            self.parts -= 1;
             self.read_part()?;
         }
     }
@@ -275,16 +303,8 @@ impl Lines {
     fn read_part(&mut self) -> io::Result<()> {
         self.input.drain(..self.start);
         self.start = 0;
-        let end = self.input.len();
-        self.input.resize(end + PART, 0);
-        let count = loop {
-            match self.file.read(&mut self.input[end..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
-        self.input.truncate(end + count.as_ref().map_or(0, |&count| count));
-        self.at_end = count? == 0;
+        self.input.reserve(PART);
+        self.at_end = self.file.by_ref().take(PART as u64).read_to_end(&mut self.input)? == 0;
         Ok(())
     }
 }
@@ -418,8 +438,43 @@ mod tests {
     }
 
     #[test]
+    fn a_long_line_is_read_in_several_batches() {
+        let mut content = vec![b'x'; 3 * PARTS_AT_ONCE * PART];
+        content.extend_from_slice(b"\n1b\n2");
+        content.resize(content.len() + 2 * PARTS_AT_ONCE * PART, b'y');
+        let file = Temporary::new(&content);
+        for (connection, connections) in [(0, 1), (1, 2), (0, 2)] {
+            for limit in [1 << 30, 10] {
+                let mut lines = lines(&file, json!({"frame_limit": limit}), connection, connections);
+                let (mut batch, mut empty, mut records, mut too_long) = (Batch::default(), 0, 0, 0);
+                loop {
+                    let Filled { records: more, stop } = lines.fill(9, &mut batch);
+                    records += more;
+                    empty += usize::from(more == 0 && stop.is_none());
+                    match stop {
+                        Some(Stop::Rejected(why)) if why.code == FRAME => too_long += 1,
+                        Some(Stop::Ended) => break,
+                        _ => {}
+                    }
+                }
+                let of_place = |line: u64| u64::from(line % u64::from(connections) == u64::from(connection));
+                let long = of_place(0) + of_place(2);
+                assert!(empty >= 2, "{empty} calls without a record");
+                assert_eq!(lines.remaining(), Some(0));
+                assert_eq!((records + too_long, too_long > 0), (long + of_place(1), limit == 10 && long > 0));
+            }
+        }
+    }
+
+    #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let finding = |path: &Path| check(path).unwrap_err();
+        let pipe = Temporary::new(b"");
+        std::fs::remove_file(&pipe.0).unwrap();
+        let status = std::process::Command::new("mkfifo").arg(&pipe.0).status().unwrap();
+        assert!(status.success());
+        assert_eq!(finding(&pipe.0).message, "it is a pipe, not a regular file");
+        assert_eq!(finding(Path::new("/dev/zero")).message, "it is a device, not a regular file");
         assert!(finding(Path::new("/nonexistent/x")).message.contains("No such file"));
         assert_eq!(finding(&std::env::temp_dir()).message, "it is a directory");
         let empty = Temporary::new(b"");

@@ -64,7 +64,7 @@ pub enum Source {
 
 impl Source {
     /// Fills an empty batch with at most `most` records, `most` being at least 1. Without a stop there is at
-    /// least one.
+    /// least one, unless a line of a file is longer than what is read at once.
     #[inline]
     pub fn fill(&mut self, most: u64, batch: &mut Batch) -> Filled {
         match self {

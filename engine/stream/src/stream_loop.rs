@@ -228,6 +228,9 @@ impl<P: Pacer> StreamLoop<P> {
             let filled = source.fill(most, batch);
             self.stop = filled.stop;
             self.offered_at = None;
+            if filled.records == 0 {
+                self.now = clock::now(); // Nothing is written, after which it is read otherwise.
+            }
             if self.stop == Some(Stop::Ended) {
                 self.thread.recorder.end_quota();
             }
