@@ -103,22 +103,22 @@ load: {clients: 1, requests: 100, duration: 1s, warmup: 0s}
         (
             "properties: {answers: each}", "properties: {rules: 2}", "answers",
             "`SERVICE.answers` is count by default, but the workload stream has `answers: each`",
-            "set `SERVICE.answers: each`, or `answers: count` of the workload",
+            "`SERVICE.answers: each`, or `answers: count` of the workload",
         ),
         (
             "answers: each}}}", "answers: none}}}", "answers",
             "`SERVICE.answers` is none, but the workload stream has `answers: each`",
-            "set `SERVICE.answers: each`, or `answers: none` of the workload",
+            "`SERVICE.answers: each`, or `answers: none` of the workload",
         ),
         (
             "answers: each}}\n", "answers: each, framing: length}}\n", "framing",
             "`SERVICE.framing` is line by default, but the workload stream has `framing: length`",
-            "set `SERVICE.framing: length`, or `framing: line` of the workload",
+            "`SERVICE.framing: length`, or `framing: line` of the workload",
         ),
         (
             "answers: each}}}", "answers: each, format: json}}}", "format",
             "`SERVICE.format` is json, but the workload stream has `format: csv`",
-            "set `SERVICE.format: csv`, or `format: json` of the workload",
+            "`SERVICE.format: csv`, or `format: json` of the workload",
         ),
     ],
 )  # fmt: skip
