@@ -42,8 +42,8 @@ fn check_schedule(result: &Value, watch: &Watch<'_>) {
     let due = measured.map(|event| number(&event["operations"][0]["started"])).sum::<u64>();
     assert_eq!(due, offered);
 
-    // Little's law: presence is the sum of response times, less what carried-in requests had waited before the
-    // window, plus the age of those in flight at its end. No age is known: a machine may stall as the window ends.
+    // Little's law: presence is the sum of response times, less the wait of carried-in requests before the
+    // window, plus the age of those in flight at its end. That is unknown: a machine may stall just then.
     let waited = ["response", "failed_response"].map(|kind| {
         let figures = &transaction[kind];
         let (count, mean) =
