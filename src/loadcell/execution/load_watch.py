@@ -123,6 +123,7 @@ class LoadWatch:
             secret=self._context.secret,
             redact=self._context.redact,
             numbered_writes=target.numbered_writes,
+            filled=target.filled,
         )
         for name, options in self._resolved.monitors.items():
             monitor = self._context.parts.monitor(name)(options, replace(context, key=name))

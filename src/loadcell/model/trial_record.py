@@ -322,6 +322,7 @@ class MonitorRecord:
     Of a monitor that queries a server also `connects`, `questions` (queries sent) and the server's CPU time
     for them. Of one that runs a program also the CPU time of this, and how often it ended with which status
     (or signal). `notes` are remarks: `note` is the code, `text` the English text, `count` how often.
+    `under_load`: series by name or pattern that a report draws under the throughput.
     """
 
     samples: int = 0
@@ -340,6 +341,7 @@ class MonitorRecord:
     program_cpu_s: Annotated[float | None, OMITTED] = None
     exit_statuses: Annotated[Mapping[str, int] | None, OMITTED, WORDS] = None
     notes: Annotated[tuple[JsonObject, ...] | None, OMITTED] = None
+    under_load: Annotated[tuple[str, ...] | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ class MonitorContext:
     `measuring_since_ns` and ended at `measured_until_ns` (monotonic; None before). `secret` turns
     `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
     before they are cut. `key` is the monitor's key in the plan, which has a name in it
-    where the plan has several of one kind. `numbered_writes` gives a writer of numbered records.
+    where the plan has several of one kind. `numbered_writes` gives a writer of numbered records. `filled`
+    replaces the target's placeholders in an option (`Target.filled`).
     """
 
     roots: Callable[[], list[int]]
@@ -57,6 +58,7 @@ class MonitorContext:
     redact: Callable[[str], str] = str
     key: str = ""
     numbered_writes: Callable[[], NumberedWrites | None] = lambda: None
+    filled: Callable[[str], str] = str
 
 
 class Monitor(MonitorPart[Opts], ABC):

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
 
+from loadcell.model import trial_record
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.model.metrics import Direction, MetricFacts, find
 from loadcell.model.panels import SampleTable
@@ -148,6 +149,11 @@ class SeriesOptions(NamedOptions):
     limit: int = Field(
         default=100, ge=1, le=MOST_SERIES, description="Most series recorded; a remark names the others."
     )
+    under_load: tuple[str, ...] = Field(
+        default=(),
+        description="Series that the report draws under throughput and response times, by name or pattern.",
+        examples=[["queue_depth"]],
+    )
     metrics: dict[str, str] = Field(
         default_factory=dict,
         description="Metrics of the trial by name: `mean`, `max`, `min` or `last` `of` series over the "
@@ -175,7 +181,7 @@ class SeriesOptions(NamedOptions):
             raise SettingError(SERIES_TIMEOUT(least=least, most=most))
         return timeout
 
-    @field_validator("series")
+    @field_validator("series", "under_load")
     @classmethod
     def _selectors_are_readable(cls, series: tuple[str, ...]) -> tuple[str, ...]:
         for text in series:
@@ -369,6 +375,9 @@ class SeriesMonitor(Monitor[Opts]):
     def further_rows(self) -> Mapping[str, list[Row]]:
         """Long labels that are new in the rows."""
         return {LABELS: self._labels.new_rows()}
+
+    def account(self) -> trial_record.MonitorRecord:
+        return trial_record.MonitorRecord(under_load=self.options.under_load or None)
 
     def metrics(self) -> Mapping[str, float]:
         values = {name: metric.value for name, metric in self.series_metrics.items()}

@@ -100,6 +100,9 @@ def part_name(key: str) -> str:
     return key.partition(_INSTANCE)[0]
 
 
+#: Placeholders of services that loadcell starts: their port, and the directory of the run.
+PORT, WORK = "{port}", "{work}"
+
 Opts = TypeVar("Opts", bound=Options)
 
 
@@ -139,6 +142,11 @@ class TargetPart(Part[Opts]):
         of an option.
         """
         return ()
+
+    @classmethod
+    def placeholders(cls, options: Opts) -> frozenset[str]:  # noqa: ARG003
+        """Words such as `{port}` that `Target.filled` replaces in options of monitors."""
+        return frozenset()
 
     @classmethod
     def refusals(cls, options: Opts, clients: int) -> Iterable[Misfit]:  # noqa: ARG003
@@ -187,6 +195,16 @@ class MonitorPart(UsedPart[Opts]):
     by_default: ClassVar[bool] = True
     #: capabilities of targets with which such plans have it, where it is no default of all
     default_for: ClassVar[frozenset[Capability]] = frozenset()
+
+    @classmethod
+    def target_misfits(
+        cls,
+        options: Opts,  # noqa: ARG003
+        target: type[TargetPart[Any]],  # noqa: ARG003
+        of_target: Any,  # noqa: ARG003
+    ) -> Iterable[Misfit]:
+        """Why it cannot watch the target with these options of it: each path is an option of the monitor."""
+        return ()
 
 
 @dataclass(frozen=True)

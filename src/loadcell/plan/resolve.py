@@ -171,7 +171,7 @@ class Resolver:
         if target is not None and workload is not None and load is not None:
             problems.extend(self._refused(root, target, [workload[0]], load.clients or 0))
         if target is not None:
-            problems.extend(self._watched(root, target[0], monitors))
+            problems.extend(self._watched(root, target, monitors))
             problems.extend(self._slowed(root, target[1]))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
@@ -432,15 +432,25 @@ class Resolver:
             return ALLOWED_TARGETS(count=len(targets), targets=targets)
         return ALLOWED_OFFERING_TARGET(needs=sorted(capability.name for capability in part.needs))
 
-    def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:
-        """Monitors that look into a target of another kind."""
+    def _watched(
+        self, root: Keys, target: tuple[str, Options], monitors: Mapping[str, Options]
+    ) -> list[Problem]:
+        """Monitors that look into a target of another kind, or that have options which do not fit it."""
         node = root.get("monitors")
         problems = []
-        for name in monitors:
+        name_of_target, of_target = target
+        for name, options in monitors.items():
             part = self._parts.monitor(name)
-            if not self._parts.fits(part, target) and isinstance(node, Keys):
-                message = MONITOR_MISFIT(monitor=name, target=target, allowed=self._allowed(part))
-                problems.append(Problem(node.entries[name].mark, f"monitors.{name}", message))
+            if not isinstance(node, Keys):
+                continue
+            mark = node.entries[name].mark
+            if not self._parts.fits(part, name_of_target):
+                message = MONITOR_MISFIT(monitor=name, target=name_of_target, allowed=self._allowed(part))
+                problems.append(Problem(mark, f"monitors.{name}", message))
+                continue
+            kind = self._parts.target(name_of_target)
+            for misfit in part.target_misfits(options, kind, of_target):
+                problems.append(Problem(mark, f"monitors.{name}.{misfit.path}", misfit.message))
         return problems
 
 

@@ -333,6 +333,10 @@ class Target(TargetPart[Opts], ABC):
         storage = self.made_storage()
         return {} if storage is None else storage.management()
 
+    def filled(self, text: str) -> str:
+        """A text of the plan with its placeholders replaced (`placeholders`)."""
+        return text
+
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""
         return None

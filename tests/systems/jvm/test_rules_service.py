@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from loadcell.systems.jvm.services import ServiceBuild, services
+from rule_servers import Process, started_server
 from rules_model import Record, answer, fired_rules, random_records
 
 RULES = services()["rules"]
@@ -26,27 +23,7 @@ KEYS = 300
 RETAINED = 8_000
 WINDOW_MS = 7_000
 SIZE_BYTES = 200
-
-
-@dataclass(frozen=True)
-class Process:
-    """A running service or coordinator."""
-
-    process: subprocess.Popen[str]
-    port: int
-    output: list[str]
-    reader: threading.Thread
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
-
-    def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as reply:
-            return str(reply.read().decode())
-
-    def fired(self) -> dict[str, int]:
-        counters = re.findall(r'rules_fired_total\{rule="(\w+)"\} (\d+)', self.get("/metrics"))
-        return {rule: int(count) for rule, count in counters}
+PROPERTIES = {"retained": RETAINED, "window": WINDOW_MS, "answers": "each"}
 
 
 Start = Callable[..., Process]
@@ -70,35 +47,12 @@ def start(jar: Path) -> Iterator[Start]:
     def process(**settings: object) -> Process:
         combination = tuple(sorted(settings.items()))
         if combination not in started:
-            started[combination] = _started(jar, settings)
+            started[combination] = started_server(jar, **{**PROPERTIES, **settings})
         return started[combination]
 
     yield process
     for running in started.values():
-        running.process.kill()
-        running.process.wait()
-        running.reader.join()
-
-
-def _started(jar: Path, settings: dict[str, object]) -> Process:
-    properties = {"retained": RETAINED, "window": WINDOW_MS, "answers": "each", "port": 0, **settings}
-    words = [f"-D{name}={value}" for name, value in properties.items()]
-    process = subprocess.Popen(
-        ["java", "-Xmx256m", *words, "-jar", str(jar)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    port = re.match(r"listening on port (\d+)", first)
-    assert port is not None, first
-    output: list[str] = []
-    reader = threading.Thread(target=_read, args=(process.stdout, output))
-    reader.start()
-    return Process(process, int(port[1]), output, reader)
-
-
-def _read(stream: IO[str], output: list[str]) -> None:
-    with stream:
-        output.extend(stream)
+        running.kill()
 
 
 def exchange(connection: socket.socket, stream: bytes) -> list[str]:
@@ -144,7 +98,7 @@ def test_unit_tests_of_the_service(tmp_path: Path) -> None:
     command = ["mvn", "--batch-mode", "--no-transfer-progress", "test"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "Tests run: 82, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
+    assert "Tests run: 84, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
 
 @pytest.mark.parametrize("queue", ["locked", "lock-free"])

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -162,7 +163,7 @@ class Command(SeriesMonitor[CommandOptions]):
 
     def account(self) -> trial_record.MonitorRecord:
         """CPU time of the program, and how often it ended with which status."""
-        return trial_record.MonitorRecord(program_cpu_s=self._cpu_s, exit_statuses=self._statuses or None)
+        return replace(super().account(), program_cpu_s=self._cpu_s, exit_statuses=self._statuses or None)
 
     def close(self) -> None:
         if self._program is not None:

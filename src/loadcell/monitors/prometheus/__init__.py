@@ -7,8 +7,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -26,11 +26,13 @@ from loadcell.monitors.series import (
     SeriesOptions,
     series_table,
 )
+from loadcell.plan.parts import PORT, Misfit, TargetPart
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
 from loadcell.plan.units import Size
 
 SCRAPE_PAGE_LIMIT = MessageCode("scrape.page-limit", least=str, most=str)
+SCRAPE_NO_PORT = MessageCode("scrape.no-port", port=str, target=str)
 SCRAPE_NO_PAGE = MessageCode("scrape.no-page", "caution", url=str, line=str)
 SCRAPE_CROWDED = MessageCode("scrape.crowded", "caution", url=str, most=Count)
 SCRAPE_EMPTY = MessageCode("scrape.empty", "caution", url=str)
@@ -53,8 +55,9 @@ class PrometheusOptions(SeriesOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, title="prometheus")
 
     url: str = Field(
-        description="The page, without a login; without a path `/metrics`.",
-        examples=["http://127.0.0.1:9090/metrics"],
+        description="The page, without a login; without a path `/metrics`. `{port}` is the port of a service "
+        "that loadcell starts.",
+        examples=["http://127.0.0.1:9090/metrics", "http://127.0.0.1:{port}/metrics"],
     )
     auth: Auth | None = Field(
         default=None,
@@ -70,7 +73,7 @@ class PrometheusOptions(SeriesOptions):
     @field_validator("url")
     @classmethod
     def _url_is_usable(cls, url: str, info: ValidationInfo) -> str:  # noqa: ARG003
-        check_url(url)
+        check_url(url.replace(PORT, "1"))
         return url
 
     @field_validator("page_limit")
@@ -126,6 +129,16 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
     Options = PrometheusOptions
     table = series_table(name)
 
+    @classmethod
+    def target_misfits(
+        cls,
+        options: PrometheusOptions,
+        target: type[TargetPart[Any]],
+        of_target: Any,
+    ) -> Iterator[Misfit]:
+        if PORT in options.url and PORT not in target.placeholders(of_target):
+            yield Misfit("url", SCRAPE_NO_PORT(port=PORT, target=target.name))
+
     def __init__(
         self,
         options: PrometheusOptions,
@@ -172,9 +185,10 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
         return events
 
     def account(self) -> trial_record.MonitorRecord:
+        record = super().account()
         if self._endpoint is None:
-            return trial_record.MonitorRecord()
-        return trial_record.MonitorRecord(connects=self._endpoint.connects, questions=self._scrapes)
+            return record
+        return replace(record, connects=self._endpoint.connects, questions=self._scrapes)
 
     def close(self) -> None:
         if self._endpoint is not None:
@@ -183,7 +197,7 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
     def _made(self) -> Endpoint:
         options, secret = self.options, self.context.secret
         return Endpoint(
-            secret(options.url),
+            self.context.filled(secret(options.url)),
             options.tls,
             shown=options.url,
             redact=self.context.redact,

@@ -26,7 +26,7 @@ from loadcell.monitors.panels import (
     TRANSACTIONS,
 )
 from loadcell.report.blocks import Chart, DataRow, TrialSamples
-from loadcell.report.charts import chart, style, time_marks, timeline, treatments
+from loadcell.report.charts import chart, named_panels, style, time_marks, timeline, treatments
 from loadcell.report.charts.style import Channels
 from loadcell.report.charts.timeline import FEWEST_ROWS, Clock, clock_of
 from loadcell.report.context import STATUS, ReportContext
@@ -61,7 +61,11 @@ def draw(context: ReportContext) -> Chart | None:
     caption = []
     if _percentiles(intervals) < _percentiles(recorded):
         caption.append(context.texts("caption.series.few"))
-    drawn = [_proper(panel, context) for panel in _panels(groups)]
+    under_load = named_panels.under_load(context)
+    frames |= under_load.frames
+    drawn = [_proper(panel, context) for panel in _panels(groups, under_load.panels)]
+    if under_load.is_cut:
+        caption.append(context.texts("caption.named-series.largest", count=named_panels.MOST_LINES))
     return over_time("series", drawn, frames, caption, context)
 
 
@@ -179,10 +183,10 @@ def _percentiles(intervals: Frame) -> int:
     return sum(int((~np.isnan(load.numbers(name))).sum()) for name in names)
 
 
-def _panels(groups: list[str]) -> list[Panel]:
-    """Every view there can be; those of client groups under those of the whole load."""
+def _panels(groups: list[str], under_load: list[Panel]) -> list[Panel]:
+    """Every view there can be; those of client groups and of named series under those of the whole load."""
     titles = (("axis.transactions.groups", timeline.THROUGHPUT), ("axis.response.groups", timeline.TAIL))
-    panels = [panel for panel in all_panels() if not panel.by]
+    panels = [*(panel for panel in all_panels() if not panel.by), *under_load]
     for title, figure in titles:
         how: Reduction = "max" if figure == timeline.TAIL else "mean"
         lines = tuple(Line(timeline.column(figure, name), "", how, proper=name) for name in groups)

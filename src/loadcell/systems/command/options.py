@@ -7,11 +7,11 @@ import os
 from pydantic import ConfigDict, Field, field_validator
 
 from loadcell.model.message import MessageCode
+from loadcell.plan.parts import WORK
 from loadcell.plan.problems import SettingError
 from loadcell.profilers.launcher import Under
 from loadcell.systems.shared.service_options import (
     COMMAND_LINE_UNREADABLE,
-    WORK,
     ServiceOptions,
     words_of,
 )

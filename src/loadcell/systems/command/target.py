@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.parts import WORK, Advice, Misfit, Options
 from loadcell.systems.base import TargetError
 from loadcell.systems.command.options import (
     COMMAND_ADJACENT_FILE,
@@ -20,7 +20,7 @@ from loadcell.systems.command.options import (
 )
 from loadcell.systems.shared.launch import missing_profiler
 from loadcell.systems.shared.service import ServiceFacts, StartedService
-from loadcell.systems.shared.service_options import WORK, words_of
+from loadcell.systems.shared.service_options import words_of
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load

@@ -7,9 +7,10 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from loadcell.plan.parts import PORT, WORK
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.server_options import Setting
-from loadcell.systems.shared.service_options import PORT, WORK, words_of
+from loadcell.systems.shared.service_options import words_of
 
 #: Flags of the collectors.
 COLLECTORS: Final[Mapping[str, str]] = {

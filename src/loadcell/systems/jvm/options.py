@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.model.message import MessageCode
 from loadcell.plan.files import files_of
-from loadcell.plan.parts import FAULTS_ALLOWED, Options
+from loadcell.plan.parts import FAULTS_ALLOWED, PORT, WORK, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
 from loadcell.systems.jvm.java import PACKAGE
@@ -18,8 +18,6 @@ from loadcell.systems.jvm.services import ServiceBuild, services
 from loadcell.systems.server_options import Setting
 from loadcell.systems.shared.service_options import (
     COMMAND_LINE_UNREADABLE,
-    PORT,
-    WORK,
     Ready,
     ServiceOptions,
     words_of,

@@ -21,7 +21,7 @@ from loadcell.linux.process import ENDED_STATUS
 from loadcell.linux.procfs import ROOT
 from loadcell.model.extensions import HTTP, STREAM, Capability
 from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, Seconds
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import PORT, WORK, Misfit
 from loadcell.profilers.launcher import END_WITHIN_S, SLOWER
 from loadcell.systems.base import (
     Role,
@@ -38,7 +38,7 @@ from loadcell.systems.shared import account
 from loadcell.systems.shared.account import free_port
 from loadcell.systems.shared.launch import Launch
 from loadcell.systems.shared.preload import Preload
-from loadcell.systems.shared.service_options import PORT, WORK, ServiceOptions
+from loadcell.systems.shared.service_options import ServiceOptions
 from loadcell.systems.shared.started_files import FileFacts, files_of
 from loadcell.systems.subjects import Network, Subject, SubjectAbilities
 
@@ -143,6 +143,10 @@ class StartedService(Target[ServiceOptionsT], Generic[ServiceOptionsT]):
     @classmethod
     def offered(cls, options: ServiceOptionsT) -> frozenset[Capability]:
         return cls.offers - {HTTP, STREAM} | {options.protocol}
+
+    @classmethod
+    def placeholders(cls, options: ServiceOptionsT) -> frozenset[str]:
+        return frozenset() if options.external else frozenset({PORT, WORK})
 
     @classmethod
     def network(cls, options: ServiceOptionsT) -> Network | None:

@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from loadcell.model.extensions import Capability
 from loadcell.model.message import ForeignText, MessageCode
-from loadcell.plan.parts import Options
+from loadcell.plan.parts import PORT, Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.tls import TlsOptions
 from loadcell.plan.units import Duration
@@ -27,8 +27,6 @@ COMMAND_LINE_UNREADABLE = MessageCode("command.unreadable", message=ForeignText)
 SERVICE_FILE_NAME = MessageCode("command.file-name", name=str)
 SERVICE_VARIABLE_NAME = MessageCode("command.variable-name", name=str)
 
-#: What may stand in texts of this target: a port that is free, and a directory of the run.
-PORT, WORK = "{port}", "{work}"
 _Positive = Annotated[Duration, Field(gt=0)]
 
 

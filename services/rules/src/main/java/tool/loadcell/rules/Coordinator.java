@@ -52,18 +52,18 @@ final class Coordinator implements Node {
   @Override
   public String metrics() {
     return new MetricsText()
-        .metric("rules_records_total", "counter", "Records forwarded.", forwarded.sum())
+        .metric("rules_forwarded_total", "counter", "Records forwarded.", forwarded.sum())
         .metric(
-            "rules_blocked_seconds_total",
+            "rules_forward_blocked_seconds_total",
             "counter",
             "Time in writes to servers, which block while a server takes nothing.",
             blockedNs.sum() / 1e9)
         .metric(
-            "rules_malformed_records_total",
+            "rules_broken_streams_total",
             "counter",
             "Streams that ended by a malformed record or the end of a server.",
             brokenStreams.sum())
-        .metric("rules_connections", "gauge", "Open streams.", loads.open())
-        .toString();
+        .metric("rules_client_connections", "gauge", "Open streams of clients.", loads.open())
+        + ServerMetrics.summed(servers);
   }
 }

@@ -17,6 +17,12 @@ final class MetricsText {
     return this;
   }
 
+  /** A comment. */
+  MetricsText line(String line) {
+    text.append(line).append('\n');
+    return this;
+  }
+
   MetricsText value(String name, double value) {
     text.append(name).append(' ').append(number(value)).append('\n');
     return this;

@@ -15,9 +15,12 @@ import java.util.regex.Pattern;
  */
 final class StartedServers {
   private static final Pattern LISTENING = Pattern.compile("listening on port (\\d+).*");
-  /** Options of the coordinator alone: its place, and files that two JVMs cannot both write. */
+  /** Options of the coordinator alone: its place, its debugger, and files that two JVMs cannot both write. */
   private static final Pattern OWN =
-      Pattern.compile("-D(coordinate|port|socket|servers)=.*|-Xlog.*|-javaagent:.*|-agent(lib|path):.*");
+      Pattern.compile(
+          "-D(coordinate|port|socket|servers)=.*|-Dcom\\.sun\\.management\\..*|-Xlog.*|-Xdebug|-Xrunjdwp.*"
+              + "|-javaagent:.*|-agent(lib|path):.*"
+              + "|-XX:(StartFlightRecording|FlightRecorderOptions|SharedArchiveFile|ArchiveClassesAtExit|LogFile)\\b.*");
 
   private StartedServers() {}
 

@@ -50,7 +50,10 @@ class CoordinatorTest {
           Double.parseDouble(server.metrics().replaceAll("(?s).*\nrules_records_total (\\d+).*", "$1"));
       assertTrue(records > 5_000 && records < 15_000, "records: " + records);
     }
-    assertTrue(nodes.get(2).metrics().contains("rules_records_total 20000\n"));
+    String metrics = nodes.get(2).metrics();
+    assertTrue(metrics.contains("rules_forwarded_total 20000\n"));
+    assertTrue(metrics.contains("rules_records_total 20000\n"), metrics);
+    assertTrue(metrics.contains("rules_servers 2\n"));
   }
 
   @Test
