@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
@@ -115,6 +114,17 @@ class Selector:
             return True
         values = _label_values(series.labels)
         return all(pattern.match(values.get(label, "")) is not None for label, pattern in self.labels)
+
+
+def selects(selectors: Sequence[Selector], series: Series) -> bool:
+    """True for a series that a pattern chooses, or any where none chooses, unless another one excludes it."""
+    chosen = all(selector.negative for selector in selectors)
+    for selector in selectors:
+        if selector.matches(series):
+            if selector.negative:
+                return False
+            chosen = True
+    return chosen
 
 
 def _label_values(labels: str) -> dict[str, str]:
@@ -271,19 +281,10 @@ class Selection:
     #: series beyond the limit by name
     left_out: dict[str, int] = field(default_factory=dict)
 
-    @cached_property
-    def _positive(self) -> list[Selector]:
-        return [selector for selector in self.selectors if not selector.negative]
-
-    @cached_property
-    def _negative(self) -> list[Selector]:
-        return [selector for selector in self.selectors if selector.negative]
-
     def choose(self, series: Series) -> Choice:
         """To be asked once for each series."""
         metrics = tuple(index for index, metric in enumerate(self.metrics) if metric.selector.matches(series))
-        wanted = not self._positive or any(selector.matches(series) for selector in self._positive)
-        if not wanted or any(selector.matches(series) for selector in self._negative):
+        if not selects(self.selectors, series):
             return Choice(False, metrics)
         if series in self.recorded or len(self.recorded) < self.limit:
             self.recorded.add(series)

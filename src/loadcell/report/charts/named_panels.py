@@ -10,7 +10,7 @@ import numpy as np
 
 from loadcell.model.message import Labels
 from loadcell.model.panels import Line, Panel
-from loadcell.monitors.series import Selector, Series
+from loadcell.monitors.series import Selector, Series, selects
 from loadcell.report.context import ReportContext
 from loadcell.store.frames import Frame, Rows
 
@@ -68,18 +68,16 @@ def under_load(context: ReportContext) -> UnderLoad:
 
 
 def _selected(frame: Frame, selectors: list[Selector]) -> Frame:
-    """The rows whose series one of the patterns selects, and none excludes."""
+    """The rows whose series the patterns select; none of a table without series."""
     if not frame.has(*COLUMNS):
         return frame.take(np.zeros(len(frame), dtype=bool))
-    names, labels = (frame.text(name).tolist() for name in ("name", "labels"))
-    chosen: dict[Series, bool] = {}
-    for name, of_series in zip(names, labels, strict=True):
-        series = Series(name or "", of_series or "")
-        if series not in chosen:
-            matching = [selector.negative for selector in selectors if selector.matches(series)]
-            chosen[series] = bool(matching) and not any(matching)
-    series_of_rows = (Series(name or "", of or "") for name, of in zip(names, labels, strict=True))
-    return frame.take(np.array([chosen[series] for series in series_of_rows], dtype=bool))
+    groups = frame.groups("name", "labels")
+    names, labels = (frame.text(name)[groups.first].tolist() for name in ("name", "labels"))
+    chosen = [
+        selects(selectors, Series(name or "", of_series or ""))
+        for name, of_series in zip(names, labels, strict=True)
+    ]
+    return frame.take(np.array(chosen, dtype=bool)[groups.index])
 
 
 def families(frame: Frame) -> Iterator[Family]:
