@@ -43,7 +43,7 @@ class MonitorContext:
     `${env:NAME}` in an option into its value; `redact` replaces values by references, and has to see texts
     before they are cut. `key` is the monitor's key in the plan, which has a name in it
     where the plan has several of one kind. `numbered_writes` gives a writer of numbered records. `filled`
-    replaces the target's placeholders in an option (`Target.filled`).
+    replaces secrets and the target's placeholders in an option (`Target.filled`).
     """
 
     roots: Callable[[], list[int]]

@@ -334,8 +334,8 @@ class Target(TargetPart[Opts], ABC):
         return {} if storage is None else storage.management()
 
     def filled(self, text: str) -> str:
-        """A text of the plan with its placeholders replaced (`placeholders`)."""
-        return text
+        """A text of the plan with its secrets and placeholders (`placeholders`) replaced."""
+        return self.context.secret(text)
 
     def observed(self) -> Any:
         """Access for monitors made for this kind of system, secrets included; None if there is none."""

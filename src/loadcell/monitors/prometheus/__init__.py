@@ -195,13 +195,13 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
             self._endpoint.close()
 
     def _made(self) -> Endpoint:
-        options, secret = self.options, self.context.secret
+        options, context = self.options, self.context
         return Endpoint(
-            self.context.filled(secret(options.url)),
+            context.filled(options.url),
             options.tls,
             shown=options.url,
-            redact=self.context.redact,
-            authorization=None if options.auth is None else options.auth.header(secret),
+            redact=context.redact,
+            authorization=None if options.auth is None else options.auth.header(context.secret),
             limit_s=float(options.timeout),
             limit_bytes=int(options.page_limit),
         )
