@@ -217,11 +217,11 @@ impl<'a> Coordinator<'a> {
         if self.window.start != Nanos::MAX {
             return;
         }
-        let loads = || self.groups.iter().map(|group| group.load);
-        let limits = loads().map(|load| load.drain_ns.max(load.timeout_ns.unwrap_or(0)));
-        let limit = limits.max().unwrap_or(0);
-        let since_begin = loads().map(|load| load.warmup_ns).max().unwrap_or(0).saturating_add(limit);
-        if now() >= self.window.begin.saturating_add(since_begin).saturating_add(WARMUP_DRAIN_GRACE) {
+        let load = self.groups[0].load;
+        let timeouts = self.groups.iter().filter_map(|group| group.load.timeout_ns);
+        let limit = timeouts.fold(load.drain_ns, Nanos::max);
+        let since_begin = load.warmup_ns.saturating_add(limit).saturating_add(WARMUP_DRAIN_GRACE);
+        if now() >= self.window.begin.saturating_add(since_begin) {
             self.end_early(Outcome::unsettled(limit));
         }
     }

@@ -89,9 +89,8 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
     speaking = {main.key for main in mains} | {key for pair in pairs for key in (pair.of, pair.at)}
     silent = [main for main in effects.mains if main.key not in speaking]
     if not effects.repeated:
-        uneven = [main for main in silent if main.is_uneven]
-        yield from (_uneven(main, effects) for main in uneven)
-        yield from _silent(HARDLY_ONCE, [main for main in silent if main not in uneven], effects)
+        yield from (_uneven(main, effects) for main in silent if main.is_uneven)
+        yield from _silent(HARDLY_ONCE, [main for main in silent if not main.is_uneven], effects)
         return
     small = [main for main in silent if main.real or _is_small(main.change.ratio)]
     yield from _silent(NOISE, [main for main in silent if main not in small], effects)

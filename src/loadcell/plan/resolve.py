@@ -434,24 +434,21 @@ class Resolver:
 
     def _watched(
         self, root: Keys, target: tuple[str, Options], monitors: Mapping[str, Options]
-    ) -> list[Problem]:
+    ) -> Iterator[Problem]:
         """Monitors that look into a target of another kind, or that have options which do not fit it."""
         node = root.get("monitors")
-        problems = []
+        if not isinstance(node, Keys):
+            return
         name_of_target, of_target = target
+        kind = self._parts.target(name_of_target)
         for name, options in monitors.items():
-            part = self._parts.monitor(name)
-            if not isinstance(node, Keys):
-                continue
-            mark = node.entries[name].mark
-            if not self._parts.fits(part, name_of_target):
+            part, mark = self._parts.monitor(name), node.entries[name].mark
+            if self._parts.fits(part, name_of_target):
+                for misfit in part.target_misfits(options, kind, of_target):
+                    yield Problem(mark, f"monitors.{name}.{misfit.path}", misfit.message)
+            else:
                 message = MONITOR_MISFIT(monitor=name, target=name_of_target, allowed=self._allowed(part))
-                problems.append(Problem(mark, f"monitors.{name}", message))
-                continue
-            kind = self._parts.target(name_of_target)
-            for misfit in part.target_misfits(options, kind, of_target):
-                problems.append(Problem(mark, f"monitors.{name}.{misfit.path}", misfit.message))
-        return problems
+                yield Problem(mark, f"monitors.{name}", message)
 
 
 def _unknown_part(section: str, name: str, mark: Mark, fitting: Mapping[str, type[Any]]) -> Problem:
