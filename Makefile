@@ -103,8 +103,10 @@ format: setup
 unit-built: compilers
 	cd engine && cargo test --quiet --no-run
 
+# As in e2e, tests in real time that fail beside others are repeated once, one after the other.
 unit: setup system-packages
-	cd engine && cargo test --quiet
+	cd engine && { cargo test --quiet --no-fail-fast || { echo 'repeating the tests of the engine one after the other'; \
+	  cargo test --quiet --no-fail-fast -- --test-threads 1; }; }
 
 # Compiling the tests takes as long as collecting them: without this, four processes compile all of them at the same time. Errors are for e2e.
 tests-compiled: setup
