@@ -15,6 +15,8 @@ use loadcell_transport::{Endpoint, Socket, connect};
 
 /// Bytes read by one call.
 const PART: usize = 64 << 10;
+/// Bytes that are read and discarded when a connection is closed: a peer may send without end.
+const CLOSING_BYTES: usize = 16 << 20;
 /// Longest answer in bytes: more is garbage.
 const LONGEST_ANSWER: usize = 64 << 10;
 
@@ -171,13 +173,17 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and discards what has arrived: closing a socket with unread bytes would reset the connection,
-    /// and discard what the peer has not read.
+    /// Reads and discards what has arrived, up to a limit: closing a socket with unread bytes would reset the
+    /// connection, and discard what the peer has not read.
     pub fn close(&mut self) {
         let mut discarded = Vec::new();
         for input in [Some(&mut self.records), self.answers.as_mut()].into_iter().flatten() {
             input.readable = true;
-            while let Ok(Arrived::Bytes(_)) = input.read(&mut discarded) {
+            let mut count = 0;
+            while count < CLOSING_BYTES
+                && let Ok(Arrived::Bytes(bytes)) = input.read(&mut discarded)
+            {
+                count += bytes;
                 discarded.clear();
             }
             input.readable = false;
@@ -227,5 +233,42 @@ impl StoredAnswers {
 
     fn failure(path: &std::path::Path, error: &io::Error) -> Failure {
         failure(FILE, format!("{}: {}", path.display(), os::error_text(error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use serde_json::json;
+
+    use super::*;
+    use loadcell_core::target::Target;
+
+    #[test]
+    fn a_peer_that_sends_without_end_does_not_keep_a_connection_from_closing() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let peer = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let part = vec![b'x'; 1 << 20];
+            (0..).find(|_| stream.write_all(&part).is_err()).unwrap()
+        });
+        let target = json!({"protocol": "stream", "host": "127.0.0.1", "port": port, "sslmode": "disable"});
+        let target: Target = serde_json::from_value(loadcell_testing::section("target", &target)).unwrap();
+        let dial = Dial {
+            endpoint: &Endpoint::of(&target).unwrap(),
+            results: None,
+            send_buffer: None,
+            keep_answers: None,
+            timeout_ns: 10_000_000_000,
+        };
+        let mut connection = Connection::open(dial, &|| true).unwrap();
+        connection.close();
+        drop(connection);
+        let written_mib: usize = peer.join().unwrap();
+        assert!(written_mib < 64, "{written_mib} MiB were read");
     }
 }

@@ -27,6 +27,9 @@ use loadcell_load::reactor::{ThreadContext, ThreadEvent};
 use loadcell_load::{ClientFactory, LoadThreads, Measurement, Partition, TargetContext, ThreadShare};
 use loadcell_transport::Endpoint;
 
+/// Most bytes of prepared records.
+const PREPARED_BYTES: u64 = 1 << 30;
+
 const OPERATIONS: [Operation; 1] = [Operation { name: "transaction", kind: Kind::Transaction }];
 
 /// State that all connections of a load share.
@@ -55,10 +58,28 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, LoadError> {
 pub fn check(section: &Value) -> Result<Value, SpecError> {
     let options = Options::read(section)?;
     let mut report = json!({"operations": ["transaction"]});
-    if options.source.fields.is_some() {
-        report["largest_bytes"] = Layout::new(&options, None, 0)?.longest().into();
+    if let Some(layout) = layout(&options, None, 0)? {
+        report["largest_bytes"] = layout.longest().into();
     }
     Ok(report)
+}
+
+/// Layout of generated records; none of the lines of a file.
+fn layout(options: &Options, bound: Option<u64>, seed: u64) -> Result<Option<Layout>, SpecError> {
+    if options.source.fields.is_none() {
+        return Ok(None);
+    }
+    let layout = Layout::new(options, bound, seed)?;
+    let size = layout.longest() as u64;
+    let needed = options.prepared.unwrap_or(0).saturating_mul(size);
+    if needed > PREPARED_BYTES {
+        let arguments = json!({
+            "prepared": options.prepared, "size_bytes": size, "needed_bytes": needed,
+            "limit_bytes": PREPARED_BYTES, "most": PREPARED_BYTES / size,
+        });
+        return Err(refused("engine.spec.stream-prepared", arguments));
+    }
+    Ok(Some(layout))
 }
 
 /// The first `count` records of a connection in their frames, as they are sent.
@@ -95,10 +116,7 @@ impl Streams {
             return Err(refused("engine.spec.stream-tls", json!({})).into());
         }
         let options = Options::read(section)?;
-        let layout = match options.source.fields {
-            Some(_) => Some(Arc::new(Layout::new(&options, spec.load.bound(), spec.seed)?)),
-            None => None,
-        };
+        let layout = layout(&options, spec.load.bound(), spec.seed)?.map(Arc::new);
         let results = options.results.as_ref().map(|results| {
             let (host, port, socket) = (results.host.clone(), results.port, results.socket.clone());
             Endpoint::of(&Target { host, port, socket, ..spec.target.clone() })
@@ -236,5 +254,23 @@ impl ClientFactory for Streams {
         let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         let Options { answers, order, .. } = self.options;
         totals.metrics(answers, order, measurement.clients, measurement.duration_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prepared_records_have_a_limit_of_memory() {
+        let section = |prepared: u64| {
+            let fields = [json!({"name": "id", "number": {"start": 0, "step": 1}})];
+            let section = json!({"source": {"fields": fields}, "size": 1024, "prepared": prepared});
+            loadcell_testing::section("stream", &section)
+        };
+        assert_eq!(check(&section(1 << 20)).unwrap()["largest_bytes"], 1024);
+        let message = check(&section((1 << 20) + 1)).unwrap_err().to_string();
+        assert!(message.contains("stream-prepared") && message.contains("\"most\":1048576"), "{message}");
+        assert!(check(&section(u64::MAX)).is_err());
     }
 }

@@ -202,6 +202,14 @@ MessageCode("engine.spec.stream-frame", bytes=Count, limit=Count)
 MessageCode("engine.spec.stream-answers", answers=str, needs=str)
 MessageCode("engine.spec.stream-key", key=str)
 MessageCode("engine.spec.stream-source")
+MessageCode(
+    "engine.spec.stream-prepared",
+    prepared=Count,
+    size_bytes=Bytes,
+    needed_bytes=Bytes,
+    limit_bytes=Bytes,
+    most=Count,
+)
 MessageCode("engine.stream-file", path=str, said=ForeignText)
 MessageCode("engine.spec.command-answers", command=str, name=str)
 MessageCode("engine.spec.command-destroys", command=str, name=str)

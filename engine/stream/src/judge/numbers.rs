@@ -39,7 +39,7 @@ impl EachJudge {
             position,
             shared,
             order,
-            key_order: keyed.then(KeyOrder::default),
+            key_order: keyed.then(|| KeyOrder::new(position.connections)),
             taken: 0,
             answered: None,
             judged: Judged::default(),
