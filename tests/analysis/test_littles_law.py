@@ -90,3 +90,5 @@ def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
 def test_a_load_without_a_bound_of_requests_in_flight_is_not_judged() -> None:
     unbounded = replace(trial(succeeded=14_400), checks=(Check("littles-law", "unknown"),))
     assert validity.littles_law(unbounded).verdict == "unknown"
+    assert not unbounded.is_bounded
+    assert trial(succeeded=14_400).is_bounded

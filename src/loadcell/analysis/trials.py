@@ -293,6 +293,13 @@ class Trial:
         return self.remedy.text if self.remedy else None
 
     @property
+    def is_bounded(self) -> bool:
+        """True if a client has at most `pipeline` requests in flight. Where only the service bounds them, as
+        records of a stream, Little's law could not be checked.
+        """
+        return not any(check.name == "littles-law" and check.verdict == "unknown" for check in self.checks)
+
+    @property
     def overloaded(self) -> bool:
         """True if it was aborted because the backlog kept growing."""
         return self.reason_code in OVERLOADED

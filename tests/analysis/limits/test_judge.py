@@ -39,6 +39,7 @@ from loadcell.model.resources import (
     ThreadUse,
     Unobserved,
 )
+from loadcell.model.trial_record import Check
 from loadcell.report.build import build
 from loadcell.report.context import ReportContext
 from loadcell.report.render import html, markdown
@@ -459,6 +460,22 @@ def test_requests_in_flight_include_failed_ones(
     rare = Evidence.of(replace(trial, succeeded=100_000))
     assert rare is not None
     assert rare.in_flight == pytest.approx(0.2), "a few failures change nothing"
+
+
+def test_one_connection_may_have_many_records_in_flight(tmp_path: Path) -> None:
+    """Only the service bounds the records of a stream: one client is not one request at a time."""
+    _, analysis = analysed(tmp_path / "run", IDLE, factors={})
+    trial = replace(analysis.trials[0], clients=1, throughput_per_s=300_000.0, service={"mean_ms": 100.0})
+    bounded = Evidence.of(trial)
+    assert bounded is not None
+    assert bounded.in_flight == 1
+    unchecked = (Check("littles-law", "unknown", {}),)
+    stream = Evidence.of(replace(trial, checks=unchecked))
+    assert stream is not None
+    assert stream.in_flight == pytest.approx(30_000)
+    without_times = Evidence.of(replace(trial, service=None, response=None, checks=unchecked))
+    assert without_times is not None
+    assert without_times.in_flight is None
 
 
 def test_the_less_busy_thread_is_no_contrary_evidence(tmp_path: Path) -> None:

@@ -82,8 +82,9 @@ class Evidence:
     """The record of one trial: resources, and the load in the terms of Little's law.
 
     `in_flight` is the mean number of requests in progress, by throughput times mean response time (Little,
-    1961) of successes and failures; where these are not known, the number of clients. It is None if neither
-    is known, and of an open loop with many failures, whose service times are not recorded. `achieved_share`
+    1961) of successes and failures, at most what the clients can have; where these are not known, that
+    maximum. It is None if neither is known, and of an open loop with many failures, whose service times are
+    not recorded. `achieved_share`
     is achieved over offered throughput of an open loop, None of a closed one. `resting_share` is the share of
     the clients' time in pauses that the plan asks for.
     """
@@ -98,7 +99,7 @@ class Evidence:
         """None of a trial without a record of its resources."""
         if trial.resources is None:
             return None
-        most = None if trial.clients is None else trial.clients * trial.pipeline
+        most = trial.clients * trial.pipeline if trial.clients is not None and trial.is_bounded else None
         in_flight: float | None = most
         mean_ms = (trial.service or trial.response or {}).get("mean_ms")
         loop = trial.open_loop
