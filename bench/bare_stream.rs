@@ -1,5 +1,5 @@
-//! The limit: a loop that writes prepared records to a socket and does nothing else; and a service that
-//! discards what it reads.
+//! The limit: a loop that writes prepared records to a socket and does nothing else; and services that
+//! discard what they read, or answer each record with its first field.
 //!
 //! Records are letters that end with a newline, replayed cyclically from memory of the same size as that of
 //! the client compared with, by writes of 64 KiB. What it costs a record is what the kernel costs. One JSON
@@ -7,8 +7,9 @@
 //!
 //!     bare_stream write HOST PORT RECORD_BYTES SET_RECORDS RECORDS
 //!     bare_stream sink
+//!     bare_stream answer
 
-use std::io::{Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -49,16 +50,35 @@ fn write(host: &str, port: u16, size: usize, set: usize, count: u64) {
     println!("{{\"queries\": {count}, \"wall_s\": {wall:.6}, \"cpu_s\": {cpu:.6}}}");
 }
 
-fn sink() {
+fn discard(mut stream: TcpStream) {
+    let mut buffer = vec![0; 1 << 20];
+    while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
+}
+
+/// Answers each line with what precedes its first comma.
+fn answer(stream: TcpStream) -> io::Result<()> {
+    let mut answers = BufWriter::with_capacity(WRITE, stream.try_clone()?);
+    let (mut lines, mut line) = (BufReader::with_capacity(WRITE, stream), Vec::new());
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        let number = line.split(|&byte| matches!(byte, b',' | b'\n')).next().unwrap_or_default();
+        answers.write_all(number)?;
+        answers.write_all(b"\n")?;
+        if lines.buffer().is_empty() {
+            answers.flush()?;
+        }
+        line.clear();
+    }
+    answers.flush()
+}
+
+/// Serves every connection until the end of the standard input.
+fn serve(manner: fn(TcpStream)) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
     println!("{{\"port\": {}}}", listener.local_addr().expect("it listens").port());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.expect("a client connects");
-            std::thread::spawn(move || {
-                let mut buffer = vec![0; 1 << 20];
-                while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
-            });
+            let stream = stream.expect("a client connects");
+            std::thread::spawn(move || manner(stream));
         }
     });
     let _ = std::io::stdin().read(&mut [0]);
@@ -70,10 +90,13 @@ fn main() {
         args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]))
     };
     match (args.get(1).map(String::as_str), args.len()) {
-        (Some("sink"), 2) => sink(),
+        (Some("sink"), 2) => serve(discard),
+        (Some("answer"), 2) => serve(|stream| answer(stream).unwrap_or_default()),
         (Some("write"), 7) => {
             write(&args[2], number(3) as u16, number(4) as usize, number(5) as usize, number(6));
         }
-        _ => panic!("bare_stream write HOST PORT RECORD_BYTES SET_RECORDS RECORDS, or bare_stream sink"),
+        _ => panic!(
+            "bare_stream write HOST PORT RECORD_BYTES SET_RECORDS RECORDS, or bare_stream sink | answer"
+        ),
     }
 }
