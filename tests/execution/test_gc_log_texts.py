@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.execution.gc_record import with_gc_log
-from loadcell.ingest import gc_log
+from loadcell.ingest import gc_gathering
 from loadcell.model import gc_pauses
 from loadcell.model.load_result import LoadResult, MeasuredWindow
 from loadcell.model.trial_record import Totals, TrialRecord
@@ -126,7 +126,7 @@ def test_a_name_is_no_pattern(tmp_path: Path, writer: TrialWriter) -> None:
 def test_pauses_before_the_trial_do_not_count_towards_the_limit(
     tmp_path: Path, writer: TrialWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gc_log, "MOST_PAUSES", 12)
+    monkeypatch.setattr(gc_gathering, "MOST_PAUSES", 12)
     (tmp_path / "gc.log").write_text("".join(line(at_s, PAUSE) for at_s in range(-50, 9)))
     record = recorded(writer, tmp_path / "gc.log")
     assert (figure(record, gc_pauses.COUNT), remarks(record)) == (9, [])

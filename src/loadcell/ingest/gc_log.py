@@ -1,199 +1,232 @@
-"""GC logs in the unified format (-Xlog:gc*) of JDK 11 to 25, of all collectors, with rotated files.
-
-A pause is one line, written at its end, with its duration. What belongs to it (growth of the old generation)
-stands in lines before it, with the number of its collection, maybe in the file before.
+"""GC logs of all collectors, with rotated files: the unified format (-Xlog:gc*) of JDK 9 and later, and that
+of JDK 8 and before; also with lines of other programs between.
 """
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from loadcell.ingest.printed_numbers import UnusableNumberError, integer
-from loadcell.model.gc_pauses import GcLog, HeapChange, LogClock, Pause, PauseKind
+from loadcell.ingest import gc_legacy
+from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds
+from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
+from loadcell.ingest.gc_legacy import Legacy
+from loadcell.ingest.gc_unified import Unified
+from loadcell.ingest.printed_numbers import UnusableNumberError
+from loadcell.model.gc_pauses import GcLog, HeapDump, LogClock
 
-#: Pauses that are retained: a day with ten a second.
-MOST_PAUSES: Final = 1_000_000
 #: The best one first, for a measurement of this machine.
 _CLOCKS: Final[tuple[LogClock, ...]] = ("monotonic", "utc", "uptime")
 #: The best one first where the log is all that is known.
 DATED_CLOCKS: Final[tuple[LogClock, ...]] = ("utc", "monotonic", "uptime")
-#: Lines that were not understood, which are retained.
-_MOST_EXAMPLES: Final = 5
-#: Lines of concurrent threads overtake one another by less.
-_OVERTAKEN_NS: Final = 10**9
-_UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: The best one first for the order of events, which a step of the wall clock turns.
+STEADY_CLOCKS: Final[tuple[LogClock, ...]] = ("uptime", "monotonic", "utc")
+#: Of the first line that has a time; others are in no file.
+_MOST_WITHOUT_TIME: Final = 10_000
 _LINE: Final = re.compile(r"^((?:\[[^\]]*\])+) ?(.*)$")
 _DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}[+-]\d{4}")
-_UPTIME: Final = re.compile(r"(\d{1,18})[.,](\d{3})s")
-_MILLISECONDS: Final = re.compile(r"(\d{1,18})ms")
-_NANOSECONDS: Final = re.compile(r"(\d{1,18})ns")
-_SIZES: Final = r"(\d{1,18})([BKMG])(?:\(\d+%\))?->(\d{1,18})([BKMG])(?:\((?:(\d{1,18})([BKMG])|\d+%)\))?"
-_PAUSE: Final = re.compile(
-    rf"^GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: {_SIZES})? (\d{{1,18}})[.,](\d{{1,18}})ms$"
-)
-#: The line of a pause's end always has its duration after the heap.
-_CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
-#: A cycle of ZGC or Shenandoah: its heap is in no line of a pause.
-_CYCLE: Final = re.compile(
-    rf"^GC\((\d+)\) (?:(?:Garbage|Minor|Major) Collection \(.*\)|Concurrent cleanup(?: \([^)]*\))*) {_SIZES}"
-)
-_CAUSE: Final = re.compile(r"^GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*)\)$")
-_OLD: Final = re.compile(
-    r"^GC\((\d+)\) (?:ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
-)
-_OLD_REGIONS: Final = re.compile(r"^GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
-#: Of ZGC, by phase: the last column is the sum at the end of the cycle.
-_TABLE: Final = re.compile(r"^GC\((\d+)\) (?:[yYO]: +)?(Allocated|Promoted): .*?(\d{1,18})M \(\d+%\)[ -]*$")
-_REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
-_COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
-_BRACKETS: Final = re.compile(r" ?\(((?:[^()]|\(\))*)\)")
-#: Kinds of a pause that stand in brackets; another text there is its cause.
-_SUBKINDS: Final = frozenset({
-    "Normal", "Mixed", "Prepare Mixed", "Concurrent Start", "Concurrent End", "Initial Mark", "Young", "Old",
-    "Global", "Major", "Minor", "unload classes", "process weakrefs", "update refs", "Mark", "Evacuation",
-    "Update Refs", "Outside of Cycle", "Roots", "Bootstrap Old",
-})  # fmt: skip
-_SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
+#: A line of the log behind the beginning of another one, or of the output of the program.
+_WITHIN: Final = re.compile(rf"\[(?:{DATE}|\d{{1,12}}[.,]\d{{3}}s|\d{{1,18}}[mn]s)\]")
+_FLAGS: Final = re.compile(r"(?:CommandLine flags|jvm_args): (.*)")
+_DUMPED: Final = re.compile(r"Heap dump file created \[(\d{1,18}) bytes in (\d{1,9})[.,](\d{1,9}) secs\]")
+_DUMPING: Final = re.compile(r"Dumping heap to (\S+)")
+_OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
 
 
-@dataclass
 class _Reader:
-    """State between the lines of a log: of collections that have not ended."""
+    """Lines of a log, one after the other. With `splits` it begins again where another JVM starts."""
 
-    #: pauses and changes before this instant of the log's clock are not wanted
-    since_ns: Mapping[LogClock, int] = field(default_factory=dict)
-    clocks: tuple[LogClock, ...] = _CLOCKS
-    clock: LogClock | None = None
-    #: the clock is monotonic, or the time since the JVM's start: lines have a single time, in nanoseconds
-    is_doubtful: bool = False
-    first_ns: int | None = None
-    last_decorators: str = ""
-    latest_ns: int = 0
-    restart_line: int | None = None
-    collector: str = ""
-    region_bytes: int = 0
-    lines: int = 0
-    unread: int = 0
-    examples: list[tuple[int, str]] = field(default_factory=list)
-    left_out: int = 0
-    pauses: list[Pause] = field(default_factory=list)
-    changes: list[HeapChange] = field(default_factory=list)
-    causes: dict[str, str] = field(default_factory=dict)
-    promoted: dict[str, int] = field(default_factory=dict)
-    allocated: dict[str, int] = field(default_factory=dict)
+    def __init__(
+        self,
+        since_ns: Mapping[LogClock, int],
+        clocks: tuple[LogClock, ...],
+        *,
+        splits: bool = False,
+        long_ns: int | None = None,
+    ) -> None:
+        self._since_ns, self._clocks, self._splits, self._long_ns = since_ns, clocks, splits, long_ns
+        self.ended: list[GcLog] = []
+        self._number = 0
+        self._decorators = ""
+        self._read_times: tuple[str, Mapping[LogClock, int]] = ("", {})
+        self._begin()
+
+    def _begin(self) -> None:
+        self._gathering = Gathering(self._since_ns, selects=self._splits)
+        if self._long_ns is not None:
+            self._gathering.long_ns = self._long_ns
+        self._unified = Unified(self._gathering)
+        self._legacy = Legacy(self._gathering, self._place)
+        self._is_doubtful = False
 
     def take(self, line: str) -> None:
-        self.lines += 1
-        match = _LINE.match(line.rstrip("\r\n"))
-        if match is None:
-            if line.strip():
-                self._not_understood(line)
+        """The next line."""
+        self._number += 1
+        gathering = self._gathering
+        gathering.number = self._number
+        gathering.lines += 1
+        if not line or line.isspace():
             return
-        if self.clock is None:  # also that of a log without a pause
-            self.first_ns = self._instant(match[1])
-        self.last_decorators = match[1]
+        if not self._understands(line):
+            self._gathering.not_understood(line)
+
+    def end(self) -> GcLog:
+        """The log, or that of its last JVM."""
+        self._legacy.finish()
+        gathering = self._gathering
+        if self._decorators and (last_ns := self._instant(self._decorators)) is not None:
+            last_ns = gathering.onward(last_ns)
+            gathering.last_ns = max(gathering.latest_ns, last_ns) if self._splits else last_ns
+        gathering.doubtful_ns = gathering.last_ns if self._is_doubtful else None
+        return gathering.log()
+
+    def _understands(self, line: str) -> bool:
+        if line[0] == "[" and not line.startswith(gc_legacy.STARTS):
+            match = _LINE.match(line.rstrip("\r\n"))
+            if match is not None and self._takes(match[1], match[2].strip(), line):
+                return True
+            if self._is_of_program(line):
+                return True
+            self._take_within(line)
+            return False
+        if self._is_of_program(line):
+            return True
+        self._note_stamp(line)
+        if self._legacy.take(line):
+            return True
+        self._take_within(line)
+        return False
+
+    def _take_within(self, line: str) -> None:
+        """Take a line that begins within another one, whose end is lost."""
+        inner = _WITHIN.search(line, 1)
+        match = None if inner is None else _LINE.match(line[inner.start() :].rstrip("\r\n"))
+        if match is not None:
+            self._takes(match[1], match[2].strip(), line)
+
+    def _takes(self, decorators: str, text: str, line: str) -> bool:
+        if self._gathering.clock is None:  # also that of a log without a pause
+            self._gathering.first_ns = self._instant(decorators)
+        self._decorators = decorators
+        if text.startswith(("Using ", "Initializing The ")) and self._gathering.collector:
+            self._note_header(self._instant(decorators))
+        elif "Pause " in text and "ms" in text and (instant_ns := self._instant(decorators)) is not None:
+            self._note_instant(instant_ns)
         try:
-            is_understood = self._of_jvm(match[1], match[2].strip())
+            is_understood = self._unified.take(
+                text, line, lambda: self._end_ns(decorators), lambda: self._utc_ns(decorators)
+            )
         except UnusableNumberError:
-            is_understood = False
-        if not is_understood:
-            self._not_understood(line)
+            return False
+        if (flags := _FLAGS.search(text)) is not None:
+            self._gathering.flags = tuple(flags[1].split())
+        return is_understood
 
-    def _not_understood(self, line: str) -> None:
-        self.unread += 1
-        if len(self.examples) < _MOST_EXAMPLES:
-            self.examples.append((self.lines, line.strip()))
-
-    def _of_jvm(self, decorators: str, text: str) -> bool:
-        """False for a line that should be understood, and is not."""
-        if text.startswith("GC("):
-            return self._of_collection(decorators, text)
-        if (region := _REGION.match(text)) is not None:
-            self.region_bytes = integer(region[1]) * _UNITS[region[2]]
-        elif not self.collector and text.startswith(("Using ", "Initializing The ")):
-            named = _COLLECTOR.match(text)
-            self.collector = named[1] if named is not None and "workers" not in text else ""
-        return True
-
-    def _of_collection(self, decorators: str, text: str) -> bool:
-        if (pause := _PAUSE.match(text)) is not None:
-            return self._pause(decorators, pause)
-        if (cycle := _CYCLE.match(text)) is not None:
-            number, *sizes = cycle.groups()
-            before, after, _ = _bytes(sizes)
-            if (end_ns := self._instant(decorators)) is not None and before is not None and after is not None:
-                allocated, promoted = self.allocated.pop(number, 0), self.promoted.pop(number, None)
-                if self._is_wanted(end_ns):
-                    self.changes.append(HeapChange(end_ns, before, after, allocated, promoted))
-            self.causes.pop(number, None)
-        elif (cause := _CAUSE.match(text)) is not None:
-            self.causes[cause[1]] = cause[2]
-        elif (old := _OLD.match(text)) is not None:
-            self.promoted[old[1]] = (integer(old[3]) - integer(old[2])) * _UNITS["K"]
-        elif (regions := _OLD_REGIONS.match(text)) is not None and self.region_bytes:
-            self.promoted[regions[1]] = (integer(regions[3]) - integer(regions[2])) * self.region_bytes
-        elif (row := _TABLE.match(text)) is not None:
-            # a major cycle has a table of each generation, and that of the old one lasts longer
-            values = self.allocated if row[2] == "Allocated" else self.promoted
-            values[row[1]] = max(values.get(row[1], 0), integer(row[3]) * _UNITS["M"])
+    def _is_of_program(self, line: str) -> bool:
+        """True for what the JVM prints besides: heap dumps, and errors."""
+        gathering = self._gathering
+        if _OUT_OF_MEMORY in line:
+            gathering.error(line)
+        elif (made := _DUMPED.search(line)) is not None:
+            duration_ns = round(float(f"{made[2]}.{made[3]}") * 1e9)
+            gathering.dump(HeapDump(self._number, None, duration_ns, int(made[1])), line)
+        elif (begun := _DUMPING.search(line)) is not None:
+            gathering.dump(HeapDump(self._number, path=begun[1]), line)
         else:
-            return not _CUT_PAUSE.match(text)
+            return False
         return True
 
-    def _pause(self, decorators: str, match: re.Match[str]) -> bool:
+    def _note_stamp(self, line: str) -> None:
+        """The time at the start of a line of JDK 8."""
+        if not line[0].isdigit():
+            return
+        instant_ns = self._of_clock(gc_legacy.stamps(line))
+        if instant_ns is None:
+            return
+        self._note_instant(instant_ns)
+        gathering = self._gathering
+        ordered_ns = gathering.onward(instant_ns)
+        gathering.first_ns = ordered_ns if gathering.first_ns is None else gathering.first_ns
+        gathering.last_ns = gathering.latest_ns = max(gathering.latest_ns, ordered_ns)
+
+    def _note_instant(self, instant_ns: int) -> None:
+        """An instant before the latest one: another JVM, which in a log of one is noted."""
+        gathering = self._gathering
+        if gathering.clock == "utc" or instant_ns >= gathering.latest_ns - OVERTAKEN_NS:
+            return
+        if self._splits:
+            self._start_again(instant_ns)
+        elif gathering.clock == "uptime":
+            gathering.restart_line = gathering.restart_line or self._number
+
+    def _note_header(self, instant_ns: int | None) -> None:
+        """The first line of a JVM that is not the first one."""
+        gathering = self._gathering
+        is_same = instant_ns is not None and gathering.clock != "utc" and instant_ns >= gathering.latest_ns
+        if self._splits and not is_same:
+            self._start_again(instant_ns)
+
+    def _start_again(self, instant_ns: int | None) -> None:
+        """Begin the log of another JVM."""
+        gathering = self._gathering
+        decorators, self._decorators = self._decorators, ""
+        legacy = self._legacy
+        gathering.lines -= 1
+        self.ended.append(self.end())
+        self._begin()
+        self._gathering.clock, self._gathering.number, self._gathering.lines = (
+            gathering.clock,
+            self._number,
+            1,
+        )
+        self._gathering.first_ns = instant_ns
+        self._gathering.vm, self._gathering.flags = legacy.next_vm, legacy.next_flags
+        self._legacy.was_header = legacy.was_header
+        self._decorators = decorators
+
+    def _end_ns(self, decorators: str) -> int | None:
+        gathering = self._gathering
         end_ns = self._instant(decorators)
         if end_ns is None:
-            return False
-        if self.clock == "uptime" and end_ns < self.latest_ns - _OVERTAKEN_NS:
-            self.restart_line = self.restart_line or self.lines
-        self.latest_ns = max(self.latest_ns, end_ns)
-        number, words, *sizes, milliseconds, fraction = match.groups()
-        before, after, capacity = _bytes(sizes)
-        name, cause = _name(words)
-        kind = _kind(name)
-        promoted = self.promoted.pop(number, None) if before is not None else None
-        pause = Pause(
-            end_ns,
-            integer(milliseconds) * 1_000_000 + integer(fraction.ljust(6, "0")[:6]),
-            kind,
-            name,
-            cause or self.causes.get(number, ""),
-            before,
-            after,
-            capacity,
-            None if promoted is None or kind not in ("young", "mixed") else max(0, promoted),
-        )
-        if not self._is_wanted(end_ns):
-            return True
-        if len(self.pauses) >= MOST_PAUSES:
-            self.left_out += 1
-            return True
-        self.pauses.append(pause)
-        if before is not None and after is not None:
-            change = HeapChange(end_ns, before, after, 0, pause.promoted_bytes, pause.duration_ns)
-            self.changes.append(change)
-        return True
+            return None
+        end_ns = gathering.onward(end_ns)
+        gathering.latest_ns = max(gathering.latest_ns, end_ns)
+        if self._splits:
+            gathering.last_ns = gathering.latest_ns
+        return end_ns
 
-    def _is_wanted(self, end_ns: int) -> bool:
-        return self.clock is None or end_ns >= self.since_ns.get(self.clock, end_ns)
+    def _place(self, times: Mapping[LogClock, int]) -> int | None:
+        """The instant of a line of JDK 8."""
+        instant_ns = self._of_clock(times)
+        return None if instant_ns is None else self._gathering.onward(instant_ns)
+
+    def _of_clock(self, times: Mapping[LogClock, int]) -> int | None:
+        gathering = self._gathering
+        if gathering.clock is None:
+            gathering.clock = next((clock for clock in self._clocks if clock in times), None)
+        return times.get(gathering.clock) if gathering.clock is not None else None
 
     def _instant(self, decorators: str) -> int | None:
         """Time of a line by the clock of the log; None if the line does not have it."""
-        words = _DECORATOR.findall(decorators)
-        instants = _instants(words)
-        if self.clock is None:
-            self.clock = next((clock for clock in self.clocks if clock in instants), None)
-            is_single = len(instants) == 1 == sum(_NANOSECONDS.fullmatch(word) is not None for word in words)
-            self.is_doubtful = self.clock == "monotonic" and is_single
-        return instants.get(self.clock) if self.clock is not None else None
+        times = self._times(decorators)
+        if self._gathering.clock is None:
+            instant_ns = self._of_clock(times)
+            is_single = is_single_in_nanoseconds(_DECORATOR.findall(decorators))
+            self._is_doubtful = self._gathering.clock == "monotonic" and is_single
+            return instant_ns
+        return times.get(self._gathering.clock)
+
+    def _utc_ns(self, decorators: str) -> int | None:
+        return None if self._gathering.clock == "utc" else self._times(decorators).get("utc")
+
+    def _times(self, decorators: str) -> Mapping[LogClock, int]:
+        """Times of the present line, read once."""
+        if self._read_times[0] != decorators:
+            self._read_times = decorators, instants(_DECORATOR.findall(decorators))
+        return self._read_times[1]
 
 
 def read(
@@ -207,22 +240,17 @@ def read(
     reader = _Reader(since_ns or {}, clocks)
     for line in lines:
         reader.take(line)
-    last_ns = reader._instant(reader.last_decorators)
-    return GcLog(
-        reader.clock or "uptime",
-        reader.collector,
-        # lines of concurrent threads may overtake one another
-        tuple(sorted(reader.pauses, key=lambda pause: pause.end_ns)),
-        tuple(sorted(reader.changes, key=lambda change: change.end_ns)),
-        reader.lines,
-        reader.unread,
-        reader.left_out,
-        last_ns if reader.is_doubtful else None,
-        tuple(reader.examples),
-        reader.first_ns,
-        last_ns,
-        reader.restart_line,
-    )
+    return reader.end()
+
+
+def read_jvms(lines: Iterable[str], long_ns: int | None = None) -> tuple[GcLog, ...]:
+    """The log of each JVM that wrote these lines, in memory that does not grow with them. Pauses from
+    `long_ns` on are retained one by one, whatever their number.
+    """
+    reader = _Reader({}, STEADY_CLOCKS, splits=True, long_ns=long_ns)
+    for line in lines:
+        reader.take(line)
+    return (*reader.ended, reader.end())
 
 
 def read_files(directory: Path, name: str, since_ns: Mapping[LogClock, int] | None = None) -> GcLog:
@@ -280,76 +308,21 @@ def _lines(path: Path) -> Iterator[str]:
 
 def first_instant(path: Path, clocks: Sequence[LogClock] = _CLOCKS) -> tuple[int, int]:
     """Time of the first line that has one, by the first of `clocks` that it has, after the rank of that."""
-    for line in _lines(path):
-        if (match := _LINE.match(line)) is not None:
-            instants: Mapping[LogClock, int] = _instants(_DECORATOR.findall(match[1]))
-            for rank, clock in enumerate(clocks):
-                if clock in instants:
-                    return rank, instants[clock]
+    return first_instant_of(_lines(path), clocks)
+
+
+def first_instant_of(lines: Iterable[str], clocks: Sequence[LogClock] = _CLOCKS) -> tuple[int, int]:
+    """The same of lines."""
+    for number, line in enumerate(lines):
+        match = _LINE.match(line)
+        times = instants(_DECORATOR.findall(match[1])) if match is not None else gc_legacy.stamps(line)
+        for rank, clock in enumerate(clocks):
+            if clock in times:
+                return rank, times[clock]
+        if number > _MOST_WITHOUT_TIME:
+            break
     return -1, 0
 
 
-def _instants(decorators: Iterable[str]) -> dict[LogClock, int]:
-    """Times in nanoseconds by their clock. Two decorators have the same form: time since the JVM's start, and
-    by the clock of the machine, which is never the smaller one. Where either is possible, the wall clock is
-    the better one.
-    """
-    instants: dict[LogClock, int] = {}
-    finest: list[int] = []
-    for word in decorators:
-        with contextlib.suppress(ValueError):  # a damaged line
-            if (match := _NANOSECONDS.fullmatch(word)) is not None:
-                finest.append(integer(match[1]))
-            elif (match := _UPTIME.fullmatch(word)) is not None:
-                instants["uptime"] = integer(match[1]) * 10**9 + integer(match[2]) * 10**6
-            elif _DATE.fullmatch(word):
-                date = datetime.strptime(word.replace(",", "."), "%Y-%m-%dT%H:%M:%S.%f%z")
-                instants["utc"] = round(date.timestamp() * 1e3) * 10**6
-            elif (match := _MILLISECONDS.fullmatch(word)) is not None:
-                value = integer(match[1]) * 10**6
-                instants["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
-    if finest:
-        uptime = instants.get("uptime")
-        highest = max(finest)
-        if uptime is not None and abs(highest - uptime) < _SAME_NS:
-            instants["uptime"] = highest
-        elif uptime is not None or len(finest) > 1 or "utc" not in instants:
-            instants["monotonic"] = highest
-    return instants
-
-
-#: Thirty years; times of the wall clock in ms are larger.
-_LONGEST_UPTIME_NS: Final = 10**18
-#: Two decorators of one line that are the same time.
-_SAME_NS: Final = 10**8
 #: Between the time of a line and the one of its file: buffers, and steps of the wall clock.
 _WRITTEN_WITHIN_NS: Final = 60 * 10**9
-
-
-def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:
-    """Heap in use before and after, and its size."""
-    before, after, capacity = (
-        None if number is None else integer(number) * _UNITS[unit or "B"]
-        for number, unit in zip(sizes[::2], sizes[1::2], strict=True)
-    )
-    return before, after, capacity
-
-
-def _name(words: str) -> tuple[str, str]:
-    """`Young (Normal) (G1 Evacuation Pause)` as name and cause."""
-    cause = ""
-    name = _BRACKETS.sub("", words)
-    for text in _BRACKETS.findall(words):
-        if text in _SUBKINDS or text.split(" ")[0].isdigit():
-            name += f" ({text})"
-        elif not text.startswith(_SIDE_NOTES):
-            cause = cause or text
-    return name, cause
-
-
-def _kind(name: str) -> PauseKind:
-    if name.startswith("Young"):
-        return "mixed" if "(Mixed)" in name else "young"
-    if name.startswith("Full"):
-        return "full"
-    return "degenerated" if name.startswith("Degenerated") else "cycle"

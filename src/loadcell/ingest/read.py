@@ -232,6 +232,11 @@ def _signs(block: bytes, *, first: bool = True) -> list[str]:
     return [name for name, candidate in all_readers().items() if candidate.recognises(block, first=first)]
 
 
+def tools_of(block: bytes, *names: str) -> list[str]:
+    """Tools whose signs are in the first block of a text: of all, or of those with these names."""
+    return [tool for tool in _signs(block) if not names or tool in names]
+
+
 def _signed(path: Path) -> list[str]:
     """Tools whose sign is in the first block that has any."""
     for number, part in enumerate(Output([path]).blocks()):

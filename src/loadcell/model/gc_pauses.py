@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from loadcell.model.message import MessageCode
@@ -16,6 +17,9 @@ PauseKind = Literal["young", "mixed", "full", "degenerated", "cycle"]
 PAUSE_KINDS: Final[tuple[PauseKind, ...]] = ("young", "mixed", "full", "degenerated", "cycle")
 #: Clock of instants in a log: CLOCK_MONOTONIC of the machine, the wall clock, or time since the JVM's start.
 LogClock = Literal["monotonic", "utc", "uptime"]
+#: No room to promote objects, none for the survivors of a collection (G1), or a concurrent cycle that did not
+#: end in time.
+Failure = Literal["promotion", "to-space", "concurrent-mode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,104 @@ class Pause:
     capacity_bytes: int | None = None
     #: growth of the old generation
     promoted_bytes: int | None = None
+    #: number of its line, from 1
+    line: int = 0
+    #: its end by the wall clock, where the log has that beside another one
+    utc_ns: int | None = None
+    #: metaspace (before JDK 8 the permanent generation) in use after it
+    metaspace_bytes: int | None = None
+    failures: tuple[Failure, ...] = ()
 
     @property
     def start_ns(self) -> int:
         return self.end_ns - self.duration_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Number, total and longest of events; `longest_line` is the line of the longest."""
+
+    count: int = 0
+    total_ns: int = 0
+    longest_ns: int = 0
+    longest_line: int = 0
+
+    def plus(self, duration_ns: int, line: int) -> Durations:
+        """The same with one more event."""
+        is_longest = not self.count or duration_ns > self.longest_ns
+        return Durations(
+            self.count + 1,
+            self.total_ns + duration_ns,
+            duration_ns if is_longest else self.longest_ns,
+            line if is_longest else self.longest_line,
+        )
+
+
+#: No event.
+NONE: Final = Durations()
+
+
+@dataclass(frozen=True, slots=True)
+class PauseTotals:
+    """All pauses of a log, also those that are not retained one by one.
+
+    `stopped_ns` counts a pause within another once. `classes` are numbers of pauses by classes of durations
+    (`loadcell.model.duration_classes`). `allocated_bytes` and `promoted_bytes` are sums between the first and
+    the last collection; None where no line has them.
+    """
+
+    all: Durations = NONE
+    stopped_ns: int = 0
+    by_kind: Mapping[PauseKind, Durations] = field(default_factory=dict)
+    by_cause: Mapping[str, Durations] = field(default_factory=dict)
+    failures: Mapping[Failure, Durations] = field(default_factory=dict)
+    classes: Mapping[int, int] = field(default_factory=dict)
+    allocated_bytes: int | None = None
+    promoted_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDump:
+    """A heap dump that the log has; what it does not state is None or empty."""
+
+    line: int
+    end_ns: int | None = None
+    duration_ns: int | None = None
+    size_bytes: int | None = None
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSet:
+    """Heap in use after a collection of the old generation: what lives, and little else."""
+
+    end_ns: int
+    used_bytes: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Contents of a log besides its pauses.
+
+    `safepoints` are by the operation's name, `concurrent` by that of the phase; `reaching` is the time until
+    all threads stand. `stalls` are those of threads that wait for memory (ZGC). `clock_steps` counts those of
+    the wall clock, and `furthest_back_ns` is the longest one back. `errors` are lines with an
+    OutOfMemoryError. `texts` are the lines of notable events by number.
+    """
+
+    vm: str = ""
+    flags: tuple[str, ...] = ()
+    safepoints: Mapping[str, Durations] = field(default_factory=dict)
+    reaching: Durations = NONE
+    concurrent: Mapping[str, Durations] = field(default_factory=dict)
+    stalls: Durations = NONE
+    dumps: tuple[HeapDump, ...] = ()
+    live_sets: tuple[LiveSet, ...] = ()
+    clock_steps: int = 0
+    furthest_back_ns: int = 0
+    errors: tuple[int, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +176,8 @@ class GcLog:
     last_ns: int | None = None
     #: line at which the time since the JVM's start begins again
     restart_line: int | None = None
+    totals: PauseTotals = PauseTotals()
+    around: Around = Around()
 
     def since(self, start_ns: int) -> GcLog:
         """The same with instants from `start_ns` on the log's clock."""

@@ -10,7 +10,7 @@ import pytest
 from frame_values import values
 from ingest.made import made
 from jvms import running
-from loadcell.ingest.base import ImportProblemError, NotItsOutputError
+from loadcell.ingest.base import NotItsOutputError
 from loadcell.ingest.read import read as read_files
 from loadcell.ingest.readers import gc_log
 from loadcell.ingest.text import Output
@@ -99,7 +99,7 @@ def test_rotated_files_are_ordered_by_date_where_the_machine_was_started_again(t
 def test_the_time_after_the_last_of_too_many_pauses_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loadcell.ingest.gc_log.MOST_PAUSES", 1)
+    monkeypatch.setattr("loadcell.ingest.gc_gathering.MOST_PAUSES", 1)
     log = written(tmp_path / "gc.log", text())
     assert gc_log.read(Output([log])).examples == (
         "1 pause after the first 2 s left out; import fewer rotated files at once",
@@ -140,13 +140,20 @@ def test_lines_without_times_are_refused_with_the_option_that_writes_them(tmp_pa
         gc_log.read(Output([written(tmp_path / "b.log", text(""))]))
 
 
-@pytest.mark.parametrize(
-    "content", [JDK_8, JDK_8_HEAD, "[GC (Allocation Failure)  512K->440K(1536K), 0.001 secs]"]
-)
 @pytest.mark.parametrize("tool", ["auto", "gc-log"])
-def test_the_format_of_jdk_8_is_refused_by_name(tmp_path: Path, content: str, tool: str) -> None:
-    with pytest.raises(ImportProblemError, match=r"gc.log is a GC log of JDK 8 or older.*jstat"):
-        read_files([written(tmp_path / "gc.log", content)], tool)
+def test_the_format_of_jdk_8_is_read(tmp_path: Path, tool: str) -> None:
+    [source] = read_files([written(tmp_path / "gc.log", JDK_8_HEAD + JDK_8)], tool)
+    assert (source.tool, source.reading.unread) == ("gc-log", 0)
+    assert source.reading.samples is not None
+    figures = source.reading.samples.figures(*[source.reading.samples.first_s, source.reading.samples.last_s])
+    assert figures[gc_pauses.COUNT] == 1
+    assert figures[gc_pauses.LONGEST] == 10
+
+
+def test_a_collection_of_jdk_8_without_time_is_refused_with_the_option_that_writes_it(tmp_path: Path) -> None:
+    log = written(tmp_path / "gc.log", "[GC (Allocation Failure)  512K->440K(1536K), 0.001 secs]\n")
+    with pytest.raises(NotItsOutputError, match=r"no time.*PrintGCTimeStamps"):
+        gc_log.read(Output([log]))
 
 
 def test_an_output_that_contains_collections_of_jdk_8_is_read_by_its_tool(tmp_path: Path) -> None:
@@ -177,7 +184,7 @@ def test_the_rotated_log_of_a_real_jvm_is_imported(tmp_path: Path) -> None:
     file = f"file={tmp_path}/gc.log:utctime,uptime,level,tags:filecount=9,filesize=16k"
     with running("-XX:+UseG1GC", "-Xmx64m", "-Drate=300", f"-Xlog:gc*,safepoint:{file}"):
         for _ in range(100):
-            if (tmp_path / "gc.log.2").exists():
+            if (tmp_path / "gc.log.2").exists() and (tmp_path / "gc.log").stat().st_size:
                 break
             time.sleep(0.1)
     logs = sorted(tmp_path.glob("gc.log*"))

@@ -1,4 +1,4 @@
-"""GC logs of JDK 11 to 25 in the unified format (-Xlog:gc*), with rotated files; alone or next to a load.
+"""GC logs of all JDKs, with rotated files; alone or next to a load.
 
 The rows per second and the table of pauses are those of a trial with a GC log.
 """
@@ -14,7 +14,8 @@ from pathlib import Path
 from loadcell.analysis import gc_pauses
 from loadcell.ingest import gc_log
 from loadcell.ingest.base import MOST_INSTANTS, NotItsOutputError, Reading, Samples, Unread
-from loadcell.ingest.readers import Reader, Unsupported
+from loadcell.ingest.gc_unified import COLLECTORS
+from loadcell.ingest.readers import Reader
 from loadcell.ingest.text import Output
 from loadcell.model.gc_pauses import PAUSES, PAUSES_TABLE, SOURCE, TABLE, GcLog
 from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
@@ -26,11 +27,8 @@ OUTPUT_GC_LOG_SEVERAL = MessageCode("output.gc-log.several-jvms", file=str, line
 OUTPUT_GC_LOG_LINE = MessageCode("output.gc-log.line", line=str, text=ForeignText)
 OUTPUT_GC_LOG_FILE_LINE = MessageCode("output.gc-log.file-line", file=str, line=str, text=ForeignText)
 OUTPUT_GC_LOG_LEFT_OUT = MessageCode("output.gc-log.left-out", count=Count, limit_s=Seconds)
-UNSUPPORTED_GC_LOG_8 = MessageCode("unsupported.gc-log-8", path=str)
 
 NAME = "gc-log"
-#: Names of collectors in the line that states the one in use.
-_COLLECTORS = re.compile(r"(?:G1|Parallel|Serial|Z|Shenandoah|Concurrent Mark Sweep|Epsilon)\b")
 #: A collection, or the first line of a file, as JDK 8 and before write them.
 _JDK_8 = re.compile(
     rb"^(?:\d{4}-\d\d-\d\dT[\d:.,]+[+-]\d{4}: )?(?:\d+[.,]\d{3}: )?\[(?:Full )?GC[ (]"
@@ -87,7 +85,7 @@ def read(output: Output) -> Reading:
     files = [*ordered, named]
     begins: list[int] = []
     log = gc_log.read(_lines(output, files, begins), clocks=gc_log.DATED_CLOCKS)
-    if not log.pauses and not _COLLECTORS.match(log.collector):
+    if not log.pauses and not COLLECTORS.match(log.collector):
         raise NotItsOutputError(OUTPUT_GC_LOG_NO_TIMES() if _has_pause(log) else OUTPUT_GC_LOG())
     if log.first_ns is None:
         raise NotItsOutputError(OUTPUT_GC_LOG_NO_TIMES())
@@ -132,14 +130,14 @@ def _place(files: Sequence[Path], begins: Sequence[int], number: int) -> tuple[P
 
 
 def _has_pause(log: GcLog) -> bool:
-    return any(" Pause " in text for _, text in log.examples)
+    return any(" Pause " in text or "[GC" in text or "[Full GC" in text for _, text in log.examples)
 
 
 READER = Reader(
     NAME,
     read,
     anywhere=(b"][gc", b"] GC("),
-    unsupported=(Unsupported(_JDK_8, UNSUPPORTED_GC_LOG_8, unread=True),),
+    file_start=_JDK_8,
     # other outputs may have such numbers, too
     continuation=re.compile(r"(?P<first>(?:.*/)?[^/]*gc[^/]*)\.\d+", re.IGNORECASE),
 )

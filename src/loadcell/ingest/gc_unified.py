@@ -1,0 +1,269 @@
+"""Lines of GC logs in the unified format (-Xlog:gc*) of JDK 9 and later, of all collectors.
+
+A pause is one line, written at its end, with its duration. What belongs to it (growth of the old generation)
+stands in lines before it, with the number of its collection, maybe in the file before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from loadcell.ingest.gc_gathering import Gathering
+from loadcell.ingest.printed_numbers import integer
+from loadcell.model.gc_pauses import Failure, HeapChange, HeapDump, Pause, PauseKind
+
+UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZES: Final = r"(\d{1,18})([BKMG])(?:\(\d+%\))?->(\d{1,18})([BKMG])(?:\((?:(\d{1,18})([BKMG])|\d+%)\))?"
+_PAUSE: Final = re.compile(
+    rf"^GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: {_SIZES})? (\d{{1,18}})[.,](\d{{1,18}})ms$"
+)
+#: The line of a pause's end always has its duration after the heap.
+_CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
+#: A cycle of ZGC or Shenandoah: its heap is in no line of a pause.
+_CYCLE: Final = re.compile(
+    rf"^GC\((\d+)\) (?:(Garbage|Minor|Major) Collection \(.*\)|Concurrent cleanup(?: \([^)]*\))*) {_SIZES}"
+)
+_CAUSE: Final = re.compile(r"^GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*)\)$")
+_OLD: Final = re.compile(
+    r"^GC\((\d+)\) (?:ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
+)
+_OLD_REGIONS: Final = re.compile(r"^GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
+_METASPACE: Final = re.compile(r"^GC\((\d+)\) Metaspace: (?:\d+K(?:\(\d+K\))?->)(\d{1,18})K")
+#: Of ZGC, by phase: the last column is the sum at the end of the cycle.
+_TABLE: Final = re.compile(r"^GC\((\d+)\) (?:[yYO]: +)?(Allocated|Promoted): .*?(\d{1,18})M \(\d+%\)[ -]*$")
+_PHASE: Final = re.compile(
+    rf"^GC\(\d+\) (?:[yYO]: )?(Concurrent [A-Za-z][\w \-]*?)(?: \([^)]*\))*(?: {_SIZES})?"
+    r" (\d{1,18})[.,](\d{1,18})ms$"
+)
+_FAILURE: Final = re.compile(
+    r"^GC\((\d+)\) (Promotion failed|To-space exhausted|Concurrent mode failure)", re.I
+)
+_FAILURES: Final[dict[str, Failure]] = {
+    "promotion failed": "promotion",
+    "to-space exhausted": "to-space",
+    "concurrent mode failure": "concurrent-mode",
+}
+_DUMP: Final = re.compile(
+    r"^GC\(\d+\) Heap Dump \((?:before|after) full gc\) (\d{1,18})[.,](\d{1,18})ms$", re.I
+)
+_STALL: Final = re.compile(r"(?:GC\(\d+\) )?Allocation Stall \(.*\) (\d{1,18})[.,](\d{1,18})ms$")
+_SAFEPOINT: Final = re.compile(
+    r'^Safepoint "([^"]*)", .*?Reaching safepoint: +(\d{1,18}) ns,.*? Total: +(\d{1,18}) ns'
+)
+STOPPED: Final = re.compile(
+    r"Total time for which application threads were stopped: (\d{1,9})[.,](\d{1,9}) seconds"
+    r"(?:, Stopping threads took: (\d{1,9})[.,](\d{1,9}) seconds)?"
+)
+_ENTERING: Final = re.compile(r"^Entering safepoint region: (.*)$")
+_REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
+_COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
+#: Names of collectors in the line that states the one in use.
+COLLECTORS: Final = re.compile(r"(?:G1|Parallel|Serial|Z|Shenandoah|Concurrent Mark Sweep|CMS|Epsilon)\b")
+_VERSION: Final = re.compile(r"^Version: (.*)$")
+_BRACKETS: Final = re.compile(r" ?\(((?:[^()]|\(\))*)\)")
+#: Kinds of a pause that stand in brackets; another text there is its cause.
+_SUBKINDS: Final = frozenset({
+    "Normal", "Mixed", "Prepare Mixed", "Concurrent Start", "Concurrent End", "Initial Mark", "Young", "Old",
+    "Global", "Major", "Minor", "unload classes", "process weakrefs", "update refs", "Mark", "Evacuation",
+    "Update Refs", "Outside of Cycle", "Roots", "Bootstrap Old",
+})  # fmt: skip
+_SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
+#: Evacuation fails for want of memory, and for objects that native code holds in place, which is harmless.
+_NO_ROOM: Final = re.compile(
+    r"\((?:Evacuation Failure(?::[^)]*Allocation[^)]*)?|To-space (?:Exhausted|Overflow))\)", re.I
+)
+#: Collections that have not ended; a damaged log could have any number.
+_MOST_OPEN: Final = 1_000
+
+
+@dataclass
+class _Open:
+    """Facts of a collection that lines before its end state."""
+
+    cause: str = ""
+    promoted_bytes: int | None = None
+    allocated_bytes: int = 0
+    metaspace_bytes: int | None = None
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass
+class Unified:
+    """State between the lines of a JVM: of collections that have not ended."""
+
+    gathering: Gathering
+    region_bytes: int = 0
+    operation: str = ""
+    _open: dict[str, _Open] = field(default_factory=dict)
+
+    def take(
+        self, text: str, line: str, end_ns: Callable[[], int | None], utc_ns: Callable[[], int | None]
+    ) -> bool:
+        """False for a text that should be understood, and is not. The functions give the time of the line."""
+        if text.startswith("GC("):
+            return self._of_collection(text, line, end_ns, utc_ns)
+        if text.startswith('Safepoint "'):
+            if (match := _SAFEPOINT.match(text)) is None:
+                return text.endswith(" ns")
+            self.gathering.safepoint(match[1], integer(match[3]), integer(match[2]), line)
+        elif (match := _REGION.match(text)) is not None:
+            self.region_bytes = integer(match[1]) * UNITS[match[2]]
+        elif text.startswith(("Using ", "Initializing The ")):
+            named = _COLLECTOR.match(text)
+            if not self.gathering.collector and named is not None and "workers" not in text:
+                self.gathering.collector = named[1]
+        elif (match := _VERSION.match(text)) is not None:
+            self.gathering.vm = match[1]
+        elif (match := _STALL.match(text)) is not None:
+            self.gathering.stall(_milliseconds(match[1], match[2]), line)
+        elif (match := _ENTERING.match(text)) is not None:
+            self.operation = match[1]
+        elif (match := STOPPED.match(text)) is not None:
+            stopped(self.gathering, match, self.operation, line)
+            self.operation = ""
+        return True
+
+    def _of_collection(
+        self, text: str, line: str, end_ns: Callable[[], int | None], utc_ns: Callable[[], int | None]
+    ) -> bool:
+        if "Pause " in text:
+            if (pause := _PAUSE.match(text)) is None:
+                return not _CUT_PAUSE.match(text)
+            return self._pause(pause, line, end_ns, utc_ns)
+        if (cycle := _CYCLE.match(text)) is not None:
+            self._cycle(cycle, end_ns)
+            return True
+        if (match := _CAUSE.match(text)) is not None:
+            self._of(match[1]).cause = match[2]
+        elif (match := _OLD.match(text)) is not None:
+            self._of(match[1]).promoted_bytes = (integer(match[3]) - integer(match[2])) * UNITS["K"]
+        elif (match := _OLD_REGIONS.match(text)) is not None:
+            if self.region_bytes:
+                grown = (integer(match[3]) - integer(match[2])) * self.region_bytes
+                self._of(match[1]).promoted_bytes = grown
+        elif (match := _METASPACE.match(text)) is not None:
+            self._of(match[1]).metaspace_bytes = integer(match[2]) * UNITS["K"]
+        elif (match := _TABLE.match(text)) is not None:
+            self._row(match[1], match[2], integer(match[3]) * UNITS["M"])
+        elif (match := _PHASE.match(text)) is not None:
+            self.gathering.phase(match[1], _milliseconds(*match.groups()[-2:]))
+        elif (match := _FAILURE.match(text)) is not None:
+            self._of(match[1]).failures += (_FAILURES[match[2].lower()],)
+            self.gathering.note(self.gathering.number, line)
+        elif (match := _DUMP.match(text)) is not None:
+            duration_ns = _milliseconds(match[1], match[2])
+            self.gathering.dump(HeapDump(self.gathering.number, end_ns(), duration_ns), line)
+        elif (match := _STALL.match(text)) is not None:
+            self.gathering.stall(_milliseconds(match[1], match[2]), line)
+        return True
+
+    def _of(self, number: str) -> _Open:
+        if number not in self._open and len(self._open) >= _MOST_OPEN:
+            del self._open[next(iter(self._open))]
+        return self._open.setdefault(number, _Open())
+
+    def _row(self, number: str, name: str, value_bytes: int) -> None:
+        """A row of ZGC. A major cycle has a table of each generation; that of the old one lasts longer."""
+        collection = self._of(number)
+        if name == "Allocated":
+            collection.allocated_bytes = max(collection.allocated_bytes, value_bytes)
+        else:
+            collection.promoted_bytes = max(collection.promoted_bytes or 0, value_bytes)
+
+    def _cycle(self, match: re.Match[str], end_ns: Callable[[], int | None]) -> None:
+        number, kind, *sizes = match.groups()
+        before, after, _ = _bytes(sizes)
+        instant = end_ns()
+        collection = self._open.pop(number, _Open())
+        if instant is None or before is None or after is None:
+            return
+        change = HeapChange(instant, before, after, collection.allocated_bytes, collection.promoted_bytes)
+        self.gathering.change(change, self.gathering.number, is_total=kind != "Minor")
+
+    def _pause(
+        self,
+        match: re.Match[str],
+        line: str,
+        end_ns: Callable[[], int | None],
+        utc_ns: Callable[[], int | None],
+    ) -> bool:
+        instant = end_ns()
+        if instant is None:
+            return False
+        number, words, *sizes, milliseconds, fraction = match.groups()
+        before, after, capacity = _bytes(sizes)
+        name, cause = _name(words)
+        kind = _kind(name)
+        collection = self._open.get(number, _Open())
+        failures = collection.failures
+        if _NO_ROOM.search(words) is not None and "to-space" not in failures:
+            failures += ("to-space",)
+        promoted = collection.promoted_bytes if before is not None else None
+        pause = Pause(
+            instant,
+            _milliseconds(milliseconds, fraction),
+            kind,
+            name,
+            cause or collection.cause,
+            before,
+            after,
+            capacity,
+            None if promoted is None or kind not in ("young", "mixed") else max(0, promoted),
+            self.gathering.number,
+            utc_ns(),
+            collection.metaspace_bytes,
+            failures,
+        )
+        collection.failures = ()
+        if before is not None:
+            collection.promoted_bytes = None
+        self.gathering.pause(pause, line)
+        return True
+
+
+def stopped(gathering: Gathering, match: re.Match[str], operation: str, line: str) -> None:
+    """A safepoint in the words of JDK 12 and before."""
+    seconds, fraction, reaching_s, reaching_fraction = match.groups()
+    reaching_ns = 0 if reaching_s is None else seconds_ns(reaching_s, reaching_fraction)
+    gathering.safepoint(operation, seconds_ns(seconds, fraction), reaching_ns, line)
+
+
+def seconds_ns(seconds: str, fraction: str) -> int:
+    """Seconds with a decimal fraction in nanoseconds."""
+    return integer(seconds) * 10**9 + integer(fraction.ljust(9, "0")[:9])
+
+
+def _milliseconds(seconds: str, fraction: str) -> int:
+    return integer(seconds) * 1_000_000 + integer(fraction.ljust(6, "0")[:6])
+
+
+def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:
+    """Heap in use before and after, and its size."""
+    before, after, capacity = (
+        None if number is None else integer(number) * UNITS[unit or "B"]
+        for number, unit in zip(sizes[::2], sizes[1::2], strict=True)
+    )
+    return before, after, capacity
+
+
+def _name(words: str) -> tuple[str, str]:
+    """`Young (Normal) (G1 Evacuation Pause)` as name and cause."""
+    cause = ""
+    name = _BRACKETS.sub("", words)
+    for text in _BRACKETS.findall(words):
+        if text in _SUBKINDS or text.split(" ")[0].isdigit():
+            name += f" ({text})"
+        elif not text.startswith(_SIDE_NOTES):
+            cause = cause or text
+    return name, cause
+
+
+def _kind(name: str) -> PauseKind:
+    if name.startswith("Young"):
+        return "mixed" if "(Mixed)" in name else "young"
+    if name.startswith("Full"):
+        return "full"
+    return "degenerated" if name.startswith("Degenerated") else "cycle"
