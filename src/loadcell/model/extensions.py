@@ -50,6 +50,7 @@ READERS: Final = "loadcell.readers"
 PANELS: Final = "loadcell.panels"
 CLIENT_PROGRAMS: Final = "loadcell.client_programs"
 FINDINGS: Final = "loadcell.findings"
+INCIDENTS: Final = "loadcell.incidents"
 
 EXTENSION_BROKEN = MessageCode("extension.broken", package=str, entry=str, error=ForeignText)
 

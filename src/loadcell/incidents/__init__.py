@@ -1,0 +1,1 @@
+"""Known incidents, recognised from evidence: one file an incident, with its signs, remedy and prevention."""

@@ -1,0 +1,150 @@
+"""Contract of incidents.
+
+A module of this package that defines `PART = TheClass` is an incident; one of another package registers by
+an entry point of the group `loadcell.incidents`. An incident declares the type of evidence that it needs,
+and judges it. Each judgement is a `Diagnosis`, `Healthy` (examined, with its value) or `Unseen` (with the
+reason).
+
+Texts of an incident stand in the catalogue under `incident.NAME`: `title`, `signs` (its thresholds),
+`remedy`, `disproof` (what would show that it is another one) and `prevention` with its price.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
+
+from loadcell import incidents
+from loadcell.incidents.evidence import Evidence, Quote
+from loadcell.model import extensions
+from loadcell.model.message import Labels, Message
+
+#: The worst first.
+Level = Literal["critical", "warning", "note"]
+LEVELS: Final[tuple[Level, ...]] = ("critical", "warning", "note")
+#: `high`: all signs are there; `medium`: one has another possible cause; `low`: a hint.
+Confidence = Literal["high", "medium", "low"]
+#: Texts of each incident.
+TEXTS: Final = ("title", "signs", "remedy", "disproof", "prevention")
+#: Lines of evidence that a diagnosis shows.
+MOST_QUOTES: Final = 8
+
+Seen = TypeVar("Seen", bound=Evidence)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """An incident that the evidence shows.
+
+    `summary` states what was observed; its arguments are the values. Instants are by the clock of the
+    evidence; None where there is no time.
+    """
+
+    incident: str
+    level: Level
+    confidence: Confidence
+    summary: Message
+    begin_ns: int | None = None
+    end_ns: int | None = None
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """Evidence that was examined and shows no incident: the value, and its limit."""
+
+    incident: str
+    value: Message
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Evidence that is missing, and why."""
+
+    incident: str
+    reason: Message
+
+
+Judgement = Diagnosis | Healthy | Unseen
+
+
+class Incident(ABC, Generic[Seen]):
+    """A known incident: what it needs, where its thresholds come from, and how it is recognised."""
+
+    #: as in messages and records, with hyphens
+    name: ClassVar[str]
+    needs: ClassVar[type[Evidence]]
+    #: documentation or measurement that the thresholds rest on
+    source: ClassVar[str]
+    #: values of the placeholders in the text of its signs: thresholds with their units
+    signs: ClassVar[Message]
+    texts: ClassVar[Labels]
+
+    def __init_subclass__(cls, **attributes: Any) -> None:
+        super().__init_subclass__(**attributes)
+        if "name" in cls.__dict__:
+            cls.texts = Labels(f"incident.{cls.name}", [part for part in TEXTS if part != "signs"])
+
+    @abstractmethod
+    def examine(self, evidence: Seen) -> Iterable[Judgement]:
+        """Judgements of the evidence, at least one."""
+
+    def diagnosis(
+        self,
+        level: Level,
+        confidence: Confidence,
+        summary: Message,
+        span_ns: tuple[int, int] | None = None,
+        quotes: Sequence[Quote] = (),
+    ) -> Diagnosis:
+        """A diagnosis of this incident; of many lines the first and the last are shown."""
+        shown = tuple(quotes)
+        if len(shown) > MOST_QUOTES:
+            half = MOST_QUOTES // 2
+            shown = (*shown[:half], *shown[-half:])
+        begin_ns, end_ns = span_ns or (None, None)
+        return Diagnosis(self.name, level, confidence, summary, begin_ns, end_ns, shown)
+
+    def healthy(self, value: Message) -> Healthy:
+        """Nothing of this incident; the value that was examined."""
+        return Healthy(self.name, value)
+
+    def unseen(self, reason: Message) -> Unseen:
+        """The evidence does not show whether it is there."""
+        return Unseen(self.name, reason)
+
+
+@cache
+def registered() -> dict[str, type[Incident[Any]]]:
+    """All incidents by name. Raises ExtensionError."""
+    modules = (
+        import_module(item.name)
+        for item in pkgutil.iter_modules(incidents.__path__, f"{incidents.__name__}.")
+    )
+    built_in = (getattr(module, "PART", None) for module in modules)
+    parts = {part.name: part for part in built_in if part is not None}
+    for part in extensions.load_all(extensions.INCIDENTS):
+        parts.setdefault(part.name, part)
+    return dict(sorted(parts.items()))
+
+
+def examine(evidence: Evidence) -> tuple[Judgement, ...]:
+    """Judgements of all incidents that need this type of evidence; the worst diagnosis first."""
+    judgements = [
+        judgement
+        for incident in registered().values()
+        if isinstance(evidence, incident.needs)
+        for judgement in incident().examine(evidence)
+    ]
+    return tuple(sorted(judgements, key=_order))
+
+
+def _order(judgement: Judgement) -> int:
+    if isinstance(judgement, Diagnosis):
+        return LEVELS.index(judgement.level)
+    return len(LEVELS) + isinstance(judgement, Unseen)

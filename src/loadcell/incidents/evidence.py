@@ -1,0 +1,102 @@
+"""Evidence that incidents are recognised from, whatever its source: logs, samples of a run, a live host.
+
+Each type is a frozen dataclass. An incident names the type that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from loadcell.model.gc_pauses import GcLog, Pause
+
+#: Causes of full collections that somebody asked for: they do not show that memory is short.
+REQUESTED: Final = frozenset({
+    "System.gc()", "Heap Inspection Initiated GC", "Heap Dump Initiated GC", "Diagnostic Command",
+    "JvmtiEnv ForceGarbageCollection", "WhiteBox Initiated Full GC",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Base of all types of evidence; `source` names it for people: files, a run and its trial, a process."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line of evidence in its own words. `number` counts from 1; 0 of a file without lines."""
+
+    file: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFile:
+    """A heap dump on the disk."""
+
+    path: str
+    size_bytes: int
+    written_ns: int
+
+
+@dataclass(frozen=True)
+class Collections(Evidence):
+    """Garbage collections of one JVM: pauses, cycles, safepoints, heap dumps.
+
+    Instants of `log` are by its clock. `quote` gives the line of a number that the log has, None where its
+    text was not retained. `dump_files` lie beside the log. `timeout_ns` is that of the clients, where known.
+    """
+
+    log: GcLog
+    quote: Callable[[int], Quote | None] = lambda _: None
+    dump_files: tuple[DumpFile, ...] = ()
+    timeout_ns: int | None = None
+
+    @property
+    def begin_ns(self) -> int:
+        """First instant: a pause may have begun before the first line."""
+        instants = [pause.start_ns for pause in self.log.pauses[:1]]
+        return min([*instants, *([] if self.log.first_ns is None else [self.log.first_ns])], default=0)
+
+    @property
+    def end_ns(self) -> int:
+        """Last instant."""
+        instants = [pause.end_ns for pause in self.log.pauses[-1:]]
+        return max([*instants, *([] if self.log.last_ns is None else [self.log.last_ns])], default=0)
+
+    @property
+    def duration_ns(self) -> int:
+        """Time from the first instant to the last."""
+        return max(0, self.end_ns - self.begin_ns)
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """Largest size of the heap."""
+        return max((pause.capacity_bytes for pause in self.log.pauses if pause.capacity_bytes), default=None)
+
+    @property
+    def is_concurrent(self) -> bool:
+        """True for collectors that have no full collections in the ordinary course (ZGC)."""
+        return self.log.collector.startswith("Z")
+
+    def full(self) -> list[Pause]:
+        """Full collections that the collector itself started, in the order of time."""
+        return [pause for pause in self.log.pauses if pause.kind == "full" and pause.cause not in REQUESTED]
+
+    def utc_ns(self, instant_ns: int) -> int | None:
+        """An instant by the wall clock, by the nearest pause that has it."""
+        if self.log.clock == "utc":
+            return instant_ns
+        dated = (pause for pause in self.log.pauses if pause.utc_ns is not None)
+        nearest = min(dated, key=lambda pause: abs(pause.end_ns - instant_ns), default=None)
+        if nearest is None or nearest.utc_ns is None:
+            return None
+        return nearest.utc_ns + instant_ns - nearest.end_ns
+
+    def quotes(self, lines: list[int]) -> tuple[Quote, ...]:
+        """Lines of evidence by number, where their text was retained."""
+        return tuple(quote for number in lines if (quote := self.quote(number)) is not None)

@@ -1,0 +1,86 @@
+"""A live set that grows without end: what is in use after each collection of the old generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence import Collections
+from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
+from loadcell.stats.trend import trend
+
+SIGNS = MessageCode("incident.memory-leak.signs", "info", fewest=Count, growth_share=Share)
+_SEEN = MessageCode(
+    "incident.memory-leak.seen", "info",
+    first_bytes=Bytes, last_bytes=Bytes, count=Count, hourly_bytes=Bytes, full_s=Seconds,
+)  # fmt: skip
+_SEEN_FULL = MessageCode(
+    "incident.memory-leak.seen-full", "info",
+    first_bytes=Bytes, last_bytes=Bytes, count=Count, occupied_share=Share,
+)  # fmt: skip
+_HEALTHY = MessageCode(
+    "incident.memory-leak.healthy", "info", count=Count, first_bytes=Bytes, last_bytes=Bytes
+)
+_FEW = MessageCode("incident.memory-leak.few", "info", count=Count, fewest=Count)
+
+#: Values of the live set; of fewer a trend means nothing.
+FEWEST: Final = 8
+#: A service grows until it is warm: the first values are left out.
+WARM_UP: Final = 0.2
+#: Growth in the second half of the time, of the heap.
+LEAST_GROWTH: Final = 0.05
+#: Of the trend of all, and of the second half, by chance.
+LEVEL, HALF_LEVEL = 0.01, 0.05
+#: So full, the next collections free next to nothing.
+FULL: Final = 0.85
+
+
+class MemoryLeak(Incident[Collections]):
+    name = "memory-leak"
+    needs = Collections
+    source = (
+        "H. B. Mann: Nonparametric tests against trend, 1945; P. K. Sen, 1968; "
+        "Troubleshooting Guide (JDK 17): Memory Leaks"
+    )
+    signs = SIGNS(fewest=FEWEST, growth_share=LEAST_GROWTH)
+
+    def examine(self, evidence: Collections) -> Iterator[Judgement]:
+        live = evidence.log.around.live_sets
+        warm = live[int(len(live) * WARM_UP) :]
+        if len(warm) < FEWEST:
+            yield self.unseen(_FEW(count=len(live), fewest=FEWEST))
+            return
+        capacity = evidence.capacity_bytes or max(item.used_bytes for item in warm)
+        half = warm[len(warm) // 2 :]
+        long_trend, half_trend = (
+            trend([item.used_bytes for item in part], [item.end_ns / 1e9 for item in part])
+            for part in (warm, half)
+        )
+        half_s = (half[-1].end_ns - half[0].end_ns) / 1e9
+        grown = half_trend.slope * half_s
+        first, last = warm[0].used_bytes, warm[-1].used_bytes
+        grows = half_trend.rises(HALF_LEVEL) and grown >= LEAST_GROWTH * capacity
+        is_full = last >= FULL * capacity and last - first >= LEAST_GROWTH * capacity
+        if not (long_trend.rises(LEVEL) and (grows or is_full)):
+            yield self.healthy(_HEALTHY(count=len(warm), first_bytes=first, last_bytes=last))
+            return
+        span = warm[0].end_ns, warm[-1].end_ns
+        quotes = evidence.quotes([item.line for item in warm])
+        if is_full:
+            summary = _SEEN_FULL(
+                first_bytes=first, last_bytes=last, count=len(warm), occupied_share=last / capacity
+            )
+            yield self.diagnosis("critical", "medium", summary, span, quotes)
+            return
+        summary = _SEEN(
+            first_bytes=first,
+            last_bytes=last,
+            count=len(warm),
+            hourly_bytes=round(half_trend.slope * 3600),
+            full_s=(capacity - last) / half_trend.slope,
+        )
+        yield self.diagnosis("warning", "medium", summary, span, quotes)
+
+
+PART = MemoryLeak

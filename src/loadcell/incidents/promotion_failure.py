@@ -1,0 +1,90 @@
+"""No room in the old generation when it is needed: a promotion that fails, a concurrent cycle that is too
+late, threads that wait for memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement, Level
+from loadcell.incidents.evidence import Collections
+from loadcell.model.gc_pauses import Durations, Pause
+from loadcell.model.message import Count, MessageCode, Seconds, Share
+
+SIGNS = MessageCode(
+    "incident.promotion-failure.signs", "info", count=Count, time_share=Share, stall_s=Seconds
+)
+_SEEN = MessageCode(
+    "incident.promotion-failure.seen",
+    "info",
+    promotion=Count,
+    concurrent=Count,
+    longest_s=Seconds,
+    time_share=Share,
+)
+_DEGENERATED = MessageCode("incident.promotion-failure.degenerated", "info", count=Count, longest_s=Seconds)
+_STALLS = MessageCode(
+    "incident.promotion-failure.stalls", "info", count=Count, longest_s=Seconds, total_s=Seconds
+)
+_HEALTHY = MessageCode("incident.promotion-failure.healthy", "info", of=Count)
+
+#: Failures that are critical, or their share of the time.
+CRITICAL: Final = 5
+CRITICAL_TIME: Final = 0.1
+#: A thread that waits as long for memory is a pause for its request.
+CRITICAL_STALL_NS: Final = 10**9
+
+
+class PromotionFailure(Incident[Collections]):
+    name = "promotion-failure"
+    needs = Collections
+    source = (
+        "HotSpot Virtual Machine Garbage Collection Tuning Guide: Concurrent Mode Failure; "
+        "The Z Garbage Collector"
+    )
+    signs = SIGNS(count=CRITICAL, time_share=CRITICAL_TIME, stall_s=CRITICAL_STALL_NS / 1e9)
+
+    def examine(self, evidence: Collections) -> Iterator[Judgement]:
+        log = evidence.log
+        failures = log.totals.failures
+        promotion, concurrent = (
+            failures.get("promotion", Durations()),
+            failures.get("concurrent-mode", Durations()),
+        )
+        stalls, degenerated = log.around.stalls, log.totals.by_kind.get("degenerated", Durations())
+        pauses = [pause for pause in log.pauses if {"promotion", "concurrent-mode"} & set(pause.failures)]
+        if promotion.count or concurrent.count:
+            stopped_ns = sum(pause.duration_ns for pause in pauses)
+            share = min(1.0, stopped_ns / evidence.duration_ns) if evidence.duration_ns else 0.0
+            is_critical = max(promotion.count, concurrent.count) >= CRITICAL or share >= CRITICAL_TIME
+            summary = _SEEN(
+                promotion=promotion.count,
+                concurrent=concurrent.count,
+                longest_s=max(promotion.longest_ns, concurrent.longest_ns) / 1e9,
+                time_share=share,
+            )
+            lines = [pause.line for pause in pauses]
+            level: Level = "critical" if is_critical else "warning"
+            yield self.diagnosis(level, "high", summary, _span(pauses), evidence.quotes(lines))
+        if degenerated.count:
+            pauses = [pause for pause in log.pauses if pause.kind == "degenerated"]
+            summary = _DEGENERATED(count=degenerated.count, longest_s=degenerated.longest_ns / 1e9)
+            level = "warning" if degenerated.count >= CRITICAL else "note"
+            lines = [pause.line for pause in pauses]
+            yield self.diagnosis(level, "high", summary, _span(pauses), evidence.quotes(lines))
+        if stalls.count:
+            summary = _STALLS(
+                count=stalls.count, longest_s=stalls.longest_ns / 1e9, total_s=stalls.total_ns / 1e9
+            )
+            level = "critical" if stalls.longest_ns >= CRITICAL_STALL_NS else "warning"
+            yield self.diagnosis(level, "high", summary, None, evidence.quotes([stalls.longest_line]))
+        if not (promotion.count or concurrent.count or degenerated.count or stalls.count):
+            yield self.healthy(_HEALTHY(of=log.totals.all.count))
+
+
+def _span(pauses: list[Pause]) -> tuple[int, int] | None:
+    return (pauses[0].start_ns, pauses[-1].end_ns) if pauses else None
+
+
+PART = PromotionFailure

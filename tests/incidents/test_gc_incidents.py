@@ -1,0 +1,305 @@
+"""Each incident of collections, recognised in a log that has it, and not in one just below its thresholds."""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from loadcell.incidents.base import Diagnosis
+
+from .gc_texts import Log, diagnosed, evidence, is_healthy, is_unseen, judged, leaking, spiral
+
+SPIRAL = "full-gc-spiral"
+
+
+@pytest.mark.parametrize(
+    ("freed_mib", "interval_s", "full_s", "level"),
+    [
+        (40, 20, 6, "warning"),
+        (10, 20, 6, "critical"),
+        (40, 10, 6, "critical"),
+    ],
+)
+def test_full_collections_that_free_little_and_take_the_time_are_a_spiral(
+    tmp_path: Path, freed_mib: float, interval_s: float, full_s: float, level: str
+) -> None:
+    log = spiral(repeat(freed_mib), interval_s, full_s)
+    diagnosis = diagnosed(judged(tmp_path, log), SPIRAL)
+    assert (diagnosis.level, diagnosis.confidence) == (level, "high")
+    assert diagnosis.summary.arguments["count"] == 6
+    assert [quote.number for quote in diagnosis.quotes] == [2, 3, 4, 5, 6, 7]
+    assert "Pause Full" in diagnosis.quotes[0].text
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        spiral(repeat(60), 20, 6),  # frees more than 5 %
+        spiral(repeat(10), 31, 8),  # two in a minute
+        spiral(repeat(10), 20, 3),  # 21 % of the time
+        spiral(repeat(10), 20, 6, occupied_mib=855),  # 84.5 % in use
+        spiral(chain((5, 5, 20, 35, 45), repeat(49)), 20, 6),  # frees ever more
+        spiral(repeat(10), 20, 6, count=2),
+    ],
+    ids=["freed", "interval", "time", "occupied", "recovering", "two"],
+)
+def test_full_collections_below_a_threshold_are_no_spiral(tmp_path: Path, log: Log) -> None:
+    judgements = judged(tmp_path, log)
+    assert is_healthy(judgements, SPIRAL)
+
+
+@pytest.mark.parametrize("cause", ["System.gc()", "Heap Inspection Initiated GC", "Heap Dump Initiated GC"])
+def test_requested_full_collections_are_no_spiral(tmp_path: Path, cause: str) -> None:
+    log = Log()
+    for index in range(20):
+        log.full(10 + index, 950, 945, 400, cause)
+    assert is_healthy(judged(tmp_path, log), SPIRAL)
+
+
+def test_zgc_has_no_full_collections(tmp_path: Path) -> None:
+    log = Log("The Z Garbage Collector")
+    log.of(1, "Garbage Collection (Allocation Rate) 104M(10%)->56M(5%)")
+    judgements = judged(tmp_path, log)
+    assert is_unseen(judgements, SPIRAL)
+    assert not any(isinstance(item, Diagnosis) for item in judgements)
+
+
+def test_dumps_at_full_collections(tmp_path: Path) -> None:
+    log = Log()
+    for index in range(3):
+        log.of(10 + index, "Heap Dump (before full gc) 2500.000ms")
+        log.full(13 + index, 800, 100, 50)
+    diagnosis = diagnosed(judged(tmp_path, log), "heap-dumps")
+    assert diagnosis.level == "critical"
+    assert diagnosis.summary.arguments == {"count": 3, "total_s": 7.5}
+
+
+def test_dump_files_next_to_the_log_have_size_and_time(tmp_path: Path) -> None:
+    log = Log()
+    log.line(0.02, "jvm_args: -Xmx1g -XX:+HeapDumpBeforeFullGC")
+    log.full(13, 800, 100, 50)
+    for number in range(2):
+        (tmp_path / f"java_pid7.hprof.{number}").write_bytes(b"x" * 4096)
+    diagnosis = diagnosed(judged(tmp_path, log), "heap-dumps")
+    assert (diagnosis.level, diagnosis.summary.arguments["total_bytes"]) == ("critical", 8192)
+    assert [os.path.basename(quote.file) for quote in diagnosis.quotes] == [  # noqa: PTH119
+        "java_pid7.hprof.0",
+        "java_pid7.hprof.1",
+    ]
+    assert "4 KiB, 20" in diagnosis.quotes[0].text
+
+
+def test_the_flag_alone_is_a_warning_and_one_dump_is_none(tmp_path: Path) -> None:
+    log = Log()
+    log.line(0.02, "CommandLine flags: -XX:+HeapDumpAfterFullGC")
+    log.young(5, 100, 10)
+    assert diagnosed(judged(tmp_path, log), "heap-dumps").level == "warning"
+    calm = Log()
+    calm.line(0.02, "CommandLine flags: -XX:+HeapDumpOnOutOfMemoryError")
+    calm.young(5, 100, 10)
+    (tmp_path / "java_pid7.hprof").write_bytes(b"x")
+    assert is_healthy(judged(tmp_path, calm), "heap-dumps")
+
+
+def humongous(count: int, others: int) -> Log:
+    log = Log()
+    for index in range(others):
+        log.young(1 + index, 500, 100)
+    for index in range(count):
+        log.pause(others + 2 + index, "Young (Concurrent Start)", 500, 100, 5, "G1 Humongous Allocation")
+    return log
+
+
+def test_humongous_allocations(tmp_path: Path) -> None:
+    diagnosis = diagnosed(judged(tmp_path, humongous(10, 60)), "humongous-allocations")
+    assert diagnosis.summary.arguments["count"] == 10
+    assert is_healthy(judged(tmp_path, humongous(4, 10)), "humongous-allocations"), "too few"
+    assert is_healthy(judged(tmp_path, humongous(6, 94)), "humongous-allocations"), "too small a part"
+    serial = Log("Serial")
+    serial.pause(1, "Young", 500, 100, 5, "Allocation Failure")
+    assert is_unseen(judged(tmp_path, serial), "humongous-allocations")
+
+
+def exhausted(*instants: float, note: str = "Evacuation Failure: Allocation") -> Log:
+    log = Log()
+    for at_s in instants:
+        log.pause(at_s, "Young (Normal) (G1 Evacuation Pause)", 990, 900, 300, note)
+    return log
+
+
+def test_collections_without_room_for_survivors(tmp_path: Path) -> None:
+    incident = "to-space-exhausted"
+    assert diagnosed(judged(tmp_path, exhausted(10, 50, 95)), incident).level == "warning"
+    diagnosis = diagnosed(judged(tmp_path, exhausted(10, 30, 69)), incident)
+    assert (diagnosis.level, diagnosis.summary.arguments) == ("critical", {"count": 3, "longest_ms": 300})
+    assert is_healthy(judged(tmp_path, exhausted(1, 2, 3, note="Evacuation Failure: Pinned")), incident)
+    older = Log()
+    older.of(10, "To-space exhausted")
+    older.young(10, 990, 900)
+    assert diagnosed(judged(tmp_path, older), incident).level == "warning"
+
+
+def metadata(*rows: tuple[float, str, int]) -> Log:
+    log = Log()
+    for at_s, cause, used_kib in rows:
+        log.of(
+            at_s, f"Metaspace: {used_kib}K({used_kib}K)->{used_kib}K({used_kib}K) NonClass: 1K(1K)->1K(1K)"
+        )
+        log.full(at_s, 500, 100, 50, cause)
+    return log
+
+
+def test_metaspace_at_its_limit(tmp_path: Path) -> None:
+    incident, last = "metaspace-exhaustion", "Metadata GC Clear Soft References"
+    diagnosis = diagnosed(
+        judged(tmp_path, metadata(*((at, last, 65_000 + at) for at in (10, 20, 30)))), incident
+    )
+    assert (diagnosis.level, diagnosis.summary.arguments["used_bytes"]) == ("critical", 65_030 * 1024)
+    starting = metadata(*((at, "Metadata GC Threshold", 20_000 * at) for at in (1, 2, 3, 4)))
+    assert is_healthy(judged(tmp_path, starting), incident)
+    freeing = metadata((10, last, 65_000), (20, last, 40_000), (30, last, 64_000))
+    assert is_healthy(judged(tmp_path, freeing), incident)
+    assert is_healthy(
+        judged(tmp_path, metadata((10, last, 65_000), (200, last, 65_000), (400, last, 65_000))), incident
+    )
+    failing = Log()
+    failing.young(1, 500, 100)
+    failing.lines.append('Exception in thread "main" java.lang.OutOfMemoryError: Metaspace\n')
+    assert diagnosed(judged(tmp_path, failing), incident).level == "critical"
+    other = Log()
+    other.young(1, 500, 100)
+    other.lines.append("java.lang.OutOfMemoryError: Java heap space\n")
+    assert is_healthy(judged(tmp_path, other), incident)
+
+
+def test_promotions_that_fail_and_cycles_that_are_late(tmp_path: Path) -> None:
+    incident = "promotion-failure"
+    log = Log("Parallel")
+    log.of(10, "Promotion failed")
+    log.pause(10, "Young", 500, 490, 100, "Allocation Failure")
+    log.pause(100, "Young", 500, 100, 10, "Allocation Failure")
+    diagnosis = diagnosed(judged(tmp_path, log), incident)
+    assert (diagnosis.level, diagnosis.summary.arguments["promotion"]) == ("warning", 1)
+    often = Log("Concurrent Mark Sweep")
+    for index in range(5):
+        often.of(10 + 100 * index, "Concurrent mode failure")
+        often.full(10 + 100 * index, 990, 500, 900)
+    assert diagnosed(judged(tmp_path, often), incident).level == "critical"
+    calm = Log("Parallel")
+    calm.pause(10, "Young", 500, 490, 100, "Allocation Failure")
+    assert is_healthy(judged(tmp_path, calm), incident)
+
+
+def test_degenerated_cycles_and_stalls(tmp_path: Path) -> None:
+    incident = "promotion-failure"
+    log = Log("Shenandoah")
+    log.of(10, "Pause Degenerated GC (Mark) 900M->500M(1000M) 120.000ms")
+    assert diagnosed(judged(tmp_path, log), incident).level == "note"
+    stalled = Log("The Z Garbage Collector")
+    stalled.line(10, "Allocation Stall (main) 90.500ms")
+    assert diagnosed(judged(tmp_path, stalled), incident).level == "warning"
+    stalled.line(11, "Allocation Stall (main) 1090.500ms")
+    diagnosis = diagnosed(judged(tmp_path, stalled), incident)
+    assert (diagnosis.level, diagnosis.summary.arguments["longest_s"]) == ("critical", 1.0905)
+
+
+def one_pause(milliseconds: float) -> Log:
+    log = Log()
+    for at_s in range(1, 50):
+        log.young(at_s * 10, 500, 100, 20)
+    log.young(500, 500, 100, milliseconds)
+    return log
+
+
+def test_one_long_pause_by_the_limit_and_by_the_timeout_of_clients(tmp_path: Path) -> None:
+    incident = "long-pause"
+    diagnosis = diagnosed(judged(tmp_path, one_pause(1010)), incident)
+    assert (diagnosis.level, diagnosis.summary.arguments["longest_s"]) == ("warning", 1.01)
+    assert [quote.number for quote in diagnosis.quotes] == [51]
+    assert diagnosed(judged(tmp_path, one_pause(7400)), incident).level == "critical"
+    assert is_healthy(judged(tmp_path, one_pause(990)), incident)
+    assert diagnosed(judged(tmp_path, one_pause(120), 100_000_000), incident).level == "critical"
+    assert is_healthy(judged(tmp_path, one_pause(90), 100_000_000), incident)
+
+
+def test_safepoints_that_are_no_collections_stop_the_program_too(tmp_path: Path) -> None:
+    log = one_pause(10)
+    assert is_unseen(judged(tmp_path, log), "long-pause")
+    log.line(
+        510, 'Safepoint "ThreadDump", Time since last: 9 ns, Reaching safepoint: 400 ns, At safepoint: 1 ns, '
+        "Total: 1500000000 ns",
+    )  # fmt: skip
+    diagnosis = diagnosed(judged(tmp_path, log), "long-pause")
+    assert diagnosis.summary.arguments["operation"] == "ThreadDump"
+    late = one_pause(10)
+    late.line(
+        510, 'Safepoint "G1CollectForAllocation", Time since last: 9 ns, Reaching safepoint: 2000000000 ns, '
+        "At safepoint: 1 ns, Total: 2100000000 ns",
+    )  # fmt: skip
+    assert diagnosed(judged(tmp_path, late), "long-pause").summary.arguments["longest_s"] == 2
+
+
+def growing(first_ms: float, last_ms: float, more: float = 1.0, count: int = 300) -> Log:
+    chance = random.Random(7)
+    log = Log()
+    at_s = 1.0
+    for index in range(count):
+        part = index / (count - 1)
+        log.young(at_s, 500, 100, (first_ms + (last_ms - first_ms) * part) * chance.uniform(0.9, 1.1))
+        at_s += 1 / (1 + (more - 1) * part)
+    return log
+
+
+def test_collections_that_take_longer_while_they_are_as_many(tmp_path: Path) -> None:
+    incident = "slower-collections"
+    diagnosis = diagnosed(judged(tmp_path, growing(20, 90)), incident)
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "medium")
+    assert is_healthy(judged(tmp_path, growing(20, 30)), incident), "less than twice"
+    assert is_healthy(judged(tmp_path, growing(20, 90, more=4)), incident), "more of them"
+    assert is_healthy(judged(tmp_path, growing(1, 4)), incident), "too short to matter"
+    assert is_unseen(judged(tmp_path, growing(20, 90, count=20)), incident), "too few"
+
+
+def test_a_live_set_that_grows_is_a_leak(tmp_path: Path) -> None:
+    incident = "memory-leak"
+    diagnosis = diagnosed(judged(tmp_path, leaking(24, 200, 15)), incident)
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "medium")
+    assert 800 * 2**20 < diagnosis.summary.arguments["hourly_bytes"] < 1000 * 2**20  # type: ignore[operator]
+    assert diagnosed(judged(tmp_path, leaking(24, 500, 18)), incident).level == "critical"
+    assert is_unseen(judged(tmp_path, leaking(5, 200, 40)), incident)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_live_sets_without_a_lasting_trend_are_no_leak(tmp_path: Path, seed: int) -> None:
+    incident = "memory-leak"
+    assert is_healthy(judged(tmp_path, leaking(24, 850, 0, seed, 10)), incident), "a full but stable heap"
+    assert is_healthy(judged(tmp_path, leaking(24, 200, 1, seed)), incident), "hardly any growth"
+    filling = leaking(12, 200, 40, seed)
+    stable = leaking(40, 680, 0, seed, 20)
+    for line in stable.lines[1:]:
+        at, _, text = line[1:].partition("s]")
+        filling.lines.append(f"[{float(at) + 800:.3f}s]{text}")
+    assert is_healthy(judged(tmp_path, filling), incident), "a cache that is full now"
+
+
+def test_a_heap_that_no_old_collection_cleaned_shows_no_leak(tmp_path: Path) -> None:
+    log = Log()
+    for index in range(200):
+        log.young(1 + index, 150 + 3 * index, 100 + 3 * index)
+    judgements = judged(tmp_path, log)
+    assert is_unseen(judgements, "memory-leak")
+    assert not any(isinstance(item, Diagnosis) for item in judgements)
+
+
+def test_an_incident_states_its_lines_by_file_and_number(tmp_path: Path) -> None:
+    log = spiral(repeat(10), 20, 6)
+    jvm = evidence(tmp_path, log)
+    quote = jvm.quote(3)
+    assert quote is not None
+    assert (quote.file, quote.number) == ("gc.log", 3)
+    assert quote.text == log.lines[2].strip()
+    assert jvm.quote(1) is None
