@@ -49,6 +49,7 @@ COMMANDS = (
     "report",
     "compare",
     "recommend",
+    "doctor",
     "baseline",
     "faults",
     "host",

@@ -1,0 +1,102 @@
+"""Time and memory of reading GC logs: two logs of different sizes, each in a separate process.
+
+    python -m bench.doctor_gc [--size 50]
+
+Prints a line per format: size, seconds, and the peak memory with that of a log of a tenth of the size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MIB = 1 << 20
+
+
+def unified(collections: int) -> Iterator[str]:
+    """A log of G1 with -Xlog:gc*, as JDK 17 writes it."""
+    yield "[0.010s][info][gc] Using G1\n"
+    for number in range(collections):
+        head = f"[2026-11-28T10:00:00.000+0000][{number * 0.37 + 1:.3f}s][info][gc"
+        yield f"{head},start    ] GC({number}) Pause Young (Normal) (G1 Evacuation Pause)\n"
+        for phase in ("Pre Evacuate Collection Set", "Merge Heap Roots", "Evacuate Collection Set", "Other"):
+            yield f"{head},phases   ] GC({number})   {phase}: 0.1ms\n"
+        for regions in ("Eden regions: 5->0(8)", "Old regions: 12->13", "Humongous regions: 0->0"):
+            yield f"{head},heap     ] GC({number}) {regions}\n"
+        yield f"{head},metaspace] GC({number}) Metaspace: 112K(320K)->112K(320K) NonClass: 108K->108K\n"
+        yield f"{head}          ] GC({number}) Pause Young (Normal) (G1 Preventive) 24M->3M(256M) 2.345ms\n"
+        yield f"{head},cpu      ] GC({number}) User=0.00s Sys=0.00s Real=0.00s\n"
+
+
+def basic(collections: int) -> Iterator[str]:
+    """A log of pauses alone (-Xlog:gc)."""
+    yield "[0.010s][info][gc] Using G1\n"
+    for number in range(collections):
+        head = f"[2026-11-28T10:00:00.000+0000][{number * 0.37 + 1:.3f}s][info][gc] GC({number})"
+        yield f"{head} Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 2.345ms\n"
+
+
+def legacy(collections: int) -> Iterator[str]:
+    """A log of Parallel with -XX:+PrintGCDetails, as JDK 8 writes it."""
+    for number in range(collections):
+        yield (
+            f"2026-06-28T10:00:00.123+0000: {number * 0.37 + 1:.3f}: [GC (Allocation Failure) "
+            "[PSYoungGen: 65536K->10720K(76288K)] 65536K->13088K(251392K), 0.0100000 secs] "
+            "[Times: user=0.02 sys=0.00, real=0.01 secs]\n"
+        )
+
+
+FORMATS = {"unified": unified, "basic": basic, "legacy": legacy}
+
+
+def write(path: Path, name: str, size_bytes: int) -> None:
+    """A log of about this size."""
+    sample = sum(len(line) for line in FORMATS[name](1_000))
+    path.write_text("".join(FORMATS[name](size_bytes * 1_000 // sample)))
+
+
+def read(path: Path) -> None:
+    """Print seconds and peak memory of an examination."""
+    from loadcell.incidents.gc_logs import read
+    from loadcell.incidents.record import examination
+
+    begin = time.perf_counter()
+    examined = examination(read([(path, path.name)]))
+    elapsed_s = time.perf_counter() - begin
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    count = examined.jvms[0].evidence.log.totals.all.count
+    print(f"{elapsed_s:.2f} {peak_mib:.0f} {count}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=50, help="MiB of the log")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.read is not None:
+        read(options.read)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        for name in FORMATS:
+            results = []
+            for size_mib in (options.size / 10, options.size):
+                path = Path(directory, f"{name}.log")
+                write(path, name, round(size_mib * MIB))
+                words = [sys.executable, "-m", "bench.doctor_gc", "--read", str(path)]
+                output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+                results.append((size_mib, *output.split()))
+            (_, _, small_mib, _), (size_mib, seconds, peak_mib, count) = results
+            print(
+                f"{name:8} {size_mib:.0f} MiB, {int(count):,} pauses: {seconds} s, "
+                f"peak {peak_mib} MiB ({small_mib} MiB for a tenth)"
+            )
+
+
+if __name__ == "__main__":
+    main()

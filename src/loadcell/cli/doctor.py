@@ -1,0 +1,56 @@
+"""`loadcell doctor --gc-log FILE...`: known incidents, recognised from evidence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from loadcell.cli import language, locales, messages, output
+from loadcell.cli.arguments import Positive
+from loadcell.cli.command import argument, command, option
+from loadcell.incidents import gc_logs
+from loadcell.incidents.record import examination
+from loadcell.ingest import base
+from loadcell.ingest import inputs as input_files
+from loadcell.report import doctor as doctor_report
+
+
+@command("doctor")
+@argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
+@option(
+    "--gc-log", "gc_log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input"
+)
+@option("--timeout", type=Positive(), metavar="SECONDS", group="analysis")
+@option("--out", type=click.Path(), group="output")
+@option("--json", "as_json", is_flag=True, group="output")
+def doctor(
+    files: tuple[Path, ...], gc_log: tuple[Path, ...], timeout: float | None, out: str | None, as_json: bool
+) -> None:
+    """Recognise known incidents in GC logs."""
+    if not gc_log:
+        raise language.CallError(messages.CALL_DOCTOR_EVIDENCE())
+    named = (*gc_log, *files)
+    with input_files.Inputs() as inputs, input_files.Bar(sys.stderr) as on_progress:
+        try:
+            paths = [
+                (plain, str(path))
+                for path in named
+                for plain in (inputs.plain([path], on_progress) if _is_stream(path) else [path])
+            ]
+            timeout_ns = None if timeout is None else round(timeout * 1e9)
+            examined = examination(gc_logs.read(paths, timeout_ns, on_progress))
+        except base.ImportProblemError as error:
+            raise inputs.naming(error) from None
+    document = doctor_report.document(examined, locales.current())
+    formats, location = ((), None) if out is None else (("html",), Path(out))
+    words = ("loadcell", "doctor", "--gc-log", *map(str, named))
+    output.show(document, formats, location, words, as_json=as_json)
+    if examined.has_incident:
+        sys.exit(1)
+
+
+def _is_stream(path: Path) -> bool:
+    """True for what can be read once: a pipe, or standard input."""
+    return path == input_files.STDIN or (path.exists() and not path.is_file() and not path.is_dir())

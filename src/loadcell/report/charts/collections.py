@@ -1,0 +1,99 @@
+"""Pauses and the heap after them over the time of a GC log."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import altair as alt
+
+from loadcell.incidents.evidence import Collections
+from loadcell.report.blocks import Block, Chart, DataRow
+from loadcell.report.charts import style
+from loadcell.report.palette import SERIES
+from loadcell.report.texts import Texts
+
+#: Points of a chart: of more pauses the longest of neighbours are drawn.
+_MOST: Final = 2_000
+_MIB: Final = 2**20
+
+
+def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
+    """Charts of a JVM; none where the log has too little."""
+    pauses = evidence.log.pauses
+    if len(pauses) < 2:
+        return []
+    step = max(1, -(-len(pauses) // _MOST))
+    shown = [
+        max(pauses[index : index + step], key=lambda pause: pause.duration_ns)
+        for index in range(0, len(pauses), step)
+    ]
+    begin_ns = evidence.begin_ns
+    durations: list[DataRow] = [
+        {
+            "t": round((pause.start_ns - begin_ns) / 1e9, 3),
+            "value": round(pause.duration_ns / 1e6, 4),
+            "kind": texts(f"pause-kind.{pause.kind}"),
+        }
+        for pause in shown
+    ]
+    charts: list[Block] = [_points(f"pauses-{number}", durations, texts)]
+    heap: list[DataRow] = [
+        {
+            "t": round((pause.end_ns - begin_ns) / 1e9, 3),
+            "value": round(pause.after_bytes / _MIB, 3),
+            "kind": texts("doctor.after-pause"),
+        }
+        for pause in shown
+        if pause.after_bytes is not None
+    ]
+    heap += [
+        {
+            "t": round((item.end_ns - begin_ns) / 1e9, 3),
+            "value": round(item.used_bytes / _MIB, 3),
+            "kind": texts("doctor.live"),
+        }
+        for item in evidence.log.around.live_sets
+    ]
+    if heap:
+        charts.append(_lines(f"heap-{number}", heap, texts))
+    return charts
+
+
+def _points(name: str, rows: list[DataRow], texts: Texts) -> Chart:
+    kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
+    marks = alt.Chart().mark_circle(size=24, opacity=0.7).encode(
+        x=alt.X("t:Q", title=texts("axis.time")),
+        y=alt.Y("value:Q", title=texts("doctor.axis.pause"), scale=alt.Scale(zero=True)),
+        color=_colour(kinds),
+        tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
+    )  # fmt: skip
+    return _chart(name, texts("doctor.chart.pauses"), marks, rows, len(kinds) > 1)
+
+
+def _lines(name: str, rows: list[DataRow], texts: Texts) -> Chart:
+    kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
+    marks = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1).encode(
+        x=alt.X("t:Q", title=texts("axis.time")),
+        y=alt.Y("value:Q", title=texts("axis.heap"), scale=alt.Scale(zero=True)),
+        color=_colour(kinds),
+        tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
+    )  # fmt: skip
+    return _chart(name, texts("doctor.chart.heap"), marks, rows, len(kinds) > 1)
+
+
+def _colour(kinds: list[str]) -> alt.Color:
+    return alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=list(SERIES[: len(kinds)])),
+        legend=alt.Legend(title=None, labelLimit=300) if len(kinds) > 1 else None,
+    )
+
+
+def _chart(name: str, title: str, marks: alt.Chart, rows: list[DataRow], legend: bool) -> Chart:
+    return Chart(
+        f"chart-{name}",
+        title,
+        style.document(style.layered(marks, height=style.CHART, data={"name": name})),
+        {name: rows},
+        legend=legend,
+    )

@@ -1,0 +1,295 @@
+"""`loadcell doctor`: an examination of GC logs as page, brief report and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadcell.incidents import record as records
+from loadcell.incidents.base import Diagnosis, Level, registered
+from loadcell.incidents.evidence import Collections, Quote
+from loadcell.incidents.record import DurationsRecord, Examination, Examined, FullRecord
+from loadcell.model import json as model_json
+from loadcell.model import numbers
+from loadcell.model.message import Labels, Severity
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Definitions,
+    Details,
+    Paragraph,
+    Remark,
+    Report,
+    Section,
+    Table,
+)
+from loadcell.report.charts import collections as charts
+from loadcell.report.publish import Document
+from loadcell.report.texts import Texts
+
+LEVEL = Labels("incident-level", ("critical", "warning", "note"))
+CONFIDENCE = Labels("incident-confidence", ("high", "medium", "low"))
+KIND = Labels("pause-kind", ("young", "mixed", "full", "degenerated", "cycle"))
+_SEVERITY: dict[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
+#: Rows of a table on a terminal, and on a page.
+_BRIEF_ROWS, _PAGE_ROWS = 6, 200
+
+
+def document(examination: Examination, language: str) -> Document:
+    """The examination in every form."""
+    return Document(
+        "doctor",
+        lambda _: _report(examination, language, is_page=True),
+        lambda _: _report(examination, language, is_page=False),
+        lambda: model_json.document(records.record(examination)),
+    )
+
+
+def _report(examination: Examination, language: str, *, is_page: bool) -> Report:
+    texts = Texts(language)
+    sections: list[Section] = []
+    several = len(examination.jvms) > 1
+    for number, jvm in enumerate(examination.jvms, 1):
+        sections += _sections(jvm, number, texts, several=several, is_page=is_page)
+    sections.append(Section("reading", texts("doctor.reading"), list(_reading(examination, texts))))
+    return Report(
+        language=language,
+        title=texts("doctor.title"),
+        question=texts("mark.list").join(examination.logs.files),
+        run_id="",
+        badges=[],
+        sections=sections,
+        kind="doctor.kind",
+    )
+
+
+def _sections(jvm: Examined, number: int, texts: Texts, *, several: bool, is_page: bool) -> Iterator[Section]:
+    evidence = jvm.evidence
+    name = texts("doctor.jvm", number=number) if several else texts("doctor.findings")
+    blocks: list[Block] = []
+    for diagnosis in jvm.diagnoses:
+        blocks += _diagnosis(diagnosis, evidence, texts, is_page=is_page)
+    if not jvm.diagnoses:
+        blocks.append(Remark("good", texts("doctor.nothing")))
+    yield Section(f"findings-{number}", name, blocks)
+    yield Section(
+        f"collections-{number}", texts("doctor.collections"), [Definitions(tuple(_facts(evidence, texts)))]
+    )
+    drawings = charts.draw(evidence, number, texts) if is_page else []
+    if drawings:
+        yield Section(f"time-{number}", texts("doctor.over-time"), drawings)
+    tables = [*_pauses(evidence, number, texts, is_page=is_page)]
+    if (full := _full(evidence, number, texts, is_page=is_page)) is not None:
+        tables.append(full)
+    yield Section(f"pauses-{number}", texts("doctor.pauses"), tables)
+    yield Section(f"examined-{number}", texts("doctor.examined"), list(_examined(jvm, number, texts)))
+
+
+def _diagnosis(
+    diagnosis: Diagnosis, evidence: Collections, texts: Texts, *, is_page: bool
+) -> Iterator[Block]:
+    incident = registered()[diagnosis.incident]
+    title = texts(
+        "doctor.diagnosis",
+        title=texts(incident.texts("title")),
+        level=texts(LEVEL(diagnosis.level)),
+        confidence=texts(CONFIDENCE(diagnosis.confidence)),
+    )
+    yield Remark(
+        _SEVERITY[diagnosis.level],
+        texts.message(diagnosis.summary),
+        title,
+        texts(incident.texts("remedy")),
+    )
+    span = _span(diagnosis, evidence, texts)
+    notes: list[Block] = [
+        *([Paragraph(span, quiet=True)] if span else []),
+        Paragraph(texts("doctor.disproof", text=texts(incident.texts("disproof"))), quiet=True),
+        Paragraph(texts("doctor.prevention", text=texts(incident.texts("prevention"))), quiet=True),
+        Paragraph(
+            texts("doctor.signs", text=texts.message(incident.signs), source=incident.source), quiet=True
+        ),
+    ]
+    lines = [Code(texts("doctor.lines"), _lines(diagnosis.quotes), "text")] if diagnosis.quotes else []
+    if is_page:
+        yield Details(texts("doctor.evidence"), [*notes, *lines])
+    else:
+        yield from notes[:1] if span else []
+        yield from lines
+
+
+def _lines(quotes: Sequence[Quote]) -> str:
+    return "\n".join(
+        f"{quote.file}:{quote.number}: {quote.text}" if quote.number else f"{quote.file}: {quote.text}"
+        for quote in quotes
+    )
+
+
+def _span(diagnosis: Diagnosis, evidence: Collections, texts: Texts) -> str:
+    if diagnosis.begin_ns is None or diagnosis.end_ns is None:
+        return ""
+    begin, end = (
+        numbers.seconds((instant - evidence.begin_ns) / 1e9)
+        for instant in (diagnosis.begin_ns, diagnosis.end_ns)
+    )
+    utc_ns = evidence.utc_ns(diagnosis.begin_ns)
+    if utc_ns is None:
+        return texts("doctor.span", begin=begin, end=end)
+    return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_text(utc_ns)[:19] + "Z")
+
+
+def _facts(evidence: Collections, texts: Texts) -> Iterator[tuple[str, str]]:
+    log = evidence.log
+    yield texts("doctor.collector"), log.collector or texts("mark.none")
+    if log.around.vm:
+        yield texts("doctor.vm"), log.around.vm
+    yield texts("doctor.duration"), numbers.seconds(evidence.duration_ns / 1e9)
+    if (share := records.running_share(evidence)) is not None:
+        yield texts("doctor.running"), numbers.share(share)
+    pauses = records.pauses(evidence)
+    yield (
+        texts("doctor.pauses"),
+        texts("doctor.pauses.sum", count=pauses.count, total=_time(pauses.stopped_s)),
+    )
+    quantiles = (pauses.median_s, pauses.p90_s, pauses.p99_s, pauses.longest_s)
+    if pauses.count:
+        yield texts("doctor.distribution"), " / ".join(_time(value or 0.0) for value in quantiles)
+    for key, total in (
+        ("doctor.allocation", log.totals.allocated_bytes),
+        ("doctor.promotion", log.totals.promoted_bytes),
+    ):
+        if (rate := records.per_second(evidence, total)) is not None:
+            yield texts(key), texts("doctor.per-second", size=numbers.size(rate))
+    if evidence.capacity_bytes:
+        yield texts("doctor.capacity"), numbers.size(evidence.capacity_bytes)
+    if live := log.around.live_sets:
+        yield (
+            texts("doctor.live"),
+            texts(
+                "doctor.live.values", count=len(live), first=numbers.size(live[0].used_bytes),
+                last=numbers.size(live[-1].used_bytes),
+            ),
+        )  # fmt: skip
+    if log.around.reaching.count:
+        yield (
+            texts("doctor.safepoints"),
+            texts(
+                "doctor.safepoints.values",
+                count=sum(item.count for item in log.around.safepoints.values()),
+                longest=_time(max(item.longest_ns for item in log.around.safepoints.values()) / 1e9),
+                reaching=_time(log.around.reaching.longest_ns / 1e9),
+            ),
+        )
+
+
+def _time(seconds: float) -> str:
+    return numbers.milliseconds(seconds * 1e3) if seconds < 1 else numbers.seconds(seconds)
+
+
+def _pauses(evidence: Collections, number: int, texts: Texts, *, is_page: bool) -> Iterator[Block]:
+    pauses = records.pauses(evidence)
+    rows = [(texts(KIND(row.name)) if row.name in KIND else row.name, row) for row in pauses.by_kind]
+    yield _durations(f"kinds-{number}", texts("doctor.by-kind"), rows, texts)
+    causes = [(row.name or texts("mark.none"), row) for row in pauses.by_cause]
+    most = _PAGE_ROWS if is_page else _BRIEF_ROWS
+    yield _durations(f"causes-{number}", texts("doctor.by-cause"), causes[:most], texts)
+    if is_page:
+        for key, durations in (
+            ("doctor.concurrent", evidence.log.around.concurrent),
+            ("doctor.safepoints", evidence.log.around.safepoints),
+        ):
+            rows = [
+                (row.name or texts("mark.none"), row) for row in records.durations_by_name(dict(durations))
+            ]
+            if rows:
+                yield _durations(f"{key.partition('.')[2]}-{number}", texts(key), rows, texts)
+
+
+def _durations(anchor: str, title: str, rows: Sequence[tuple[str, DurationsRecord]], texts: Texts) -> Table:
+    columns = [
+        Column(title),
+        Column(texts("doctor.column.count"), figure=True),
+        Column(texts("doctor.column.total"), figure=True),
+        Column(texts("doctor.column.longest"), figure=True),
+    ]
+    cells = [
+        [
+            Cell(name),
+            Cell(numbers.whole(row.count), sort=row.count),
+            Cell(_time(row.total_s), sort=row.total_s),
+            Cell(_time(row.longest_s), sort=row.longest_s),
+        ]
+        for name, row in rows
+    ]
+    return Table(anchor, title, columns, cells)
+
+
+def _full(evidence: Collections, number: int, texts: Texts, *, is_page: bool) -> Table | None:
+    """Full collections over time: interval, bytes freed; a terminal has the last ones."""
+    rows = records.full(evidence)
+    if not rows:
+        return None
+    shown = rows[-(_PAGE_ROWS if is_page else _BRIEF_ROWS) :]
+    columns = [
+        Column(texts("doctor.column.time"), figure=True),
+        Column(texts("doctor.column.interval"), figure=True),
+        Column(texts("doctor.column.duration"), figure=True),
+        Column(texts("doctor.column.freed"), figure=True),
+        Column(texts("doctor.column.after"), figure=True),
+        Column(texts("doctor.column.cause"), yields=1),
+    ]
+    note = texts("doctor.full.last", shown=len(shown), count=len(rows)) if len(shown) < len(rows) else ""
+    return Table(
+        f"full-{number}", texts("doctor.full"), columns, [_full_row(row, texts) for row in shown], note
+    )
+
+
+def _full_row(row: FullRecord, texts: Texts) -> list[Cell]:
+    def size(value: int | None) -> Cell:
+        return Cell(texts("mark.none")) if value is None else Cell(numbers.size(value), sort=value)
+
+    interval = texts("mark.none") if row.interval_s is None else _time(row.interval_s)
+    return [
+        Cell(numbers.seconds(row.t_s), sort=row.t_s),
+        Cell(interval, sort=row.interval_s),
+        Cell(_time(row.duration_s), sort=row.duration_s),
+        size(row.freed_bytes),
+        size(row.after_bytes),
+        Cell(row.cause or texts("mark.none")),
+    ]
+
+
+def _examined(jvm: Examined, number: int, texts: Texts) -> Iterator[Block]:
+    def title(name: str) -> str:
+        return texts(registered()[name].texts("title"))
+
+    healthy = [
+        [Cell(title(item.incident), tone="good"), Cell(texts.message(item.value))] for item in jvm.healthy
+    ]
+    if healthy:
+        columns = [
+            Column(texts("doctor.column.incident"), keep=True),
+            Column(texts("doctor.column.value"), many=True),
+        ]
+        yield Table(f"healthy-{number}", texts("doctor.healthy"), columns, healthy)
+    unseen = [[Cell(title(item.incident)), Cell(texts.message(item.reason))] for item in jvm.unseen]
+    if unseen:
+        columns = [
+            Column(texts("doctor.column.incident"), keep=True),
+            Column(texts("doctor.column.reason"), many=True),
+        ]
+        yield Table(f"unseen-{number}", texts("doctor.unseen"), columns, unseen)
+
+
+def _reading(examination: Examination, texts: Texts) -> Iterator[Block]:
+    logs = examination.logs
+    share = logs.unread / logs.lines if logs.lines else 0.0
+    yield Paragraph(
+        texts("doctor.lines-read", count=logs.lines, unread=logs.unread, share=numbers.share(share)),
+        quiet=True,
+    )
+    for remark in logs.remarks:
+        yield Remark(remark.severity, texts.message(remark))
+    if logs.examples:
+        yield Code(texts("doctor.not-understood"), _lines(logs.examples), "text")
