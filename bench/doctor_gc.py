@@ -66,12 +66,12 @@ def read(path: Path) -> None:
     from loadcell.incidents.gc_logs import read
     from loadcell.incidents.record import examination
 
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     examined = examination(read([(path, path.name)]))
-    elapsed_s = time.perf_counter() - begin
+    elapsed_s, cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     count = examined.jvms[0].evidence.log.totals.all.count
-    print(f"{elapsed_s:.2f} {peak_mib:.0f} {count}")
+    print(f"{elapsed_s:.2f} {cpu_s:.2f} {peak_mib:.0f} {count}")
 
 
 def main() -> None:
@@ -91,9 +91,10 @@ def main() -> None:
                 words = [sys.executable, "-m", "bench.doctor_gc", "--read", str(path)]
                 output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
                 results.append((size_mib, *output.split()))
-            (_, _, small_mib, _), (size_mib, seconds, peak_mib, count) = results
+            (_, _, _, small_mib, _), (size_mib, seconds, cpu_s, peak_mib, count) = results
             print(
-                f"{name:8} {size_mib:.0f} MiB, {int(count):,} pauses: {seconds} s, "
+                f"{name:8} {size_mib:.0f} MiB, {int(count):,} pauses: {seconds} s "
+                f"({cpu_s} s of processor time), "
                 f"peak {peak_mib} MiB ({small_mib} MiB for a tenth)"
             )
 

@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from loadcell.ingest.printed_numbers import integer
 from loadcell.model.gc_pauses import LogClock
 
 DATE: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}[+-]\d{4}"
@@ -31,16 +30,19 @@ def instants(decorators: Iterable[str]) -> dict[LogClock, int]:
     times: dict[LogClock, int] = {}
     finest: list[int] = []
     for word in decorators:
-        with contextlib.suppress(ValueError):  # a damaged line
-            if (match := _NANOSECONDS.fullmatch(word)) is not None:
-                finest.append(integer(match[1]))
-            elif (match := _UPTIME.fullmatch(word)) is not None:
-                times["uptime"] = integer(match[1]) * 10**9 + integer(match[2]) * 10**6
-            elif _DATE.fullmatch(word):
-                times["utc"] = utc_ns(word)
-            elif (match := _MILLISECONDS.fullmatch(word)) is not None:
-                value = integer(match[1]) * 10**6
-                times["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
+        if not word[:1].isdigit():
+            continue
+        if word[-1] != "s":
+            if _DATE.fullmatch(word):
+                with contextlib.suppress(ValueError):  # a damaged line
+                    times["utc"] = utc_ns(word)
+        elif (match := _UPTIME.fullmatch(word)) is not None:
+            times["uptime"] = int(match[1]) * 10**9 + int(match[2]) * 10**6
+        elif (match := _NANOSECONDS.fullmatch(word)) is not None:
+            finest.append(int(match[1]))
+        elif (match := _MILLISECONDS.fullmatch(word)) is not None:
+            value = int(match[1]) * 10**6
+            times["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
     if finest:
         uptime = times.get("uptime")
         highest = max(finest)

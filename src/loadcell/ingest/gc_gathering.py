@@ -53,6 +53,26 @@ _NESTED: Final = 4
 Name = TypeVar("Name", bound=str)
 
 
+class Counter:
+    """Durations that are counted in place."""
+
+    __slots__ = ("count", "longest_line", "longest_ns", "total_ns")
+
+    def __init__(self) -> None:
+        self.count = self.total_ns = self.longest_ns = self.longest_line = 0
+
+    def add(self, duration_ns: int, line: int) -> None:
+        """Count one more."""
+        if not self.count or duration_ns > self.longest_ns:
+            self.longest_ns, self.longest_line = duration_ns, line
+        self.count += 1
+        self.total_ns += duration_ns
+
+    def durations(self) -> Durations:
+        """The values so far."""
+        return Durations(self.count, self.total_ns, self.longest_ns, self.longest_line)
+
+
 @dataclass
 class Gathering:
     """Events of one JVM so far. With `selects` memory is bounded; pauses from `long_ns` on are notable."""
@@ -77,10 +97,10 @@ class Gathering:
     examples: list[tuple[int, str]] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     stalls: Durations = NONE
-    reaching: Durations = NONE
+    reaching: Counter = field(default_factory=Counter)
     left_out: int = 0
-    safepoints: dict[str, Durations] = field(default_factory=dict)
-    concurrent: dict[str, Durations] = field(default_factory=dict)
+    safepoints: dict[str, Counter] = field(default_factory=dict)
+    concurrent: dict[str, Counter] = field(default_factory=dict)
     dumps: list[HeapDump] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
     clock_steps: int = 0
@@ -90,14 +110,14 @@ class Gathering:
     _changes: list[HeapChange] = field(default_factory=list)
     _stride: int = 1
     _ordinary: int = 0
-    _all: Durations = NONE
+    _all: Counter = field(default_factory=Counter)
     _stopped_ns: int = 0
-    _by_kind: dict[PauseKind, Durations] = field(default_factory=dict)
-    _by_cause: dict[str, Durations] = field(default_factory=dict)
-    _failures: dict[Failure, Durations] = field(default_factory=dict)
+    _by_kind: dict[PauseKind, Counter] = field(default_factory=dict)
+    _by_cause: dict[str, Counter] = field(default_factory=dict)
+    _failures: dict[Failure, Counter] = field(default_factory=dict)
     _classes: dict[int, int] = field(default_factory=dict)
     _latest: deque[Pause] = field(default_factory=lambda: deque(maxlen=_NESTED))
-    _latest_change: HeapChange | None = None
+    _latest_change: tuple[int, int, int] | None = None
     _allocated_bytes: int | None = None
     _promoted_bytes: int | None = None
     _live_sets: list[LiveSet] = field(default_factory=list)
@@ -142,14 +162,7 @@ class Gathering:
             return
         self._follow_live_set(pause, pause.after_bytes)
         self._change(
-            HeapChange(
-                pause.end_ns,
-                pause.before_bytes,
-                pause.after_bytes,
-                0,
-                pause.promoted_bytes,
-                pause.duration_ns,
-            )
+            pause.end_ns, pause.before_bytes, pause.after_bytes, 0, pause.promoted_bytes, pause.duration_ns
         )
 
     def change(self, change: HeapChange, line: int, *, is_total: bool) -> None:
@@ -158,7 +171,14 @@ class Gathering:
             return
         if is_total:
             self._live(LiveSet(change.end_ns, change.after_bytes, line))
-        self._change(change)
+        self._change(
+            change.end_ns,
+            change.before_bytes,
+            change.after_bytes,
+            change.allocated_bytes,
+            change.promoted_bytes,
+            0,
+        )
 
     def note(self, line: int, text: str) -> None:
         """Retain a line of evidence."""
@@ -172,7 +192,7 @@ class Gathering:
     def safepoint(self, operation: str, duration_ns: int, reaching_ns: int, text: str) -> None:
         """A safepoint: the time in which the program stood, and the part until all threads did."""
         _count(self.safepoints, operation, duration_ns, self.number)
-        self.reaching = self.reaching.plus(reaching_ns, self.number)
+        self.reaching.add(reaching_ns, self.number)
         if duration_ns >= self.long_ns:
             self.note(self.number, text)
 
@@ -214,32 +234,40 @@ class Gathering:
             self.last_ns,
             self.restart_line,
             PauseTotals(
-                self._all, self._stopped_ns, self._by_kind, self._by_cause, self._failures, self._classes,
-                self._allocated_bytes, self._promoted_bytes,
+                self._all.durations(),
+                self._stopped_ns,
+                _durations(self._by_kind),
+                _durations(self._by_cause),
+                _durations(self._failures),
+                self._classes,
+                self._allocated_bytes,
+                self._promoted_bytes,
             ),
             Around(
-                self.vm, self.flags, self.safepoints, self.reaching, self.concurrent, self.stalls,
-                tuple(self.dumps), tuple(self._live_sets), self.clock_steps, self.furthest_back_ns,
-                tuple(self.errors), self.texts,
+                self.vm, self.flags, _durations(self.safepoints), self.reaching.durations(),
+                _durations(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
+                self.clock_steps, self.furthest_back_ns, tuple(self.errors), self.texts,
             ),
         )  # fmt: skip
 
     def _count(self, pause: Pause) -> None:
         duration_ns, line = pause.duration_ns, pause.line
-        self._all = self._all.plus(duration_ns, line)
+        self._all.add(duration_ns, line)
         _count(self._by_kind, pause.kind, duration_ns, line)
         _count(self._by_cause, pause.cause, duration_ns, line)
         for failure in pause.failures:
             _count(self._failures, failure, duration_ns, line)
         number = duration_classes.of(duration_ns)
         self._classes[number] = self._classes.get(number, 0) + 1
-        # the inner pause of two ends first
-        inner_ns = sum(
-            earlier.duration_ns
-            for earlier in self._latest
-            if pause.start_ns <= earlier.start_ns and earlier.end_ns <= pause.end_ns
-        )
-        self._stopped_ns += max(0, duration_ns - inner_ns)
+        start_ns = pause.end_ns - duration_ns
+        if self._latest and self._latest[-1].end_ns > start_ns:
+            # the inner pause of two ends first
+            duration_ns -= sum(
+                earlier.duration_ns
+                for earlier in self._latest
+                if start_ns <= earlier.start_ns and earlier.end_ns <= pause.end_ns
+            )
+        self._stopped_ns += max(0, duration_ns)
         self._latest.append(pause)
 
     def _note_wall_clock(self, pause: Pause, text: str) -> None:
@@ -270,15 +298,29 @@ class Gathering:
             del self._pauses[::2]
             self._stride *= 2
 
-    def _change(self, change: HeapChange) -> None:
-        before = self._latest_change
-        self._latest_change = change
-        if before is not None and not change.encloses(before):
-            grown = max(0, change.before_bytes - before.after_bytes) + change.allocated_bytes
-            self._allocated_bytes = (self._allocated_bytes or 0) + grown
-        if change.promoted_bytes is not None:
-            self._promoted_bytes = (self._promoted_bytes or 0) + change.promoted_bytes
+    def _change(
+        self,
+        end_ns: int,
+        before_bytes: int,
+        after_bytes: int,
+        allocated_bytes: int,
+        promoted_bytes: int | None,
+        duration_ns: int,
+    ) -> None:
+        earlier = self._latest_change
+        self._latest_change = end_ns, duration_ns, after_bytes
+        if earlier is not None:
+            earlier_end_ns, earlier_ns, earlier_bytes = earlier
+            is_within = end_ns - duration_ns <= earlier_end_ns - earlier_ns < earlier_end_ns < end_ns
+            if not is_within:
+                grown = max(0, before_bytes - earlier_bytes) + allocated_bytes
+                self._allocated_bytes = (self._allocated_bytes or 0) + grown
+        if promoted_bytes is not None:
+            self._promoted_bytes = (self._promoted_bytes or 0) + promoted_bytes
         if not self.selects and len(self._changes) < MOST_PAUSES:
+            change = HeapChange(
+                end_ns, before_bytes, after_bytes, allocated_bytes, promoted_bytes, duration_ns
+            )
             self._changes.append(change)
 
     def _follow_live_set(self, pause: Pause, after_bytes: int) -> None:
@@ -304,10 +346,14 @@ class Gathering:
             self._live_sets = [min(pair, key=lambda item: item.used_bytes) for pair in pairs]
 
 
-def _count(durations_by_name: dict[Name, Durations], name: Name, duration_ns: int, line: int) -> None:
-    durations = durations_by_name.get(name)
-    if durations is None:
-        if len(durations_by_name) >= _MOST_NAMES:
+def _count(counters: dict[Name, Counter], name: Name, duration_ns: int, line: int) -> None:
+    counter = counters.get(name)
+    if counter is None:
+        if len(counters) >= _MOST_NAMES:
             return
-        durations = Durations()
-    durations_by_name[name] = durations.plus(duration_ns, line)
+        counter = counters[name] = Counter()
+    counter.add(duration_ns, line)
+
+
+def _durations(counters: Mapping[Name, Counter]) -> dict[Name, Durations]:
+    return {name: counter.durations() for name, counter in counters.items()}

@@ -64,6 +64,12 @@ _IGNORED: Final = re.compile(
     r"|vmop|\d{4}-[-\d]+T[\d:]+.* GC log (?:file|rotation)|\d[-\d]+ [\d:]+ GC log (?:file|rotation)|GC locker"
     r"|Waiting for|, *\d+[.,]\d+ secs|\(concurrent mode|: \d+K->|Polling page|Shenandoah|(?:Free|Adaptive) ))"
 )
+#: A young collection of Serial, Parallel or ParNew in one line, the most frequent of all.
+_YOUNG_LINE: Final = re.compile(
+    rf"{_STAMP}\[GC \((?P<cause>[^()]*(?:\(\))?)\) (?:{DATE}: )?(?:\d+[.,]\d{{3}}: )?"
+    r"\[(?P<name>PSYoungGen|ParNew|DefNew): (\d{1,18})K->(\d{1,18})K\(\d+K\)(?:, \d+[.,]\d+ secs)?\] "
+    r"(\d{1,18})K->(\d{1,18})K\((\d{1,18})K\), (\d{1,9})[.,](\d{1,9}) secs\](?: \[Times:[^\]]*\])?\s*$"
+)
 _TRAILING: Final = re.compile(r"\s*(?:\[Times: [^\]]*\])?[\s,]*")
 #: Lines of a collection; what is longer never ends.
 _MOST_LINES: Final = 200
@@ -99,6 +105,8 @@ class Legacy:
 
     def take(self, line: str) -> bool:
         """False for a line that is not understood."""
+        if not self._lines and (young := _YOUNG_LINE.match(line)) is not None:
+            return self._young(young, line)
         if self._lines:
             if _NEXT.match(line) is None and len(self._lines) < _MOST_LINES:
                 return self._more(line)
@@ -109,6 +117,31 @@ class Legacy:
         """The end of the log."""
         self._drop()
         self._flush()
+
+    def _young(self, match: re.Match[str], line: str) -> bool:
+        times = _times(match)
+        start_ns = self.locate(times)
+        if start_ns is None:
+            return False
+        self._flush()
+        self._has_any = True
+        gathering = self.gathering
+        if gathering.collector == "":
+            gathering.collector = dict(_COLLECTORS)[match["name"]]
+        sizes = (int(number) << 10 for number in match.groups()[4:9])
+        young_before, young_after, before, after, capacity = sizes
+        duration_ns = seconds_ns(*match.groups()[9:11])
+        utc = times.get("utc")
+        gathering.pause(
+            Pause(
+                start_ns + duration_ns, duration_ns, "young", "Young", match["cause"], before, after,
+                capacity,
+                max(0, (after - young_after) - (before - young_before)), gathering.number,
+                None if utc is None else utc + duration_ns,
+            ),
+            line,
+        )  # fmt: skip
+        return True
 
     def _first(self, line: str) -> bool:
         begin = _BEGIN.search(line)

@@ -14,7 +14,7 @@ from loadcell.ingest import gc_legacy
 from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds
 from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
 from loadcell.ingest.gc_legacy import Legacy
-from loadcell.ingest.gc_unified import Unified
+from loadcell.ingest.gc_unified import Unified, is_needless
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.model.gc_pauses import GcLog, HeapDump, LogClock
 
@@ -85,6 +85,10 @@ class _Reader:
 
     def _understands(self, line: str) -> bool:
         if line[0] == "[" and not line.startswith(gc_legacy.STARTS):
+            end = line.find("] ") + 1
+            if end and self._gathering.clock is not None and is_needless(line, end + 1):
+                self._decorators = line[:end]
+                return True
             match = _LINE.match(line.rstrip("\r\n"))
             if match is not None and self._takes(match[1], match[2].strip(), line):
                 return True
@@ -121,7 +125,7 @@ class _Reader:
             )
         except UnusableNumberError:
             return False
-        if (flags := _FLAGS.search(text)) is not None:
+        if text.startswith(("CommandLine flags", "jvm_args")) and (flags := _FLAGS.match(text)) is not None:
             self._gathering.flags = tuple(flags[1].split())
         return is_understood
 
@@ -130,6 +134,8 @@ class _Reader:
         gathering = self._gathering
         if _OUT_OF_MEMORY in line:
             gathering.error(line)
+        elif "eap" not in line:
+            return False
         elif (made := _DUMPED.search(line)) is not None:
             duration_ns = round(float(f"{made[2]}.{made[3]}") * 1e9)
             gathering.dump(HeapDump(self._number, None, duration_ns, int(made[1])), line)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from loadcell.ingest.gc_gathering import Gathering
-from loadcell.ingest.printed_numbers import integer
 from loadcell.model.gc_pauses import Failure, HeapChange, HeapDump, Pause, PauseKind
 
 UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -75,6 +75,12 @@ _SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
 _NO_ROOM: Final = re.compile(
     r"\((?:Evacuation Failure(?::[^)]*Allocation[^)]*)?|To-space (?:Exhausted|Overflow))\)", re.I
 )
+#: First letters of all other lines of a collection that are needed; those of a generation have more before.
+_BEGINNINGS: Final = frozenset({
+    "Gar", "Min", "Maj", "Con", "con", "Par", "Ten", "CMS", "PSO", "Old", "Met", "All", "Pro", "pro", "To-",
+    "to-", "Hea", "Pau", " Pr", "  P",
+})  # fmt: skip
+_GENERATIONS: Final = "yYO"
 #: Collections that have not ended; a damaged log could have any number.
 _MOST_OPEN: Final = 1_000
 
@@ -108,9 +114,9 @@ class Unified:
         if text.startswith('Safepoint "'):
             if (match := _SAFEPOINT.match(text)) is None:
                 return text.endswith(" ns")
-            self.gathering.safepoint(match[1], integer(match[3]), integer(match[2]), line)
+            self.gathering.safepoint(match[1], int(match[3]), int(match[2]), line)
         elif (match := _REGION.match(text)) is not None:
-            self.region_bytes = integer(match[1]) * UNITS[match[2]]
+            self.region_bytes = int(match[1]) * UNITS[match[2]]
         elif text.startswith(("Using ", "Initializing The ")):
             named = _COLLECTOR.match(text)
             if not self.gathering.collector and named is not None and "workers" not in text:
@@ -139,15 +145,15 @@ class Unified:
         if (match := _CAUSE.match(text)) is not None:
             self._of(match[1]).cause = match[2]
         elif (match := _OLD.match(text)) is not None:
-            self._of(match[1]).promoted_bytes = (integer(match[3]) - integer(match[2])) * UNITS["K"]
+            self._of(match[1]).promoted_bytes = (int(match[3]) - int(match[2])) * UNITS["K"]
         elif (match := _OLD_REGIONS.match(text)) is not None:
             if self.region_bytes:
-                grown = (integer(match[3]) - integer(match[2])) * self.region_bytes
+                grown = (int(match[3]) - int(match[2])) * self.region_bytes
                 self._of(match[1]).promoted_bytes = grown
         elif (match := _METASPACE.match(text)) is not None:
-            self._of(match[1]).metaspace_bytes = integer(match[2]) * UNITS["K"]
+            self._of(match[1]).metaspace_bytes = int(match[2]) * UNITS["K"]
         elif (match := _TABLE.match(text)) is not None:
-            self._row(match[1], match[2], integer(match[3]) * UNITS["M"])
+            self._row(match[1], match[2], int(match[3]) * UNITS["M"])
         elif (match := _PHASE.match(text)) is not None:
             self.gathering.phase(match[1], _milliseconds(*match.groups()[-2:]))
         elif (match := _FAILURE.match(text)) is not None:
@@ -224,6 +230,14 @@ class Unified:
         return True
 
 
+def is_needless(line: str, begin: int) -> bool:
+    """True for a line of a collection that no event needs: phases, regions, processor time. Most are such."""
+    if not line.startswith("GC(", begin):
+        return False
+    at = line.find(") ", begin) + 2
+    return at > 1 and line[at : at + 3] not in _BEGINNINGS and line[at : at + 1] not in _GENERATIONS
+
+
 def stopped(gathering: Gathering, match: re.Match[str], operation: str, line: str) -> None:
     """A safepoint in the words of JDK 12 and before."""
     seconds, fraction, reaching_s, reaching_fraction = match.groups()
@@ -233,22 +247,23 @@ def stopped(gathering: Gathering, match: re.Match[str], operation: str, line: st
 
 def seconds_ns(seconds: str, fraction: str) -> int:
     """Seconds with a decimal fraction in nanoseconds."""
-    return integer(seconds) * 10**9 + integer(fraction.ljust(9, "0")[:9])
+    return int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
 
 
 def _milliseconds(seconds: str, fraction: str) -> int:
-    return integer(seconds) * 1_000_000 + integer(fraction.ljust(6, "0")[:6])
+    return int(seconds) * 1_000_000 + int(fraction.ljust(6, "0")[:6])
 
 
 def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]:
     """Heap in use before and after, and its size."""
     before, after, capacity = (
-        None if number is None else integer(number) * UNITS[unit or "B"]
+        None if number is None else int(number) * UNITS[unit or "B"]
         for number, unit in zip(sizes[::2], sizes[1::2], strict=True)
     )
     return before, after, capacity
 
 
+@lru_cache(maxsize=256)
 def _name(words: str) -> tuple[str, str]:
     """`Young (Normal) (G1 Evacuation Pause)` as name and cause."""
     cause = ""
