@@ -295,6 +295,13 @@ def test_a_heap_that_no_old_collection_cleaned_shows_no_leak(tmp_path: Path) -> 
     assert not any(isinstance(item, Diagnosis) for item in judgements)
 
 
+def test_a_heap_that_a_concurrent_collector_lets_fill_is_no_leak(tmp_path: Path) -> None:
+    log = Log("Shenandoah")
+    for index in range(30):
+        log.of(1 + index, f"Concurrent cleanup {600 + 10 * index}M->{590 + 10 * index}M(1000M) 0.100ms")
+    assert is_healthy(judged(tmp_path, log), "memory-leak")
+
+
 def test_an_incident_states_its_lines_by_file_and_number(tmp_path: Path) -> None:
     log = spiral(repeat(10), 20, 6)
     jvm = evidence(tmp_path, log)

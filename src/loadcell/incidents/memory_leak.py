@@ -32,6 +32,8 @@ WARM_UP: Final = 0.2
 LEAST_GROWTH: Final = 0.05
 #: Of the trend of all, and of the second half, by chance.
 LEVEL, HALF_LEVEL = 0.01, 0.05
+#: Of a shorter growth nobody knows whether it lasts.
+LEAST_NS: Final = 60 * 10**9
 #: So full, the next collections free next to nothing.
 FULL: Final = 0.85
 
@@ -60,8 +62,10 @@ class MemoryLeak(Incident[Collections]):
         half_s = (half[-1].end_ns - half[0].end_ns) / 1e9
         grown = half_trend.slope * half_s
         first, last = warm[0].used_bytes, warm[-1].used_bytes
-        grows = half_trend.rises(HALF_LEVEL) and grown >= LEAST_GROWTH * capacity
+        elapsed_ns = warm[-1].end_ns - warm[0].end_ns
+        grows = elapsed_ns >= LEAST_NS and half_trend.rises(HALF_LEVEL) and grown >= LEAST_GROWTH * capacity
         is_full = last >= FULL * capacity and last - first >= LEAST_GROWTH * capacity
+        is_full = is_full and not warm[-1].has_allocated
         if not (long_trend.rises(LEVEL) and (grows or is_full)):
             yield self.healthy(_HEALTHY(count=len(warm), first_bytes=first, last_bytes=last))
             return

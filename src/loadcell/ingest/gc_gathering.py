@@ -170,7 +170,7 @@ class Gathering:
         if not self.is_wanted(change.end_ns):
             return
         if is_total:
-            self._live(LiveSet(change.end_ns, change.after_bytes, line))
+            self._live(LiveSet(change.end_ns, change.after_bytes, line, has_allocated=True))
         self._change(
             change.end_ns,
             change.before_bytes,

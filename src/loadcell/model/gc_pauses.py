@@ -105,11 +105,15 @@ class HeapDump:
 
 @dataclass(frozen=True, slots=True)
 class LiveSet:
-    """Heap in use after a collection of the old generation: what lives, and little else."""
+    """Heap in use after a collection of the old generation: live objects, and few others.
+
+    With `has_allocated` the program allocated meanwhile (ZGC, Shenandoah), and those objects are in it.
+    """
 
     end_ns: int
     used_bytes: int
     line: int
+    has_allocated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
