@@ -4,6 +4,7 @@ of JDK 8 and before; also with lines of other programs between.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from loadcell.ingest import gc_legacy
-from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds
+from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds, utc_ns
 from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
 from loadcell.ingest.gc_legacy import Legacy
-from loadcell.ingest.gc_unified import Unified, is_needless
+from loadcell.ingest.gc_unified import YOUNG_LINE, Unified, is_needless
 from loadcell.ingest.printed_numbers import UnusableNumberError
 from loadcell.model.gc_pauses import GcLog, HeapDump, LogClock
 
@@ -85,6 +86,8 @@ class _Reader:
 
     def _understands(self, line: str) -> bool:
         if line[0] == "[" and not line.startswith(gc_legacy.STARTS):
+            if self._splits and self._gathering.clock == "uptime" and self._is_young(line):
+                return True
             end = line.find("] ") + 1
             if end and self._gathering.clock is not None and is_needless(line, end + 1):
                 self._decorators = line[:end]
@@ -103,6 +106,22 @@ class _Reader:
             return True
         self._take_within(line)
         return False
+
+    def _is_young(self, line: str) -> bool:
+        """Take the most frequent line of a log by the uptime; the others are not changed by it."""
+        match = YOUNG_LINE.match(line)
+        if match is None:
+            return False
+        end_ns = int(match[2]) * 10**9 + int(match[3]) * 10**6
+        self._note_instant(end_ns)
+        gathering = self._gathering
+        gathering.latest_ns = gathering.last_ns = max(gathering.latest_ns, end_ns)
+        date_ns = None
+        if match[1] is not None:
+            with contextlib.suppress(ValueError):  # a damaged line
+                date_ns = utc_ns(match[1])
+        self._unified.young(match, line, end_ns, date_ns)
+        return True
 
     def _take_within(self, line: str) -> None:
         """Take a line that begins within another one, whose end is lost."""

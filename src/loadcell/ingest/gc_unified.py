@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from loadcell.ingest.gc_decorators import DATE
 from loadcell.ingest.gc_gathering import Gathering
 from loadcell.model.gc_pauses import Failure, HeapChange, HeapDump, Pause, PauseKind
 
@@ -19,6 +20,11 @@ UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZES: Final = r"(\d{1,18})([BKMG])(?:\(\d+%\))?->(\d{1,18})([BKMG])(?:\((?:(\d{1,18})([BKMG])|\d+%)\))?"
 _PAUSE: Final = re.compile(
     rf"^GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: {_SIZES})? (\d{{1,18}})[.,](\d{{1,18}})ms$"
+)
+#: The line of a young pause with common decorators, the most frequent of all.
+YOUNG_LINE: Final = re.compile(
+    rf"(?:\[({DATE})\])?\[(\d{{1,12}})[.,](\d{{3}})s\](?:\[[a-z, ]+\])+ GC\((\d+)\) Pause (Young[^>:]*?) "
+    r"(\d{1,18})([BKMG])->(\d{1,18})([BKMG])\((\d{1,18})([BKMG])\) (\d{1,12})[.,](\d{3})ms\n"
 )
 #: The line of a pause's end always has its duration after the heap.
 _CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
@@ -78,7 +84,7 @@ _NO_ROOM: Final = re.compile(
 #: First letters of all other lines of a collection that are needed; those of a generation have more before.
 _BEGINNINGS: Final = frozenset({
     "Gar", "Min", "Maj", "Con", "con", "Par", "Ten", "CMS", "PSO", "Old", "Met", "All", "Pro", "pro", "To-",
-    "to-", "Hea", "Pau", " Pr", "  P",
+    "to-", "Hea", "Pau",
 })  # fmt: skip
 _GENERATIONS: Final = "yYO"
 #: Collections that have not ended; a damaged log could have any number.
@@ -94,6 +100,10 @@ class _Open:
     allocated_bytes: int = 0
     metaspace_bytes: int | None = None
     failures: tuple[Failure, ...] = ()
+
+
+#: A collection without such lines.
+_NOTHING: Final = _Open()
 
 
 @dataclass
@@ -189,6 +199,34 @@ class Unified:
         change = HeapChange(instant, before, after, collection.allocated_bytes, collection.promoted_bytes)
         self.gathering.change(change, self.gathering.number, is_total=kind != "Minor")
 
+    def young(self, match: re.Match[str], line: str, end_ns: int, utc_ns: int | None) -> None:
+        """A young pause by the match of its line."""
+        number, words, before, before_unit, after, after_unit, capacity, unit, full_ms, micros = (
+            match.groups()[3:]
+        )
+        name, cause = _name(words)
+        collection = self._open.pop(number, None) or _NOTHING
+        failures = collection.failures
+        if "Fail" in words or "To-" in words:
+            failures = _with_no_room(words, failures)
+        promoted = collection.promoted_bytes
+        pause = Pause(
+            end_ns,
+            int(full_ms) * 1_000_000 + int(micros) * 1_000,
+            _kind(name),
+            name,
+            cause or collection.cause,
+            int(before) * UNITS[before_unit],
+            int(after) * UNITS[after_unit],
+            int(capacity) * UNITS[unit],
+            None if promoted is None else max(0, promoted),
+            self.gathering.number,
+            utc_ns,
+            collection.metaspace_bytes,
+            failures,
+        )
+        self.gathering.pause(pause, line)
+
     def _pause(
         self,
         match: re.Match[str],
@@ -205,8 +243,7 @@ class Unified:
         kind = _kind(name)
         collection = self._open.get(number, _Open())
         failures = collection.failures
-        if _NO_ROOM.search(words) is not None and "to-space" not in failures:
-            failures += ("to-space",)
+        failures = _with_no_room(words, failures)
         promoted = collection.promoted_bytes if before is not None else None
         pause = Pause(
             instant,
@@ -230,12 +267,23 @@ class Unified:
         return True
 
 
+def _with_no_room(words: str, failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    if _NO_ROOM.search(words) is not None and "to-space" not in failures:
+        return (*failures, "to-space")
+    return failures
+
+
 def is_needless(line: str, begin: int) -> bool:
     """True for a line of a collection that no event needs: phases, regions, processor time. Most are such."""
     if not line.startswith("GC(", begin):
         return False
     at = line.find(") ", begin) + 2
-    return at > 1 and line[at : at + 3] not in _BEGINNINGS and line[at : at + 1] not in _GENERATIONS
+    if at < 2:
+        return False
+    head = line[at : at + 3]
+    if head == "Pau":  # the line of its start
+        return "ms" not in line[at:] and "->" not in line[at:]
+    return head not in _BEGINNINGS and head[:1] not in _GENERATIONS
 
 
 def stopped(gathering: Gathering, match: re.Match[str], operation: str, line: str) -> None:
