@@ -98,7 +98,7 @@ def _diagnosis(
     )
     yield Remark(
         _SEVERITY[diagnosis.level],
-        texts.message(diagnosis.summary),
+        texts.message(diagnosis.summary) + ("。" if texts.language == "zh" else "."),
         title,
         texts(incident.texts("remedy")),
     )

@@ -62,7 +62,7 @@ def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
 def _points(name: str, rows: list[DataRow], texts: Texts) -> Chart:
     kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
     marks = alt.Chart().mark_circle(size=24, opacity=0.7).encode(
-        x=alt.X("t:Q", title=texts("axis.time")),
+        x=alt.X("t:Q", title=texts("doctor.axis.time")),
         y=alt.Y("value:Q", title=texts("doctor.axis.pause"), scale=alt.Scale(zero=True)),
         color=_colour(kinds),
         tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
@@ -73,7 +73,7 @@ def _points(name: str, rows: list[DataRow], texts: Texts) -> Chart:
 def _lines(name: str, rows: list[DataRow], texts: Texts) -> Chart:
     kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
     marks = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1).encode(
-        x=alt.X("t:Q", title=texts("axis.time")),
+        x=alt.X("t:Q", title=texts("doctor.axis.time")),
         y=alt.Y("value:Q", title=texts("axis.heap"), scale=alt.Scale(zero=True)),
         color=_colour(kinds),
         tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
