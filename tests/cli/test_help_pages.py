@@ -18,6 +18,8 @@ from lines import CliRunner
 from loadcell.cli import help_page, help_texts, main, manual
 from loadcell.cli.command import GENERAL, Context, described
 from loadcell.ingest.readers import names as reader_names
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(Path(help_texts.FOLDER).glob("*.toml"))
@@ -155,6 +157,22 @@ def test_options_of_long_pages_are_in_groups() -> None:
         if sum(map(len, special.values())) > 8:
             assert len(special) >= 2, entry.path
             assert "options" not in special, entry.path
+
+
+@pytest.mark.parametrize(
+    "words", [("http", "http://h/"), ("redis", "h:1"), ("sql", "embedded"), ("stream", "h:1")], ids=" ".join
+)
+@pytest.mark.parametrize(("language", "unlimited"), [("en", "Default: no limit."), ("zh", "默认不限。")])
+def test_the_time_limit_is_that_of_the_plan(
+    words: tuple[str, ...], language: str, unlimited: str, tmp_path: Path
+) -> None:
+    """The default of `--timeout` in the page of a command is the limit of the plan that the command runs."""
+    done = CliRunner().invoke(main, [*words, "--save-plan", str(tmp_path / "plan.yaml")])
+    assert done.exit_code == 0, done.output
+    limit = load_plan(tmp_path / "plan.yaml", installed()).treatment(0).resolved.load.timeout
+    context = in_context(words[:1])
+    [text] = (text for parameter, text in described(context.command, context) if parameter.name == "timeout")
+    assert text[language].endswith(unlimited if limit is None else f"{limit.text}{unlimited[-1]}")
 
 
 def test_the_page_of_import_names_every_reader() -> None:
