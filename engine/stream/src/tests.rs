@@ -1,5 +1,6 @@
 //! Whole loads against services of known behaviour.
 
+mod backpressure;
 mod judging;
 mod sending;
 mod service;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::service::{Service, collector, counter, echo, sink, temporary};
+use super::service::{Service, collector, counter, echo, temporary};
 use super::{count, errors, failed, measured, metric, run, specification};
 
 #[test]
@@ -136,23 +136,4 @@ fn time_alone_ends_a_load_and_what_is_in_progress_is_awaited() {
     assert_eq!(result["lifetime"]["transactions"].as_f64(), Some(sent));
     assert_eq!(metric(&result, "stream.lost"), 0.0);
     assert!(metric(&result, "stream.outstanding.max") >= 1.0);
-}
-
-#[test]
-fn backpressure_is_measured() {
-    // It reads nothing for half a second of the second that is measured.
-    let service = Service::start(|stream, seen| {
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        sink(stream, seen);
-    });
-    let load = json!({"duration_ns": 1_000_000_000, "timeout_ns": 5_000_000_000u64});
-    let result = measured(&service, json!({"size": 1000, "send_buffer": 20_000}), load);
-    let blocked_s = metric(&result, "stream.blocked_time") / 1e3;
-    let share = metric(&result, "stream.blocked_share");
-    assert!((0.3..=1.0).contains(&blocked_s), "{blocked_s} s");
-    assert!((share - blocked_s).abs() < 0.05, "{share}");
-    let (max, mean) =
-        (metric(&result, "stream.unacknowledged.max"), metric(&result, "stream.unacknowledged.mean"));
-    assert!(max >= mean && mean > 0.0, "{max} {mean}");
-    assert_eq!(failed(&result), 0);
 }
