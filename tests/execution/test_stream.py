@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from in_time import in_time
 from lines import called
 from loadcell.report.build import build
 from loadcell.report.render import markdown
@@ -164,16 +166,55 @@ def test_a_file_without_records_is_named(text: str | None, message: str, tmp_pat
     assert message in done.stderr + done.stdout
 
 
+FILE_PLAN = """
+target: {stream: {url: "tcp://ADDRESS"SOCKET}}
+workload: {stream: {file: FILE, repeat: false, frame_limit: 50B, answers: each}}
+load: {clients: 1, warmup: 0s, duration: 20s, timeout: 2s}
+repeats: 1
+"""
+
+
+@pytest.mark.parametrize("by_plan", [False, True], ids=["command", "plan"])
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("device", "it is a device, not a regular file"),
+        ("pipe", "it is a pipe, not a regular file"),
+        ("directory", "is a directory"),
+    ],
+)
+def test_what_is_no_file_of_lines_is_refused(kind: str, message: str, by_plan: bool, tmp_path: Path) -> None:
+    """A device has no end, and the opening of a pipe would wait for its writer."""
+    path = tmp_path / "in"
+    if kind == "device":
+        path = Path("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with stream_server(answering()) as server, in_time(30.0):
+        words = ["stream", server.address, "--file", str(path), "-d", "1s", "--no-report"]
+        if by_plan:
+            plan = FILE_PLAN.replace("ADDRESS", server.address).replace("SOCKET", "")
+            (tmp_path / "plan.yaml").write_text(plan.replace("FILE", str(path)))
+            words = ["run", "plan.yaml", "--no-report"]
+        done = called(tmp_path, *words)
+    assert done.returncode in (2, 3)
+    texts = [" ".join(text.split()) for text in (done.stderr, done.stdout)]
+    assert max(text.count(message) for text in texts) == 1, texts
+    assert all(str(path) in text for text in texts if message in text)
+    assert "Traceback" not in "".join(texts)
+    assert server.records == []
+
+
 def test_broken_lines_of_a_file_fail_and_are_not_sent(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("0,a\n1,b,c\n2,a\n")
-    plan = PLAN.replace(
-        "fields: {id: {step: 1}, key: {from: 0, to: 99}, amount: {from: 1, to: 1000}}\n    size: 100B",
-        "file: in.csv\n    repeat: false",
-    ).replace("requests: 20000, ", "")
+    (tmp_path / "in.csv").write_text(f"0,a\n1,b,c\n2,a\n3,{'x' * 60}\n4,{'x' * 48}\n")
     with stream_server(answering()) as server:
-        record = ran(tmp_path, server, plan)
-    assert server.records == [b"0,a", b"2,a"]
-    assert {error["code"] for error in record["errors"]} == {"stream.line"}
+        record = ran(tmp_path, server, FILE_PLAN.replace("FILE", "in.csv"))
+    assert server.records == [b"0,a", b"2,a", b"4," + 48 * b"x"]
+    errors = {error["code"]: error["count"] for error in record["errors"]}
+    assert errors == {"stream.line": 1, "stream.frame": 1}
+    assert record["totals"]["transactions"]["failed"] == 2
 
 
 def test_a_path_that_is_no_socket_is_named(tmp_path: Path) -> None:
