@@ -15,8 +15,8 @@ from truth.loads import undisturbed
 
 RATE, SECONDS, STALL_S = 4_000, 6, 0.5
 PLAN = """
-target: {{stream: {{url: "tcp://{address}"}}}}
-workload: {{stream: {{fields: {{id: {{step: 1}}}}, size: 200B, answers: each, order: all}}}}
+target: {{stream: {{{address}}}}}
+workload: {{stream: {{fields: {{id: {{step: 1}}}}, answers: each, order: all, {settings}}}}}
 load: {{clients: 1, rate: {rate}/s, arrivals: constant, warmup: 1s, duration: {seconds}s}}
 repeats: 1
 monitors: []
@@ -25,10 +25,14 @@ monitors: []
 TOLERANCE = 0.03
 
 
-def measured(home: Path) -> dict[str, Any]:
+def measured(home: Path, settings: str = "size: 200B", *, unix: bool = False) -> dict[str, Any]:
     """The record of a trial in whose measurement the service stalls once."""
-    with stream_server(stalling(after_s=2.5, for_s=STALL_S)) as server:
-        (home / "plan.yaml").write_text(PLAN.format(address=server.address, rate=RATE, seconds=SECONDS))
+    home.mkdir()
+    with stream_server(stalling(after_s=2.5, for_s=STALL_S), home / "s" if unix else None) as server:
+        address = f'url: "tcp://localhost:1", socket: {server.address}'
+        address = address if unix else f'url: "tcp://{server.address}"'
+        plan = PLAN.format(address=address, settings=settings, rate=RATE, seconds=SECONDS)
+        (home / "plan.yaml").write_text(plan)
         done = command(home, "run", "plan.yaml", "--no-report", "--out", "out")
     assert done.returncode == 0, done.stderr
     [path] = (home / "out").glob("trials/*/trial.json")
@@ -45,14 +49,55 @@ def test_a_stall_has_the_latency_and_backlog_of_the_arithmetic(tmp_path: Path) -
 
 
 def _has_the_arithmetic(home: Path) -> None:
-    home.mkdir()
-    record = measured(home)
-    response = record["totals"]["response"]
+    totals = measured(home)["totals"]
+    _has_the_latency(totals)
+    assert totals["figures"]["stream.outstanding.max"] == pytest.approx(RATE * STALL_S, rel=TOLERANCE)
+    # the buffers of the kernel have room for all records of the stall
+    assert totals["figures"]["stream.blocked_time"] < 1e3 * TOLERANCE * STALL_S
+
+
+def _has_the_latency(totals: dict[str, Any]) -> None:
+    response = totals["response"]
     assert response["max_ms"] == pytest.approx(1e3 * STALL_S, rel=TOLERANCE)
     waiting_s = RATE * STALL_S**2 / 2
     usual_s = response["p50_ms"] / 1e3 * RATE * SECONDS
     assert response["mean_ms"] / 1e3 * RATE * SECONDS - usual_s == pytest.approx(waiting_s, rel=TOLERANCE)
-    figures = record["totals"]["figures"]
-    assert figures["stream.outstanding.max"] == pytest.approx(RATE * STALL_S, rel=TOLERANCE)
-    assert figures["stream.lost"] == figures["stream.reordered"] == 0
-    assert record["totals"]["transactions"]["succeeded"] == RATE * SECONDS
+    assert totals["figures"]["stream.lost"] == totals["figures"]["stream.reordered"] == 0
+    # one may be in progress at the begin or the end
+    assert totals["transactions"]["succeeded"] == pytest.approx(RATE * SECONDS, abs=2)
+
+
+#: Size of a record, and of the send buffer, of which the kernel makes twice the size.
+RECORD_BYTES, SEND_BUFFER_BYTES = 1_000, 20_000
+#: Most bytes that the receive buffer of the service takes, without the time in which it reads.
+RECEIVE_BUFFER_BYTES = 131_072
+#: Most bytes that a client offers at once.
+BATCH_BYTES = 1 << 16
+
+
+@pytest.mark.parametrize("unix", [False, True], ids=["tcp", "unix"])
+def test_a_full_socket_in_a_stall_is_backpressure_and_changes_no_latency(tmp_path: Path, unix: bool) -> None:
+    """The buffers take the first records of the stall. The others wait as the backlog of the client, which
+    is blocked for the remaining time; a record waits for the stall wherever it is.
+    """
+    numbers = count()
+    undisturbed(lambda: _has_backpressure(tmp_path / str(next(numbers)), unix))
+
+
+def _has_backpressure(home: Path, unix: bool) -> None:
+    record = measured(home, f"size: {RECORD_BYTES}B, send_buffer: {SEND_BUFFER_BYTES}B", unix=unix)
+    _has_the_latency(record["totals"])
+    figures, backlog = record["totals"]["figures"], record["schedule"]["backlog"]
+    due = RATE * STALL_S
+    most_in_buffers = (2 * SEND_BUFFER_BYTES + (0 if unix else RECEIVE_BUFFER_BYTES)) / RECORD_BYTES
+    blocked_s = figures["stream.blocked_time"] / 1e3
+    # until the buffers are full it is not blocked
+    assert (due - most_in_buffers) / RATE <= blocked_s <= STALL_S * (1 + TOLERANCE)
+    assert figures["stream.blocked_share"] == pytest.approx(blocked_s / SECONDS, rel=0.01)
+    # due and not sent at the end of the stall: all but those in the buffers
+    assert due - most_in_buffers <= backlog["peak"] <= due * (1 + TOLERANCE)
+    assert backlog["at_end"] == 0
+    # sent and not answered: those in the buffers, and one batch when there is room again
+    in_buffers, tolerance = due - backlog["peak"], TOLERANCE * due
+    outstanding = figures["stream.outstanding.max"]
+    assert in_buffers - tolerance <= outstanding <= in_buffers + BATCH_BYTES / RECORD_BYTES + tolerance
