@@ -21,7 +21,7 @@ use loadcell_core::clock::{self, MILLISECOND, Nanos};
 use loadcell_core::error::Failure;
 use loadcell_core::pace::Pacer;
 use loadcell_core::record::{LifetimeCounts, TRANSACTION};
-use loadcell_load::reactor::{Loss, ThreadContext, ThreadState};
+use loadcell_load::reactor::{ThreadContext, ThreadState};
 
 /// Period in which the bytes that the peer has not acknowledged are sampled.
 const SAMPLE_PERIOD: Nanos = 10 * MILLISECOND;
