@@ -20,7 +20,7 @@ use super::totals::Totals;
 use loadcell_core::error::{Failure, LoadError, SpecError};
 use loadcell_core::os;
 use loadcell_core::pace::{ClosedLoop, Pacer};
-use loadcell_core::record::{Kind, LifetimeCounts, Operation};
+use loadcell_core::record::{Kind, LifetimeCounts, Operation, Quota};
 use loadcell_core::spec::{Load, Spec};
 use loadcell_core::target::{SslMode, Target};
 use loadcell_load::reactor::{ThreadContext, ThreadEvent};
@@ -207,6 +207,13 @@ impl Streams {
     }
 }
 
+/// Number of the first `records` records that connection `number` sends: the records of a load do not depend
+/// on the speed of connections.
+fn share(records: u64, number: u32, connections: u32) -> u64 {
+    let (number, connections) = (u64::from(number), u64::from(connections));
+    records / connections + u64::from(number < records % connections)
+}
+
 /// Address and limits of connections.
 #[derive(Clone)]
 struct Network {
@@ -236,7 +243,10 @@ impl ClientFactory for Streams {
         let mut threads = LoadThreads::new(load);
         let partition = Partition::new(load, load.clients, first, to);
         for number in 0..load.clients {
-            let ThreadShare { bounds, schedule, events } = partition.share(number, 1);
+            let ThreadShare { mut bounds, schedule, events } = partition.share(number, 1);
+            if let (Some(bounds), Some(requests)) = (&mut bounds, load.requests) {
+                bounds.quota = Quota::per_client(share(requests, number, load.clients), 1, load.clients);
+            }
             let network = network.clone();
             let work = move |context| match schedule {
                 Some(pacer) => {

@@ -14,6 +14,7 @@ use std::io;
 use super::batch::Batch;
 use super::connection::{Arrived, Connection};
 use super::judge::{End, Judge, failure};
+use super::lines::FILE;
 use super::runs::Times;
 use super::source::{Source, Stop};
 use super::totals::Totals;
@@ -31,6 +32,11 @@ const BATCHES_BETWEEN_POLLS: u32 = 64;
 
 /// Reads before records are sent again: a service that answers without end does not keep them from it.
 const READS_AT_ONCE: usize = 16;
+
+#[cold]
+fn no_more_lines() -> Failure {
+    failure(FILE, "the file has no more lines")
+}
 
 /// Limits of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +77,8 @@ pub struct StreamLoop<P> {
     thread: ThreadState<P>,
     parts: Parts,
     stage: Stage,
-    /// The connection is lost, and others continue the load.
-    is_retired: bool,
+    /// Why the connection was lost while others continue the load.
+    retired: Option<Failure>,
     totals: Totals,
     /// The clock as it was read last.
     now: Nanos,
@@ -109,7 +115,7 @@ impl<P: Pacer> StreamLoop<P> {
             thread,
             parts,
             stage: Stage::Sending,
-            is_retired: false,
+            retired: None,
             totals: Totals::default(),
             now,
             offered_at: None,
@@ -132,15 +138,13 @@ impl<P: Pacer> StreamLoop<P> {
             self.thread.advance(self.now);
             if self.thread.apply_control() {
                 (self.exhausted, self.is_ending) = (false, false);
-                if self.is_retired {
-                    self.thread.recorder.release_quota();
-                }
                 self.thread.advance(self.now);
             }
             self.thread.report_bounds(self.now);
             if self.is_over() {
                 return Ok(self.finish());
             }
+            self.fail_unsent();
             let handled = self.send().and_then(|()| self.expire());
             if let Err(why) = handled {
                 self.lose(&why);
@@ -219,7 +223,7 @@ impl<P: Pacer> StreamLoop<P> {
                 self.now = clock::now(); // Nothing is written, after which it is read otherwise.
             }
             if self.stop == Some(Stop::Ended) {
-                self.thread.recorder.end_quota();
+                self.end_source(filled.records);
             }
         }
         Ok(())
@@ -269,6 +273,23 @@ impl<P: Pacer> StreamLoop<P> {
         room.min(self.dues.len() as u64)
     }
 
+    /// Ends the load of the connection after `last` more records, the last ones of the source. Records that a
+    /// number of records lacks fail.
+    #[cold]
+    fn end_source(&mut self, last: u64) {
+        let (now, recorder) = (self.now, &mut self.thread.recorder);
+        let missing = recorder.take_quota_of_clients().saturating_sub(if P::SCHEDULED { 0 } else { last });
+        recorder.end_quota();
+        if missing == 0 {
+            return;
+        }
+        if P::SCHEDULED {
+            (0..missing).for_each(|_| recorder.mark_due(now));
+        }
+        recorder.start_many(now, missing);
+        recorder.fail_many(now, now, now, &no_more_lines(), missing);
+    }
+
     /// Handles what followed the last batch in the source.
     #[cold]
     fn handle_stop(&mut self, stop: Stop) -> Result<(), Failure> {
@@ -282,9 +303,8 @@ impl<P: Pacer> StreamLoop<P> {
                 Ok(())
             }
             Stop::Ended => {
-                self.thread.recorder.end_quota();
                 self.exhausted = true;
-                self.fail_dues(&failure("stream.file", "the file has no more lines"));
+                self.fail_dues(&no_more_lines());
                 Ok(())
             }
             Stop::Broken(why) => Err(why),
@@ -437,6 +457,10 @@ impl<P: Pacer> StreamLoop<P> {
         let mut until = recorder.interval_end().min(after_now(*warmup_end)).min(after_now(*admit_until));
         until = until.min(if window.end > self.now { window.end } else { self.drain_end() });
         until = until.min(self.quiet_limit().map_or(Nanos::MAX, after_now));
+        if self.retired.is_some() {
+            let unsent = if P::SCHEDULED { self.thread.pacer.due(self.now) } else { Nanos::MAX };
+            until = until.min(unsent.max(self.now + MILLISECOND)).min(after_now(self.thread.admit_from));
+        }
         if self.is_open() {
             if let Some(timeout) = self.parts.limits.timeout_ns {
                 let oldest = self.blocked_since.into_iter().chain(self.parts.judge.oldest_sent()).min();

@@ -25,6 +25,8 @@ pub struct Totals {
 pub struct Judged {
     pub lost: u64,
     pub duplicated: u64,
+    /// Answers to abandoned records.
+    pub late: u64,
     pub reordered: u64,
     pub unknown: u64,
     /// Records with a result.
@@ -56,6 +58,7 @@ impl AddAssign for Judged {
     fn add_assign(&mut self, other: Self) {
         self.lost += other.lost;
         self.duplicated += other.duplicated;
+        self.late += other.late;
         self.reordered += other.reordered;
         self.unknown += other.unknown;
         self.results += other.results;
@@ -111,6 +114,7 @@ impl Totals {
             Answers::Count => metrics.push(("stream.overacknowledged", judged.overacknowledged as f64)),
             Answers::Each => metrics.extend([
                 ("stream.duplicated", judged.duplicated as f64),
+                ("stream.late", judged.late as f64),
                 ("stream.unknown", judged.unknown as f64),
                 ("stream.results", judged.results as f64),
             ]),

@@ -1,6 +1,6 @@
 //! Records without an answer, by index: which of them are answered when answers come in any order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::runs::{Runs, Times};
 use loadcell_core::clock::Nanos;
@@ -10,6 +10,9 @@ pub const MOST_OUTSTANDING: u64 = 1 << 22;
 
 /// Most records that were overtaken by a whole window; of more the oldest are lost.
 const MOST_OVERTAKEN: usize = 1 << 16;
+
+/// Most records without an answer whose later answers differ from repeated ones.
+const MOST_REMOVED: usize = 1 << 16;
 
 /// A record without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +26,10 @@ pub struct Outstanding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Ended(Outstanding),
-    /// The record was answered before, or lost.
+    /// The record was answered before.
     Repeated,
+    /// The record was abandoned before.
+    Late,
     /// There is no such record.
     Unknown,
 }
@@ -42,6 +47,8 @@ pub struct Window {
     keyed: bool,
     /// Records without an answer that were overtaken by a whole window, by index.
     overtaken: VecDeque<Outstanding>,
+    /// Meaning of answers to records that were abandoned or never sent, by index: the last `MOST_REMOVED`.
+    removed: BTreeMap<u64, Answer>,
     /// Index after the highest answered record.
     after_highest: u64,
     outstanding: u64,
@@ -91,6 +98,7 @@ impl Window {
             self.keys.push_back(0);
         }
         self.outstanding -= 1;
+        self.note_removed(index, Answer::Unknown);
         self.answered[(index / 64 - self.first_word) as usize] |= 1 << (index % 64);
         if index == self.runs.start() {
             self.advance();
@@ -110,7 +118,7 @@ impl Window {
         let word = &mut self.answered[(index / 64 - self.first_word) as usize];
         let bit = 1 << (index % 64);
         if *word & bit != 0 {
-            return Answer::Repeated;
+            return self.after_end(index);
         }
         *word |= bit;
         let times = self.runs.times(index);
@@ -130,8 +138,27 @@ impl Window {
                 self.outstanding -= 1;
                 self.overtaken.remove(position).map_or(Answer::Repeated, Answer::Ended)
             }
-            Err(_) => Answer::Repeated,
+            Err(_) => self.after_end(index),
         }
+    }
+
+    /// Meaning of an answer to a record that has ended.
+    #[cold]
+    fn after_end(&mut self, index: u64) -> Answer {
+        match self.removed.get_mut(&index) {
+            // A second answer after the late one is repeated.
+            Some(meaning @ Answer::Late) => std::mem::replace(meaning, Answer::Repeated),
+            Some(meaning) => *meaning,
+            None => Answer::Repeated,
+        }
+    }
+
+    #[cold]
+    fn note_removed(&mut self, index: u64, meaning: Answer) {
+        if self.removed.len() == MOST_REMOVED {
+            self.removed.pop_first();
+        }
+        self.removed.insert(index, meaning);
     }
 
     /// True if a record was answered.
@@ -190,6 +217,7 @@ impl Window {
     pub fn give_up_oldest(&mut self) -> Option<Outstanding> {
         let record = self.overtaken.pop_front().or_else(|| self.pop_first())?;
         self.outstanding -= 1;
+        self.note_removed(record.index, Answer::Late);
         Some(record)
     }
 
@@ -212,8 +240,7 @@ impl Window {
         if self.overtaken.len() <= MOST_OVERTAKEN {
             return None;
         }
-        self.outstanding -= 1;
-        self.overtaken.pop_front()
+        self.give_up_oldest()
     }
 
     /// Instant at which the oldest record without an answer was sent.
@@ -255,17 +282,17 @@ mod tests {
         assert!(is_ended(window.answer(3)) && window.is_overtaken(2) && !window.is_overtaken(4));
         assert_eq!(window.give_up_oldest().unwrap().index, 2);
         assert_eq!((window.oldest(), window.outstanding(), window.give_up_oldest()), (None, 0, None));
-        assert_eq!(window.answer(2), Answer::Repeated);
+        assert_eq!((window.answer(2), window.answer(2)), (Answer::Late, Answer::Repeated));
     }
 
     #[test]
-    fn a_skipped_record_is_as_if_answered() {
+    fn a_skipped_record_needs_no_answer() {
         let mut window = window(1);
         window.skip();
         window.push(1, TIMES);
-        assert_eq!((window.outstanding(), window.answer(1)), (2, Answer::Repeated));
+        assert_eq!((window.outstanding(), window.answer(1)), (2, Answer::Unknown));
         assert!(is_ended(window.answer(0)));
-        assert_eq!(window.oldest().unwrap().index, 2);
+        assert_eq!((window.answer(1), window.oldest().unwrap().index), (Answer::Unknown, 2));
         assert!(is_ended(window.answer(2)));
         window.skip();
         assert_eq!((window.outstanding(), window.oldest()), (0, None));
@@ -281,6 +308,17 @@ mod tests {
         assert_eq!((window.outstanding(), window.oldest().unwrap().index), (MOST_OUTSTANDING - 2, 0));
         assert!(is_ended(window.answer(0)));
         assert_eq!((window.answer(0), window.oldest().unwrap().index), (Answer::Repeated, 3));
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_abandoned_records() {
+        let mut window = Window::new(false);
+        for _ in 0..3 * MOST_REMOVED {
+            window.push(1, TIMES);
+            window.give_up_oldest();
+        }
+        assert_eq!(window.removed.len(), MOST_REMOVED);
+        assert_eq!(window.answer(3 * MOST_REMOVED as u64 - 1), Answer::Late);
     }
 
     #[test]
@@ -318,6 +356,7 @@ mod tests {
                     Answer::Ended(record) if record.index == index && record.times.sent <= index => "ended",
                     Answer::Ended(_) => "wrong",
                     Answer::Repeated => "repeated",
+                    Answer::Late => "late",
                     Answer::Unknown => "unknown",
                 };
                 prop_assert_eq!(result, expected);

@@ -28,8 +28,9 @@ _LOADCELL_CODES = (
 )  # fmt: skip
 #: Codes of records in streams.
 _STREAM = (
-    "stream.lost", "stream.duplicate", "stream.unknown", "stream.reordered", "stream.acknowledged-too-much",
-    "stream.decreasing", "stream.service", "stream.garbage", "stream.frame", "stream.line", "stream.file",
+    "stream.lost", "stream.duplicate", "stream.late", "stream.unknown", "stream.reordered",
+    "stream.acknowledged-too-much", "stream.decreasing", "stream.service", "stream.garbage", "stream.frame",
+    "stream.line", "stream.file",
 )  # fmt: skip
 #: What other tools call the failures that they count.
 _TOOLS = (

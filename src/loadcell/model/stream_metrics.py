@@ -17,6 +17,7 @@ UNACKNOWLEDGED_MEAN: Final = "stream.unacknowledged.mean"
 OUTSTANDING_MAX: Final = "stream.outstanding.max"
 LOST: Final = "stream.lost"
 DUPLICATED: Final = "stream.duplicated"
+LATE: Final = "stream.late"
 REORDERED: Final = "stream.reordered"
 UNKNOWN: Final = "stream.unknown"
 OVERACKNOWLEDGED: Final = "stream.overacknowledged"
@@ -33,6 +34,7 @@ _KINDS: Final[dict[str, tuple[Kind, Direction]]] = {
     OUTSTANDING_MAX: ("count", "neither"),
     LOST: ("count", "lower"),
     DUPLICATED: ("count", "lower"),
+    LATE: ("count", "lower"),
     REORDERED: ("count", "lower"),
     UNKNOWN: ("count", "lower"),
     OVERACKNOWLEDGED: ("count", "lower"),
@@ -41,7 +43,9 @@ _KINDS: Final[dict[str, tuple[Kind, Direction]]] = {
 #: All of them; the report has tables of their own for them.
 KEYS: Final = tuple(_KINDS)
 #: What a service may do wrong with records.
-FAULTY: Final = (LOST, DUPLICATED, REORDERED, UNKNOWN, OVERACKNOWLEDGED)
+FAULTY: Final = (LOST, DUPLICATED, LATE, REORDERED, UNKNOWN, OVERACKNOWLEDGED)
+#: Those of them that are no failed records.
+WRONG_ANSWERS: Final = FAULTY[1:]
 
 for _key, (_kind, _better) in _KINDS.items():
     declare(_key, _kind, MessageCode(f"metric-meaning.{_key}", "info")(), _better, per_group=False)

@@ -37,7 +37,8 @@ from loadcell.store.read import StoredRun
 #: Kinds of findings that are shown besides the values: answers, and doubts; all others are for the report.
 _ANSWERS = (Subject.SATURATION, Subject.EFFECTS, Subject.LIMIT, Subject.MEMORY)
 _DOUBTS = (
-    Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP, Subject.STEADY, Subject.SPREAD, Subject.TRUST,
+    Subject.ANSWERS, Subject.CHECKS, Subject.EXPECTATIONS, Subject.OPEN_LOOP, Subject.STEADY, Subject.SPREAD,
+    Subject.TRUST,
 )  # fmt: skip
 #: Findings that there is room for below the values.
 MOST_FINDINGS = 6

@@ -39,12 +39,6 @@ impl SharedBudget {
             .fetch_update(Relaxed, Relaxed, |remaining| Some(remaining - local_batch(remaining)));
         local_batch(before.expect("every number has a successor here"))
     }
-
-    /// Takes transactions back, unless the budget is exhausted: threads that have seen that start no more.
-    fn put_back(&self, transactions: u64) -> bool {
-        let more = |remaining: u64| (remaining > 0).then_some(remaining + transactions);
-        self.remaining.fetch_update(Relaxed, Relaxed, more).is_ok()
-    }
 }
 
 /// Transactions that one thread may start.
@@ -104,12 +98,12 @@ impl Quota {
         }
     }
 
-    /// Ends the quota of a thread that can start no more. Other threads get its part of a shared budget, as
-    /// long as that is not exhausted. Returns the size of the part if they do not.
-    pub fn release(&mut self) -> u64 {
-        match std::mem::replace(self, Self::ended()) {
-            Self::Shared { budget, local_batch } if !budget.put_back(local_batch) => local_batch,
-            _ => 0,
+    /// Takes all transactions that clients of the thread may still start by numbers of their own. Returns the
+    /// number; 0 of a shared budget, which is left to the other threads.
+    pub fn take_of_clients(&mut self) -> u64 {
+        match self {
+            Self::Each { remaining, .. } => remaining.iter_mut().map(std::mem::take).sum(),
+            Self::Unlimited | Self::Shared { .. } => 0,
         }
     }
 
@@ -193,19 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_leaves_its_part_to_the_others() {
-        let budget = Arc::new(SharedBudget::new(1_000, 2));
-        let (mut ending, mut other) = (Quota::shared(budget.clone()), Quota::shared(budget));
-        assert_eq!(ending.reserve(0, 200), 200);
-        ending.consume(0, 50);
-        assert_eq!(ending.release(), 0);
-        assert!(ending.is_exhausted() && ending.reserve(0, 1) == 0 && !other.is_exhausted());
-        assert_eq!(other.reserve(0, 2_000), 950);
-        // Nobody asks an exhausted budget again.
-        let mut third = other.clone();
-        assert_eq!((third.release(), third.is_exhausted(), other.reserve(0, 2_000)), (950, true, 950));
-        let mut of_client = Quota::per_client(3, 2, 1);
-        assert_eq!((of_client.release(), of_client.is_exhausted()), (0, true));
+    fn what_clients_may_start_is_taken_at_once() {
+        let mut of_clients = Quota::per_client(3, 2, 1);
+        of_clients.consume(1, 1);
+        assert_eq!((of_clients.take_of_clients(), of_clients.is_exhausted()), (5, true));
+        assert_eq!(of_clients.take_of_clients(), 0);
+        let mut shared = Quota::shared(Arc::new(SharedBudget::new(1_000, 2)));
+        assert_eq!((shared.take_of_clients(), shared.is_exhausted()), (0, false));
+        assert_eq!(Quota::Unlimited.take_of_clients(), 0);
     }
 
     #[test]

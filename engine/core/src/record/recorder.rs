@@ -145,11 +145,10 @@ impl Recorder {
         self.quota = Quota::ended();
     }
 
-    /// Ends the load of this thread, and leaves its part of a shared budget to the other threads. Returns the
-    /// number of reserved transactions that none of them will start.
+    /// Takes what clients of this thread may still start by numbers of their own. Returns the number.
     #[cold]
-    pub fn release_quota(&mut self) -> u64 {
-        self.quota.release()
+    pub fn take_quota_of_clients(&mut self) -> u64 {
+        self.quota.take_of_clients()
     }
 
     /// Limits an unlimited load of this thread to `count` more transactions: what they are made of ends then.

@@ -37,6 +37,7 @@ impl End {
     pub fn failure(&self, overtaken: bool) -> Failure {
         match self {
             Self::Failed(why) => why.clone(),
+            Self::Closed if overtaken => overtaken_failure(),
             Self::Closed => failure(LOST, "the service closed the connection without an answer"),
             Self::Unfinished if overtaken => overtaken_failure(),
             Self::Unfinished => failure(UNFINISHED, "no answer came before the load was ended"),
@@ -150,7 +151,7 @@ fn no_answer(line: &[u8]) -> Failure {
     };
     match line.strip_prefix(b"!") {
         Some(reason) => failure(SERVICE, shown(reason.trim_ascii(), SHOWN_REASON)),
-        None => failure(GARBAGE, format!("the answer is no number: \"{}\"", shown(line, SHOWN))),
+        None => failure(GARBAGE, format!("\"{}\"", shown(line, SHOWN))),
     }
 }
 
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_answer_is_shown_with_its_reason() {
         let of = |line: &[u8]| no_answer(line);
-        assert_eq!(of(b"\x00HTTP/1.1 400"), failure(GARBAGE, "the answer is no number: \"\\0HTTP/1.1 400\""));
+        assert_eq!(of(b"\x00HTTP/1.1 400"), failure(GARBAGE, "\"\\0HTTP/1.1 400\""));
         assert_eq!(of(b"! out of memory\t(17)"), failure(SERVICE, "out of memory\\t(17)"));
         assert_eq!(of("!内存不足".as_bytes()), failure(SERVICE, "内存不足"));
         assert_eq!(of(&[b"! ".as_slice(), &[b'x'; 5_000]].concat()).message.len(), 1000);

@@ -13,6 +13,7 @@ use loadcell_core::record::Recorder;
 
 // Codes of answers that fail no record: they are reported as events, and counted.
 const DUPLICATE: &str = "stream.duplicate";
+const LATE: &str = "stream.late";
 const UNKNOWN: &str = "stream.unknown";
 const REORDERED: &str = "stream.reordered";
 
@@ -84,6 +85,12 @@ impl EachJudge {
         recorder.report_error(at, DUPLICATE, &format!("record {number} was answered twice"));
     }
 
+    #[cold]
+    fn late(&mut self, number: u64, at: Nanos, recorder: &mut Recorder) {
+        self.judged.late += 1;
+        recorder.report_error(at, LATE, &format!("record {number} was answered after it was abandoned"));
+    }
+
     fn lose(&mut self, record: &Outstanding, at: Nanos, recorder: &mut Recorder, why: &Failure) {
         self.judged.lost += 1;
         let Times { due, sent } = record.times;
@@ -147,6 +154,7 @@ impl Judge for EachJudge {
                 self.succeed(record.times, at, recorder);
             }
             Answer::Repeated => self.repeated(number, at, recorder),
+            Answer::Late => self.late(number, at, recorder),
             Answer::Unknown => self.unknown(number, at, recorder),
         }
         Ok(())

@@ -53,11 +53,11 @@ impl<P: Pacer> StreamLoop<P> {
             return Ok(());
         }
         self.thread.advance(self.now);
-        let is_draining = self.quiet_limit().is_some();
+        // No later record overtakes the last ones of the stream, or of a warm-up.
+        let is_last = self.stage == Stage::Ended || self.quiet_limit().is_some();
         let (judge, recorder) = (&mut self.parts.judge, &mut self.thread.recorder);
-        // No later record overtakes the last ones of a warm-up.
         match judge.expire(limit, self.now, recorder)
-            || is_draining && judge.give_up_until(limit, self.now, recorder)
+            || is_last && judge.give_up_until(limit, self.now, recorder)
         {
             true => Ok(()),
             false => Err(Loss::unanswered(timeout).why),
@@ -84,10 +84,8 @@ impl<P: Pacer> StreamLoop<P> {
         self.thread.advance(self.now);
         let failed = self.parts.judge.end(&End::Failed(why.clone()), self.now, &mut self.thread.recorder);
         self.fail_dues(why);
-        self.is_retired = self.parts.survivors.lose();
-        if self.is_retired {
-            self.retire(why);
-        }
+        self.retired = self.parts.survivors.lose().then(|| why.clone());
+        self.fail_unsent();
         if !failed {
             self.thread.recorder.report_error(self.now, &why.code, &why.message);
         }
@@ -100,27 +98,34 @@ impl<P: Pacer> StreamLoop<P> {
         self.thread.on_disconnected(self.now);
     }
 
-    /// Leaves the records that this connection would have sent to the others, as far as they are shared, and
-    /// fails those that are due or that no other one will send. (When all connections are lost, no quota may
-    /// be exhausted: the load would count as complete.)
-    fn retire(&mut self, why: &Failure) {
-        let (now, ThreadState { pacer, recorder, .. }) = (self.now, &mut self.thread);
+    /// Fails what a connection would have sent that was lost while others were not: each record is one of a
+    /// connection. An open loop does not slow down: the records fail when they are due. (When all connections
+    /// are lost, no quota may be exhausted: the load would count as complete.)
+    #[inline]
+    pub(super) fn fail_unsent(&mut self) {
+        let Some(why) = &self.retired else { return };
+        let (now, ThreadState { pacer, recorder, admit_from, admit_until, .. }) =
+            (self.now, &mut self.thread);
+        if !(*admit_from..*admit_until).contains(&now) {
+            return;
+        }
+        if !P::SCHEDULED {
+            let unsent = recorder.take_quota_of_clients();
+            if unsent > 0 {
+                recorder.start_many(now, unsent);
+                recorder.fail_many(now, now, now, why, unsent);
+            }
+            return;
+        }
         pacer.mark_due_until(now + 1, recorder);
-        while P::SCHEDULED && pacer.due(now) <= now {
+        loop {
             let due = pacer.due(now);
+            if due > now {
+                break;
+            }
             pacer.start_next(recorder);
             recorder.fail(TRANSACTION, due, now, now, why);
         }
-        let unsent = recorder.release_quota();
-        if unsent == 0 {
-            return;
-        }
-        if P::SCHEDULED {
-            (0..unsent).for_each(|_| recorder.mark_due(now));
-        } else {
-            recorder.start_many(now, unsent);
-        }
-        recorder.fail_many(now, now, now, why, unsent);
     }
 
     /// Fails records that have started and were not offered to the kernel.

@@ -22,6 +22,7 @@ _WRITERS: Final[Mapping[str, numbers.Write]] = {
     metrics.RESULTS: lambda value: numbers.whole(round(value)),
     metrics.LOST: lambda value: numbers.whole(round(value)),
     metrics.DUPLICATED: lambda value: numbers.whole(round(value)),
+    metrics.LATE: lambda value: numbers.whole(round(value)),
     metrics.REORDERED: lambda value: numbers.whole(round(value)),
     metrics.UNKNOWN: lambda value: numbers.whole(round(value)),
     metrics.OVERACKNOWLEDGED: lambda value: numbers.whole(round(value)),
@@ -82,11 +83,12 @@ def _run(trial: Trial, record: TrialRecord, context: ReportContext) -> list[Cell
     if record.measure is not None and record.measure.started_utc is not None:
         start = datetime.fromisoformat(record.measure.started_utc)
     end = None if start is None or run_time_ms is None else start + timedelta(milliseconds=run_time_ms)
+    rate = trial.succeeded / (run_time_ms / 1e3) if run_time_ms else trial.throughput_per_s
     return [
         _instant(start, context),
         _instant(end, context),
         _cell(run_time_ms, lambda value: numbers.seconds(value / 1e3), context),
-        _cell(trial.throughput_per_s, numbers.rate, context),
+        _cell(rate, numbers.rate, context),
         _cell(None if host is None or host.cpu is None else host.cpu.busy, numbers.share, context),
         _cell(None if host is None else host.cpu_max, numbers.share, context),
     ]
