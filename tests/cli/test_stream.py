@@ -23,6 +23,7 @@ def test_words_are_a_plan() -> None:
 
 
 def test_a_socket_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,a\n")
     plan = planned("stream", "/run/in.sock", "--file", str(tmp_path / "a.csv"))
     assert plan["target"]["stream"]["socket"] == "/run/in.sock"
     assert plan["workload"]["stream"] == {"file": str(tmp_path / "a.csv")}
@@ -37,7 +38,8 @@ def test_a_socket_and_a_file(tmp_path: Path) -> None:
         (("localhost",), "not the address of a stream service"),
         (("http://localhost:80",), "not the address of a stream service"),
         (("localhost:90000",), "not the address of a stream service"),
-        (("localhost:9000", "--file", "a", "--size", "1kB"), "--file replaces generated records"),
+        (("localhost:9000", "--file", __file__, "--size", "1kB"), "--file replaces generated records"),
+        (("localhost:9000", "--file", "/no/file"), "'/no/file' does not exist"),
         (("localhost:9000", "--answers", "some"), "some"),
         (("localhost:9000", "--distribution", "cauchy"), "cauchy"),
     ],

@@ -11,6 +11,8 @@ import pytest
 
 from in_time import in_time
 from lines import called
+from loadcell.analysis.analyse import analyse
+from loadcell.analysis.error_findings import WRONG_ANSWERS
 from loadcell.report.build import build
 from loadcell.report.render import markdown
 from loadcell.store.read import read_run
@@ -88,6 +90,9 @@ def test_exactly_the_wrong_answers_are_counted(alter: Any, name: str, count: int
     assert counts == {key: count if key == name else 0 for key in counts}
     failed = record["totals"]["transactions"]["failed"]
     assert failed == (count if name == "lost" else 0)
+    stored = read_run(tmp_path / "out")
+    found = [finding.code for finding in analyse(stored.run, stored.trials).findings]
+    assert (WRONG_ANSWERS in found) == (name != "lost")
 
 
 def test_counts_acknowledge_records(tmp_path: Path) -> None:
@@ -153,7 +158,7 @@ def test_lines_of_a_file_are_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "No such file"), ("", "the file is empty")],
+    [(None, "does not exist"), ("", "the file is empty")],
     ids=["missing", "empty"],
 )
 def test_a_file_without_records_is_named(text: str | None, message: str, tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def _has_the_latency(totals: dict[str, Any]) -> None:
 
 #: Size of a record, and of the send buffer, of which the kernel makes twice the size.
 RECORD_BYTES, SEND_BUFFER_BYTES = 1_000, 20_000
-#: Most bytes that the receive buffer of the service takes, without the time in which it reads.
-RECEIVE_BUFFER_BYTES = 131_072
+#: Most bytes that the receive buffer of the service takes: twice its first size, as it may grow.
+RECEIVE_BUFFER_BYTES = 2 * 131_072
 #: Most bytes that a client offers at once.
 BATCH_BYTES = 1 << 16
 

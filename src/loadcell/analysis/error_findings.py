@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from loadcell.analysis.error_codes import BY_FAULT
 from loadcell.analysis.finding import Concern, Evidence, Finding, FindingCode, Subject
 from loadcell.analysis.trials import ErrorCount, Trial
+from loadcell.model import stream_metrics
 from loadcell.model.message import Count, Message, MessageCode, Share
 
 ERRORS_NONE = FindingCode("found.errors.none", Subject.ERRORS, "good", (Concern.WELL, 30), count=Count)
@@ -38,6 +39,11 @@ ERRORS_IN = MessageCode("errors.in", meaning=Message, operations=list)
 ERRORS_IN_BARE = MessageCode("errors.in.bare", operations=list)
 #: Operations that a sentence names, the most frequent first.
 _MOST_OPERATIONS = 3
+#: Answers of a service of streams that are no failed records, by metric.
+WRONG_ANSWERS = FindingCode(
+    "found.errors.answers", Subject.ANSWERS, "problem", (Concern.WRONG, 21), cases=list
+)
+_ANSWERS = {key: MessageCode(f"answers.{key}", count=Count) for key in stream_metrics.WRONG_ANSWERS}
 RETRIED = FindingCode(
     "found.retried", Subject.ERRORS, "info", (Concern.COST, 10), count=Count, retried_share=Share
 ).marked(evidence=Evidence.RESULTS)
@@ -62,6 +68,16 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
             for faults, codes in of_faults.items()
         )
         yield ERRORS_OF_FAULTS.finding(evidence, cases=cases, count=explained, failed_share=explained / ended)
+    wrong = {
+        key: round(sum(trial.figures.get(key, 0) for trial in all_trials))
+        for key in stream_metrics.WRONG_ANSWERS
+    }
+    if any(wrong.values()):
+        cases = tuple(_ANSWERS[key](count=count) for key, count in wrong.items() if count)
+        yield WRONG_ANSWERS.finding(
+            tuple(trial.name for trial in all_trials if any(trial.figures.get(key) for key in wrong)),
+            cases=cases,
+        )
     retried = sum(trial.retried for trial in all_trials)
     if retried:
         yield RETRIED.finding(count=retried, retried_share=retried / ended)

@@ -101,6 +101,7 @@ class Subject(Enum):
     SPREAD = "spread", Evidence.RESULTS, 2
     TRIALS = "trials", Evidence.TROUBLE, None
     ERRORS = "errors", Evidence.ERRORS, None
+    ANSWERS = "answers", Evidence.RESULTS, None
     EXPECTATIONS = "expectations", Evidence.EXPECTATIONS, None
     CHECKS = "checks", Evidence.CHECKS, None
     TRUST = "trust", Evidence.RESULTS, None

@@ -25,7 +25,7 @@ KEYS, SIZE = 10_000, "200B"
 
 @command("stream")
 @argument("server", metavar="HOST:PORT", shell_complete=words("localhost:", "tcp://"))
-@option("--file", "file", type=click.Path(dir_okay=False), metavar="PATH", group="workload")
+@option("--file", "file", type=click.Path(exists=True), metavar="PATH", group="workload")
 @option("--size", metavar="SIZE", group="workload")
 @option("--keys", type=Integer(1), metavar="N", group="workload")
 @option("--distribution", metavar="NAME", shell_complete=words("uniform", "zipfian"), group="workload")

@@ -44,9 +44,10 @@ class StreamOptions(ExistingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFacts(TargetFacts):
-    """Facts of a service."""
+    """Facts of a service. With a `socket` the url's host and port were not used."""
 
     url: str
+    socket: str | None = None
 
 
 class Stream(ExistingService[StreamOptions]):
@@ -59,7 +60,7 @@ class Stream(ExistingService[StreamOptions]):
     no_data = STREAM_NO_DATA
 
     def describe(self) -> StreamFacts:
-        return StreamFacts(server="external", url=self.options.url)
+        return StreamFacts(server="external", url=self.options.url, socket=self.options.socket)
 
 
 PART = Stream
