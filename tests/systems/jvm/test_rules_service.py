@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadcell.systems.jvm.services import ServiceBuild, services
@@ -98,7 +100,7 @@ def test_unit_tests_of_the_service(tmp_path: Path) -> None:
     command = ["mvn", "--batch-mode", "--no-transfer-progress", "test"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "Tests run: 84, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
+    assert "Tests run: 96, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
 
 @pytest.mark.parametrize("queue", ["locked", "lock-free"])
@@ -164,8 +166,31 @@ def test_a_server_that_is_killed_ends_the_connection_of_the_client(start: Start,
 
 def test_a_wrong_setting_ends_the_service(jar: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for setting in ("rules=11", f"socket={tmp_path / 'file'}", f"socket=/tmp/{'x' * 120}", "servers=host"):
-        command = ["java", "-Dport=0", "-Drules=1", f"-D{setting}", "-jar", str(jar)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 2
-        assert done.stdout.startswith("wrong setting: -D" + setting.partition("=")[0])
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    paths = [tmp_path / name for name in ("file", "link", "pipe", "datagrams")]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(str(paths[-1]))
+        sockets = [*map(str, paths), f"/tmp/{'x' * 120}"]
+        servers = ["host", "nohost.invalid:9000"]
+        settings = [*(f"socket={path}" for path in sockets), *(f"servers={address}" for address in servers)]
+        for setting in ("rules=11", *settings):
+            command = ["java", "-Dport=0", "-Drules=1", f"-D{setting}", "-jar", str(jar)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 2
+            assert done.stdout.startswith("wrong setting: -D" + setting.partition("=")[0])
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_a_coordinator_and_its_servers_listen_on_the_loopback_address_alone(jar: Path) -> None:
+    coordinator = started_server(jar, coordinate=2, rules=1, host="0.0.0.0")
+    try:
+        assert coordinator.get("/health") == "ready\n"
+        process = psutil.Process(coordinator.process.pid)
+        processes = [process, *process.children()]
+        assert len(processes) == 3
+        for jvm in processes:
+            [listening] = [at for at in jvm.net_connections() if at.status == psutil.CONN_LISTEN]
+            assert listening.laddr.ip.removeprefix("::ffff:") == "127.0.0.1"
+    finally:
+        coordinator.kill()

@@ -1,6 +1,7 @@
 package tool.loadcell.rules;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
@@ -21,7 +22,12 @@ import java.util.concurrent.ConcurrentHashMap;
  * other a stream.
  */
 final class Listener implements AutoCloseable {
+  static final String LOOPBACK = "127.0.0.1";
+
   private static final int FIRST_BYTES = 1 << 16;
+  /** Bits of a mode for the type of a file, and their value for a socket: inode(7). */
+  private static final int FILE_TYPE = 0170000;
+  private static final int SOCKET = 0140000;
 
   private final ServerSocketChannel server;
   private final Node node;
@@ -36,10 +42,15 @@ final class Listener implements AutoCloseable {
     start(this::accept, "listener");
   }
 
-  /** Port 0 is a free one. */
-  static Listener tcp(String host, int port, Node node) throws IOException {
+  /** On the loopback address. Port 0 is a free one. */
+  static Listener tcp(int port, Node node) throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open();
-    server.bind(new InetSocketAddress(host, port), 1024);
+    try {
+      server.bind(new InetSocketAddress(LOOPBACK, port), 1024);
+    } catch (IOException error) {
+      Channels.close(server);
+      throw new IOException("port " + port + ": " + error.getMessage(), error);
+    }
     return new Listener(server, null, node);
   }
 
@@ -59,15 +70,21 @@ final class Listener implements AutoCloseable {
     return new Listener(server, path, node);
   }
 
+  /** Removes the socket of a process that has ended, and nothing else. */
   private static void removeUnused(Path path) throws IOException {
-    if (Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS) || Files.isDirectory(path)) {
-      throw new IllegalArgumentException("-Dsocket=" + path + " is a file or a directory, not a socket");
+    int mode = (int) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+    if ((mode & FILE_TYPE) != SOCKET) {
+      throw new IllegalArgumentException("-Dsocket=" + path + " exists and is not a socket");
     }
-    try {
-      Channels.close(SocketChannel.open(UnixDomainSocketAddress.of(path)));
-    } catch (IOException refused) {
-      Files.delete(path); // of a process that has ended
+    try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      channel.configureBlocking(false); // a process that accepts nothing would block it
+      channel.connect(UnixDomainSocketAddress.of(path));
+    } catch (ConnectException refused) {
+      Files.deleteIfExists(path);
       return;
+    } catch (IOException error) {
+      throw new IllegalArgumentException(
+          "-Dsocket=" + path + " is a socket that may be in use: " + error.getMessage(), error);
     }
     throw new IllegalArgumentException("-Dsocket=" + path + " is the socket of a running process");
   }
@@ -116,6 +133,9 @@ final class Listener implements AutoCloseable {
         Channels.close(channel);
       }
     } catch (IOException | InterruptedException gone) {
+      Channels.close(channel);
+    } catch (RuntimeException error) { // a defect, which the client must not wait for
+      System.out.println("connection closed: " + error);
       Channels.close(channel);
     } finally {
       open.remove(channel);

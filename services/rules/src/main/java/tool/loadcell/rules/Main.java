@@ -25,7 +25,7 @@ public final class Main {
               ? new RuleService(settings, new CompiledRules(settings.rules))
               : new Coordinator(settings, servers);
       List<Listener> listeners = new ArrayList<>();
-      listeners.add(Listener.tcp(settings.host, settings.port, node));
+      listeners.add(Listener.tcp(settings.port, node));
       if (settings.socket != null) {
         listeners.add(Listener.unix(settings.socket, node));
       }

@@ -14,11 +14,19 @@ record ServerAddress(String text, SocketAddress address) {
     if (text.contains("/")) {
       return new ServerAddress(text, UnixDomainSocketAddress.of(text));
     }
+    InetSocketAddress address = tcp(text);
+    if (address.isUnresolved()) {
+      throw new IllegalArgumentException("-Dservers: the host of " + text + " has no address");
+    }
+    return new ServerAddress(text, address);
+  }
+
+  private static InetSocketAddress tcp(String text) {
     int colon = text.lastIndexOf(':');
     try {
       int port = Integer.parseInt(text.substring(colon + 1));
       if (colon > 0 && port > 0) {
-        return new ServerAddress(text, new InetSocketAddress(text.substring(0, colon), port));
+        return new InetSocketAddress(text.substring(0, colon), port);
       }
     } catch (IllegalArgumentException error) {
       // reported below

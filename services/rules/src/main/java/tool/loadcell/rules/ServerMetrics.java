@@ -20,15 +20,17 @@ final class ServerMetrics {
   private static final byte[] REQUEST =
       "GET /metrics HTTP/1.1\r\nHost: server\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
+  private static final String HEAD_END = "\r\n\r\n";
+
   private ServerMetrics() {}
 
   /** Text in the format of Prometheus, and with it the number of servers that answered. */
   static String summed(List<ServerAddress> servers) {
     long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LIMIT_MS);
-    List<String> pages = new ArrayList<>();
+    List<Map<String, Double>> pages = new ArrayList<>();
     for (ServerAddress server : servers) {
       try {
-        pages.add(page(server, deadlineNs));
+        pages.add(parsed(page(server, deadlineNs)));
       } catch (IOException missing) {
         // it is not among those that answered
       }
@@ -38,18 +40,39 @@ final class ServerMetrics {
         + sum(pages);
   }
 
-  /** Comments as on the first page, and each value as the sum over the pages. */
-  static String sum(List<String> pages) {
+  /** Values by name and labels; comments have the value NaN. Raises IOException for any other text. */
+  static Map<String, Double> parsed(String page) throws IOException {
     Map<String, Double> lines = new LinkedHashMap<>();
-    for (String page : pages) {
-      for (String line : page.split("\n")) {
-        int end = line.lastIndexOf(' ');
-        if (line.startsWith("#")) {
-          lines.putIfAbsent(line, Double.NaN);
-        } else if (end > 0) {
-          lines.merge(line.substring(0, end), Double.parseDouble(line.substring(end + 1)), Double::sum);
-        }
+    for (String line : page.split("\n")) {
+      int end = line.lastIndexOf(' ');
+      if (line.startsWith("#")) {
+        lines.put(line, Double.NaN);
+      } else if (end > 0) {
+        lines.put(line.substring(0, end), value(line.substring(end + 1)));
+      } else if (!line.isBlank()) {
+        throw new IOException("no metric: " + line);
       }
+    }
+    return lines;
+  }
+
+  private static double value(String text) throws IOException {
+    try {
+      double value = Double.parseDouble(text);
+      if (Double.isFinite(value)) {
+        return value;
+      }
+    } catch (NumberFormatException error) {
+      // reported below
+    }
+    throw new IOException("no value of a metric: " + text);
+  }
+
+  /** Comments as on the first page, and each value as the sum over the pages. */
+  static String sum(List<Map<String, Double>> pages) {
+    Map<String, Double> lines = new LinkedHashMap<>();
+    for (Map<String, Double> page : pages) {
+      page.forEach((line, value) -> lines.merge(line, value, Double::sum));
     }
     MetricsText text = new MetricsText();
     lines.forEach(
@@ -79,7 +102,11 @@ final class ServerMetrics {
         selector.selectedKeys().clear();
       }
       String answer = new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8);
-      return answer.substring(answer.indexOf("\r\n\r\n") + 4);
+      int head = answer.indexOf(HEAD_END);
+      if (head < 0 || !answer.startsWith("HTTP/1.1 200 ")) {
+        throw new IOException("no page of metrics");
+      }
+      return answer.substring(head + HEAD_END.length());
     }
   }
 }

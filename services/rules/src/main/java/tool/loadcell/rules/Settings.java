@@ -28,7 +28,6 @@ final class Settings {
     LOCK_FREE
   }
 
-  final String host;
   final int port;
   /** Path of a Unix socket to listen on, too; null for none. */
   final String socket;
@@ -51,7 +50,6 @@ final class Settings {
   final long windowMs;
 
   private Settings(Properties properties) {
-    host = properties.getProperty("host", "127.0.0.1");
     port = (int) number(properties, "port", 8080, 0, 65_535);
     socket = properties.getProperty("socket");
     servers =

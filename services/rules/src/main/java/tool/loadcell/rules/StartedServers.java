@@ -58,7 +58,7 @@ final class StartedServers {
       System.out.println("server " + number + ": " + line);
       if (listening.matches()) {
         passOn(number, output);
-        return "127.0.0.1:" + listening.group(1);
+        return Listener.LOOPBACK + ":" + listening.group(1);
       }
     }
     throw new IOException("server " + number + " ended before it listened");

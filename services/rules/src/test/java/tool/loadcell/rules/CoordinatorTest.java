@@ -28,7 +28,7 @@ class CoordinatorTest {
 
   private int listen(Node node) throws Exception {
     nodes.add(node);
-    listeners.add(Listener.tcp("127.0.0.1", 0, node));
+    listeners.add(Listener.tcp(0, node));
     return listeners.get(listeners.size() - 1).port();
   }
 

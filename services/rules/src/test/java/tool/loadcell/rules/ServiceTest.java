@@ -30,7 +30,7 @@ class ServiceTest {
 
   private int start(String... pairs) throws Exception {
     service = StreamClient.service(pairs);
-    listener = Listener.tcp("127.0.0.1", 0, service);
+    listener = Listener.tcp(0, service);
     return listener.port();
   }
 
@@ -263,6 +263,9 @@ class ServiceTest {
     for (String address : List.of("host", "host:", ":80", "host:0", "host:x", "host:99999")) {
       assertThrows(IllegalArgumentException.class, () -> ServerAddress.of(address), address);
     }
+    IllegalArgumentException error =
+        assertThrows(IllegalArgumentException.class, () -> ServerAddress.of("nohost.invalid:9000"));
+    assertEquals("-Dservers: the host of nohost.invalid:9000 has no address", error.getMessage());
   }
 
   @Test
