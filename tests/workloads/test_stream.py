@@ -120,6 +120,21 @@ load: {clients: 1, requests: 100, duration: 1s, warmup: 0s}
             "`SERVICE.format` is json, but the workload stream has `format: csv`",
             "`SERVICE.format: csv`, or `format: json` of the workload",
         ),
+        (
+            "answers: each}}\n", "answers: each, size: 2MB, frame_limit: 2MB}}\n", "limit",
+            "`SERVICE.limit` is 1048576 by default, but the workload stream has `frame_limit: 2MB` (2000000)",
+            "`SERVICE.limit` of at least 2000000, or a smaller `frame_limit` of the workload",
+        ),
+        (
+            "answers: each}}}", "answers: each, limit: 65536}}}", "limit",
+            "`SERVICE.limit` is 65536, but the workload stream has `frame_limit: 1MiB` (1048576)",
+            "`SERVICE.limit` of at least 1048576, or a smaller `frame_limit` of the workload",
+        ),
+        (
+            "answers: each}}}", "answers: each, limit: 2MiB}}}", "limit",
+            "`SERVICE.limit` is 2MiB, but the workload stream has `frame_limit: 1MiB` (1048576)",
+            "`SERVICE.limit` of at least 1048576, or a smaller `frame_limit` of the workload",
+        ),
     ],
 )  # fmt: skip
 def test_a_service_that_is_set_otherwise_than_the_workload_is_refused(
@@ -142,6 +157,12 @@ def test_a_service_that_is_set_otherwise_than_the_workload_is_refused(
         ("properties: {answers: each}", "options: -Danswers=each"),
         ("answers: each}}}", "answers: each, framing: line, format: csv}}}"),
         ("answers: each", "answers: count"),
+        ("answers: each}}\n", "answers: each, size: 1MiB}}\n"),
+        ("answers: each}}}", "answers: each, limit: 1048577}}}"),
+        (
+            "answers: each}}}\nworkload: {stream: {",
+            "answers: each, limit: 65536}}}\nworkload: {stream: {frame_limit: 64KiB, ",
+        ),
     ],
 )
 def test_a_service_that_is_set_as_the_workload_is_accepted(old: str, new: str, tmp_path: Path) -> None:
@@ -160,6 +181,11 @@ def test_shared_properties_are_options_with_the_defaults_of_their_service() -> N
         [settings] = [*service.directory.rglob("Settings.java")] if service.shared else [None]
         for shared in service.shared:
             assert settings is not None
-            assert shared.option in installed().workload(shared.workload).Options.model_fields
-            constant = rf'choice\(properties, "{shared.property}", \w+\.{shared.default.upper()}\)'
-            assert re.search(constant, settings.read_text(encoding="utf-8"))
+            option = installed().workload(shared.workload).Options.model_fields[shared.option]
+            text = settings.read_text(encoding="utf-8")
+            if shared.relation == "at-least":
+                [number] = re.findall(rf'number\(properties, "{shared.property}", ([\d_]+),', text)
+                assert int(number) == int(shared.default) == option.default
+            else:
+                constant = rf'choice\(properties, "{shared.property}", \w+\.{shared.default.upper()}\)'
+                assert re.search(constant, text)

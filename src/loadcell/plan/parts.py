@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -232,16 +232,21 @@ class Misfit:
     message: Message
 
 
+Relation = Literal["equal", "at-least"]
+
+
 @dataclass(frozen=True)
 class SharedSetting:
     """A setting of the target that must equal an option of the workload, or the two do not understand each
-    other: its path below the target, and its value. `is_default`: the plan leaves it open.
+    other: its path below the target, and its value. `is_default`: the plan leaves it open. With `relation`
+    at-least it is a number that must not be below the option.
     """
 
     path: str
     value: str
     option: str
     is_default: bool
+    relation: Relation = "equal"
 
 
 @dataclass(frozen=True)

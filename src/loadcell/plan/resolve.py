@@ -32,6 +32,7 @@ from loadcell.plan.parts import (
 from loadcell.plan.paths import UNKNOWN_PART
 from loadcell.plan.problems import INVALID, MISSING, MISSPELT, Mark, Problem, listed, nearest, shown
 from loadcell.plan.reading import read_model
+from loadcell.plan.shared_settings import unequal
 
 ALLOWED_CLIENTS = MessageCode("allowed.clients")
 ALLOWED_CONNECTIONS = MessageCode("allowed.connections")
@@ -46,12 +47,6 @@ LISTED_TWICE_NAMELESS = MessageCode("plan.listed-twice-nameless", name=str, exam
 METRIC_TWICE = MessageCode("plan.metric-twice", name=str, monitor=str)
 WORKLOAD_MISFIT = MessageCode("plan.workload-misfit", workload=str, target=str, allowed=Message)
 WORKLOAD_PROTOCOL = MessageCode("plan.workload-protocol", workload=str, target=str, needs=list)
-SHARED_SETTING = MessageCode(
-    "plan.shared-setting", expected=str, option=str, setting=str, value=str, workload=str
-)
-SHARED_SETTING_DEFAULT = MessageCode(
-    "plan.shared-setting.default", expected=str, option=str, setting=str, value=str, workload=str
-)
 MONITOR_MISFIT = MessageCode("plan.monitor-misfit", monitor=str, target=str, allowed=Message)
 WORKLOAD_ALONE = MessageCode("plan.workload-alone", workload=str)
 LOAD_COUNT_OF_ONE = MessageCode("plan.load-count-of-one")
@@ -412,18 +407,11 @@ class Resolver:
     def _unequal(
         self, root: Keys, target: tuple[str, Options], workload: tuple[str, Options]
     ) -> Iterator[Problem]:
-        """Settings of the target that differ from the options of the workload that they must equal."""
+        """Settings of the target that do not fit the options of the workload."""
         (target_name, target_options), (workload_name, options) = target, workload
-        for shared in self._parts.target(target_name).shared_settings(target_options, workload_name):
-            expected = str(getattr(options, shared.option))
-            if shared.value != expected:
-                setting = f"target.{target_name}.{shared.path}"
-                code = SHARED_SETTING_DEFAULT if shared.is_default else SHARED_SETTING
-                message = code(
-                    setting=setting, value=shared.value, workload=workload_name,
-                    option=shared.option, expected=expected,
-                )  # fmt: skip
-                yield _misfit(root, setting, Misfit(setting, message))
+        settings = self._parts.target(target_name).shared_settings(target_options, workload_name)
+        for misfit in unequal(target_name, settings, workload_name, options):
+            yield _misfit(root, misfit.path, misfit)
 
     def _allowed(self, part: type[UsedPart[Any]]) -> Message:
         """The targets that a workload or monitor can be used with, else what one would have to offer."""

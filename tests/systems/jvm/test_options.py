@@ -273,6 +273,38 @@ def test_remarks_on_memory(
     assert remarks(**options) == codes
 
 
+SERVICE = {"jar": None, "service": "rules"}
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({"heap": "5GiB", "properties": {"coordinate": 2}}, []),
+        ({"heap": "4GiB", "properties": {"coordinate": 4}}, ["jvm.heaps-too-large"]),
+        ({"heap": "4GiB", "options": "-Dcoordinate=4"}, ["jvm.heaps-too-large"]),
+        ({"heap": "17GiB", "properties": {"coordinate": 4}}, ["jvm.heap-too-large"]),
+        ({"heap": "2GiB", "direct": "2GiB", "properties": {"coordinate": 4}}, ["jvm.memory-too-large"]),
+        ({"heap": "15GiB", "properties": {"coordinate": "two"}}, []),
+        ({"heap": "4GiB", "service": "berkeleydb", "properties": {"coordinate": 4}}, []),
+    ],
+)
+def test_each_jvm_that_a_service_starts_has_the_heap(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], codes: list[str]
+) -> None:
+    monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)
+    of_memory = [code for code in remarks(**SERVICE | options) if code != "jvm.service-will-be-built"]
+    assert of_memory == codes
+
+
+def test_too_many_heaps_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)
+    options = read(**SERVICE, heap="4GiB", properties={"coordinate": 4})
+    advice = Jvm.advice(options, Load(clients=1, duration="1s"))
+    [message] = [remark.message for remark in advice if remark.message.code == "jvm.heaps-too-large"]
+    assert message.text.startswith("5 JVMs with a heap of 4 GiB each may need 20 GiB")
+    assert "`target.jvm.properties.coordinate`" in message.advice
+
+
 @pytest.mark.parametrize("code", ["jvm.heap-too-large", "jvm.memory-too-large"])
 def test_too_much_memory_has_a_remedy(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr("loadcell.systems.jvm.checks._memory_bytes", lambda: 16 * 2**30)

@@ -15,9 +15,10 @@ from loadcell.model.jvm_pointers import compressed_pointers
 from loadcell.model.message import Bytes, ForeignText, MessageCode
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.systems.jvm import java
-from loadcell.systems.jvm.arguments import COLLECTORS, flag_argument, flag_arguments
+from loadcell.systems.jvm.arguments import COLLECTORS, flag_argument, flag_arguments, properties
 from loadcell.systems.jvm.java import Java
 from loadcell.systems.jvm.options import JvmOptions
+from loadcell.systems.jvm.services import services
 
 JVM_NO_COLLECTOR = MessageCode("jvm.no-collector", collector=str, java=str, version=str, output=ForeignText)
 JVM_NO_FLAG = MessageCode("jvm.no-flag", flag=str, version=str, output=ForeignText)
@@ -27,6 +28,10 @@ JVM_UNCOMPRESSED = MessageCode(
     "jvm.uncompressed", "caution", heap_bytes=Bytes, limit_bytes=Bytes, largest_bytes=Bytes
 )
 JVM_HEAP_TOO_LARGE = MessageCode("jvm.heap-too-large", "caution", heap_bytes=Bytes, memory_bytes=Bytes)
+JVM_HEAPS_TOO_LARGE = MessageCode(
+    "jvm.heaps-too-large", "caution", jvms=int, heap_bytes=Bytes, total_bytes=Bytes, memory_bytes=Bytes,
+    property=str,
+)  # fmt: skip
 JVM_MEMORY_TOO_LARGE = MessageCode("jvm.memory-too-large", "caution", wanted_bytes=Bytes, memory_bytes=Bytes)
 
 #: Names of flags by which a JVM writes files, records, runs commands or waits, even for `-version`.
@@ -74,7 +79,7 @@ def _flags_with_effects(options: JvmOptions, jdk: Java) -> frozenset[str]:
 
 def memory_advice(options: JvmOptions) -> Iterator[Advice]:
     """Remarks on a heap without compressed object pointers, and on more memory than there is: heap, direct
-    memory, and the caches of Berkeley DB outside the heap.
+    memory, and the caches of Berkeley DB outside the heap, of all JVMs that a service starts.
     """
     if options.heap is None:
         return
@@ -87,8 +92,16 @@ def memory_advice(options: JvmOptions) -> Iterator[Advice]:
         yield Advice("target.jvm.heap", message, subject="compressed")
     memory = _memory_bytes()
     direct, off_heap = int(options.direct or 0), off_heap_bytes(options.properties, heap) or 0
-    wanted = heap + direct + off_heap
-    if heap > memory:
+    service = None if options.service is None else services()[options.service]
+    jvms = 1 if service is None else service.processes(properties(options))
+    wanted = jvms * (heap + direct + off_heap)
+    if heap <= memory < jvms * heap and service is not None:
+        message = JVM_HEAPS_TOO_LARGE(
+            jvms=jvms, heap_bytes=heap, total_bytes=jvms * heap, memory_bytes=memory,
+            property=service.processes_property,
+        )  # fmt: skip
+        yield Advice("target.jvm.heap", message, subject="memory")
+    elif heap > memory:
         yield Advice(
             "target.jvm.heap", JVM_HEAP_TOO_LARGE(heap_bytes=heap, memory_bytes=memory), subject="memory"
         )

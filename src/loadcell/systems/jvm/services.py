@@ -20,7 +20,7 @@ from typing import Final
 
 import loadcell
 from loadcell.model.message import ForeignText, MessageCode, Seconds
-from loadcell.plan.parts import Advice, Misfit
+from loadcell.plan.parts import Advice, Misfit, Relation
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared.packages import (
     FETCH_LIMIT_S,
@@ -50,21 +50,23 @@ _HELP: Final = re.compile(r" -> \[Help \d+\].*")
 
 @dataclass(frozen=True)
 class SharedProperty:
-    """A system property of a service that must equal an option of a workload; `default` is its value where
-    it is not set.
+    """A system property of a service that must equal an option of a workload, or must not be below it;
+    `default` is its value where it is not set.
     """
 
     workload: str
     option: str
     property: str
     default: str
+    relation: Relation = "equal"
 
 
 @dataclass(frozen=True)
 class Service:
     """The sources of a service, the versions of its product, and the property that sets one.
 
-    `scheme` is that of the url for its load: `http`, or `tcp` for a stream of records.
+    `scheme` is that of the url for its load: `http`, or `tcp` for a stream of records. `processes_property`
+    is the system property with the number of further JVMs that it starts, each with the same memory.
     """
 
     name: str
@@ -73,6 +75,12 @@ class Service:
     versions: tuple[str, ...]
     scheme: str = "http"
     shared: tuple[SharedProperty, ...] = ()
+    processes_property: str | None = None
+
+    def processes(self, properties: Mapping[str, str]) -> int:
+        """Number of JVMs with these system properties. The service refuses a value that is no number."""
+        number = properties.get(self.processes_property or "", "")
+        return 1 + int(number) if number.isdecimal() else 1
 
     @cached_property
     def digest(self) -> str:
@@ -105,6 +113,7 @@ def _read(path: Path) -> Service:
         tuple(description["versions"]),
         description.get("scheme", "http"),
         tuple(SharedProperty(**shared) for shared in description.get("shared", ())),
+        description.get("processes-property"),
     )
 
 

@@ -130,6 +130,7 @@ class Jvm(StartedService[JvmOptions]):
                     shared.default if value is None else value,
                     shared.option,
                     is_default=value is None,
+                    relation=shared.relation,
                 )
 
     @classmethod

@@ -65,7 +65,7 @@ final class Settings {
     framing = choice(properties, "framing", Framing.LINE);
     format = choice(properties, "format", Format.CSV);
     answers = choice(properties, "answers", AnswerMode.COUNT);
-    limitBytes = (int) number(properties, "limit", 65_536, 1, 1 << 28);
+    limitBytes = (int) number(properties, "limit", 1_048_576, 1, 1 << 28);
     retained = number(properties, "retained", 200_000, 1, 1_000_000_000);
     rules = (int) number(properties, "rules", RuleTable.MOST_RULES, 1, RuleTable.MOST_RULES);
     threads = (int) number(properties, "threads", 1, 1, 256);
