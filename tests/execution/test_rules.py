@@ -40,7 +40,7 @@ monitors:
   - prometheus:
       url: "http://127.0.0.1:{{port}}/metrics"
       interval: 500ms
-      under_load: [rules_queue_records, "rules_fired_*"]
+      under_load: [rules_queue_records, "rules_fired_*", rules_forward_blocked_seconds_total]
       metrics: {{taken: mean of rules_records_total}}
 """
 
@@ -65,7 +65,9 @@ def test_metrics_of_all_servers_are_sampled(run: StoredRun) -> None:
     assert record.totals.figures["stream.lost"] == 0
     assert record.totals.figures["taken"] == pytest.approx(2_000, rel=0.1)
     monitor = record.monitors["prometheus"]
-    assert monitor.under_load == ("rules_queue_records", "rules_fired_*")
+    assert monitor.under_load == (
+        "rules_queue_records", "rules_fired_*", "rules_forward_blocked_seconds_total",
+    )  # fmt: skip
     samples = run.samples("prometheus")
     values = dict(zip(samples.text("name").tolist(), samples.numbers("value").tolist(), strict=True))
     assert values["rules_servers"] == 2
@@ -75,7 +77,7 @@ def test_the_report_draws_them_under_the_load(run: StoredRun) -> None:
     chart = charts.drawn_in("series", ReportContext.of(run, "en"))[0]
     panels = [view["title"] for view in chart.spec["vconcat"]]
     at = [index for index, title in enumerate(panels) if "rules_" in str(title)]
-    assert len(at) == 2
+    assert len(at) == 3
     assert at[-1] < next(index for index, title in enumerate(panels) if "CPU" in str(title))
 
 
