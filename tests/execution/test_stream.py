@@ -91,8 +91,8 @@ def test_exactly_the_wrong_answers_are_counted(alter: Any, name: str, count: int
     failed = record["totals"]["transactions"]["failed"]
     assert failed == (count if name == "lost" else 0)
     stored = read_run(tmp_path / "out")
-    found = [finding.code for finding in analyse(stored.run, stored.trials).findings]
-    assert (WRONG_ANSWERS in found) == (name != "lost")
+    codes = [finding.code for finding in analyse(stored.run, stored.trials).findings]
+    assert (WRONG_ANSWERS in codes) == (name != "lost")
 
 
 def test_counts_acknowledge_records(tmp_path: Path) -> None:
