@@ -26,6 +26,7 @@ from loadcell.model import (
 from loadcell.model.json import JsonObject
 from loadcell.model.run_record import RunRecord, TreatmentRecord
 from loadcell.model.trial_record import TrialRecord
+from loadcell.plan.treatment import BASELINE
 from loadcell.plan.workload import have_equal_workloads, quantities_of
 from loadcell.stats.repeats import Repeats, summarise
 
@@ -181,11 +182,42 @@ def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]
     records = [*planned.values(), *unplanned]
     keys = list(dict.fromkeys(key for record in records for key in record.levels))
     names = labels(records)
+    changes = _changes(run, records)
     alike = bool(keys) and all(set(record.levels) == set(keys) for record in records)
     return tuple(
-        _treatment(index, record, names[record.id], alike, by_treatment.get(record.id, []))
+        _treatment(
+            index,
+            record,
+            changes.get(record.id, names[record.id]),
+            alike and record.id not in changes,
+            by_treatment.get(record.id, []),
+        )
         for index, record in enumerate(records, 1)
     )
+
+
+def _changes(run: RunRecord, records: Sequence[TreatmentRecord]) -> dict[str, str]:
+    """Names of the treatments of a one-at-a-time design by id, without its baseline: the level that differs.
+    Empty for other designs, and if something is combined with all levels.
+    """
+    if run.design != "one-at-a-time":
+        return {}
+    baselines = [record for record in records if record.id == BASELINE]
+    others = [record for record in records if record.id != BASELINE]
+    if not baselines:
+        return {}
+    usual = baselines[0].levels
+    changed = {
+        record.id: {key: level for key, level in record.levels.items() if level != usual.get(key)}
+        for record in others
+    }
+    if any(record.levels.keys() != usual.keys() or len(changed[record.id]) != 1 for record in others):
+        return {}
+    short = short_keys(list(usual))
+    return {
+        name: ", ".join(f"{short[key]} = {level}" for key, level in levels.items())
+        for name, levels in changed.items()
+    }
 
 
 def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:

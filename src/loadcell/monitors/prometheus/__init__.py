@@ -196,10 +196,12 @@ class Prometheus(SeriesMonitor[PrometheusOptions]):
 
     def _made(self) -> Endpoint:
         options, context = self.options, self.context
+        url = context.filled(options.url)
+        has_secret = context.secret(options.url) != options.url
         return Endpoint(
-            context.filled(options.url),
+            url,
             options.tls,
-            shown=options.url,
+            shown=options.url if has_secret else url,
             redact=context.redact,
             authorization=None if options.auth is None else options.auth.header(context.secret),
             limit_s=float(options.timeout),
