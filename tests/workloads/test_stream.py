@@ -45,6 +45,7 @@ load: {clients: 1, duration: 1s}
         ({"fields": FIELDS, "order": "all"}, "`order` goes with `answers: each`"),
         ({"fields": FIELDS, "answers": "count", "results": "tcp://a:1"}, "`results` goes with"),
         ({"fields": FIELDS, "answers": "each", "prepared": 5}, "with the same numbers"),
+        ({"fields": {**FIELDS, "padding": {"to": 9}}, "size": "99B"}, "a last field `padding` is added"),
         ({"fields": FIELDS, "answers": "each", "order": "key"}, "go together"),
         ({"fields": FIELDS, "answers": "each", "order": "key", "key": "k"}, "there is no field 'k'"),
         ({"fields": FIELDS, "answers": "each", "results": "http://a"}, "no address of a stream"),

@@ -31,6 +31,7 @@ STREAM_ONLY_WITH_FILE = MessageCode("stream.only-with-file", key=str)
 STREAM_ONLY_EACH = MessageCode("stream.only-each", key=str)
 STREAM_KEY = MessageCode("stream.key")
 STREAM_NO_FIELD = MessageCode("stream.no-field", key=str, fields=list)
+STREAM_PADDING = MessageCode("stream.padding")
 STREAM_PREPARED_EACH = MessageCode("stream.prepared-each")
 STREAM_REPEATED_EACH = MessageCode("stream.repeated-each")
 STREAM_FILE_WARMUP = MessageCode("stream.file-warmup")
@@ -39,6 +40,8 @@ STREAM_REFUSED = MessageCode("stream.refused", problem=Message, remedy=Message)
 
 #: How long the socket may take no byte, or the oldest record may wait for its answer.
 TIMEOUT = "30s"
+#: Last field of a record that is filled up to its size.
+PADDING = "padding"
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 _Bytes = Annotated[Size, Field(ge=1, le=1 << 30)]
@@ -152,6 +155,8 @@ class StreamOptions(Options):
             raise SettingError(STREAM_ONLY_WITH_FIELDS(key=misplaced[0]))
         if self.file is None and "repeat" in written:
             raise SettingError(STREAM_ONLY_WITH_FILE(key="repeat"))
+        if self.fields is not None and self.size is not None and PADDING in self.fields:
+            raise SettingError(STREAM_PADDING())
         numbered = self.answers == "each"
         if not numbered and (misplaced := sorted(written & {"results", "order", "key"})):
             raise SettingError(STREAM_ONLY_EACH(key=misplaced[0]))
