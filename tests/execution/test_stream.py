@@ -224,7 +224,10 @@ def test_broken_lines_of_a_file_fail_and_are_not_sent(tmp_path: Path) -> None:
 
 def test_a_path_that_is_no_socket_is_named(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("")
-    for path, message in ((tmp_path / "s", "refused"), (tmp_path / ("x" * 120), "too long")):
+    for path, message in (
+        (tmp_path / "s", "exists and is not a socket"),
+        (tmp_path / ("x" * 120), "too long"),
+    ):
         done = called(tmp_path, "stream", str(path), "-d", "1s")
         assert done.returncode == 2
         assert message in done.stderr

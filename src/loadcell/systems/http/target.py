@@ -9,6 +9,7 @@ import ipaddress
 import socket
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -34,6 +35,7 @@ from loadcell.systems.subjects import Network
 SERVICE_HOST = MessageCode("service.host", host=str, said=ForeignText)
 SERVICE_TIMEOUT = MessageCode("service.timeout", limit_s=Seconds, where=str)
 SERVICE_REFUSED = MessageCode("service.refused", said=ForeignText, where=str)
+SERVICE_NO_SOCKET = MessageCode("service.no-socket", path=str)
 HTTP_NO_DATA = MessageCode("http.no-data")
 SERVICE_SOCKET_TLS = MessageCode("service.socket-tls")
 SERVICE_NO_URL = MessageCode("service.no-url", said=ForeignText, url=str)
@@ -115,6 +117,9 @@ class Address:
             text = error.strerror or error
             if account.no_port_left(error):
                 raise TargetError(account.no_port(self, str(text))) from error
+            path = None if self.socket is None else Path(self.socket)
+            if path is not None and isinstance(error, ConnectionRefusedError) and not path.is_socket():
+                raise TargetError(SERVICE_NO_SOCKET(path=str(path))) from error
             raise TargetError(SERVICE_REFUSED(where=self, said=text)) from error
 
     def answers(self, limit_s: float) -> bool:
