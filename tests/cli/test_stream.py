@@ -39,7 +39,7 @@ def test_a_socket_and_a_file(tmp_path: Path) -> None:
         (("http://localhost:80",), "not the address of a stream service"),
         (("localhost:90000",), "not the address of a stream service"),
         (("localhost:9000", "--file", __file__, "--size", "1kB"), "--file replaces generated records"),
-        (("localhost:9000", "--file", "/no/file"), "'/no/file' does not exist"),
+        (("localhost:9000", "--file", "/no/file"), "there is no file '/no/file'"),
         (("localhost:9000", "--answers", "some"), "some"),
         (("localhost:9000", "--distribution", "cauchy"), "cauchy"),
     ],

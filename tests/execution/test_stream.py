@@ -158,7 +158,7 @@ def test_lines_of_a_file_are_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "does not exist"), ("", "the file is empty")],
+    [(None, "there is no file"), ("", "the file is empty")],
     ids=["missing", "empty"],
 )
 def test_a_file_without_records_is_named(text: str | None, message: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ KEYS, SIZE = 10_000, "200B"
 
 @command("stream")
 @argument("server", metavar="HOST:PORT", shell_complete=words("localhost:", "tcp://"))
-@option("--file", "file", type=click.Path(exists=True), metavar="PATH", group="workload")
+@option("--file", "file", type=click.Path(), metavar="PATH", group="workload")
 @option("--size", metavar="SIZE", group="workload")
 @option("--keys", type=Integer(1), metavar="N", group="workload")
 @option("--distribution", metavar="NAME", shell_complete=words("uniform", "zipfian"), group="workload")
@@ -53,6 +53,8 @@ def stream(
     if file is not None:
         if size is not None or keys is not None or distribution is not None:
             raise language.CallError(messages.CALL_FILE_ALONE())
+        if not Path(file).expanduser().exists():
+            raise language.CallError(messages.CALL_NO_RECORDS(path=repr(file)))
         work["file"] = str(Path(file).expanduser().absolute())
         if answers == "each":
             work["repeat"] = False  # its numbers would come again

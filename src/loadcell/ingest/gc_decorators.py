@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from loadcell.ingest.printed_numbers import digits
 from loadcell.model.gc_pauses import LogClock
 
 DATE: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}[+-]\d{4}"
@@ -37,11 +38,11 @@ def instants(decorators: Iterable[str]) -> dict[LogClock, int]:
                 with contextlib.suppress(ValueError):  # a damaged line
                     times["utc"] = utc_ns(word)
         elif (match := _UPTIME.fullmatch(word)) is not None:
-            times["uptime"] = int(match[1]) * 10**9 + int(match[2]) * 10**6
+            times["uptime"] = digits(match[1]) * 10**9 + digits(match[2]) * 10**6
         elif (match := _NANOSECONDS.fullmatch(word)) is not None:
-            finest.append(int(match[1]))
+            finest.append(digits(match[1]))
         elif (match := _MILLISECONDS.fullmatch(word)) is not None:
-            value = int(match[1]) * 10**6
+            value = digits(match[1]) * 10**6
             times["utc" if value > _LONGEST_UPTIME_NS else "uptime"] = value
     if finest:
         uptime = times.get("uptime")

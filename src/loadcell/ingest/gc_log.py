@@ -16,7 +16,7 @@ from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanosecon
 from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
 from loadcell.ingest.gc_legacy import Legacy
 from loadcell.ingest.gc_unified import YOUNG_LINE, Unified, is_needless
-from loadcell.ingest.printed_numbers import UnusableNumberError
+from loadcell.ingest.printed_numbers import UnusableNumberError, digits
 from loadcell.model.gc_pauses import GcLog, HeapDump, LogClock
 
 #: The best one first, for a measurement of this machine.
@@ -112,7 +112,7 @@ class _Reader:
         match = YOUNG_LINE.match(line)
         if match is None:
             return False
-        end_ns = int(match[2]) * 10**9 + int(match[3]) * 10**6
+        end_ns = digits(match[2]) * 10**9 + digits(match[3]) * 10**6
         self._note_instant(end_ns)
         gathering = self._gathering
         gathering.latest_ns = gathering.last_ns = max(gathering.latest_ns, end_ns)

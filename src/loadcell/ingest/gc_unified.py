@@ -14,6 +14,7 @@ from typing import Final
 
 from loadcell.ingest.gc_decorators import DATE
 from loadcell.ingest.gc_gathering import Gathering
+from loadcell.ingest.printed_numbers import digits
 from loadcell.model.gc_pauses import Failure, HeapChange, HeapDump, Pause, PauseKind
 
 UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -124,9 +125,9 @@ class Unified:
         if text.startswith('Safepoint "'):
             if (match := _SAFEPOINT.match(text)) is None:
                 return text.endswith(" ns")
-            self.gathering.safepoint(match[1], int(match[3]), int(match[2]), line)
+            self.gathering.safepoint(match[1], digits(match[3]), digits(match[2]), line)
         elif (match := _REGION.match(text)) is not None:
-            self.region_bytes = int(match[1]) * UNITS[match[2]]
+            self.region_bytes = digits(match[1]) * UNITS[match[2]]
         elif text.startswith(("Using ", "Initializing The ")):
             named = _COLLECTOR.match(text)
             if not self.gathering.collector and named is not None and "workers" not in text:
@@ -155,15 +156,15 @@ class Unified:
         if (match := _CAUSE.match(text)) is not None:
             self._of(match[1]).cause = match[2]
         elif (match := _OLD.match(text)) is not None:
-            self._of(match[1]).promoted_bytes = (int(match[3]) - int(match[2])) * UNITS["K"]
+            self._of(match[1]).promoted_bytes = (digits(match[3]) - digits(match[2])) * UNITS["K"]
         elif (match := _OLD_REGIONS.match(text)) is not None:
             if self.region_bytes:
-                grown = (int(match[3]) - int(match[2])) * self.region_bytes
+                grown = (digits(match[3]) - digits(match[2])) * self.region_bytes
                 self._of(match[1]).promoted_bytes = grown
         elif (match := _METASPACE.match(text)) is not None:
-            self._of(match[1]).metaspace_bytes = int(match[2]) * UNITS["K"]
+            self._of(match[1]).metaspace_bytes = digits(match[2]) * UNITS["K"]
         elif (match := _TABLE.match(text)) is not None:
-            self._row(match[1], match[2], int(match[3]) * UNITS["M"])
+            self._row(match[1], match[2], digits(match[3]) * UNITS["M"])
         elif (match := _PHASE.match(text)) is not None:
             self.gathering.phase(match[1], _milliseconds(*match.groups()[-2:]))
         elif (match := _FAILURE.match(text)) is not None:

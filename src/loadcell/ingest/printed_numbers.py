@@ -55,6 +55,11 @@ def integer(text: str) -> int:
     return int(bounded(int(text), text))
 
 
+def digits(text: str) -> int:
+    """Digits of a match whose pattern bounds their number."""
+    return int(text)
+
+
 def bounded(value: float, text: str) -> float:
     """The value. Raises UnusableNumberError if it has more than 64 bits."""
     if abs(value) > MOST:

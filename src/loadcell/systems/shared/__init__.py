@@ -12,6 +12,7 @@ panels.declare(
             "version",
             "host",
             "url",
+            "socket",
             "connect",
             "tls",
             "binaries",
