@@ -54,6 +54,10 @@ class NamedLock(SessionLock["Connection"]):
             return True
         return False
 
+    def _free(self, connection: Connection) -> None:
+        for name in (self._tag(self._owner), self._name):
+            rows(connection, "SELECT RELEASE_LOCK(%s)", [name])
+
     def _take(self, connection: Connection) -> bool:
         try:
             return self._try(connection)

@@ -81,6 +81,9 @@ class AdvisoryLock(SessionLock["Connection[Any]"]):
                 raise
             return connection
 
+    def _free(self, connection: Connection[Any]) -> None:
+        connection.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [_CLASS, _NUMBER])
+
     def _take(self, connection: Connection[Any]) -> bool:
         try:
             return self._try(connection)

@@ -95,6 +95,8 @@ class SessionLock(RunLock, Generic[LockedT]):
     def release(self) -> None:
         if self._session is not None:
             with suppress(Exception):  # the server has ended the session
+                self._free(self._session)
+            with suppress(Exception):
                 self._session.close()
             self._session = None
 
@@ -105,6 +107,12 @@ class SessionLock(RunLock, Generic[LockedT]):
     @abstractmethod
     def _lives(self, session: LockedT) -> bool:
         """True if the server still answers in the session."""
+
+    @abstractmethod
+    def _free(self, session: LockedT) -> None:
+        """Release the lock in the session, whose end the server notices later. Any exception means that the
+        session has ended.
+        """
 
     @abstractmethod
     def _take(self, session: LockedT) -> bool:
