@@ -1,34 +1,41 @@
-"""The test of Mann and Kendall against published and simulated values."""
+"""Monotonic trends of a series."""
 
 from __future__ import annotations
 
-import random
-
+import numpy as np
 import pytest
 
-from loadcell.stats.trend import trend
+from analysis.made import noise, throughput
+from loadcell.stats import steady_state
 
 
-def test_a_line_has_its_slope_and_a_hand_computed_statistic() -> None:
-    result = trend([1, 2, 3, 4, 5, 6, 7, 8], [0, 2, 4, 6, 8, 10, 12, 14])
-    assert result.slope == pytest.approx(0.5)
-    assert result.z == pytest.approx(27 / (8 * 7 * 21 / 18) ** 0.5)
-    assert result.rises(0.001)
-    assert not trend([8, 7, 6, 5, 4, 3, 2, 1]).rises(0.5)
+def test_a_fall_of_a_tenth_is_found_and_measured() -> None:
+    series = throughput(np.random.default_rng(1), 600) * (1 - 0.1 * np.arange(600) / 600)
+    result = steady_state.find(series)
+    assert result is not None
+    assert result.change == pytest.approx(-0.105, abs=0.02)
+    assert result.p < 1e-6
 
 
-def test_ties_reduce_the_variance_and_constant_values_have_no_trend() -> None:
-    # S = 5, variance = (4 * 3 * 13 - 2 * 1 * 9) / 18
-    assert trend([1, 2, 2, 3]).z == pytest.approx(4 / ((156 - 18) / 18) ** 0.5)
-    assert trend([5] * 20).z == 0
-    assert trend([1, 2]).z == 0
+def test_a_slow_swing_is_no_trend() -> None:
+    """Independent values of this size would make a trend in half of all cases."""
+    seen = [
+        result.p < 0.01
+        for seed in range(100)
+        if (result := steady_state.find(1000 * (1 + noise(np.random.default_rng(seed), 600, alike=0.95))))
+    ]
+    assert len(seen) == 100
+    assert sum(seen) <= 5
 
 
-def test_noise_rises_as_often_as_the_level_allows() -> None:
-    chance = random.Random(3)
-    rising = sum(trend([chance.gauss(0, 1) for _ in range(20)]).rises(0.05) for _ in range(2_000))
-    assert 0.03 < rising / 2_000 < 0.07
+def test_a_line_without_scatter_is_one_and_a_constant_is_none() -> None:
+    line, level = steady_state.find(np.arange(10.0, 30.0)), steady_state.find(np.full(20, 3.0))
+    assert line is not None
+    assert level is not None
+    assert line.p == 0.0
+    assert (level.change, level.p) == (0.0, 1.0)
 
 
-def test_of_many_values_an_even_selection_counts() -> None:
-    assert trend([index + (index % 7) for index in range(50_000)]).slope == pytest.approx(1, abs=0.01)
+def test_few_values_or_none_above_nothing_give_no_trend() -> None:
+    assert steady_state.find(np.arange(7.0)) is None
+    assert steady_state.find(np.zeros(40)) is None
