@@ -5,8 +5,10 @@ Each type is a frozen dataclass. An incident names the type that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from loadcell.model.gc_pauses import GcLog, Pause
@@ -58,9 +60,8 @@ class Collections(Evidence):
 
     @property
     def begin_ns(self) -> int:
-        """First instant: a pause may have begun before the first line."""
-        instants = [pause.start_ns for pause in self.log.pauses[:1]]
-        return min([*instants, *([] if self.log.first_ns is None else [self.log.first_ns])], default=0)
+        """First instant."""
+        return self.log.begin_ns or 0
 
     @property
     def end_ns(self) -> int:
@@ -91,12 +92,29 @@ class Collections(Evidence):
         """An instant by the wall clock, by the nearest pause that has it."""
         if self.log.clock == "utc":
             return instant_ns
-        dated = (pause for pause in self.log.pauses if pause.utc_ns is not None)
-        nearest = min(dated, key=lambda pause: abs(pause.end_ns - instant_ns), default=None)
-        if nearest is None or nearest.utc_ns is None:
-            return None
-        return nearest.utc_ns + instant_ns - nearest.end_ns
+        ends_ns, offsets_ns = self._dated
+        after = bisect_left(ends_ns, instant_ns)
+        near = range(max(0, after - 1), min(len(ends_ns), after + 1))
+        nearest = min(near, key=lambda index: abs(ends_ns[index] - instant_ns), default=None)
+        return None if nearest is None else instant_ns + offsets_ns[nearest]
 
-    def quotes(self, lines: list[int]) -> tuple[Quote, ...]:
+    @cached_property
+    def _dated(self) -> tuple[list[int], list[int]]:
+        """Ends of the pauses that have the wall clock, in their order, and its difference from the clock of
+        the log.
+        """
+        dated = [(pause.end_ns, pause.utc_ns) for pause in self.log.pauses if pause.utc_ns is not None]
+        return [end_ns for end_ns, _ in dated], [utc_ns - end_ns for end_ns, utc_ns in dated]
+
+    def quotes(self, lines: Iterable[int]) -> tuple[Quote, ...]:
         """Lines of evidence by number, where their text was retained."""
         return tuple(quote for number in lines if (quote := self.quote(number)) is not None)
+
+    def quotes_of(self, pauses: Iterable[Pause]) -> tuple[Quote, ...]:
+        """Lines of pauses."""
+        return self.quotes(pause.line for pause in pauses)
+
+
+def span_ns(pauses: Sequence[Pause]) -> tuple[int, int] | None:
+    """Begin of the first pause and end of the last; None of none."""
+    return (pauses[0].start_ns, pauses[-1].end_ns) if pauses else None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import stat
 import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -46,15 +45,6 @@ class NoGcLogError(ImportProblemError):
 
 
 @dataclass(frozen=True)
-class LogFile:
-    """A file that was read; `shown` is its name for people, `before` the number of lines before it."""
-
-    path: Path
-    shown: str
-    before: int
-
-
-@dataclass(frozen=True)
 class GcLogs:
     """Logs of one call: the evidence of each JVM, and how well it was read."""
 
@@ -68,17 +58,17 @@ class GcLogs:
 
 @dataclass
 class _Lines:
-    """Lines of all files, one after the other, with the number of lines before each file."""
+    """Lines of all files, one after the other; `begins` has the number of lines before each file."""
 
     files: Sequence[tuple[Path, str]]
     on_progress: OnProgress | None = None
-    starts: list[LogFile] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
     remarks: list[Message] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[str]:
         count = read_bytes = 0
         for path, shown in self.files:
-            self.starts.append(LogFile(path, shown, count))
+            self.begins.append(count)
             line = "\n"
             try:
                 for block in _blocks(path):
@@ -97,9 +87,8 @@ class _Lines:
 
     def quote(self, number: int, text: str) -> Quote:
         """A line by its number in all files."""
-        index = bisect_right([start.before for start in self.starts], number - 1) - 1
-        start = self.starts[max(0, index)]
-        return Quote(start.shown, number - start.before, without_secrets(text))
+        index, line = gc_log.position(self.begins, number)
+        return Quote(self.files[index][1], line, without_secrets(text))
 
 
 def read(
@@ -146,9 +135,8 @@ def _collections(
     def quote(line: int) -> Quote | None:
         return lines.quote(line, texts[line]) if line in texts else None
 
-    evidence = Collections(source, log, quote, (), timeout_ns)
-    files = _dump_files(lines, evidence, is_only=count == 1)
-    return Collections(source, log, quote, files, timeout_ns)
+    evidence = Collections(source, log, quote, timeout_ns=timeout_ns)
+    return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=count == 1))
 
 
 def _dump_files(lines: _Lines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:
@@ -157,7 +145,7 @@ def _dump_files(lines: _Lines, evidence: Collections, *, is_only: bool) -> tuple
     if begin_ns is None and not is_only:
         return ()
     files: list[DumpFile] = []
-    for directory in {start.path.parent for start in lines.starts}:
+    for directory in {path.parent for path, _ in lines.files}:
         for path in sorted(directory.glob("*.hprof*"))[:_MOST_DUMPS]:
             try:
                 status = path.stat()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence import Collections, span_ns
 from loadcell.model.gc_pauses import Durations
 from loadcell.model.message import Count, MessageCode, Share
 
@@ -37,11 +37,9 @@ class HumongousAllocations(Incident[Collections]):
         if log.collector != "G1" and not count:
             yield self.unseen(_OTHER(collector=log.collector or "?"))
         elif count >= FEWEST and count >= LEAST_SHARE * total:
-            lines = [pause.line for pause in log.pauses if pause.cause == CAUSE]
             pauses = [pause for pause in log.pauses if pause.cause == CAUSE]
-            span = (pauses[0].start_ns, pauses[-1].end_ns) if pauses else None
             summary = _SEEN(count=count, of=total, part_share=count / total)
-            yield self.diagnosis("warning", "high", summary, span, evidence.quotes(lines))
+            yield self.diagnosis("warning", "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
         else:
             yield self.healthy(_HEALTHY(count=count, of=total, limit_share=LEAST_SHARE))
 

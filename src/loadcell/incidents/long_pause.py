@@ -53,7 +53,7 @@ class LongPause(Incident[Collections]):
                 limit_s=(evidence.timeout_ns if times_out else limit_ns or 0) / 1e9,  # type: ignore[operator]
             )
             slowest = sorted(pauses, key=lambda pause: -pause.duration_ns)
-            quotes = evidence.quotes([pause.line for pause in slowest])
+            quotes = evidence.quotes_of(slowest)
             level: Level = "critical" if times_out or longest.duration_ns >= CRITICAL_NS else "warning"
             yield self.diagnosis(level, "high", summary, (longest.start_ns, longest.end_ns), quotes)
         yield from self._safepoints(evidence, limit_ns)

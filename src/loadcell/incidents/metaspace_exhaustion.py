@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence import Collections, span_ns
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 
 SIGNS = MessageCode(
@@ -49,9 +49,8 @@ class MetaspaceExhaustion(Incident[Collections]):
             if end.end_ns - first.end_ns <= WINDOW_NS and is_same:
                 used = {"used_bytes": max(usages)} if usages else {}
                 code = _SEEN if usages else _SEEN_WITHOUT_SIZE
-                quotes = evidence.quotes([pause.line for pause in last])
-                span = (last[0].start_ns, last[-1].end_ns)
-                yield self.diagnosis("critical", "high", code(count=len(last), **used), span, quotes)
+                summary = code(count=len(last), **used)
+                yield self.diagnosis("critical", "high", summary, span_ns(last), evidence.quotes_of(last))
                 return
         if not errors:
             yield self.healthy(_HEALTHY(count=len(pauses) - len(last), last=len(last)))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence import Collections
-from loadcell.model.gc_pauses import Durations, Pause
+from loadcell.incidents.evidence import Collections, span_ns
+from loadcell.model.gc_pauses import Durations
 from loadcell.model.message import Count, MessageCode, Seconds, Share
 
 SIGNS = MessageCode(
@@ -64,15 +64,13 @@ class PromotionFailure(Incident[Collections]):
                 longest_s=max(promotion.longest_ns, concurrent.longest_ns) / 1e9,
                 time_share=share,
             )
-            lines = [pause.line for pause in pauses]
             level: Level = "critical" if is_critical else "warning"
-            yield self.diagnosis(level, "high", summary, _span(pauses), evidence.quotes(lines))
+            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
         if degenerated.count:
             pauses = [pause for pause in log.pauses if pause.kind == "degenerated"]
             summary = _DEGENERATED(count=degenerated.count, longest_s=degenerated.longest_ns / 1e9)
             level = "warning" if degenerated.count >= CRITICAL else "note"
-            lines = [pause.line for pause in pauses]
-            yield self.diagnosis(level, "high", summary, _span(pauses), evidence.quotes(lines))
+            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
         if stalls.count:
             summary = _STALLS(
                 count=stalls.count, longest_s=stalls.longest_ns / 1e9, total_s=stalls.total_ns / 1e9
@@ -81,10 +79,6 @@ class PromotionFailure(Incident[Collections]):
             yield self.diagnosis(level, "high", summary, None, evidence.quotes([stalls.longest_line]))
         if not (promotion.count or concurrent.count or degenerated.count or stalls.count):
             yield self.healthy(_HEALTHY(of=log.totals.all.count))
-
-
-def _span(pauses: list[Pause]) -> tuple[int, int] | None:
-    return (pauses[0].start_ns, pauses[-1].end_ns) if pauses else None
 
 
 PART = PromotionFailure

@@ -247,11 +247,10 @@ def pauses(evidence: Collections) -> PausesRecord:
 
 def full(evidence: Collections) -> tuple[FullRecord, ...]:
     """Full collections with their intervals and the bytes that each freed."""
+    pauses = [pause for pause in evidence.log.pauses if pause.kind == "full"]
+    earlier = [None, *pauses]
     rows: list[FullRecord] = []
-    before_ns: int | None = None
-    for pause in evidence.log.pauses:
-        if pause.kind != "full":
-            continue
+    for before, pause in list(zip(earlier, pauses, strict=False))[-MOST_ROWS:]:
         freed = None
         if pause.before_bytes is not None and pause.after_bytes is not None:
             freed = pause.before_bytes - pause.after_bytes
@@ -260,7 +259,7 @@ def full(evidence: Collections) -> tuple[FullRecord, ...]:
             FullRecord(
                 (pause.start_ns - evidence.begin_ns) / _SECOND,
                 None if utc_ns is None else utc_text(utc_ns),
-                None if before_ns is None else (pause.start_ns - before_ns) / _SECOND,
+                None if before is None else (pause.start_ns - before.start_ns) / _SECOND,
                 pause.duration_ns / _SECOND,
                 pause.cause,
                 pause.before_bytes,
@@ -270,8 +269,7 @@ def full(evidence: Collections) -> tuple[FullRecord, ...]:
                 pause.line,
             )
         )
-        before_ns = pause.start_ns
-    return tuple(rows[-MOST_ROWS:])
+    return tuple(rows)
 
 
 def running_share(evidence: Collections) -> float | None:

@@ -73,7 +73,7 @@ class SlowerCollections(Incident[Collections]):
             first=len(first),
             last=len(last),
         )
-        quotes = evidence.quotes([pause.line for pause in last])
+        quotes = evidence.quotes_of(last)
         yield self.diagnosis("warning", "medium", summary, (begin_ns, end_ns), quotes)
 
 

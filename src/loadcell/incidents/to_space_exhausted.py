@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.base import Incident, Judgement, Level
+from loadcell.incidents.evidence import Collections, span_ns
 from loadcell.model.message import Count, MessageCode, Milliseconds, Seconds
 
 SIGNS = MessageCode("incident.to-space-exhausted.signs", "info", count=Count, window_s=Seconds)
@@ -39,10 +39,9 @@ class ToSpaceExhausted(Incident[Collections]):
             later.end_ns - earlier.start_ns <= WINDOW_NS
             for earlier, later in zip(pauses, pauses[CRITICAL - 1 :], strict=False)
         )
-        span = (pauses[0].start_ns, pauses[-1].end_ns) if pauses else None
         summary = _SEEN(count=durations.count, longest_ms=durations.longest_ns / 1e6)
-        quotes = evidence.quotes([pause.line for pause in pauses])
-        yield self.diagnosis("critical" if is_dense else "warning", "high", summary, span, quotes)
+        level: Level = "critical" if is_dense else "warning"
+        yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
 
 
 PART = ToSpaceExhausted

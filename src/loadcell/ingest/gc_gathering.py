@@ -166,7 +166,7 @@ class Gathering:
         )
 
     def change(self, change: HeapChange, line: int, *, is_total: bool) -> None:
-        """A concurrent cycle; a cycle of the seconds heap frees all that does not live."""
+        """A concurrent cycle. `is_total`: it collected the complete heap, of which the live set remains."""
         if not self.is_wanted(change.end_ns):
             return
         if is_total:

@@ -214,8 +214,8 @@ class Legacy:
             self.next_vm = vm[1].strip()
             self.gathering.vm = self.gathering.vm or self.next_vm
             return True
-        if (flags := _FLAGS.match(line)) is not None:
-            self.next_flags = tuple(flags[1].split())
+        if (flags := flags_of(line)) is not None:
+            self.next_flags = flags
             self.gathering.flags = self.gathering.flags or self.next_flags
             return True
         stamp = _STAMPED.match(line)
@@ -223,7 +223,7 @@ class Legacy:
         return (self._has_any or self.was_header) and _IGNORED.match(text) is not None
 
     def _block(self, block: str) -> bool:
-        """A integral collection."""
+        """Take a collection by its complete text."""
         outer, groups = _unfolded(block)
         line = " ".join(block.split())
         try:
@@ -284,6 +284,12 @@ class Legacy:
             next((value for group in groups if (value := _metaspace(group)) is not None), None),
             _failures(block),
         )
+
+
+def flags_of(text: str) -> tuple[str, ...] | None:
+    """Flags of the JVM in a line that states them."""
+    match = _FLAGS.match(text)
+    return None if match is None else tuple(match[1].split())
 
 
 def _times(stamp: re.Match[str]) -> dict[LogClock, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,8 @@ from typing import Final
 from loadcell.ingest import gc_legacy
 from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds, utc_ns
 from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
-from loadcell.ingest.gc_legacy import Legacy
-from loadcell.ingest.gc_unified import YOUNG_LINE, Unified, is_needless
+from loadcell.ingest.gc_legacy import Legacy, flags_of
+from loadcell.ingest.gc_unified import YOUNG_LINE, Unified, is_needless, seconds_ns
 from loadcell.ingest.printed_numbers import UnusableNumberError, digits
 from loadcell.model.gc_pauses import GcLog, HeapDump, LogClock
 
@@ -31,7 +32,6 @@ _LINE: Final = re.compile(r"^((?:\[[^\]]*\])+) ?(.*)$")
 _DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
 #: A line of the log behind the beginning of another one, or of the output of the program.
 _WITHIN: Final = re.compile(rf"\[(?:{DATE}|\d{{1,12}}[.,]\d{{3}}s|\d{{1,18}}[mn]s)\]")
-_FLAGS: Final = re.compile(r"(?:CommandLine flags|jvm_args): (.*)")
 _DUMPED: Final = re.compile(r"Heap dump file created \[(\d{1,18}) bytes in (\d{1,9})[.,](\d{1,9}) secs\]")
 _DUMPING: Final = re.compile(r"Dumping heap to (\S+)")
 _OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
@@ -144,8 +144,8 @@ class _Reader:
             )
         except UnusableNumberError:
             return False
-        if text.startswith(("CommandLine flags", "jvm_args")) and (flags := _FLAGS.match(text)) is not None:
-            self._gathering.flags = tuple(flags[1].split())
+        if text.startswith(("CommandLine flags", "jvm_args")) and (flags := flags_of(text)) is not None:
+            self._gathering.flags = flags
         return is_understood
 
     def _is_of_program(self, line: str) -> bool:
@@ -156,8 +156,8 @@ class _Reader:
         elif "eap" not in line:
             return False
         elif (made := _DUMPED.search(line)) is not None:
-            duration_ns = round(float(f"{made[2]}.{made[3]}") * 1e9)
-            gathering.dump(HeapDump(self._number, None, duration_ns, int(made[1])), line)
+            duration_ns = seconds_ns(made[2], made[3])
+            gathering.dump(HeapDump(self._number, None, duration_ns, digits(made[1])), line)
         elif (begun := _DUMPING.search(line)) is not None:
             gathering.dump(HeapDump(self._number, path=begun[1]), line)
         else:
@@ -281,6 +281,14 @@ def read_jvms(lines: Iterable[str], long_ns: int | None = None) -> tuple[GcLog, 
 def read_files(directory: Path, name: str, since_ns: Mapping[LogClock, int] | None = None) -> GcLog:
     """The log `name` of a directory with its rotated files (`name.0` and so on), the oldest first."""
     return read((line for path in files(directory, name) for line in _lines(path)), since_ns)
+
+
+def position(begins: Sequence[int], number: int) -> tuple[int, int]:
+    """The file by its index, and the line in it, of a line of all files; lines count from 1. `begins` has the
+    number of lines before each file.
+    """
+    index = bisect_right(begins, number - 1) - 1
+    return index, number - begins[index]
 
 
 def files(directory: Path, name: str) -> list[Path]:

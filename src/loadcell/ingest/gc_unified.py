@@ -243,8 +243,7 @@ class Unified:
         name, cause = _name(words)
         kind = _kind(name)
         collection = self._open.get(number, _Open())
-        failures = collection.failures
-        failures = _with_no_room(words, failures)
+        failures = _with_no_room(words, collection.failures)
         promoted = collection.promoted_bytes if before is not None else None
         pause = Pause(
             instant,

@@ -183,6 +183,12 @@ class GcLog:
     totals: PauseTotals = PauseTotals()
     around: Around = Around()
 
+    @property
+    def begin_ns(self) -> int | None:
+        """First instant: a pause may have begun before the first line. None without any."""
+        starts = [pause.start_ns for pause in self.pauses[:1]]
+        return min([*starts, *([] if self.first_ns is None else [self.first_ns])], default=None)
+
     def since(self, start_ns: int) -> GcLog:
         """The same with instants from `start_ns` on the log's clock."""
         return replace(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -87,19 +86,18 @@ def read(output: Output) -> Reading:
     log = gc_log.read(_lines(output, files, begins), clocks=gc_log.DATED_CLOCKS)
     if not log.pauses and not COLLECTORS.match(log.collector):
         raise NotItsOutputError(OUTPUT_GC_LOG_NO_TIMES() if _has_pause(log) else OUTPUT_GC_LOG())
-    if log.first_ns is None:
+    begin_ns = log.begin_ns
+    if log.first_ns is None or begin_ns is None:
         raise NotItsOutputError(OUTPUT_GC_LOG_NO_TIMES())
     if log.restart_line is not None:
-        path, line = _place(files, begins, log.restart_line)
-        raise NotItsOutputError(OUTPUT_GC_LOG_SEVERAL(file=path.name, line=str(line)))
+        index, line = gc_log.position(begins, log.restart_line)
+        raise NotItsOutputError(OUTPUT_GC_LOG_SEVERAL(file=files[index].name, line=str(line)))
     unread = Unread()
     for number, text in log.examples:
-        path, line = _place(files, begins, number)
+        index, line = gc_log.position(begins, number)
         code = OUTPUT_GC_LOG_FILE_LINE if rotated else OUTPUT_GC_LOG_LINE
-        unread.add(code.pick(file=path.name, line=str(line), text=text))
+        unread.add(code.pick(file=files[index].name, line=str(line), text=text))
     unread.more(log.unread - len(log.examples))
-    # the first pause may have begun before the first line
-    begin_ns = min([log.first_ns, *(pause.start_ns for pause in log.pauses[:1])])
     end_ns = max([log.last_ns or log.first_ns, *(pause.end_ns + _TICK_NS for pause in log.pauses[-1:])])
     if log.left_out:  # the time of the others, of which nothing is known, does not count
         end_ns = log.pauses[-1].end_ns + _TICK_NS
@@ -121,12 +119,6 @@ def _lines(output: Output, files: Sequence[Path], begins: list[int]) -> Iterator
             count += 1
             yield line
         read_bytes += path.stat().st_size
-
-
-def _place(files: Sequence[Path], begins: Sequence[int], number: int) -> tuple[Path, int]:
-    """File and line in it of a line of the whole log, which counts from 1."""
-    index = bisect_right(begins, number - 1) - 1
-    return files[index], number - begins[index]
 
 
 def _has_pause(log: GcLog) -> bool:

@@ -36,7 +36,12 @@ def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
         }
         for pause in shown
     ]
-    charts: list[Block] = [_points(f"pauses-{number}", durations, texts)]
+    charts: list[Block] = [
+        _over_time(
+            f"pauses-{number}", texts("doctor.chart.pauses"), texts("doctor.axis.pause"),
+            alt.Chart().mark_circle(size=24, opacity=0.7), durations, texts,
+        ),
+    ]  # fmt: skip
     heap: list[DataRow] = [
         {
             "t": round((pause.end_ns - begin_ns) / 1e9, 3),
@@ -55,30 +60,31 @@ def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
         for item in evidence.log.around.live_sets
     ]
     if heap:
-        charts.append(_lines(f"heap-{number}", heap, texts))
+        marks = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1)
+        charts.append(
+            _over_time(f"heap-{number}", texts("doctor.chart.heap"), texts("axis.heap"), marks, heap, texts)
+        )
     return charts
 
 
-def _points(name: str, rows: list[DataRow], texts: Texts) -> Chart:
+def _over_time(
+    name: str, title: str, axis: str, marks: alt.Chart, rows: list[DataRow], texts: Texts
+) -> Chart:
+    """A chart of values over the time of the log, with a colour for each kind."""
     kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
-    marks = alt.Chart().mark_circle(size=24, opacity=0.7).encode(
+    drawn = marks.encode(
         x=alt.X("t:Q", title=texts("doctor.axis.time")),
-        y=alt.Y("value:Q", title=texts("doctor.axis.pause"), scale=alt.Scale(zero=True)),
+        y=alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True)),
         color=_colour(kinds),
         tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
-    )  # fmt: skip
-    return _chart(name, texts("doctor.chart.pauses"), marks, rows, len(kinds) > 1)
-
-
-def _lines(name: str, rows: list[DataRow], texts: Texts) -> Chart:
-    kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
-    marks = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1).encode(
-        x=alt.X("t:Q", title=texts("doctor.axis.time")),
-        y=alt.Y("value:Q", title=texts("axis.heap"), scale=alt.Scale(zero=True)),
-        color=_colour(kinds),
-        tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
-    )  # fmt: skip
-    return _chart(name, texts("doctor.chart.heap"), marks, rows, len(kinds) > 1)
+    )
+    return Chart(
+        f"chart-{name}",
+        title,
+        style.document(style.layered(drawn, height=style.CHART, data={"name": name})),
+        {name: rows},
+        legend=len(kinds) > 1,
+    )
 
 
 def _colour(kinds: list[str]) -> alt.Color:
@@ -86,14 +92,4 @@ def _colour(kinds: list[str]) -> alt.Color:
         "kind:N",
         scale=alt.Scale(domain=kinds, range=list(SERIES[: len(kinds)])),
         legend=alt.Legend(title=None, labelLimit=300) if len(kinds) > 1 else None,
-    )
-
-
-def _chart(name: str, title: str, marks: alt.Chart, rows: list[DataRow], legend: bool) -> Chart:
-    return Chart(
-        f"chart-{name}",
-        title,
-        style.document(style.layered(marks, height=style.CHART, data={"name": name})),
-        {name: rows},
-        legend=legend,
     )
