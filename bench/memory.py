@@ -77,7 +77,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def specification(case: Case, port: int) -> dict[str, Any]:
-    """Specification of a case, which ends by a kill."""
+    """Specification of a case; the load is killed at the last request."""
     sections = case.specification(port)
     load = {**sections["load"], "threads": 1, "warmup_ns": 0, "duration_ns": SECONDS * 10**9}
     target = {**sections["target"], "sslmode": "disable"}

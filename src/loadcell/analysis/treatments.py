@@ -214,10 +214,7 @@ def _changes(run: RunRecord, records: Sequence[TreatmentRecord]) -> dict[str, st
     if any(record.levels.keys() != usual.keys() or len(changed[record.id]) != 1 for record in others):
         return {}
     short = short_keys(list(usual))
-    return {
-        name: ", ".join(f"{short[key]} = {level}" for key, level in levels.items())
-        for name, levels in changed.items()
-    }
+    return {name: _stated(levels, short) for name, levels in changed.items()}
 
 
 def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
@@ -233,10 +230,12 @@ def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
 def labels(records: Sequence[TreatmentRecord]) -> dict[str, str]:
     """Names of treatments by id: their factors with levels, or the id of one that has none."""
     short = short_keys(list(dict.fromkeys(key for record in records for key in record.levels)))
-    return {
-        record.id: ", ".join(f"{short[key]} = {level}" for key, level in record.levels.items()) or record.id
-        for record in records
-    }
+    return {record.id: _stated(record.levels, short) or record.id for record in records}
+
+
+def _stated(levels: Mapping[str, str], short: Mapping[str, str]) -> str:
+    """Levels with the short names of their factors."""
+    return ", ".join(f"{short[key]} = {level}" for key, level in levels.items())
 
 
 def _treatment(

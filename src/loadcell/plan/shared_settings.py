@@ -1,4 +1,4 @@
-"""Settings of a target that have to fit options of the workload: those that are equal, and limits."""
+"""Checks of settings of a target against options of the workload: equality, or a lower limit."""
 
 from __future__ import annotations
 

@@ -17,17 +17,22 @@ from loadcell.report.blocks import Cell, Column, Section, Table, Tone, without_e
 from loadcell.report.context import ReportContext
 from loadcell.report.sections.breakdown import factor_columns, numbered_cells
 
+
+def _count(value: float) -> str:
+    return numbers.whole(round(value))
+
+
 _WRITERS: Final[Mapping[str, numbers.Write]] = {
-    metrics.SENT: lambda value: numbers.whole(round(value)),
-    metrics.RESULTS: lambda value: numbers.whole(round(value)),
-    metrics.LOST: lambda value: numbers.whole(round(value)),
-    metrics.DUPLICATED: lambda value: numbers.whole(round(value)),
-    metrics.LATE: lambda value: numbers.whole(round(value)),
-    metrics.REORDERED: lambda value: numbers.whole(round(value)),
-    metrics.UNKNOWN: lambda value: numbers.whole(round(value)),
-    metrics.OVERACKNOWLEDGED: lambda value: numbers.whole(round(value)),
+    metrics.SENT: _count,
+    metrics.RESULTS: _count,
+    metrics.LOST: _count,
+    metrics.DUPLICATED: _count,
+    metrics.LATE: _count,
+    metrics.REORDERED: _count,
+    metrics.UNKNOWN: _count,
+    metrics.OVERACKNOWLEDGED: _count,
     metrics.BLOCKED_SHARE: numbers.share,
-    metrics.OUTSTANDING_MAX: lambda value: numbers.whole(round(value)),
+    metrics.OUTSTANDING_MAX: _count,
     metrics.UNACKNOWLEDGED_MAX: numbers.size,
 }
 _HEADING = Labels("column.records", _WRITERS)
