@@ -63,14 +63,15 @@ def write(path: Path, name: str, size_bytes: int) -> None:
 
 def read(path: Path) -> None:
     """Print seconds and peak memory of an examination."""
+    from loadcell.incidents.examination import examination
     from loadcell.incidents.gc_logs import read
-    from loadcell.incidents.record import examination
 
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    examined = examination(read([(path, path.name)]))
+    logs = read([(path, path.name)])
+    examination(path.name, logs.jvms, readings=[logs.reading])
     elapsed_s, cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    count = examined.jvms[0].evidence.log.totals.all.count
+    count = logs.jvms[0].log.totals.all.count
     print(f"{elapsed_s:.2f} {cpu_s:.2f} {peak_mib:.0f} {count}")
 
 

@@ -16,7 +16,8 @@ from click.testing import Result
 from jvms import classes, java
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.incidents.record import ExaminationRecord
+from loadcell.incidents.jvm_record import JvmRecord
+from loadcell.incidents.record import ExaminationRecord, SubjectRecord
 from loadcell.model import json as model_json
 
 HEAD = "[2026-11-28T10:00:{at:06.3f}+0000][{at:.3f}s][info][gc] "
@@ -73,6 +74,11 @@ def record(*words: str | Path) -> ExaminationRecord:
     return model_json.read(ExaminationRecord, result.stdout)
 
 
+def collections(subject: SubjectRecord) -> JvmRecord:
+    assert subject.jvm is not None
+    return subject.jvm
+
+
 def run_java(directory: Path, source: str, name: str, *options: str) -> Path:
     """The GC log of a program that ends by itself."""
     path = directory / "gc.log"
@@ -87,7 +93,7 @@ def test_a_healthy_log_has_the_status_0_and_its_values(tmp_path: Path) -> None:
     result = doctor("--gc-log", path)
     assert result.exit_code == 0
     assert "No known incident" in result.stdout
-    healthy = {item.incident: item.text for item in record("--gc-log", path).jvms[0].healthy}
+    healthy = {item.incident: item.text for item in record("--gc-log", path).subjects[0].healthy}
     assert healthy["long-pause"] == "the longest pause took 0.0050 s; the limit is 1 s"
 
 
@@ -98,13 +104,13 @@ def test_an_incident_has_the_status_1_its_line_and_its_remedy(tmp_path: Path) ->
     assert "Long pause (warning, high confidence)" in " ".join(result.stdout.split())
     chinese = doctor("--lang", "zh", "--gc-log", path)
     assert "长时间停顿（级别：警告，置信度高）" in chinese.stdout
-    assert record("--gc-log", path).jvms[0].diagnoses[0].lines[0].number == 2
+    assert record("--gc-log", path).subjects[0].diagnoses[0].lines[0].number == 2
 
 
 def test_the_timeout_of_clients_makes_shorter_pauses_critical(tmp_path: Path) -> None:
     path = written(tmp_path / "gc.log", log(milliseconds=150))
     assert doctor("--gc-log", path).exit_code == 0
-    [diagnosis] = record("--gc-log", path, "--timeout", "0.1").jvms[0].diagnoses
+    [diagnosis] = record("--gc-log", path, "--timeout", "0.1").subjects[0].diagnoses
     assert (diagnosis.incident, diagnosis.level) == ("long-pause", "critical")
 
 
@@ -122,25 +128,25 @@ def test_rotated_files_in_the_wrong_order_and_a_compressed_one_are_one_log(tmp_p
     first.write_bytes(gzip.compress(log(10).encode()))
     second = written(tmp_path / "gc.log", log(10, begin=21))
     examined = record("--gc-log", second, first)
-    assert examined.files == (str(first), str(second))
-    assert [jvm.pauses.count for jvm in examined.jvms] == [20]
-    assert any("order of their times" in remark for remark in examined.remarks)
-    assert examined.lines_not_understood == 0
+    assert examined.logs[0].files == (str(first), str(second))
+    assert [collections(subject).pauses.count for subject in examined.subjects] == [20]
+    assert any("order of their times" in remark for remark in examined.logs[0].remarks)
+    assert examined.logs[0].lines_not_understood == 0
 
 
 def test_a_log_that_is_being_written_is_read_up_to_there(tmp_path: Path) -> None:
     path = written(tmp_path / "gc.log", log()[:-20])
     examined = record("--gc-log", path)
-    assert examined.jvms[0].pauses.count == 19
-    assert any("last line" in remark for remark in examined.remarks)
+    assert collections(examined.subjects[0]).pauses.count == 19
+    assert any("last line" in remark for remark in examined.logs[0].remarks)
 
 
 def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     packed = gzip.compress(log(20_000).encode())
     path = written(tmp_path / "gc.log.gz", packed[: len(packed) * 3 // 4])
     examined = record("--gc-log", path)
-    assert 0 < examined.jvms[0].pauses.count < 20_000
-    assert any("is damaged" in remark for remark in examined.remarks)
+    assert 0 < collections(examined.subjects[0]).pauses.count < 20_000
+    assert any("is damaged" in remark for remark in examined.logs[0].remarks)
 
 
 def test_lines_of_other_programs_are_counted_and_shown(tmp_path: Path) -> None:
@@ -149,9 +155,9 @@ def test_lines_of_other_programs_are_counted_and_shown(tmp_path: Path) -> None:
         line + ("order 17 stored\n" if number % 10 == 0 else "") for number, line in enumerate(lines)
     )
     examined = record("--gc-log", written(tmp_path / "out.log", mixed))
-    assert (examined.lines, examined.lines_not_understood) == (101, 10)
-    assert examined.not_understood_share == pytest.approx(10 / 101)
-    assert examined.examples[0].text == "order 17 stored"
+    assert (examined.logs[0].lines, examined.logs[0].lines_not_understood) == (101, 10)
+    assert examined.logs[0].not_understood_share == pytest.approx(10 / 101)
+    assert examined.logs[0].examples[0].text == "order 17 stored"
 
 
 @pytest.mark.parametrize(
@@ -202,8 +208,8 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer.start()
     examined = record("--gc-log", pipe)
     writer.join()
-    assert examined.jvms[0].pauses.count == 20
-    assert examined.files == (str(pipe),)
+    assert collections(examined.subjects[0]).pauses.count == 20
+    assert examined.logs[0].files == (str(pipe),)
 
 
 def test_evidence_is_required() -> None:
@@ -217,10 +223,10 @@ def test_a_leaking_class_with_a_small_heap_is_a_spiral(tmp_path: Path, collector
     path = run_java(
         tmp_path, LEAKING, "Leaking", "-Xmx24m", f"-XX:+Use{collector}GC", "-XX:+HeapDumpOnOutOfMemoryError"
     )
-    [jvm, *_] = record("--gc-log", path).jvms
+    [jvm, *_] = record("--gc-log", path).subjects
     diagnoses = {item.incident: item for item in jvm.diagnoses}
     assert diagnoses["full-gc-spiral"].level == "critical"
-    assert jvm.lines_not_understood == 0
+    assert collections(jvm).lines_not_understood == 0
     assert "heap-dumps" not in diagnoses, "the dump of an OutOfMemoryError is wanted"
 
 
@@ -228,7 +234,7 @@ def test_a_dump_at_each_full_collection_of_a_real_jvm(tmp_path: Path) -> None:
     path = run_java(
         tmp_path, LEAKING, "Leaking", "-Xmx24m", "-XX:+HeapDumpBeforeFullGC", f"-XX:HeapDumpPath={tmp_path}"
     )
-    [jvm, *_] = record("--gc-log", path).jvms
+    [jvm, *_] = record("--gc-log", path).subjects
     diagnoses = [item for item in jvm.diagnoses if item.incident == "heap-dumps"]
     assert {item.level for item in diagnoses} == {"critical"}
     assert any(".hprof" in line.file for item in diagnoses for line in item.lines)
@@ -237,10 +243,10 @@ def test_a_dump_at_each_full_collection_of_a_real_jvm(tmp_path: Path) -> None:
 @pytest.mark.parametrize("collector", ["G1", "Serial", "Parallel", "Z", "Shenandoah"])
 def test_a_loop_of_requested_collections_is_no_incident(tmp_path: Path, collector: str) -> None:
     path = run_java(tmp_path, ASKING, "Asking", "-Xmx64m", f"-XX:+Use{collector}GC")
-    [jvm] = record("--gc-log", path).jvms
+    [jvm] = record("--gc-log", path).subjects
     assert [item for item in jvm.diagnoses if item.level != "note"] == []
-    assert jvm.pauses.count > 10
-    assert jvm.lines_not_understood == 0
+    assert collections(jvm).pauses.count > 10
+    assert collections(jvm).lines_not_understood == 0
 
 
 def test_the_schema_of_the_record_is_in_the_reference() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.incidents.base import Diagnosis, Healthy, Judgement, Unseen, examine
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.gc_logs import read
 
 HEAP_MIB = 1000

@@ -11,10 +11,10 @@ from loadcell.cli import language, locales, messages, output
 from loadcell.cli.arguments import Positive
 from loadcell.cli.command import argument, command, option
 from loadcell.incidents import gc_logs
-from loadcell.incidents.record import examination
+from loadcell.incidents.examination import examination
 from loadcell.ingest import base
 from loadcell.ingest import inputs as input_files
-from loadcell.report import doctor as doctor_report
+from loadcell.report.doctor import document as doctor_report
 
 
 @command("doctor")
@@ -40,9 +40,11 @@ def doctor(
                 for plain in (inputs.plain([path], on_progress) if _is_stream(path) else [path])
             ]
             timeout_ns = None if timeout is None else round(timeout * 1e9)
-            examined = examination(gc_logs.read(paths, timeout_ns, on_progress))
+            logs = gc_logs.read(paths, timeout_ns, on_progress)
         except base.ImportProblemError as error:
             raise inputs.naming(error) from None
+    title = ", ".join(logs.reading.files)
+    examined = examination(title, logs.jvms, readings=[logs.reading])
     document = doctor_report.document(examined, locales.current())
     formats, location = ((), None) if out is None else (("html",), Path(out))
     words = ("loadcell", "doctor", "--gc-log", *map(str, named))

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 from loadcell import incidents
-from loadcell.incidents.evidence import Evidence, Quote
+from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model import extensions
 from loadcell.model.message import Labels, Message
 

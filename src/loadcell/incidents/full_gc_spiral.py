@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.model.gc_pauses import Pause
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 

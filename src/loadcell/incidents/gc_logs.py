@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from loadcell.incidents.evidence import Collections, DumpFile, Quote
+from loadcell.incidents.evidence.base import Quote, Reading
+from loadcell.incidents.evidence.collections import Collections, DumpFile
 from loadcell.ingest import gc_log
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_unified import COLLECTORS
@@ -48,12 +49,8 @@ class NoGcLogError(ImportProblemError):
 class GcLogs:
     """Logs of one call: the evidence of each JVM, and how well it was read."""
 
-    files: tuple[str, ...]
     jvms: tuple[Collections, ...]
-    remarks: tuple[Message, ...] = ()
-    lines: int = 0
-    unread: int = 0
-    examples: tuple[Quote, ...] = ()
+    reading: Reading
 
 
 @dataclass
@@ -123,7 +120,8 @@ def read(
     unread = sum(log.unread for log in logs)
     examples = [lines.quote(*example) for log in logs for example in log.examples]
     total = sum(log.lines for log in logs)
-    return GcLogs(names, jvms, tuple(lines.remarks), total, unread, tuple(examples[:5]))
+    remarks = tuple(lines.remarks)
+    return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
 
 
 def _collections(

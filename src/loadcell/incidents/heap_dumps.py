@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections, Quote
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds
 from loadcell.model.numbers import size, utc_text
 

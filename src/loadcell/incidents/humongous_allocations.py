@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections, span_ns
+from loadcell.incidents.evidence.collections import Collections, span_ns
 from loadcell.model.gc_pauses import Durations
 from loadcell.model.message import Count, MessageCode, Share
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.model.message import Count, MessageCode, Seconds
 
 SIGNS = MessageCode("incident.long-pause.signs", "info", limit_s=Seconds, critical_s=Seconds)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence import Collections, span_ns
+from loadcell.incidents.evidence.collections import Collections, span_ns
 from loadcell.model.gc_pauses import Durations
 from loadcell.model.message import Count, MessageCode, Seconds, Share
 

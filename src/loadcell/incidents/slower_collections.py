@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.model.message import Count, Factor, MessageCode, Milliseconds, Share
 from loadcell.stats.trend import trend
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence import Collections, span_ns
+from loadcell.incidents.evidence.collections import Collections, span_ns
 from loadcell.model.message import Count, MessageCode, Milliseconds, Seconds
 
 SIGNS = MessageCode("incident.to-space-exhausted.signs", "info", count=Count, window_s=Seconds)

@@ -6,7 +6,7 @@ from typing import Final
 
 import altair as alt
 
-from loadcell.incidents.evidence import Collections
+from loadcell.incidents.evidence.collections import Collections
 from loadcell.report.blocks import Block, Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES

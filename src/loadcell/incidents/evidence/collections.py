@@ -1,7 +1,4 @@
-"""Evidence that incidents are recognised from, whatever its source: logs, samples of a run, a live host.
-
-Each type is a frozen dataclass. An incident names the type that it needs.
-"""
+"""Garbage collections of a JVM as evidence."""
 
 from __future__ import annotations
 
@@ -9,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
+from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model.gc_pauses import GcLog, Pause
 
 #: Causes of full collections that somebody asked for: they do not show that memory is short.
@@ -18,22 +16,6 @@ REQUESTED: Final = frozenset({
     "System.gc()", "Heap Inspection Initiated GC", "Heap Dump Initiated GC", "Diagnostic Command",
     "JvmtiEnv ForceGarbageCollection", "WhiteBox Initiated Full GC",
 })  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Base of all types of evidence; `source` names it for people: files, a run and its trial, a process."""
-
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A line of evidence in its own words. `number` counts from 1; 0 of a file without lines."""
-
-    file: str
-    number: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +34,8 @@ class Collections(Evidence):
     Instants of `log` are by its clock. `quote` gives the line of a number that the log has, None where its
     text was not retained. `dump_files` lie beside the log. `timeout_ns` is that of the clients, where known.
     """
+
+    kind: ClassVar[str] = "collections"
 
     log: GcLog
     quote: Callable[[int], Quote | None] = lambda _: None

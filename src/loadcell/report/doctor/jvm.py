@@ -1,78 +1,26 @@
-"""`loadcell doctor`: an examination of GC logs as page, brief report and JSON."""
+"""Details of garbage collections: facts, curves, pauses by kind and cause, full collections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadcell.incidents import record as records
-from loadcell.incidents.base import Diagnosis, Level, registered
-from loadcell.incidents.evidence import Collections, Quote
-from loadcell.incidents.record import DurationsRecord, Examination, Examined, FullRecord
-from loadcell.model import json as model_json
+from loadcell.incidents import jvm_record as records
+from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.jvm_record import DurationsRecord, FullRecord
 from loadcell.model import numbers
-from loadcell.model.message import Labels, Severity
-from loadcell.report.blocks import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Definitions,
-    Details,
-    Paragraph,
-    Remark,
-    Report,
-    Section,
-    Table,
-)
+from loadcell.model.message import Labels
+from loadcell.report.blocks import Block, Cell, Column, Definitions, Section, Table
 from loadcell.report.charts import collections as charts
-from loadcell.report.publish import Document
 from loadcell.report.texts import Texts
 
-LEVEL = Labels("incident-level", ("critical", "warning", "note"))
-CONFIDENCE = Labels("incident-confidence", ("high", "medium", "low"))
+NEEDS = Collections
 KIND = Labels("pause-kind", ("young", "mixed", "full", "degenerated", "cycle"))
-_SEVERITY: dict[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
 #: Rows of a table on a terminal, and on a page.
 _BRIEF_ROWS, _PAGE_ROWS = 6, 200
 
 
-def document(examination: Examination, language: str) -> Document:
-    """The examination in every form."""
-    return Document(
-        "doctor",
-        lambda _: _report(examination, language, is_page=True),
-        lambda _: _report(examination, language, is_page=False),
-        lambda: model_json.document(records.record(examination)),
-    )
-
-
-def _report(examination: Examination, language: str, *, is_page: bool) -> Report:
-    texts = Texts(language)
-    sections: list[Section] = []
-    several = len(examination.jvms) > 1
-    for number, jvm in enumerate(examination.jvms, 1):
-        sections += _sections(jvm, number, texts, several=several, is_page=is_page)
-    sections.append(Section("reading", texts("doctor.reading"), list(_reading(examination, texts))))
-    return Report(
-        language=language,
-        title=texts("doctor.title"),
-        question=texts("mark.list").join(examination.logs.files),
-        run_id="",
-        badges=[],
-        sections=sections,
-        kind="doctor.kind",
-    )
-
-
-def _sections(jvm: Examined, number: int, texts: Texts, *, several: bool, is_page: bool) -> Iterator[Section]:
-    evidence = jvm.evidence
-    name = texts("doctor.jvm", number=number) if several else texts("doctor.findings")
-    blocks: list[Block] = []
-    for diagnosis in jvm.diagnoses:
-        blocks += _diagnosis(diagnosis, evidence, texts, is_page=is_page)
-    if not jvm.diagnoses:
-        blocks.append(Remark("good", texts("doctor.nothing")))
-    yield Section(f"findings-{number}", name, blocks)
+def sections(evidence: Collections, number: int, texts: Texts, *, is_page: bool) -> Iterator[Section]:
+    """Sections of a JVM; `number` distinguishes their anchors."""
     yield Section(
         f"collections-{number}", texts("doctor.collections"), [Definitions(tuple(_facts(evidence, texts)))]
     )
@@ -83,60 +31,6 @@ def _sections(jvm: Examined, number: int, texts: Texts, *, several: bool, is_pag
     if (full := _full(evidence, number, texts, is_page=is_page)) is not None:
         tables.append(full)
     yield Section(f"pauses-{number}", texts("doctor.pauses"), tables)
-    yield Section(f"examined-{number}", texts("doctor.examined"), list(_examined(jvm, number, texts)))
-
-
-def _diagnosis(
-    diagnosis: Diagnosis, evidence: Collections, texts: Texts, *, is_page: bool
-) -> Iterator[Block]:
-    incident = registered()[diagnosis.incident]
-    title = texts(
-        "doctor.diagnosis",
-        title=texts(incident.texts("title")),
-        level=texts(LEVEL(diagnosis.level)),
-        confidence=texts(CONFIDENCE(diagnosis.confidence)),
-    )
-    yield Remark(
-        _SEVERITY[diagnosis.level],
-        texts.message(diagnosis.summary) + ("。" if texts.language == "zh" else "."),
-        title,
-        texts(incident.texts("remedy")),
-    )
-    span = _span(diagnosis, evidence, texts)
-    notes: list[Block] = [
-        *([Paragraph(span, quiet=True)] if span else []),
-        Paragraph(texts("doctor.disproof", text=texts(incident.texts("disproof"))), quiet=True),
-        Paragraph(texts("doctor.prevention", text=texts(incident.texts("prevention"))), quiet=True),
-        Paragraph(
-            texts("doctor.signs", text=texts.message(incident.signs), source=incident.source), quiet=True
-        ),
-    ]
-    lines = [Code(texts("doctor.lines"), _lines(diagnosis.quotes), "text")] if diagnosis.quotes else []
-    if is_page:
-        yield Details(texts("doctor.evidence"), [*notes, *lines])
-    else:
-        yield from notes[:1] if span else []
-        yield from lines
-
-
-def _lines(quotes: Sequence[Quote]) -> str:
-    return "\n".join(
-        f"{quote.file}:{quote.number}: {quote.text}" if quote.number else f"{quote.file}: {quote.text}"
-        for quote in quotes
-    )
-
-
-def _span(diagnosis: Diagnosis, evidence: Collections, texts: Texts) -> str:
-    if diagnosis.begin_ns is None or diagnosis.end_ns is None:
-        return ""
-    begin, end = (
-        numbers.seconds((instant - evidence.begin_ns) / 1e9)
-        for instant in (diagnosis.begin_ns, diagnosis.end_ns)
-    )
-    utc_ns = evidence.utc_ns(diagnosis.begin_ns)
-    if utc_ns is None:
-        return texts("doctor.span", begin=begin, end=end)
-    return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_text(utc_ns)[:19] + "Z")
 
 
 def _facts(evidence: Collections, texts: Texts) -> Iterator[tuple[str, str]]:
@@ -258,38 +152,3 @@ def _full_row(row: FullRecord, texts: Texts) -> list[Cell]:
         size(row.after_bytes),
         Cell(row.cause or texts("mark.none")),
     ]
-
-
-def _examined(jvm: Examined, number: int, texts: Texts) -> Iterator[Block]:
-    def title(name: str) -> str:
-        return texts(registered()[name].texts("title"))
-
-    healthy = [
-        [Cell(title(item.incident), tone="good"), Cell(texts.message(item.value))] for item in jvm.healthy
-    ]
-    if healthy:
-        columns = [
-            Column(texts("doctor.column.incident"), keep=True),
-            Column(texts("doctor.column.value"), many=True),
-        ]
-        yield Table(f"healthy-{number}", texts("doctor.healthy"), columns, healthy)
-    unseen = [[Cell(title(item.incident)), Cell(texts.message(item.reason))] for item in jvm.unseen]
-    if unseen:
-        columns = [
-            Column(texts("doctor.column.incident"), keep=True),
-            Column(texts("doctor.column.reason"), many=True),
-        ]
-        yield Table(f"unseen-{number}", texts("doctor.unseen"), columns, unseen)
-
-
-def _reading(examination: Examination, texts: Texts) -> Iterator[Block]:
-    logs = examination.logs
-    share = logs.unread / logs.lines if logs.lines else 0.0
-    yield Paragraph(
-        texts("doctor.lines-read", count=logs.lines, unread=logs.unread, share=numbers.share(share)),
-        quiet=True,
-    )
-    for remark in logs.remarks:
-        yield Remark(remark.severity, texts.message(remark))
-    if logs.examples:
-        yield Code(texts("doctor.not-understood"), _lines(logs.examples), "text")

@@ -1,0 +1,69 @@
+"""Base of all evidence: source and clock, lines of text, and the reading of its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from loadcell.model.message import Message
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Base of all types of evidence; `source` names it for people: files, a run and its trial, a process.
+
+    Instants are ns by the clock of the evidence, which is UTC unless a type says otherwise.
+    """
+
+    #: name of the type in records
+    kind: ClassVar[str]
+
+    source: str
+
+    @property
+    def begin_ns(self) -> int | None:
+        """First instant; None where the evidence has no time."""
+        return None
+
+    @property
+    def end_ns(self) -> int | None:
+        """Last instant."""
+        return None
+
+    def utc_ns(self, instant_ns: int) -> int | None:
+        """An instant by the wall clock, where that is known."""
+        return instant_ns
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A type of evidence that could not be gathered, and why."""
+
+    needs: type[Evidence]
+    reason: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line of evidence in its own words. `number` counts from 1; 0 of a file without lines."""
+
+    file: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Log files as read: lines in total, those not understood with examples, and remarks."""
+
+    kind: str
+    files: tuple[str, ...]
+    lines: int = 0
+    unread: int = 0
+    examples: tuple[Quote, ...] = ()
+    remarks: tuple[Message, ...] = ()
+
+    @property
+    def unread_share(self) -> float:
+        """Share of the lines that were not understood."""
+        return self.unread / self.lines if self.lines else 0.0

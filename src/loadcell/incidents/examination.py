@@ -1,0 +1,74 @@
+"""An examination: evidence of each subject with its judgements, and what could not be examined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loadcell.incidents.base import LEVELS, Diagnosis, Healthy, Judgement, Unseen, examine, registered
+from loadcell.incidents.evidence.base import Evidence, Missing, Reading
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The evidence of a subject (a JVM, the mounts of a host) with its judgements."""
+
+    evidence: Evidence
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def diagnoses(self) -> list[Diagnosis]:
+        """Incidents, the worst first."""
+        return [item for item in self.judgements if isinstance(item, Diagnosis)]
+
+    @property
+    def healthy(self) -> list[Healthy]:
+        """Examined values without an incident."""
+        return [item for item in self.judgements if isinstance(item, Healthy)]
+
+    @property
+    def unseen(self) -> list[Unseen]:
+        """Incidents that the evidence could not show."""
+        return [item for item in self.judgements if isinstance(item, Unseen)]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Subjects with their judgements; `title` names the examined thing for people.
+
+    `unseen` has the incidents whose type of evidence could not be gathered, `readings` how well log files
+    were read.
+    """
+
+    title: str
+    subjects: tuple[Examined, ...]
+    unseen: tuple[Unseen, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def has_incident(self) -> bool:
+        """True if a subject has an incident that is more than a note."""
+        return any(item.level != "note" for subject in self.subjects for item in subject.diagnoses)
+
+    @property
+    def diagnoses(self) -> list[tuple[Examined, Diagnosis]]:
+        """Incidents of all subjects, the worst first."""
+        pairs = [(subject, item) for subject in self.subjects for item in subject.diagnoses]
+        return sorted(pairs, key=lambda pair: LEVELS.index(pair[1].level))
+
+
+def examination(
+    title: str,
+    evidence: Iterable[Evidence],
+    missing: Sequence[Missing] = (),
+    readings: Sequence[Reading] = (),
+) -> Examination:
+    """The examination of evidence by all incidents that need its types."""
+    subjects = tuple(Examined(item, examine(item)) for item in evidence)
+    unseen = tuple(
+        Unseen(incident.name, item.reason)
+        for item in missing
+        for incident in registered().values()
+        if issubclass(item.needs, incident.needs)
+    )
+    return Examination(title, subjects, unseen, tuple(readings))

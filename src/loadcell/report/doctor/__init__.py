@@ -1,0 +1,1 @@
+"""Pages of `loadcell doctor`: findings of all subjects, and the details of each type of evidence."""

@@ -1,0 +1,136 @@
+"""`loadcell doctor`: an examination as page, brief report and JSON."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from loadcell.incidents import record as records
+from loadcell.incidents.base import Healthy, Unseen, registered
+from loadcell.incidents.evidence.base import Evidence, Reading
+from loadcell.incidents.examination import Examination, Examined
+from loadcell.model import json as model_json
+from loadcell.model import numbers
+from loadcell.report import doctor
+from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Remark, Report, Section, Table
+from loadcell.report.doctor import diagnosis as diagnoses
+from loadcell.report.publish import Document
+from loadcell.report.texts import Texts
+
+
+class Sections(Protocol):
+    """The function `sections` of a module of this package whose `NEEDS` names a type of evidence."""
+
+    def __call__(self, evidence: Any, number: int, texts: Texts, *, is_page: bool) -> Iterator[Section]:
+        """Sections of a subject; `number` distinguishes their anchors."""
+
+
+@cache
+def details() -> dict[type[Evidence], Sections]:
+    """Sections of the types of evidence that have details."""
+    modules = (
+        import_module(item.name) for item in pkgutil.iter_modules(doctor.__path__, f"{doctor.__name__}.")
+    )
+    return {module.NEEDS: module.sections for module in modules if hasattr(module, "NEEDS")}
+
+
+def document(examination: Examination, language: str) -> Document:
+    """The examination in every form."""
+    return Document(
+        "doctor",
+        lambda _: _report(examination, language, is_page=True),
+        lambda _: _report(examination, language, is_page=False),
+        lambda: model_json.document(records.record(examination)),
+    )
+
+
+def _report(examination: Examination, language: str, *, is_page: bool) -> Report:
+    texts = Texts(language)
+    sections = [Section("findings", texts("doctor.findings"), list(_findings(examination, texts, is_page)))]
+    for number, subject in enumerate(examination.subjects, 1):
+        of_type = details().get(type(subject.evidence))
+        if of_type is not None:
+            for section in of_type(subject.evidence, number, texts, is_page=is_page):
+                sections.append(_titled(section, subject, examination, texts))
+    sections.append(Section("examined", texts("doctor.examined"), list(_examined(examination, texts))))
+    if examination.readings:
+        blocks = [block for reading in examination.readings for block in _reading(reading, texts)]
+        sections.append(Section("reading", texts("doctor.reading"), blocks))
+    return Report(
+        language=language,
+        title=texts("doctor.title"),
+        question=examination.title,
+        run_id="",
+        badges=[],
+        sections=sections,
+        kind="doctor.kind",
+    )
+
+
+def _source(subject: Examined, examination: Examination) -> str:
+    """The name of a subject, where there are several of its type."""
+    same = [item for item in examination.subjects if type(item.evidence) is type(subject.evidence)]
+    return subject.evidence.source if len(same) > 1 else ""
+
+
+def _titled(section: Section, subject: Examined, examination: Examination, texts: Texts) -> Section:
+    source = _source(subject, examination)
+    if not source:
+        return section
+    title = texts("doctor.of-source", source=source, text=section.title)
+    return replace(section, title=title)
+
+
+def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:
+    if not examination.diagnoses:
+        yield Remark("good", texts("doctor.nothing"))
+    for subject, diagnosis in examination.diagnoses:
+        yield from diagnoses.blocks(
+            diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
+        )
+
+
+def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
+    healthy = [(subject, item) for subject in examination.subjects for item in subject.healthy]
+    unseen = [(subject, item) for subject in examination.subjects for item in subject.unseen]
+    rows = [_row(item, item.value, _source(subject, examination), texts) for subject, item in healthy]
+    if rows:
+        yield _table("healthy", "doctor.column.value", rows, texts)
+    rows = [
+        *(_row(item, item.reason, _source(subject, examination), texts) for subject, item in unseen),
+        *(_row(item, item.reason, "", texts) for item in examination.unseen),
+    ]
+    if rows:
+        yield _table("unseen", "doctor.column.reason", rows, texts)
+
+
+def _row(item: Healthy | Unseen, text: Any, source: str, texts: Texts) -> list[Cell]:
+    title = texts(registered()[item.incident].texts("title"))
+    if source:
+        title = texts("doctor.of-source", source=source, text=title)
+    return [Cell(title, tone="good") if isinstance(item, Healthy) else Cell(title), Cell(texts.message(text))]
+
+
+def _table(name: str, column: str, rows: Sequence[Sequence[Cell]], texts: Texts) -> Table:
+    columns = [Column(texts("doctor.column.incident"), keep=True), Column(texts(column), many=True)]
+    return Table(name, texts(f"doctor.{name}"), columns, [list(row) for row in rows])
+
+
+def _reading(reading: Reading, texts: Texts) -> Iterator[Block]:
+    yield Paragraph(
+        texts(
+            "doctor.lines-read",
+            count=reading.lines,
+            unread=reading.unread,
+            share=numbers.share(reading.unread_share),
+        ),
+        quiet=True,
+    )
+    for remark in reading.remarks:
+        yield Remark(remark.severity, texts.message(remark))
+    if reading.examples:
+        yield Code(texts("doctor.not-understood"), diagnoses.lines(reading.examples), "text")
