@@ -99,13 +99,13 @@ def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
     unseen = [(subject, item) for subject in examination.subjects for item in subject.unseen]
     rows = [_row(item, item.value, _source(subject, examination), texts) for subject, item in healthy]
     if rows:
-        yield _table("healthy", "doctor.column.value", rows, texts)
+        yield _table("healthy", texts("doctor.healthy"), texts("doctor.column.value"), rows, texts)
     rows = [
         *(_row(item, item.reason, _source(subject, examination), texts) for subject, item in unseen),
         *(_row(item, item.reason, "", texts) for item in examination.unseen),
     ]
     if rows:
-        yield _table("unseen", "doctor.column.reason", rows, texts)
+        yield _table("unseen", texts("doctor.unseen"), texts("doctor.column.reason"), rows, texts)
 
 
 def _row(item: Healthy | Unseen, text: Any, source: str, texts: Texts) -> list[Cell]:
@@ -115,9 +115,9 @@ def _row(item: Healthy | Unseen, text: Any, source: str, texts: Texts) -> list[C
     return [Cell(title, tone="good") if isinstance(item, Healthy) else Cell(title), Cell(texts.message(text))]
 
 
-def _table(name: str, column: str, rows: Sequence[Sequence[Cell]], texts: Texts) -> Table:
-    columns = [Column(texts("doctor.column.incident"), keep=True), Column(texts(column), many=True)]
-    return Table(name, texts(f"doctor.{name}"), columns, [list(row) for row in rows])
+def _table(anchor: str, title: str, column: str, rows: Sequence[list[Cell]], texts: Texts) -> Table:
+    columns = [Column(texts("doctor.column.incident"), keep=True), Column(column, many=True)]
+    return Table(anchor, title, columns, rows)
 
 
 def _reading(reading: Reading, texts: Texts) -> Iterator[Block]:
