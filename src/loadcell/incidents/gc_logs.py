@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import stat
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Final
 
 from loadcell.incidents.evidence.base import Quote, Reading
 from loadcell.incidents.evidence.collections import Collections, DumpFile
 from loadcell.ingest import gc_log
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_unified import COLLECTORS
-from loadcell.ingest.inputs import unpacker
-from loadcell.ingest.read import must_be_text, tools_of
-from loadcell.ingest.text import BLOCK_BYTES, OnProgress, blocks, decoded
+from loadcell.ingest.log_files import REORDERED, LogLines, beginning, blocks_of, head_of
+from loadcell.ingest.read import tools_of
+from loadcell.ingest.text import OnProgress, decoded
 from loadcell.ingest.text import lines as text_lines
 from loadcell.model.gc_pauses import GcLog
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
 from loadcell.plan.secret_patterns import without_secrets
 
-_DIRECTORY = MessageCode("doctor.directory", path=str, names=list)
 _DIRECTORY_WITHOUT = MessageCode("doctor.directory-without", path=str)
-_MISSING = MessageCode("doctor.unreadable", path=str, reason=ForeignText)
 _OTHER_TOOL = MessageCode("doctor.other-tool", path=str, tools=list)
 _OTHER_TEXT = MessageCode("doctor.other-text", path=str, line=ForeignText)
 _NO_TIMES = MessageCode("doctor.no-times", path=str)
-REORDERED = MessageCode("doctor.reordered", "info", files=list)
-DAMAGED = MessageCode("doctor.damaged", "caution", path=str, reason=ForeignText)
-CUT = MessageCode("doctor.cut", "info", path=str)
 CLOCK_STEPS = MessageCode("doctor.clock-steps", "caution", source=str, count=Count, back_s=Seconds)
 
-#: Files of a directory that a message names.
-_MOST_NAMED: Final = 5
 #: Lines of the beginning in which a sign of a collector must be: a service prints others first.
 _MOST_BEFORE: Final = 20_000
 _MOST_DUMPS: Final = 1_000
@@ -53,41 +45,6 @@ class GcLogs:
     reading: Reading
 
 
-@dataclass
-class _Lines:
-    """Lines of all files, one after the other; `begins` has the number of lines before each file."""
-
-    files: Sequence[tuple[Path, str]]
-    on_progress: OnProgress | None = None
-    begins: list[int] = field(default_factory=list)
-    remarks: list[Message] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[str]:
-        count = read_bytes = 0
-        for path, shown in self.files:
-            self.begins.append(count)
-            line = "\n"
-            try:
-                for block in _blocks(path):
-                    read_bytes += len(block)
-                    if self.on_progress is not None:
-                        self.on_progress(read_bytes, None)
-                    for line in text_lines([block]):
-                        count += 1
-                        yield line
-            except (EOFError, zlib.error, OSError) as error:
-                if not count:
-                    raise NoGcLogError(_MISSING(path=shown, reason=str(error))) from None
-                self.remarks.append(DAMAGED(path=shown, reason=str(error)))
-            if not line.endswith("\n"):
-                self.remarks.append(CUT(path=shown))
-
-    def quote(self, number: int, text: str) -> Quote:
-        """A line by its number in all files."""
-        index, line = gc_log.position(self.begins, number)
-        return Quote(self.files[index][1], line, without_secrets(text))
-
-
 def read(
     files: Sequence[tuple[Path, str]], timeout_ns: int | None = None, on_progress: OnProgress | None = None
 ) -> GcLogs:
@@ -97,10 +54,8 @@ def read(
     """
     for path, shown in files:
         _must_be_log(path, shown)
-    ordered = sorted(
-        files, key=lambda item: gc_log.first_instant_of(_beginning(item[0]), gc_log.DATED_CLOCKS)
-    )
-    lines = _Lines(ordered, on_progress)
+    ordered = sorted(files, key=lambda item: gc_log.first_instant_of(beginning(item[0]), gc_log.DATED_CLOCKS))
+    lines = LogLines(ordered, on_progress)
     logs = [
         log for log in gc_log.read_jvms(lines, timeout_ns) if log.pauses or COLLECTORS.match(log.collector)
     ]
@@ -118,26 +73,31 @@ def read(
             back_s = around.furthest_back_ns / 1e9
             lines.remarks.append(CLOCK_STEPS(source=jvm.source, count=around.clock_steps, back_s=back_s))
     unread = sum(log.unread for log in logs)
-    examples = [lines.quote(*example) for log in logs for example in log.examples]
+    examples = [_quote(lines, *example) for log in logs for example in log.examples]
     total = sum(log.lines for log in logs)
     remarks = tuple(lines.remarks)
     return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
 
 
+def _quote(lines: LogLines, number: int, text: str) -> Quote:
+    """A line by its number in all files."""
+    return Quote(*lines.position(number), without_secrets(text))
+
+
 def _collections(
-    log: GcLog, number: int, count: int, names: Sequence[str], lines: _Lines, timeout_ns: int | None
+    log: GcLog, number: int, count: int, names: Sequence[str], lines: LogLines, timeout_ns: int | None
 ) -> Collections:
     source = ", ".join(names) if count == 1 else f"JVM {number}"
     texts = log.around.texts
 
     def quote(line: int) -> Quote | None:
-        return lines.quote(line, texts[line]) if line in texts else None
+        return _quote(lines, line, texts[line]) if line in texts else None
 
     evidence = Collections(source, log, quote, timeout_ns=timeout_ns)
     return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=count == 1))
 
 
-def _dump_files(lines: _Lines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:
+def _dump_files(lines: LogLines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:
     """Heap dumps beside the logs, written in their time; that of a log without dates is not known."""
     begin_ns, end_ns = evidence.utc_ns(evidence.begin_ns), evidence.utc_ns(evidence.end_ns)
     if begin_ns is None and not is_only:
@@ -162,17 +122,7 @@ _LATER_NS: Final = 600 * 10**9
 
 def _must_be_log(path: Path, shown: str) -> None:
     """Raises ImportProblemError for what cannot be a GC log."""
-    try:
-        if path.is_dir():
-            files = (item for item in path.iterdir() if item.is_file())
-            names = sorted(item.name for item in files if "gc" in item.name.lower())
-            code = _DIRECTORY if names else _DIRECTORY_WITHOUT
-            raise NoGcLogError(code.pick(path=shown, names=names[:_MOST_NAMED]))
-        head = next(_blocks(path), b"")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise NoGcLogError(_MISSING(path=shown, reason=reason)) from None
-    must_be_text(Path(shown), head)
+    head = head_of(path, shown, lambda name: "gc" in name, _DIRECTORY_WITHOUT)
     if not tools_of(head, "gc-log") and not _has_collector(head):
         raise NoGcLogError(_other(path, shown, head))
 
@@ -185,7 +135,7 @@ def _has_collector(head: bytes) -> bool:
 
 def _other(path: Path, shown: str, head: bytes | None = None) -> Message:
     """The reason for a text that is no GC log: the tool whose output it looks like, or its first line."""
-    head = next(_blocks(path), b"") if head is None else head
+    head = next(blocks_of(path), b"") if head is None else head
     if b"[GC" in head or b" Pause " in head:
         return _NO_TIMES(path=shown)
     tools = [name for name in tools_of(head) if name != "gc-log"]
@@ -196,42 +146,3 @@ def _other(path: Path, shown: str, head: bytes | None = None) -> Message:
 
 
 _MOST_HEAD: Final = 4096
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines, unpacked. Raises OSError, EOFError and zlib.error at a damaged place."""
-    opener: Callable[[Path], Any] = unpacker(path) or (lambda file: file.open("rb"))
-    with opener(path) as file:
-        yield from blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8)
-
-
-class _Parts:
-    """A file whose parts before a damaged place are read, too."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._error: Exception | None = None
-
-    def read(self, size: int) -> bytes:
-        """The next part; raises the error of the damage once all before it is read."""
-        if self._error is not None:
-            raise self._error
-        parts: list[bytes] = []
-        length = 0
-        try:
-            while length < size and (part := self._file.read1(size - length)):
-                parts.append(part)
-                length += len(part)
-        except (OSError, EOFError, zlib.error) as error:
-            self._error = error
-            if not length:
-                raise
-        return b"".join(parts)
-
-
-def _beginning(path: Path) -> Iterator[str]:
-    """The first lines."""
-    try:
-        yield from text_lines(_blocks(path))
-    except (OSError, EOFError, zlib.error):
-        return
