@@ -1,17 +1,18 @@
-"""`loadcell doctor --gc-log FILE...`: known incidents, recognised from evidence."""
+"""`loadcell doctor --gc-log FILE...` and `--live`: known incidents, recognised from evidence."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from loadcell.cli import language, locales, messages, output
+from loadcell.cli import doctor_live, language, locales, messages, output
 from loadcell.cli.arguments import Positive
 from loadcell.cli.command import argument, command, option
 from loadcell.incidents import gc_logs
-from loadcell.incidents.examination import examination
+from loadcell.incidents.examination import Examination, examination
 from loadcell.ingest import base
 from loadcell.ingest import inputs as input_files
 from loadcell.report.doctor import document as doctor_report
@@ -22,13 +23,27 @@ from loadcell.report.doctor import document as doctor_report
 @option(
     "--gc-log", "gc_log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input"
 )
+@option("--live", is_flag=True, group="input")
+@option("--pid", type=click.IntRange(1), metavar="PID", group="input")
 @option("--timeout", type=Positive(), metavar="SECONDS", group="analysis")
 @option("--out", type=click.Path(), group="output")
 @option("--json", "as_json", is_flag=True, group="output")
 def doctor(
-    files: tuple[Path, ...], gc_log: tuple[Path, ...], timeout: float | None, out: str | None, as_json: bool
+    files: tuple[Path, ...],
+    gc_log: tuple[Path, ...],
+    live: bool,
+    pid: int | None,
+    timeout: float | None,
+    out: str | None,
+    as_json: bool,
 ) -> None:
-    """Recognise known incidents in GC logs."""
+    """Recognise known incidents in GC logs, or on this host."""
+    if live or pid is not None:
+        if gc_log or files:
+            raise language.CallError(messages.CALL_DOCTOR_LIVE())
+        words = ("loadcell", "doctor", "--live", *(() if pid is None else ("--pid", str(pid))))
+        _show(doctor_live.live(pid), words, out, as_json=as_json)
+        return
     if not gc_log:
         raise language.CallError(messages.CALL_DOCTOR_EVIDENCE())
     named = (*gc_log, *files)
@@ -45,9 +60,13 @@ def doctor(
             raise inputs.naming(error) from None
     title = ", ".join(logs.reading.files)
     examined = examination(title, logs.jvms, readings=[logs.reading])
+    _show(examined, ("loadcell", "doctor", "--gc-log", *map(str, named)), out, as_json=as_json)
+
+
+def _show(examined: Examination, words: Sequence[str], out: str | None, *, as_json: bool) -> None:
+    """Print or write an examination; the exit status is 1 if there is an incident."""
     document = doctor_report.document(examined, locales.current())
     formats, location = ((), None) if out is None else (("html",), Path(out))
-    words = ("loadcell", "doctor", "--gc-log", *map(str, named))
     output.show(document, formats, location, words, as_json=as_json)
     if examined.has_incident:
         sys.exit(1)

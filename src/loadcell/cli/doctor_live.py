@@ -1,0 +1,39 @@
+"""`loadcell doctor --live`: incidents of this host."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from typing import Final
+
+from loadcell.cli import display, language, messages
+from loadcell.incidents.examination import Examination, examination
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.gathering import gather
+
+#: Time after which waiting is shown.
+_SHOWN_AFTER_S: Final = 1.5
+
+
+def live(pid: int | None) -> Examination:
+    """The examination of this host, with the JVM of a process in detail."""
+    begin = time.monotonic()
+    is_shown = sys.stderr.isatty() and not display.is_quiet()
+    shown = ""
+
+    def on_wait(names: list[str]) -> None:
+        nonlocal shown
+        if not is_shown or time.monotonic() - begin < _SHOWN_AFTER_S or not names:
+            return
+        text = language.written(messages.DOCTOR_WAITING(names=names))
+        sys.stderr.write("\r" + text + " " * max(0, len(shown) - len(text)))
+        sys.stderr.flush()
+        shown = text
+
+    try:
+        gathered = gather(Host(pid=pid), on_wait=on_wait)
+    finally:
+        if shown:
+            sys.stderr.write("\r" + " " * 2 * len(shown) + "\r")
+    return examination(platform.node(), gathered.evidence, gathered.missing)

@@ -1,0 +1,211 @@
+"""Remote mounts of a host: hung ones are recognised, also hundreds, and the examination never hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
+from loadcell.linux import mount_answers, mount_questions, mount_table, procfs
+
+SERVER = Path(__file__).with_name("fuse_server.py")
+#: The limit, on a machine that is busy with other work beyond the time of a healthy examination.
+LIMIT_S, BEYOND_HEALTHY_S = 8.0, 6.5
+needs_fuse = pytest.mark.skipif(
+    (os.getuid() != 0 or not os.access("/dev/fuse", os.R_OK)) and "CI" not in os.environ,
+    reason="needs root and FUSE",
+)
+
+
+def judged(**values: Any) -> Any:
+    mount = RemoteMount(("/data",), "nfs4", "files.example:/data", **values)
+    quotes = (Quote("/dev/kmsg", 0, "nfs: server files.example not responding, still trying"),)
+    (judgement,) = examine(Mounts("host", (mount,), quotes=quotes))
+    return judgement
+
+
+@pytest.mark.parametrize(
+    ("values", "level"),
+    [
+        ({"answered_s": None, "waited_s": 5.1}, "critical"),
+        ({"answered_s": None, "waited_s": 2.1}, "warning"),
+        ({"answered_s": 2.1}, "warning"),
+        ({"answered_s": 5.05}, "critical"),
+        ({"answered_s": 0.1, "error": "Stale file handle"}, "warning"),
+    ],
+)
+def test_a_mount_that_does_not_answer_is_an_incident(values: dict[str, Any], level: str) -> None:
+    diagnosis = judged(**values)
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.level == level
+    assert "not responding" in diagnosis.quotes[0].text
+
+
+def test_a_slow_mount_is_healthy() -> None:
+    judgement = judged(answered_s=1.6)
+    assert isinstance(judgement, Healthy)
+    assert "1.6 s" in judgement.value.text
+
+
+def test_a_mount_of_another_user_is_not_judged() -> None:
+    assert isinstance(judged(answered_s=0.0, error="Permission denied"), Unseen)
+
+
+def test_a_server_with_a_new_address_is_named() -> None:
+    diagnosis = judged(
+        answered_s=None, waited_s=5.1, mounted_address="10.0.0.1", addresses=("10.0.0.2", "10.0.0.3")
+    )
+    assert "10.0.0.1" in diagnosis.summary.text
+    assert "10.0.0.2 and 10.0.0.3" in diagnosis.summary.text
+    unchanged = judged(answered_s=None, waited_s=5.1, mounted_address="10.0.0.1", addresses=("10.0.0.1",))
+    assert "now leads" not in unchanged.summary.text
+
+
+def test_mounts_are_read_from_mountinfo(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(
+        "1 0 8:1 / / rw - ext4 /dev/sda rw,errors=remount-ro\n"
+        "2 1 0:50 / /old rw - nfs4 old:/x rw,addr=10.0.0.1\n"
+        "3 1 0:51 / /old rw - tmpfs tmpfs rw\n"
+        "4 1 0:52 / /a\\040b rw,relatime - nfs4 [fd00::1]:/x rw,soft,addr=fd00::1\n"
+        "5 1 0:53 / /w rw - cifs //win/share rw\n"
+        "6 1 0:54 / /run/doc rw - fuse.portal portal rw\n"
+        "7 1 0:55 / /s rw - fuse.sshfs me@far:/x rw\n"
+        "8 1 0:56 / /g rw - fuse.glusterfs n1:/vol rw\n"
+        "9 1 0:57 / /auto rw - autofs systemd-1 rw\n"
+        "damaged line\n"
+    )
+    mounts = mount_table.read(tmp_path)
+    remote = {mount.point: mount for mount in mounts if mount.is_remote}
+    assert {point: mount.server for point, mount in remote.items()} == {
+        "/a b": "fd00::1", "/w": "win", "/s": "far", "/g": "n1",
+    }  # fmt: skip
+    assert remote["/a b"].option("addr") == "fd00::1"
+    assert [mount.point for mount in mounts if mount.is_local_disk] == ["/"]
+    on = mount_table.mount_of("/s/logs/gc.log", mounts)
+    assert on is not None
+    assert on.point == "/s"
+
+
+@contextmanager
+def namespace(*setup: list[str]) -> Iterator[int]:
+    """A mount namespace with servers of mounts, each stopped by SIGSTOP if its delay is negative."""
+    holder = subprocess.Popen(["unshare", "-m", "sleep", "1000"])
+    servers = []
+    try:
+        time.sleep(0.2)
+        for delay, *points in setup:
+            server = subprocess.Popen(
+                [*entered(holder.pid), sys.executable, str(SERVER), delay.lstrip("-"), *points],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )  # fmt: skip
+            servers.append(server)
+            assert server.stdout is not None
+            assert server.stdout.readline() == b"mounted\n"
+            if delay.startswith("-"):
+                server.send_signal(signal.SIGSTOP)
+        yield holder.pid
+    finally:
+        for process in (*servers, holder):
+            process.kill()
+            process.communicate()
+
+
+def entered(pid: int) -> list[str]:
+    return ["nsenter", "-m", "-t", str(pid), "--"]
+
+
+def doctor(pid: int) -> tuple[Any, float]:
+    begin = time.monotonic()
+    done = subprocess.run(
+        [*entered(pid), sys.executable, "-m", "loadcell", "doctor", "--live", "--json"],
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(done.stdout), time.monotonic() - begin
+
+
+def of_mounts(record: Any) -> Any:
+    (subject,) = [subject for subject in record["subjects"] if subject["kind"] == "mounts"]
+    return subject
+
+
+def points(tmp_path: Path, count: int) -> list[str]:
+    paths = [tmp_path / f"mount-{number}" for number in range(count)]
+    for path in paths:
+        path.mkdir()
+    return [str(path) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def limit_s() -> float:
+    with namespace() as pid:
+        _, healthy_s = doctor(pid)
+    return max(LIMIT_S, healthy_s + BEYOND_HEALTHY_S)
+
+
+@needs_fuse
+def test_hung_mounts_are_recognised_once_each_and_a_slow_one_is_not(tmp_path: Path, limit_s: float) -> None:
+    """A server that is stopped, with a second mount point, and one that has read the question: nothing ends
+    the process that asked it.
+    """
+    stopped, twin, silent, slow = points(tmp_path, 4)
+    with namespace(["-0", stopped], ["1000", silent], ["1.6", slow]) as pid:
+        subprocess.run([*entered(pid), "mount", "--bind", stopped, twin], check=True, timeout=5)
+        subject, first_s = of_mounts_timed(pid)
+        assert [(item["level"], item["values"]["points"]) for item in subject["diagnoses"]] == [
+            ("critical", [stopped, twin]),
+            ("critical", [silent]),
+        ]
+        assert subject["healthy"][0]["values"]["count"] == 1
+        assert first_s < limit_s
+        assert len(mount_answers.outstanding()) == 1
+        again, _ = of_mounts_timed(pid)
+        assert len(again["diagnoses"]) == 2
+        assert len(processes()) == 1
+    wait_for_end()
+
+
+def processes() -> list[str]:
+    """Processes that wait for a mount."""
+    return [
+        stat.name
+        for stat in procfs.all_stats(procfs.ROOT)
+        if stat.name.startswith(mount_questions.PREFIX) and stat.state != "Z"
+    ]
+
+
+def of_mounts_timed(pid: int) -> tuple[Any, float]:
+    record, elapsed_s = doctor(pid)
+    return of_mounts(record), elapsed_s
+
+
+@needs_fuse
+def test_a_namespace_full_of_dead_mounts_is_examined_in_time(tmp_path: Path, limit_s: float) -> None:
+    count = mount_answers.AT_ONCE + 72
+    with namespace(["-0", *points(tmp_path, count)]) as pid:
+        subject, elapsed_s = of_mounts_timed(pid)
+        assert len(subject["diagnoses"]) == mount_answers.AT_ONCE
+        assert subject["unseen"][0]["values"]["count"] == count - mount_answers.AT_ONCE
+        assert elapsed_s < limit_s
+    wait_for_end()
+
+
+def wait_for_end() -> None:
+    """The processes that hung end with their mounts."""
+    deadline = time.monotonic() + 10
+    while mount_answers.outstanding() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not mount_answers.outstanding()
