@@ -130,6 +130,120 @@ def test_flags_dumps_and_safepoints_are_read() -> None:
     assert read_log.around.reaching.longest_ns == 1_000_000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # two threads wrote their stamps, one after the other or mixed
+        "2026-06-28T10:00:01.500+0200: 2026-06-28T10:00:01.500+0200: 1.500: 1.500[GC concurrent-mark-start]\n"
+        ": [Full GC (Metadata GC Threshold) 2026-06-28T10:00:01.501+0200: 1.501: "
+        "[GC concurrent-root-region-scan-end, 0.0004000 secs]\n"
+        " 700M->600M(2048M), 2.0000000 secs]\n",
+        "2026-06-28T10:00:01.500+02002026-06-28T10:00:01.500+0200: : 1.5001.500: : "
+        "[GC concurrent-mark-start]\n"
+        "[Full GC (Metadata GC Threshold)  700M->600M(2048M), 2.0000000 secs]\n",
+        "1.499: 1.500: [GC concurrent-mark-start]\n"
+        "1.500: [Full GC (Metadata GC Threshold)  700M->600M(2048M), 2.0000000 secs]\n",
+    ],
+    ids=["dates", "mixed", "uptimes"],
+)
+def test_lines_of_two_threads_with_their_stamps_together(text: str) -> None:
+    read_log = log(text + "3.600: [GC remark, 0.0010000 secs]\n")
+    assert read_log.unread == 0, read_log.examples
+    full, _ = read_log.pauses
+    assert (full.kind, full.start_ns, full.duration_ns) == ("full", 1_500_000_000, 2_000_000_000)
+    assert (full.before_bytes, full.capacity_bytes) == (700 * MIB, 2048 * MIB)
+    assert (read_log.clock, read_log.collector) == ("uptime", "G1")
+
+
+RANGE = "[0x00000000f0000000, 0x00000000f8000000, 0x0000000100000000)"
+
+
+@pytest.mark.parametrize("is_with_heap", [False, True])
+def test_a_young_collection_within_a_remark_is_a_pause_too(is_with_heap: bool) -> None:
+    heap = f"{{Heap before GC invocations=4 (full 1):\n par new generation   total 900K, used 800K {RANGE}\n"
+    after = f"Heap after GC invocations=5 (full 1):\n  eden space 700K,   0% used {RANGE}\n}}\n"
+    read_log = log(
+        "5.000: [GC (CMS Final Remark) [YG occupancy: 800 K (900 K)]"
+        f"{heap if is_with_heap else ''}5.000: [GC (CMS Final Remark) 5.000: [ParNew\n"
+        "Desired survivor size 100000 bytes, new threshold 6 (max 6)\n"
+        f": 800K->80K(900K), 0.0200000 secs] 2800K->2090K(8900K), 0.0210000 secs]{TIMES}\n"
+        f"{after if is_with_heap else ''}5.021: [Rescan (parallel) , 0.0030000 secs]"
+        f"[1 CMS-remark: 2010K(8000K)] 2090K(8900K), 0.0500000 secs]{TIMES}\n"
+    )
+    young, remark = read_log.pauses
+    assert (young.kind, young.duration_ns, young.promoted_bytes) == ("young", 21_000_000, 10 * KIB)
+    assert (remark.name, remark.start_ns, remark.duration_ns) == ("Remark", 5_000_000_000, 50_000_000)
+    assert read_log.totals.stopped_ns == 50_000_000
+    assert read_log.unread == 0, read_log.examples
+
+
+def test_a_cause_is_no_note_of_the_table_of_ages() -> None:
+    pause = only(
+        "7.000: [GC pause (young)\nDesired survivor size 900 bytes, new threshold 3 (max 15)\n"
+        "- age   1:   500 bytes,   500 total\n 24M->21M(256M), 0.0105 secs]\n"
+        "   [Parallel Time:  9.6 ms]\n      [GC Worker Start (ms):  7000.1  7000.2\n"
+        "       Avg: 7000.2, Min: 7000.1, Max: 7000.2, Diff:   0.1]\n"
+        "         [Processed Buffers : 4 5\n          Sum: 9, Avg: 4, Min: 4, Max: 5, Diff: 1]\n"
+    )
+    assert pause.cause == ""
+
+
+def test_dashes_are_a_failure_to_evacuate_or_to_promote() -> None:
+    read_log = log(
+        "1.000: [GC pause (G1 Humongous Allocation) (young) (initial-mark)-- 400M->220M(512M), 0.04 secs]\n"
+        "2.000: [GC-- [PSYoungGen: 900K->900K(1000K)] 2300K->2300K(3000K), 0.03 secs]\n"
+    )
+    assert [pause.failures for pause in read_log.pauses] == [("to-space",), ("promotion",)]
+
+
+def test_shenandoah_with_lines_of_starts_and_phases_that_are_cancelled() -> None:
+    read_log = log(
+        "1.000: [Concurrent reset, start]\n    Using 2 of 2 workers for concurrent reset\n"
+        "1.002: [Concurrent reset 32M->33M(64M), 2.000 ms]\n"
+        "1.003: [Pause Init Mark, start]\n1.004: [Pause Init Mark (process weakrefs), 0.700 ms]\n"
+        "1.005: [Concurrent marking\n    Failed to allocate TLAB, 4096K\n"
+        "    Cancelling GC: Allocation Failure\n, 27.500 ms]\n"
+        "Trigger: Handle Allocation Failure\n"
+        "1.040: [Pause Degenerated GC (Mark), start]\n    Good progress for free space: 20M, need 4K\n"
+        "1.060: [Pause Degenerated GC (Mark) 60M->20M(64M), 19.500 ms]\n"
+        "Free: 44M, Max: 1024K regular, 17M humongous, Frag: 5% external, 2% internal\n"
+        "1.061: [Concurrent cleanup 20M->18M(64M), 0.100 ms]\n"
+        'GC STATISTICS:\n  "(G)" (gross) pauses include VM time\nTotal Pauses (G)   = 0.01 s (a = 678 us)\n'
+    )
+    assert read_log.unread == 0, read_log.examples
+    mark, degenerated = read_log.pauses
+    assert (mark.end_ns, mark.duration_ns) == (1_004_000_000, 700_000)
+    assert (degenerated.kind, degenerated.end_ns) == ("degenerated", 1_060_000_000)
+    assert read_log.around.concurrent["Concurrent marking"].total_ns == 27_500_000
+    assert [change.after_bytes for change in read_log.changes][-1] == 18 * MIB
+    assert read_log.collector == "Shenandoah"
+
+
+def test_a_rotated_file_begins_with_lines_that_are_known() -> None:
+    read_log = log(
+        "2026-06-28 10:00:00 GC log file created /logs/gc.log.2\n"
+        "Memory: 4k page, physical 16266548k(1266548k free), swap 0k(0k free)\n"
+        "   [Code Root Fixup: 0.1 ms]\n   [Other: 0.5 ms]\n      [Choose CSet: 0.0 ms]\n"
+        "   [Eden: 24.0M(24.0M)->0.0B(13.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->21.5M(256.0M)]\n"
+        " 66.259: [G1Ergonomics (Concurrent Cycles) request concurrent cycle initiation]\n"
+        "{Heap before GC invocations=18 (full 4):\n"
+        f" garbage-first heap   total 3145728K, used 1281K {RANGE}\n"
+        "  region size 1024K, 171 young (175104K), 27 survivors (27648K)\n"
+        "66.300: [GC pause (G1 Evacuation Pause) (young) 24M->21M(256M), 0.0105 secs]\n"
+        "an order was stored\n"
+    )
+    assert (read_log.unread, len(read_log.pauses)) == (1, 1)
+
+
+def test_a_collection_without_a_stamp_has_the_time_of_the_line_before() -> None:
+    read_log = log(
+        "4.000: [GC pause (G1 Evacuation Pause) (young) 24M->21M(256M), 0.0105 secs]\n"
+        "[GC remark [Finalize Marking, 0.0001 secs] [GC ref-proc, 0.0003 secs], 0.0020000 secs]\n"
+    )
+    assert [pause.start_ns for pause in read_log.pauses] == [4_000_000_000, 4_000_000_000]
+    assert log("[GC pause (young) 24M->21M(256M), 0.0105 secs]\n").unread == 1, "no line has a time"
+
+
 def test_a_cut_collection_is_not_understood_and_the_next_one_is() -> None:
     read_log = log(
         "1.000: [GC (Allocation Failure) 1.0: [ParNew: 613404K->68\n"

@@ -151,6 +151,36 @@ def test_rotated_files_are_read_in_the_order_of_time(tmp_path: Path) -> None:
     assert read_files(tmp_path, "other.log") == GcLog("uptime")
 
 
+@pytest.mark.parametrize(
+    ("text", "collector"),
+    [
+        ("GC(1) PSOldGen: 15496K->15504K(17920K)", "Parallel"),
+        ("GC(1) Tenured: 0K(43712K)->581K(43712K)", "Serial"),
+        ("GC(1) CMS: 0K->6K(27328K)", "Concurrent Mark Sweep"),
+        ("GC(1) Old regions: 3->5", "G1"),
+        ("GC(1) Pause Young (Concurrent Start) (Metadata GC Threshold) 6M->2M(64M) 4.533ms", "G1"),
+        ("GC(1) Pause Full (G1 Compaction Pause) 6M->2M(64M) 4.533ms", "G1"),
+        ("GC(1) O: Pause Relocate Start 0.010ms", "Z"),
+        ("GC(1) Minor Collection (High Usage) 64M(100%)->10M(16%) 0.007s", "Z"),
+        ("GC(1) Pause Final Update Refs 0.012ms", "Shenandoah"),
+        ("GC(1) Pause Remark 29M->29M(46M) 2.328ms", ""),
+    ],
+)
+def test_a_log_without_its_first_lines_tells_the_collector(text: str, collector: str) -> None:
+    assert log(text).collector == collector
+
+
+def test_lines_in_brackets_without_the_time_are_of_another_program() -> None:
+    read_log = read(
+        [
+            f"{HEAD.format(at=1)}GC(1) Pause Young (Normal) (x) 6M->2M(64M) 4.5ms\n",
+            "[main] an order was stored\n",
+            f"{HEAD.format(at=2)}Attempting full compaction\n",
+        ]
+    )
+    assert (read_log.unread, read_log.examples) == (1, ((2, "[main] an order was stored"),))
+
+
 @pytest.mark.parametrize("collector", COLLECTORS)
 def test_logs_of_real_collectors_are_understood(tmp_path: Path, collector: str) -> None:
     version, option = COLLECTORS[collector]

@@ -7,77 +7,78 @@ after it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from loadcell.ingest.gc_decorators import DATE, utc_ns
+from loadcell.ingest.gc_decorators import DATE
 from loadcell.ingest.gc_gathering import Gathering
-from loadcell.ingest.gc_unified import STOPPED, UNITS, seconds_ns, stopped
-from loadcell.ingest.printed_numbers import UnusableNumberError, integer
-from loadcell.model.gc_pauses import Failure, HeapDump, LogClock, Pause, PauseKind
+from loadcell.ingest.gc_legacy_collection import (
+    SIZE,
+    classified,
+    failures_of,
+    metaspace_bytes,
+    promoted_bytes,
+    size_bytes,
+    sizes,
+    unfolded,
+)
+from loadcell.ingest.gc_legacy_lines import (
+    DISTINCT,
+    DOUBLED,
+    IGNORED,
+    STAMP,
+    STAMPED,
+    doubled,
+    single,
+    times_of,
+)
+from loadcell.ingest.gc_unified import STOPPED, seconds_ns, stopped
+from loadcell.ingest.printed_numbers import UnusableNumberError
+from loadcell.model.gc_pauses import HeapChange, HeapDump, LogClock, Pause
 
-#: Starts of lines that are of this format although they begin with a bracket.
-STARTS: Final = ("[GC", "[Full GC", "[Times:", "[CMS-", "[Eden:", "[Pause ", "[Parallel Time", "[Unloading ")
-_STAMP: Final = rf"(?:({DATE}): ?)?(?:(\d{{1,12}}[.,]\d{{3}}): ?)?(?:#\d+: ?)?"
-_STAMPED: Final = re.compile(_STAMP)
 _BEGIN: Final = re.compile(
-    rf"{_STAMP}(?P<text>\[(?:(?:Full )?GC(?! concurrent| Worker)(?=[ (\[:-]|\d|$)|Pause (?=[A-Z])"
-    r"|Heap Dump \())"
+    rf"{STAMP}(?P<text>\[(?:(?:Full )?GC(?! concurrent| Worker)(?=[ (\[:-]|\d|$)|Pause (?=[A-Z])"
+    r"|Heap Dump \(|Concurrent [a-z][\w -]*(?: \([^)]*\))*\s*$))"
 )
 #: A new collection at the start of a line: the one before was cut.
 _NEXT: Final = re.compile(
     rf"(?:{DATE}: ?\d|{DATE}: \[|\d{{1,12}}[.,]\d{{3}}: ).{{0,40}}?\[(?:Full )?GC(?! concurrent)[ (]"
 )
 _BRACKET: Final = re.compile(r"[\[\]]")
-_GROUP: Final = re.compile(r"\[([^\[\]]*)\]")
-_SIZE: Final = r"(\d{1,18}(?:[.,]\d{1,3})?) ?([BKMG])"
-_CHANGE: Final = re.compile(rf"{_SIZE}(?:\({_SIZE}\))?->{_SIZE}(?:\({_SIZE}\))?")
-_HEAP: Final = re.compile(rf"Heap: {_SIZE}\({_SIZE}\)->{_SIZE}\({_SIZE}\)")
+_HEAP: Final = re.compile(rf"Heap: {SIZE}\({SIZE}\)->{SIZE}\({SIZE}\)")
 _SECONDS: Final = re.compile(r"(\d{1,9})[.,](\d{1,9}) (secs|ms)\s*$")
-_OCCUPIED: Final = re.compile(rf"(?:^|[\] ]){_SIZE}\({_SIZE}\), ")
-_COMPACTED: Final = re.compile(r"\b(?:Tenured|CMS)(?![A-Za-z-]| Perm).*\d[KMG]->\d", re.DOTALL)
-_METASPACE: Final = re.compile(r"(?:Metaspace|Perm\w*) *: (?:\d+)K(?:\(\d+K\))?->(\d{1,18})K")
 _DUMP_GROUP: Final = re.compile(r"Heap Dump \((?:before|after) full gc\)", re.I)
-_WORDS: Final = re.compile(r"\(((?:[^()]|\(\))*)\)")
 _PHASE: Final = re.compile(
-    rf"{_STAMP}\[(?:GC )?((?:CMS-)?[Cc]oncurrent[\w -]*?)(?:-start|-end)?"
+    rf"{STAMP}\[(?:GC )?((?:CMS-)?[Cc]oncurrent[\w -]*?)(?:-start|-end)?"
     r"(?:: \d{1,9}[.,]\d{1,9}/(\d{1,9})[.,](\d{1,9}) secs|, (\d{1,9})[.,](\d{1,9}) (?:secs|ms))?\]"
 )
 _CONCURRENT: Final = re.compile(
-    rf"{_STAMP}\[Concurrent ([a-z][\w -]*?)(?: \([^)]*\))*(?: {_SIZE}->{_SIZE}\({_SIZE}\))?"
-    r", (\d{1,9})[.,](\d{1,9}) ms\]"
+    rf"{STAMP}\[Concurrent ([a-z][\w -]*?)(?: \([^)]*\))*(?: {SIZE}->{SIZE}\({SIZE}\))?"
+    r"(?:, (\d{1,9})[.,](\d{1,9}) ms|, start)\]"
 )
+#: A collection within the pause that remarks, with -XX:+CMSScavengeBeforeRemark.
+_OCCUPANCY: Final = "[YG occupancy"
+#: An address range of the heap, whose brackets are not balanced.
+_RANGE: Final = re.compile(r"\[0x[0-9a-f]+, ?0x[0-9a-f]+, ?0x[0-9a-f]+\)")
+#: The statistics that Shenandoah prints at the end.
+_STATISTICS: Final = "GC STATISTICS:"
 _VM: Final = re.compile(r"((?:OpenJDK|Java HotSpot)[^,]*)")
 _FLAGS: Final = re.compile(r"(?:CommandLine flags|jvm_args): (.*)")
-#: Lines of heaps, ages, tables and statistics, which are known and not needed.
-_IGNORED: Final = re.compile(
-    r"(?:\s*\[[A-Z])|(?:\s*[{}]?\s*(?:Heap\b|\}|PSYoungGen|ParOldGen|PSOldGen|PSPermGen|ParNew|par new"
-    r"|def new|DefNew|tenured"
-    r"|concurrent[ -]mark[- ]sweep|Metaspace|class space|compacting perm|garbage-first|region size|eden space"
-    r"|from space|to +space|object space|the space|r[ow] space|- age|Desired survivor|Before GC|After GC"
-    r"|Statistics for|-----|Total Free Space|Max +Chunk|Number of Blocks|Av\.|Tree +Height|No shared spaces"
-    r"|Memory:|CMS:|Application time|Large block|TLAB|Finished|AdaptiveSize|PSAdaptiveSize"
-    r"|Survivor|Concurrent"
-    r"|vmop|\d{4}-[-\d]+T[\d:]+.* GC log (?:file|rotation)|\d[-\d]+ [\d:]+ GC log (?:file|rotation)|GC locker"
-    r"|Waiting for|, *\d+[.,]\d+ secs|\(concurrent mode|: \d+K->|Polling page|Shenandoah|(?:Free|Adaptive) ))"
-)
 #: A young collection of Serial, Parallel or ParNew in one line, the most frequent of all.
 _YOUNG_LINE: Final = re.compile(
-    rf"{_STAMP}\[GC \((?P<cause>[^()]*(?:\(\))?)\) (?:{DATE}: )?(?:\d+[.,]\d{{3}}: )?"
+    rf"{STAMP}\[GC \((?P<cause>[^()]*(?:\(\))?)\) (?:{DATE}: )?(?:\d+[.,]\d{{3}}: )?"
     r"\[(?P<name>PSYoungGen|ParNew|DefNew): (\d{1,18})K->(\d{1,18})K\(\d+K\)(?:, \d+[.,]\d+ secs)?\] "
     r"(\d{1,18})K->(\d{1,18})K\((\d{1,18})K\), (\d{1,9})[.,](\d{1,9}) secs\](?: \[Times:[^\]]*\])?\s*$"
 )
 _TRAILING: Final = re.compile(r"\s*(?:\[Times: [^\]]*\])?[\s,]*")
 #: Lines of a collection; what is longer never ends.
 _MOST_LINES: Final = 200
-_YOUNG: Final = ("PSYoungGen", "ParNew", "DefNew")
 _COLLECTORS: Final = (
     ("ParNew", "Concurrent Mark Sweep"), ("CMS", "Concurrent Mark Sweep"), ("PSYoungGen", "Parallel"),
-    ("DefNew", "Serial"), ("Tenured", "Serial"), ("GC pause", "G1"), ("Pause Init", "Shenandoah"),
-    ("Pause Final", "Shenandoah"),
+    ("DefNew", "Serial"), ("Tenured", "Serial"), ("GC pause", "G1"), ("GC remark", "G1"),
+    ("GC cleanup", "G1"), ("Pause Init", "Shenandoah"), ("Pause Final", "Shenandoah"),
 )  # fmt: skip
 
 #: Gives the instant by the log's clock of times by their clock.
@@ -102,16 +103,25 @@ class Legacy:
     #: a pause of G1 whose sizes are still to come, and its line
     _waiting: tuple[Pause, str] | None = None
     _has_any: bool = False
+    #: the stamp that the next line has lost to this one
+    _spare: Mapping[LogClock, int] = field(default_factory=dict)
+    #: pauses have a line for their start; the stamp of the other one is their end
+    _has_starts: bool = False
+    _is_statistics: bool = False
 
     def take(self, line: str) -> bool:
         """False for a line that is not understood."""
         if not self._lines and (young := _YOUNG_LINE.match(line)) is not None:
             return self._young(young, line)
+        self._spare, spare = {}, self._spare
+        if line[0].isdigit() and (double := DOUBLED.match(line)) is not None:
+            self._spare = doubled(double)
+            line = single(double, line)
         if self._lines:
-            if _NEXT.match(line) is None and len(self._lines) < _MOST_LINES:
+            if len(self._lines) < _MOST_LINES and (_NEXT.match(line) is None or self._is_before_remark()):
                 return self._more(line)
             self._drop()
-        return self._first(line)
+        return self._first(line, spare)
 
     def finish(self) -> None:
         """The end of the log."""
@@ -119,7 +129,7 @@ class Legacy:
         self._flush()
 
     def _young(self, match: re.Match[str], line: str) -> bool:
-        times = _times(match)
+        times = times_of(match) or self._latest()
         start_ns = self.locate(times)
         if start_ns is None:
             return False
@@ -143,20 +153,32 @@ class Legacy:
         )  # fmt: skip
         return True
 
-    def _first(self, line: str) -> bool:
+    def _latest(self) -> Mapping[LogClock, int]:
+        """The time of a collection without a stamp, in a log whose other lines have one."""
+        clock = self.gathering.clock
+        return {} if clock is None else {clock: self.gathering.latest_ns}
+
+    def _is_before_remark(self) -> bool:
+        """True within a remark, up to its first part: a young collection may precede that."""
+        text = self._lines[0]
+        return _OCCUPANCY in text and not any("[Rescan" in line for line in self._lines)
+
+    def _first(self, line: str, spare: Mapping[LogClock, int]) -> bool:
         begin = _BEGIN.search(line)
         if begin is None:
             return self._other(line)
         at = begin.start("text")
-        before = line[: begin.start()]
-        self._times = _times(begin)
+        before = line[: begin.start()].strip(" :\t")
+        self._times = times_of(begin) or spare or self._latest()
         self._number = self.gathering.number
         self._lines, self._depth = [], 0
-        understood = not before.strip() or self._other(before)
+        understood = not before or self._other(before)
         return self._more(line[at:]) and understood
 
     def _more(self, text: str) -> bool:
         """The next part of a collection, up to its last bracket."""
+        if "[0x" in text:
+            text = _RANGE.sub("", text)
         for bracket in _BRACKET.finditer(text):
             self._depth += 1 if bracket[0] == "[" else -1
             if self._depth <= 0:
@@ -166,7 +188,7 @@ class Legacy:
                 understood = self._block(block)
                 trailing = _TRAILING.match(remainder)
                 remainder = remainder[trailing.end() :] if trailing is not None else remainder
-                return (not remainder.strip() or self._first(remainder)) and understood
+                return (not remainder.strip() or self._first(remainder, {})) and understood
         self._lines.append(text)
         return True
 
@@ -185,14 +207,16 @@ class Legacy:
     def _other(self, line: str) -> bool:
         if (heap := _HEAP.search(line)) is not None and self._waiting is not None:
             pause, text = self._waiting
-            numbers = [_bytes(*pair) for pair in zip(heap.groups()[::2], heap.groups()[1::2], strict=True)]
+            self.gathering.collector = self.gathering.collector or "G1"
+            pairs = zip(heap.groups()[::2], heap.groups()[1::2], strict=True)
+            numbers = [size_bytes(*pair) for pair in pairs]
             self._waiting = (
                 replace(
                     pause,
                     before_bytes=numbers[0],
                     after_bytes=numbers[2],
                     capacity_bytes=numbers[3],
-                    metaspace_bytes=_metaspace(line),
+                    metaspace_bytes=metaspace_bytes(line),
                 ),
                 text,
             )
@@ -201,13 +225,7 @@ class Legacy:
         if (match := STOPPED.search(line)) is not None:
             stopped(self.gathering, match, "", line)
             return True
-        understood = False
-        for phase in (*_PHASE.finditer(line), *_CONCURRENT.finditer(line)):
-            understood = self._has_any = True
-            self.locate(_times(phase))
-            if (seconds := _duration(phase)) is not None:
-                self.gathering.phase(phase[3].strip(), seconds)
-        if understood:
+        if self._phases(line):
             return True
         if (vm := _VM.match(line)) is not None:
             self.was_header = True
@@ -218,21 +236,61 @@ class Legacy:
             self.next_flags = flags
             self.gathering.flags = self.gathering.flags or self.next_flags
             return True
-        stamp = _STAMPED.match(line)
-        text = line[stamp.end() :] if stamp is not None else line
-        return (self._has_any or self.was_header) and _IGNORED.match(text) is not None
+        stripped = line.lstrip()
+        stamp = STAMPED.match(stripped)
+        text = stripped[stamp.end() :] if stamp is not None and stamp.end() else line
+        if text.startswith(_STATISTICS):
+            self._is_statistics = True
+        if DISTINCT.match(line) is not None or DISTINCT.match(text) is not None:
+            return True
+        is_of_log = self._has_any or self.was_header
+        is_statistics = self._is_statistics and len(text) == len(line)
+        return is_of_log and (is_statistics or IGNORED.match(text) is not None)
+
+    def _phases(self, text: str) -> bool:
+        """Take the concurrent phases of a text; False if it has none."""
+        has_any = False
+        for phase in _PHASE.finditer(text):
+            has_any = True
+            self.locate(times_of(phase))
+            if (duration_ns := _duration(phase)) is not None:
+                self.gathering.phase(phase[3].strip(), duration_ns)
+        for phase in _CONCURRENT.finditer(text):
+            has_any = True
+            instant_ns = self.locate(times_of(phase))
+            self._has_starts = self._has_starts or phase[10] is None
+            duration_ns = _duration(phase) if phase[10] is not None else None
+            if duration_ns is not None:
+                self.gathering.phase(f"Concurrent {phase[3].strip()}", duration_ns)
+            before, after = size_bytes(phase[4], phase[5]), size_bytes(phase[6], phase[7])
+            if instant_ns is None or duration_ns is None or before is None or after is None:
+                continue
+            if phase[3].strip() == "cleanup":
+                end_ns = instant_ns if self._has_starts else instant_ns + duration_ns
+                self.gathering.change(HeapChange(end_ns, before, after), self.gathering.number, is_total=True)
+        self._has_any = self._has_any or has_any
+        return has_any
 
     def _block(self, block: str) -> bool:
         """Take a collection by its complete text."""
-        outer, groups = _unfolded(block)
+        outer, groups = unfolded(block)
         line = " ".join(block.split())
+        if outer.startswith("Concurrent "):
+            return self._interrupted_phase(outer)
+        if outer.endswith(", start"):
+            self._has_starts = True
+            return True
         try:
             self._dumps([outer, *groups], line)
+            if _OCCUPANCY in block and (inner := _BEGIN.search(block, 1)) is not None:
+                self._within(inner, block, line)
             pause = self._pause(block, outer, groups)
         except UnusableNumberError:
             return False
         if pause is None:
             return outer.startswith("Heap Dump")
+        if "oncurrent-" in block:
+            self._phases(block)
         self._flush()
         self._has_any = True
         if self.gathering.collector == "":
@@ -243,6 +301,32 @@ class Legacy:
         else:
             self.gathering.pause(pause, line)
         return True
+
+    def _interrupted_phase(self, text: str) -> bool:
+        """Take a concurrent phase of Shenandoah that goes over several lines."""
+        seconds = _SECONDS.search(text)
+        if seconds is None or self.locate(self._times) is None:
+            return False
+        name = text.partition("\n")[0].partition("(")[0].strip()
+        self.gathering.phase(name, _length_ns(seconds))
+        self._has_any = True
+        return True
+
+    def _within(self, begin: re.Match[str], block: str, line: str) -> None:
+        """Take the young collection within a remark, which ends first."""
+        depth = 0
+        at = begin.start("text")
+        for bracket in _BRACKET.finditer(block, at):
+            depth += 1 if bracket[0] == "[" else -1
+            if not depth:
+                text = block[at : bracket.end()]
+                times, self._times = self._times, times_of(begin) or self._times
+                pause = self._pause(text, *unfolded(text))
+                self._times = times
+                if pause is not None:
+                    self._flush()
+                    self.gathering.pause(pause, line)
+                return
 
     def _dumps(self, texts: list[str], line: str) -> None:
         for text in texts:
@@ -257,17 +341,11 @@ class Legacy:
         start_ns = self.locate(self._times)
         if start_ns is None:
             return None
-        duration_ns = seconds_ns(seconds[1], seconds[2])
-        if seconds[3] == "ms":
-            duration_ns //= 1000
-        before = after = capacity = None
-        if (change := _CHANGE.search(outer)) is not None:
-            before, after = _bytes(change[1], change[2]), _bytes(change[5], change[6])
-            capacity = _bytes(change[7], change[8])
-        elif (occupied := _OCCUPIED.search(outer)) is not None:
-            before = after = _bytes(occupied[1], occupied[2])
-            capacity = _bytes(occupied[3], occupied[4])
-        kind, name, cause = _class(outer, groups)
+        duration_ns = _length_ns(seconds)
+        if self._has_starts and outer.startswith("Pause "):
+            start_ns -= duration_ns
+        before, after, capacity = sizes(outer)
+        kind, name, cause = classified(outer, groups)
         utc = self._times.get("utc")
         return Pause(
             start_ns + duration_ns,
@@ -278,11 +356,11 @@ class Legacy:
             before,
             after,
             capacity,
-            _promoted(kind, groups, before, after),
+            promoted_bytes(kind, groups, before, after),
             self._number,
             None if utc is None else utc + duration_ns,
-            next((value for group in groups if (value := _metaspace(group)) is not None), None),
-            _failures(block),
+            next((value for group in groups if (value := metaspace_bytes(group)) is not None), None),
+            failures_of(block),
         )
 
 
@@ -292,15 +370,9 @@ def flags_of(text: str) -> tuple[str, ...] | None:
     return None if match is None else tuple(match[1].split())
 
 
-def _times(stamp: re.Match[str]) -> dict[LogClock, int]:
-    times: dict[LogClock, int] = {}
-    if stamp[1] is not None:
-        with contextlib.suppress(ValueError):  # a damaged line
-            times["utc"] = utc_ns(stamp[1])
-    if stamp[2] is not None:
-        integral, fraction = re.split("[.,]", stamp[2])
-        times["uptime"] = seconds_ns(integral, fraction)
-    return times
+def _length_ns(seconds: re.Match[str]) -> int:
+    duration_ns = seconds_ns(seconds[1], seconds[2])
+    return duration_ns // 1000 if seconds[3] == "ms" else duration_ns
 
 
 def _duration(phase: re.Match[str]) -> int | None:
@@ -310,86 +382,3 @@ def _duration(phase: re.Match[str]) -> int | None:
         return None
     duration_ns = seconds_ns(values[-2], values[-1])
     return duration_ns // 1000 if phase[0].endswith("ms]") else duration_ns
-
-
-def _unfolded(block: str) -> tuple[str, list[str]]:
-    """The text of a collection without the brackets in it, and their texts."""
-    outer, groups = block[1:-1], []
-    while inner := list(_GROUP.finditer(outer)):
-        groups += [match[1] for match in inner]
-        outer = _GROUP.sub(" ", outer)
-    return outer, groups
-
-
-def _bytes(number: str | None, unit: str | None) -> int | None:
-    if number is None or unit is None:
-        return None
-    integral, _, fraction = number.replace(",", ".").partition(".")
-    return integer(integral) * UNITS[unit] + (
-        integer(fraction) * UNITS[unit] // 10 ** len(fraction) if fraction else 0
-    )
-
-
-def _metaspace(text: str) -> int | None:
-    match = _METASPACE.search(text)
-    return None if match is None else integer(match[1]) * UNITS["K"]
-
-
-def _class(outer: str, groups: list[str]) -> tuple[PauseKind, str, str]:
-    """Kind, name in the words of later versions, and cause."""
-    head = _CHANGE.split(outer, maxsplit=1)[0]
-    words = _WORDS.findall(head)
-    if outer.startswith("Pause "):
-        name = head.removeprefix("Pause ").partition(",")[0].partition("(")[0].strip()
-        kind: PauseKind = (
-            "full" if name.startswith("Full") else "degenerated" if name.startswith("Degen") else "cycle"
-        )
-        return kind, name, ""
-    is_mark = any("CMS-initial-mark" in group for group in groups) or "CMS Initial Mark" in words
-    is_remark = any("CMS-remark" in group for group in groups) or "CMS Final Remark" in words
-    if is_mark or is_remark:
-        return "cycle", "Initial Mark" if is_mark else "Remark", ""
-    if outer.startswith("GC remark"):
-        return "cycle", "Remark", ""
-    if outer.startswith("GC cleanup"):
-        return "cycle", "Cleanup", ""
-    cause = next((word for word in words if word not in _KINDS and not word.startswith(_NOTES)), "")
-    cause = {"System": "System.gc()"}.get(cause, cause)
-    if outer.startswith("Full GC") or any(_COMPACTED.search(group) for group in groups):
-        return "full", "Full", cause
-    if "mixed" in words:
-        return "mixed", "Young (Mixed)", cause
-    return "young", "Young (Initial Mark)" if "initial-mark" in words else "Young", cause
-
-
-_KINDS: Final = ("young", "mixed", "partial", "initial-mark")
-_NOTES: Final = ("to-space", "promotion failed", "concurrent mode", "parallel")
-
-
-def _promoted(kind: PauseKind, groups: list[str], before: int | None, after: int | None) -> int | None:
-    """Growth of the old generation: that of the heap without that of the young generation."""
-    if kind != "young" or before is None or after is None:
-        return None
-    for group in groups:
-        if any(name in group for name in _YOUNG) and (change := _CHANGE.search(group)) is not None:
-            young_before, young_after = _bytes(change[1], change[2]), _bytes(change[5], change[6])
-            if young_before is not None and young_after is not None:
-                return max(0, (after - young_after) - (before - young_before))
-    return None
-
-
-def _failures(block: str) -> tuple[Failure, ...]:
-    failures: list[Failure] = []
-    if "promotion failed" in block or "--[PSYoungGen" in block or block.startswith("[GC--"):
-        failures.append("promotion")
-    if "to-space exhausted" in block or "to-space overflow" in block:
-        failures.append("to-space")
-    if "concurrent mode failure" in block:
-        failures.append("concurrent-mode")
-    return tuple(failures)
-
-
-def stamps(line: str) -> Mapping[LogClock, int]:
-    """Times at the start of a line by their clock."""
-    match = _STAMPED.match(line)
-    return {} if match is None else _times(match)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from loadcell.ingest import gc_legacy
+from loadcell.ingest import gc_legacy_lines
 from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds, utc_ns
 from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
 from loadcell.ingest.gc_legacy import Legacy, flags_of
@@ -85,7 +85,7 @@ class _Reader:
         return gathering.log()
 
     def _understands(self, line: str) -> bool:
-        if line[0] == "[" and not line.startswith(gc_legacy.STARTS):
+        if line[0] == "[" and not line.startswith(gc_legacy_lines.STARTS):
             if self._splits and self._gathering.clock == "uptime" and self._is_young(line):
                 return True
             end = line.find("] ") + 1
@@ -134,6 +134,8 @@ class _Reader:
         if self._gathering.clock is None:  # also that of a log without a pause
             self._gathering.first_ns = self._instant(decorators)
         self._decorators = decorators
+        if not text.startswith("GC(") and self._is_undated(decorators):
+            return False
         if text.startswith(("Using ", "Initializing The ")) and self._gathering.collector:
             self._note_header(self._instant(decorators))
         elif "Pause " in text and "ms" in text and (instant_ns := self._instant(decorators)) is not None:
@@ -168,7 +170,7 @@ class _Reader:
         """The time at the start of a line of JDK 8."""
         if not line[0].isdigit():
             return
-        instant_ns = self._of_clock(gc_legacy.stamps(line))
+        instant_ns = self._of_clock(gc_legacy_lines.stamps(line))
         if instant_ns is None:
             return
         self._note_instant(instant_ns)
@@ -243,6 +245,10 @@ class _Reader:
             self._is_doubtful = self._gathering.clock == "monotonic" and is_single
             return instant_ns
         return times.get(self._gathering.clock)
+
+    def _is_undated(self, decorators: str) -> bool:
+        """True for brackets without the time that the lines of this log have: those of another program."""
+        return self._gathering.clock is not None and self._instant(decorators) is None
 
     def _utc_ns(self, decorators: str) -> int | None:
         return None if self._gathering.clock == "utc" else self._times(decorators).get("utc")
@@ -348,7 +354,7 @@ def first_instant_of(lines: Iterable[str], clocks: Sequence[LogClock] = _CLOCKS)
     """The same of lines."""
     for number, line in enumerate(lines):
         match = _LINE.match(line)
-        times = instants(_DECORATOR.findall(match[1])) if match is not None else gc_legacy.stamps(line)
+        times = instants(_DECORATOR.findall(match[1])) if match is not None else gc_legacy_lines.stamps(line)
         for rank, clock in enumerate(clocks):
             if clock in times:
                 return rank, times[clock]

@@ -31,11 +31,12 @@ YOUNG_LINE: Final = re.compile(
 _CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
 #: A cycle of ZGC or Shenandoah: its heap is in no line of a pause.
 _CYCLE: Final = re.compile(
-    rf"^GC\((\d+)\) (?:(Garbage|Minor|Major) Collection \(.*\)|Concurrent cleanup(?: \([^)]*\))*) {_SIZES}"
+    rf"^GC\((\d+)\) (?:(Garbage|Minor|Major) Collection \(.*\)"
+    rf"|Concurrent cleanup(?: \((Young)\))?(?: \([^)]*\))*) {_SIZES}"
 )
 _CAUSE: Final = re.compile(r"^GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*)\)$")
 _OLD: Final = re.compile(
-    r"^GC\((\d+)\) (?:ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
+    r"^GC\((\d+)\) (ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
 )
 _OLD_REGIONS: Final = re.compile(r"^GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
 _METASPACE: Final = re.compile(r"^GC\((\d+)\) Metaspace: (?:\d+K(?:\(\d+K\))?->)(\d{1,18})K")
@@ -69,6 +70,15 @@ _REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
 _COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
 #: Names of collectors in the line that states the one in use.
 COLLECTORS: Final = re.compile(r"(?:G1|Parallel|Serial|Z|Shenandoah|Concurrent Mark Sweep|CMS|Epsilon)\b")
+#: Collectors by their old generation, and by their pauses.
+_OF_GENERATION: Final = {
+    "ParOldGen": "Parallel", "PSOldGen": "Parallel", "Tenured": "Serial", "CMS": "Concurrent Mark Sweep",
+}  # fmt: skip
+_OF_PAUSE: Final = {
+    "Mark Start": "Z", "Mark End": "Z", "Relocate Start": "Z", "Init Mark": "Shenandoah",
+    "Final Mark": "Shenandoah", "Init Update Refs": "Shenandoah", "Final Update Refs": "Shenandoah",
+    "Final Roots": "Shenandoah", "Degenerated GC": "Shenandoah",
+}  # fmt: skip
 _VERSION: Final = re.compile(r"^Version: (.*)$")
 _BRACKETS: Final = re.compile(r" ?\(((?:[^()]|\(\))*)\)")
 #: Kinds of a pause that stand in brackets; another text there is its cause.
@@ -156,8 +166,10 @@ class Unified:
         if (match := _CAUSE.match(text)) is not None:
             self._of(match[1]).cause = match[2]
         elif (match := _OLD.match(text)) is not None:
-            self._of(match[1]).promoted_bytes = (digits(match[3]) - digits(match[2])) * UNITS["K"]
+            self._guess(_OF_GENERATION[match[2]])
+            self._of(match[1]).promoted_bytes = (digits(match[4]) - digits(match[3])) * UNITS["K"]
         elif (match := _OLD_REGIONS.match(text)) is not None:
+            self._guess("G1")
             if self.region_bytes:
                 grown = (digits(match[3]) - digits(match[2])) * self.region_bytes
                 self._of(match[1]).promoted_bytes = grown
@@ -182,6 +194,15 @@ class Unified:
             del self._open[next(iter(self._open))]
         return self._open.setdefault(number, _Open())
 
+    def _guess(self, collector: str) -> None:
+        """Name the collector by its words where no line states it."""
+        self.gathering.collector = self.gathering.collector or collector
+
+    def _guess_by_pause(self, name: str, cause: str) -> None:
+        if not self.gathering.collector:
+            is_g1 = name.startswith("Young (") or cause.startswith("G1 ")
+            self.gathering.collector = "G1" if is_g1 else _OF_PAUSE.get(name.partition(" (")[0], "")
+
     def _row(self, number: str, name: str, value_bytes: int) -> None:
         """A row of ZGC. A major cycle has a table of each generation; that of the old one lasts longer."""
         collection = self._of(number)
@@ -191,14 +212,15 @@ class Unified:
             collection.promoted_bytes = max(collection.promoted_bytes or 0, value_bytes)
 
     def _cycle(self, match: re.Match[str], end_ns: Callable[[], int | None]) -> None:
-        number, kind, *sizes = match.groups()
+        number, kind, young, *sizes = match.groups()
         before, after, _ = _bytes(sizes)
+        self._guess("Shenandoah" if kind is None else "Z")
         instant = end_ns()
         collection = self._open.pop(number, _Open())
         if instant is None or before is None or after is None:
             return
         change = HeapChange(instant, before, after, collection.allocated_bytes, collection.promoted_bytes)
-        self.gathering.change(change, self.gathering.number, is_total=kind != "Minor")
+        self.gathering.change(change, self.gathering.number, is_total=kind != "Minor" and young is None)
 
     def young(self, match: re.Match[str], line: str, end_ns: int, utc_ns: int | None) -> None:
         """A young pause by the match of its line."""
@@ -206,6 +228,7 @@ class Unified:
             match.groups()[3:]
         )
         name, cause = _name(words)
+        self._guess_by_pause(name, cause)
         collection = self._open.pop(number, None) or _NOTHING
         failures = collection.failures
         if "Fail" in words or "To-" in words:
@@ -260,6 +283,7 @@ class Unified:
             collection.metaspace_bytes,
             failures,
         )
+        self._guess_by_pause(name, cause)
         collection.failures = ()
         if before is not None:
             collection.promoted_bytes = None
