@@ -28,8 +28,8 @@ _FILES: Final = ("var/log/kern.log", "var/log/messages", "var/log/syslog")
 _RECORD: Final = re.compile(r"^(\d+),\d+,(\d+),[^;]*;(.*)$")
 _JOURNAL_LINE: Final = re.compile(r"^(\d+\.\d+) \S+ [^:]*: ?(.*)$")
 _SYSLOG: Final = re.compile(
-    r"^(?:(?P<iso>\d{4}-\d\d-\d\dT\S+)|(?P<old>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)) \S+ kernel: "
-    r"(?:\[ *\d+\.\d+\] )?(?P<text>.*)$"
+    r"^(?:(?P<iso>\d{4}-\d\d-\d\dT\S+)|(?P<old>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)) \S+ "
+    r"(?P<program>[^\s:\[]+)(?:\[\d+\])?: (?:\[ *\d+\.\d+\] )?(?P<text>.*)$"
 )
 
 
@@ -67,7 +67,7 @@ def _source(root: Path, now_ns: int) -> tuple[str, list[KernelLine]]:
         return "journal", list(journal_lines(output))
     for name in _FILES:
         try:
-            text = _tail(root / name)
+            text = tail(root / name)
         except OSError:
             continue
         return f"/{name}", list(syslog_lines(text, now_ns))
@@ -119,7 +119,7 @@ def journal_lines(text: str) -> Iterator[KernelLine]:
             yield KernelLine(round(float(match[1]) * 1e9), match[2])
 
 
-def _tail(path: Path) -> str:
+def tail(path: Path) -> str:
     """The end of a file. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -128,12 +128,14 @@ def _tail(path: Path) -> str:
         return file.read(_TAIL_BYTES).decode("utf-8", "replace")
 
 
-def syslog_lines(text: str, now_ns: int) -> Iterator[KernelLine]:
-    """Messages of the kernel in a file of syslog. A time without a year is of the last twelve months."""
+def syslog_lines(text: str, now_ns: int, programs: str = "kernel") -> Iterator[KernelLine]:
+    """Messages of programs (a regular expression) in a file of syslog. A time without a year is of the last
+    twelve months.
+    """
     now = datetime.fromtimestamp(now_ns / 1e9).astimezone()
     for row in text.splitlines():
         match = _SYSLOG.match(row)
-        if match is None:
+        if match is None or not re.fullmatch(programs, match["program"]):
             continue
         try:
             if match["iso"]:

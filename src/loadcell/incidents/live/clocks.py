@@ -1,0 +1,95 @@
+"""The clock of this host: readings, logged steps, time services, and the time of their servers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.clocks import ClockReading, Clocks, ClockStep, TimeServer
+from loadcell.incidents.live.base import SOURCE, Gatherer, Host
+from loadcell.linux import clock_log, sntp, time_services
+from loadcell.linux.system import time_sync
+from loadcell.monitors.host import realtime_offset_ns
+
+_SERVER_LIMIT_S: Final = 1.0
+_POLL_S: Final = 0.05
+#: Servers that are asked, and the age of steps in logs that count.
+_MOST_SERVERS: Final = 32
+_AGE_S: Final = 3600.0
+
+
+class ClockGatherer(Gatherer):
+    name = "clocks"
+    gathers = (Clocks,)
+    limit_s: ClassVar[float] = 4.0
+
+    def gather(self, host: Host) -> Iterable[Clocks]:
+        services, guest_tools = time_services.running(host.root)
+        asked = [
+            (service, name) for service in services for name in time_services.servers(service, host.root)
+        ][:_MOST_SERVERS]
+        asking = _Asking(asked, host.time_port)
+        readings = _readings(host.interval_s)
+        now_ns, offset_ns = time.time_ns(), readings[-1].offset_ns
+        logged = tuple(
+            ClockStep(step.utc_ns - offset_ns, step.size_s, Quote(step.source, 0, step.text))
+            for step in clock_log.steps(host.root, now_ns, _AGE_S)
+        )
+        yield Clocks(
+            SOURCE,
+            tuple(readings),
+            logged,
+            tuple(services),
+            tuple(guest_tools),
+            asking.servers(),
+            time_sync(host.root)["synchronised"],
+        )
+
+
+def _readings(interval_s: float) -> list[ClockReading]:
+    begin = time.monotonic()
+    readings = []
+    while True:
+        readings.append(ClockReading(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), realtime_offset_ns()))
+        if time.monotonic() - begin >= interval_s:
+            return readings
+        time.sleep(_POLL_S)
+
+
+class _Asking:
+    """Questions to time servers, in threads: the lookup of a name has no time limit."""
+
+    def __init__(self, asked: list[tuple[str, str]], port: int) -> None:
+        self._asked, self._port = asked, port
+        self._clock = sntp.SteadyClock.now()
+        self._answers: dict[str, TimeServer] = {}
+        services = {name: service for service, name in asked}
+        self._threads = [
+            threading.Thread(target=self._ask, args=(service, name), daemon=True)
+            for name, service in services.items()
+        ]
+        for thread in self._threads:
+            thread.start()
+        self._deadline = time.monotonic() + _SERVER_LIMIT_S + 0.2
+
+    def _ask(self, service: str, name: str) -> None:
+        try:
+            offset_s = sntp.offset_s(name, self._clock, _SERVER_LIMIT_S, self._port)
+            self._answers[name] = TimeServer(name, service, offset_s)
+        except sntp.SntpError as error:
+            self._answers[name] = TimeServer(name, service, reason=error.message)
+
+    def servers(self) -> tuple[TimeServer, ...]:
+        """All servers, with their answers so far."""
+        for thread in self._threads:
+            thread.join(max(0.0, self._deadline - time.monotonic()))
+        late = sntp.NO_ANSWER(limit_s=_SERVER_LIMIT_S)
+        return tuple(
+            self._answers.get(name) or TimeServer(name, service, reason=late) for service, name in self._asked
+        )
+
+
+PART = ClockGatherer

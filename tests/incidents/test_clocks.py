@@ -1,0 +1,234 @@
+"""Steps of the wall clock, services that set it, and servers that disagree; with servers on the loopback."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.incidents.base import Diagnosis, Healthy, Judgement, Unseen, examine
+from loadcell.incidents.evidence.clocks import ClockReading, Clocks, TimeServer
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.clocks import ClockGatherer
+from loadcell.linux import clock_log, sntp, time_services
+
+START_NS = 1_700_000_000 * 10**9
+
+
+def watched(*offsets_s: float, interval_s: float = 1.0, **values: Any) -> Clocks:
+    readings = tuple(
+        ClockReading(round(index * interval_s * 1e9), START_NS + round(offset_s * 1e9))
+        for index, offset_s in enumerate(offsets_s)
+    )
+    return Clocks("host", readings, **values)
+
+
+def judged(evidence: Clocks) -> dict[str, list[Judgement]]:
+    results: dict[str, list[Judgement]] = {}
+    for judgement in examine(evidence):
+        results.setdefault(judgement.incident, []).append(judgement)
+    return results
+
+
+def test_steps_forth_and_back_are_clocks_that_fight() -> None:
+    evidence = watched(0, 0, 7.3, 7.3, 0.1, 0.1, 7.35, services=("chronyd", "ntpd"))
+    judgements = judged(evidence)
+    (diagnosis,) = judgements["fighting-clocks"]
+    assert isinstance(diagnosis, Diagnosis)
+    assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("critical", 3)
+    assert diagnosis.summary.arguments["services"] == ["chronyd", "ntpd"]
+    assert diagnosis.begin_ns == 2 * 10**9
+    assert "clock-step" not in judgements
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        watched(0, 0.4, 0, 0.4, 0),  # 20 % below a step
+        watched(0, 7.3, 7.3 + 7.3),  # in one direction
+        watched(0, 7.3, 7.3 - 5.7),  # sizes differ by 22 %
+        watched(0, 7.3, 0, interval_s=601),
+        watched(*(index * 0.0005 for index in range(100))),  # slewing
+    ],
+    ids=["small", "direction", "sizes", "late", "slewing"],
+)
+def test_other_changes_are_no_fight(evidence: Clocks) -> None:
+    (judgement,) = judged(evidence)["fighting-clocks"]
+    assert isinstance(judgement, Healthy)
+
+
+def test_a_single_step_is_a_warning() -> None:
+    (diagnosis,) = judged(watched(0, 0, -0.6, -0.6))["clock-step"]
+    assert isinstance(diagnosis, Diagnosis)
+    assert (diagnosis.level, diagnosis.summary.arguments["size_s"]) == ("warning", pytest.approx(0.6))
+    assert "back" in diagnosis.summary.text
+    (healthy,) = judged(watched(0, 0.4, 0.4))["clock-step"]
+    assert isinstance(healthy, Healthy)
+
+
+def of_services(*offsets_s: float, services: tuple[str, ...] = ("chronyd",)) -> list[Judgement]:
+    servers = tuple(TimeServer(f"s{index}", "chronyd", value) for index, value in enumerate(offsets_s))
+    return judged(watched(0, 0, services=services, servers=servers))["time-services"]
+
+
+def test_the_server_that_differs_from_the_others_is_named() -> None:
+    (diagnosis,) = of_services(0.01, 7.3, 0.02)
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.summary.arguments["names"] == ["s1"]
+    assert "remove it" in diagnosis.summary.text
+
+
+def test_of_two_servers_none_is_named() -> None:
+    (diagnosis,) = of_services(0.01, 7.3)
+    assert isinstance(diagnosis, Diagnosis)
+    assert "not known which is right" in diagnosis.summary.text
+
+
+def test_servers_that_agree_are_healthy_unless_this_clock_is_wrong() -> None:
+    (healthy,) = of_services(0.0, 0.4, 0.1)
+    assert isinstance(healthy, Healthy)
+    (diagnosis,) = of_services(3.0, 3.1)
+    assert isinstance(diagnosis, Diagnosis)
+    assert "differs from all 2 servers" in diagnosis.summary.text
+
+
+def test_two_services_are_a_warning() -> None:
+    (diagnosis,) = of_services(services=("chronyd", "ntpd"))
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.level == "warning"
+    (healthy,) = of_services()
+    assert isinstance(healthy, Healthy)
+
+
+def test_configured_servers_are_read_with_their_directories(tmp_path: Path) -> None:
+    def write(path: str, text: str) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    write(
+        "etc/chrony/chrony.conf", "pool a.example iburst\nconfdir /etc/chrony/conf.d\nsourcedir /run/dhcp\n"
+    )
+    write("etc/chrony/conf.d/x.conf", "server b.example\n# server no.example\n")
+    write("run/dhcp/eth0.sources", "server 10.0.0.9 iburst\n")
+    write("etc/ntp.conf", "server 127.127.1.0\nserver n.example prefer\n")
+    write("etc/systemd/timesyncd.conf", "[Time]\n#NTP=\nFallbackNTP=f.example\n")
+    write("etc/crontab", "0 * * * * root /usr/sbin/ntpdate -u t.example\n# rdate\n")
+    assert time_services.servers("chronyd", tmp_path) == ["a.example", "b.example", "10.0.0.9"]
+    assert time_services.servers("ntpd", tmp_path) == ["n.example"]
+    assert time_services.servers("systemd-timesyncd", tmp_path) == ["f.example"]
+    write("etc/systemd/timesyncd.conf.d/x.conf", "[Time]\nNTP=g.example h.example\n")
+    assert time_services.servers("systemd-timesyncd", tmp_path) == ["g.example", "h.example"]
+    write("proc/5/stat", "5 (chronyd) S 1 " + "0 " * 40)
+    assert time_services.running(tmp_path) == (["chronyd", "cron: ntpdate (/etc/crontab)"], [])
+
+
+def test_steps_are_read_from_the_log(tmp_path: Path) -> None:
+    (tmp_path / "var/log").mkdir(parents=True)
+    (tmp_path / "var/log/syslog").write_text(
+        "2026-11-29T10:00:01+00:00 h chronyd[7]: System clock was stepped by 7.300000 seconds\n"
+        "2026-11-29T10:01:01+00:00 h ntpd[8]: time reset -7.200000 s\n"
+        "2026-11-29T10:02:01+00:00 h sshd[8]: time reset -7.200000 s\n"
+        "2026-11-28T10:02:01+00:00 h ntpd[8]: time reset -7.200000 s\n"
+    )
+    now_ns = 1_795_946_521 * 10**9  # 2026-11-29T10:02:01Z
+    steps = clock_log.steps(tmp_path, now_ns, 3600)
+    assert [step.size_s for step in steps] == [7.3, -7.2]
+
+
+Answer = Callable[[bytes], bytes | None]
+
+
+@contextmanager
+def server(answer: Answer, address: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+    """A server on the loopback."""
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    link.bind((address, port))
+    link.settimeout(0.05)
+    ends = threading.Event()
+
+    def serve() -> None:
+        while not ends.is_set():
+            try:
+                question, peer = link.recvfrom(1024)
+            except TimeoutError:
+                continue
+            reply = answer(question)
+            if reply is not None:
+                link.sendto(reply, peer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield link.getsockname()[1]
+    finally:
+        ends.set()
+        thread.join()
+        link.close()
+
+
+def shifted(seconds: float, head: int = 0x24, stratum: int = 2, identity: bytes = b"\x0a\0\0\1") -> Answer:
+    """Answers with a clock that is shifted."""
+
+    def answer(question: bytes) -> bytes:
+        now = int((time.time() + seconds + 2_208_988_800) * 2**32) % 2**64
+        stamps = struct.pack(">Q", now), question[40:48], struct.pack(">QQ", now, now)
+        return bytes([head, stratum, 6, 0xEC]) + bytes(8) + identity + b"".join(stamps)
+
+    return answer
+
+
+def test_the_offset_of_a_server_is_measured() -> None:
+    with server(shifted(7.3)) as port:
+        offset_s = sntp.offset_s("127.0.0.1", sntp.SteadyClock.now(), 1.0, port)
+    assert offset_s == pytest.approx(7.3, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (shifted(0, stratum=0, identity=b"RATE"), "RATE"),
+        (shifted(0, head=0xE4), "not synchronised"),
+        (shifted(0, stratum=16), "not synchronised"),
+        (shifted(0, head=0x23), "not one of SNTP"),
+        (lambda _: b"short", "not one of SNTP"),
+        (lambda question: shifted(0)(bytes(48)), "no answer"),  # to another question
+        (lambda _: None, "no answer"),
+    ],
+)
+def test_an_answer_without_the_time_has_its_reason(answer: Answer, code: str) -> None:
+    with server(answer) as port, pytest.raises(sntp.SntpError, match=code):
+        sntp.offset_s("127.0.0.1", sntp.SteadyClock.now(), 0.3, port)
+
+
+def test_the_gatherer_asks_the_configured_servers(tmp_path: Path) -> None:
+    (tmp_path / "proc/5").mkdir(parents=True)
+    (tmp_path / "proc/5/stat").write_text("5 (ntpd) S 1 " + "0 " * 40)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/ntp.conf").write_text("".join(f"server 127.0.0.{number}\n" for number in (1, 2, 3, 4)))
+    with (
+        server(shifted(0)) as port,
+        server(shifted(0.1), "127.0.0.2", port),
+        server(shifted(-7.3), "127.0.0.3", port),
+        server(lambda _: None, "127.0.0.4", port),
+    ):
+        (evidence,) = ClockGatherer().gather(Host(tmp_path, interval_s=0.2, time_port=port))
+    diagnosis, unseen = [
+        item for item in examine(evidence) if item.incident == "time-services" and item_matters(item)
+    ]
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.summary.arguments["names"] == ["127.0.0.3"]
+    assert isinstance(unseen, Unseen)
+    assert unseen.reason.arguments["names"] == ["127.0.0.4"]
+    assert evidence.watched_s >= 0.2
+
+
+def item_matters(item: Judgement) -> bool:
+    """The opinion of the kernel depends on the machine of the test."""
+    return not isinstance(item, Diagnosis) or item.level != "note"
