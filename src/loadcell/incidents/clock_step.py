@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.clocks import STEP_S, Clocks
 from loadcell.incidents.fighting_clocks import fighting
-from loadcell.model.message import Count, Message, MessageCode, Seconds
+from loadcell.model.message import Count, Message, MessageCode, Milliseconds, Seconds
 
 SIGNS = MessageCode("incident.clock-step.signs", "info", step_s=Seconds)
 _SEEN = MessageCode("incident.clock-step.seen", "info", count=Count, size_s=Seconds, direction=Message)
 _FORTH = MessageCode("incident.clock-step.direction.forth", "info")
 _BACK = MessageCode("incident.clock-step.direction.back", "info")
-_HEALTHY = MessageCode("incident.clock-step.healthy", "info", size_s=Seconds, watched_s=Seconds)
+_HEALTHY = MessageCode("incident.clock-step.healthy", "info", size_ms=Milliseconds, watched_s=Seconds)
 
 
 class StepOfClock(Incident[Clocks]):
@@ -27,7 +27,9 @@ class StepOfClock(Incident[Clocks]):
         steps = [step for step in evidence.steps if step not in paired]
         if not steps:
             if not paired:
-                yield self.healthy(_HEALTHY(size_s=evidence.largest_change_s, watched_s=evidence.watched_s))
+                yield self.healthy(
+                    _HEALTHY(size_ms=evidence.largest_change_s * 1e3, watched_s=evidence.watched_s)
+                )
             return
         largest = max(steps, key=lambda step: abs(step.size_s))
         direction = _FORTH() if largest.size_s > 0 else _BACK()

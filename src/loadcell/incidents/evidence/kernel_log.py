@@ -1,0 +1,41 @@
+"""Messages of the kernel as evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from loadcell.incidents.evidence.base import Evidence, Quote
+from loadcell.linux.kernel_log import KernelLine
+from loadcell.model.message import Message
+from loadcell.model.numbers import utc_text
+
+
+@dataclass(frozen=True)
+class KernelLog(Evidence):
+    """Messages in the order of time, seen at `now_ns`; `unreadable` has the reason for none.
+
+    `oom_kills` counts the processes killed for want of memory since the start of the kernel.
+    """
+
+    kind: ClassVar[str] = "kernel-log"
+
+    now_ns: int
+    lines: tuple[KernelLine, ...] = ()
+    file: str = ""
+    oom_kills: int | None = None
+    unreadable: Message | None = None
+
+    @property
+    def begin_ns(self) -> int | None:
+        """First message."""
+        return self.lines[0].utc_ns if self.lines else None
+
+    @property
+    def end_ns(self) -> int | None:
+        """Last message."""
+        return self.lines[-1].utc_ns if self.lines else None
+
+    def quote(self, line: KernelLine) -> Quote:
+        """A message with its time."""
+        return Quote(self.file, 0, f"{utc_text(line.utc_ns)[:19]}Z {line.text}")

@@ -1,0 +1,75 @@
+"""Processes that the kernel killed for want of memory, on the machine or at the limit of a container."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence.kernel_log import KernelLog
+from loadcell.linux.kernel_log import AGE_S, KernelLine
+from loadcell.model.message import Count, MessageCode, Seconds
+
+SIGNS = MessageCode("incident.oom-kill.signs", "info", age_s=Seconds, recent_s=Seconds)
+_SEEN = MessageCode("incident.oom-kill.seen", "info", count=Count, since_s=Seconds, names=list)
+_IN_GROUP = MessageCode("incident.oom-kill.seen-in-group", "info", count=Count, since_s=Seconds, names=list)
+_COUNTED = MessageCode("incident.oom-kill.counted", "info", count=Count)
+_HEALTHY = MessageCode("incident.oom-kill.healthy", "info", lines=Count)
+
+RECENT_NS: Final = 3600 * 10**9
+#: Since Linux 2.6; `Killed process` since 4.20, `Kill process` before is followed by it.
+_KILLED: Final = re.compile(
+    r"[Oo]ut of memory.*: Kill(?:ed)? process (\d+) \((.+?)\)|^Killed process (\d+) \((.+?)\)"
+)
+_GROUP: Final = "emory cgroup out of memory"
+_MOST_NAMED: Final = 6
+
+
+class OomKill(Incident[KernelLog]):
+    name = "oom-kill"
+    needs = KernelLog
+    source = "Linux, mm/oom_kill.c"
+    signs = SIGNS(age_s=AGE_S, recent_s=RECENT_NS / 1e9)
+
+    def examine(self, evidence: KernelLog) -> Iterator[Judgement]:
+        kills = _kills(evidence.lines)
+        for is_group, code in ((False, _SEEN), (True, _IN_GROUP)):
+            lines = [(line, name) for line, name in kills if (_GROUP in line.text) == is_group]
+            if not lines:
+                continue
+            since_ns = evidence.now_ns - lines[-1][0].utc_ns
+            summary = code(
+                count=len(lines),
+                since_s=float(round(since_ns / 1e9)),
+                names=list(dict.fromkeys(name for _, name in reversed(lines)))[:_MOST_NAMED],
+            )
+            yield self.diagnosis(
+                "critical" if since_ns <= RECENT_NS else "warning",
+                "high",
+                summary,
+                (lines[0][0].utc_ns, lines[-1][0].utc_ns),
+                [evidence.quote(line) for line, _ in lines],
+            )
+        if kills:
+            return
+        if evidence.oom_kills:
+            level = "warning" if evidence.unreadable is not None else "note"
+            yield self.diagnosis(level, "medium", _COUNTED(count=evidence.oom_kills))  # type: ignore[arg-type]
+        elif evidence.unreadable is None:
+            yield self.healthy(_HEALTHY(lines=len(evidence.lines)))
+        else:
+            yield self.unseen(evidence.unreadable)
+
+
+def _kills(lines: tuple[KernelLine, ...]) -> list[tuple[KernelLine, str]]:
+    """Messages about killed processes with `name (id)`; a process counts once."""
+    kills: dict[str, tuple[KernelLine, str]] = {}
+    for line in lines:
+        if match := _KILLED.search(line.text):
+            pid, name = (match[1], match[2]) if match[1] else (match[3], match[4])
+            kills.setdefault(f"{pid} {name}", (line, f"{name} ({pid})"))
+    return list(kills.values())
+
+
+PART = OomKill
