@@ -1,0 +1,273 @@
+"""Parts of a log entry: its level, its thread or job, and its message without the values in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from loadcell.ingest.log_times import Stamps, read_text
+from loadcell.ingest.printed_numbers import digits
+from loadcell.model.application_log import LogLevel
+
+#: Characters of a line that are examined; what is longer carries data.
+EXAMINED: Final = 2_000
+#: Characters of a message, and of the name of a thread.
+_LONGEST_MESSAGE: Final = 200
+_LONGEST_NAME: Final = 80
+#: Forms of lines whose parts are retained; a log has few, unless its messages are texts of users.
+_MOST_FORMS: Final = 20_000
+
+_ERRORS: Final = frozenset({
+    "error", "err", "severe", "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic",
+    "e", "f",
+})  # fmt: skip
+_WARNINGS: Final = frozenset({"warn", "warning", "w"})
+_OTHERS: Final = frozenset({
+    "trace", "debug", "debug1", "verbose", "info", "information", "informational", "notice", "note", "log",
+    "config", "fine", "finer", "finest", "statement", "detail", "hint", "system", "i", "d", "v", "t",
+})  # fmt: skip
+_LONG: Final = sorted(
+    (word for word in _ERRORS | _WARNINGS | _OTHERS if len(word) > 2), key=len, reverse=True
+)
+_WORDS: Final = "|".join(_LONG)
+#: A level in the head of a line: in capitals, or in brackets, or before a colon.
+_LEVEL: Final = re.compile(
+    rf"\b({_WORDS.upper()})\b|[\[<(](?:[a-z_]+:)?({_WORDS})\d?[\])>]|\b({_WORDS})\b(?=:? )"
+    rf"|\b(?:level|lvl|severity)[=:]\"?(\w+)|(?<![\w.])({_WORDS.title()})\b(?=[:\]|])",
+)
+#: Levels stand before the message: later words of the same spelling are part of it.
+_LEVEL_WITHIN: Final = 60
+_THREADS: Final = (
+    # Spring Boot: 1234 --- [app] [thread]
+    re.compile(r"\d+ --- (?:\[[^\]]{1,80}\] (?=\[))?\[ *(?P<thread>[^\]]{1,80})\]"),
+    # nginx: 1234#5678, with the number of a connection
+    re.compile(r"(?<![\w.])(?P<thread>\d{1,7}#\d{1,10}):"),
+    # Apache
+    re.compile(r"\[(?P<thread>pid \d{1,9}(?::tid \d{1,20})?)\]"),
+    re.compile(r"(?<![\w.])(?:thread|threadName|tid|job|worker)[=:] ?\"?(?P<thread>[\w.#@:/-]{1,80})"),
+)
+#: A thread in brackets or parentheses behind the stamp, before or behind the level.
+_BRACKETED: Final = re.compile(
+    r"[\s|:\-]*(?:[\[(<]?(?:\w+:)?(?P<level>[A-Za-z]{1,13})[\])>]?[\s|:\-]+)?"
+    r"[\[(](?P<thread>(?:[A-Za-z0-9][\w.#@:/+$ -]{0,79}))[\])]"
+)
+#: MySQL and klog: the number of a thread.
+_NUMBERED: Final = re.compile(r"[\s]+(?P<thread>\d{1,10})(?= \[| [\w./-]+:\d+\])")
+#: syslog: host, program and its process
+_PROGRAM: Final = re.compile(
+    r" (?P<host>[\w.:-]{1,80}) (?P<thread>[\w./()@-]{1,60}(?:\[\d{1,10}\])?):(?= |$)"
+)
+_PRIORITY: Final = re.compile(r"<(\d{1,3})>(?:1 )?")
+_STATUS: Final = re.compile(r"\" (?P<status>[1-5]\d\d) ")
+_DAMAGE: Final = re.compile(r"\bpanic:|\bFATAL\b|\bSegmentation fault\b")
+
+#: The message of a line of fields (logfmt).
+_LOGGED: Final = re.compile(r"(?<!\S)(?:msg|message)=(?:\"(?P<text>(?:[^\"\\]|\\.){1,1000})\"|(?P<word>\S+))")
+#: Brackets whose contents are the stamp, the level or the thread.
+_EMPTY: Final = re.compile(r"[\[(<\"][\s:]*[\])>\"]")
+
+#: Values in messages; a mark stands for each.
+_VALUES: Final = re.compile(
+    r"(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
+    r"|(?P<str>\"[^\"]{0,400}\"|(?<!\w)'[^']{0,400}'(?!\w))"
+    r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z\b|[+-]\d\d:?\d\d)?"
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    r"|(?P<addr>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b)"
+    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|@[0-9a-f]{4,16}\b|\b(?=[0-9a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,64}\b)"
+    r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*)"
+)
+_SPACE: Final = re.compile(r"\s+")
+_ALIKE: Final = str.maketrans("123456789", "000000000")
+
+
+@dataclass(slots=True)
+class Entry:
+    """Parts of an entry."""
+
+    instant_ns: int
+    level: LogLevel
+    thread: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Parts of all lines that differ in digits alone: the thread by its place behind the stamp."""
+
+    level: LogLevel
+    message: str
+    thread_begin: int = 0
+    thread_end: int = 0
+    host: str = ""
+
+
+def level_of(word: str) -> LogLevel | None:
+    """The level of a word or number, as pino and syslog print it; None of another."""
+    word = word.strip().lower()
+    if word in _ERRORS:
+        return "error"
+    if word in _WARNINGS:
+        return "warning"
+    if word in _OTHERS:
+        return "other"
+    if word.isdecimal() and len(word) <= 3:
+        number = digits(word)
+        if number >= 10:  # pino, bunyan: 40 warns
+            return "error" if number >= 50 else "warning" if number >= 40 else "other"
+        return "error" if number <= 3 else "warning" if number == 4 else "other"
+    return None
+
+
+def without_values(text: str) -> str:
+    """A message with a mark in place of each value: numbers, addresses, identifiers, quotations."""
+    masked = _VALUES.sub(lambda match: f"<{match.lastgroup}>", text[:EXAMINED])
+    masked = _SPACE.sub(" ", masked).lstrip(" -:|,;])").rstrip(" -:|,;[(")
+    return masked[:_LONGEST_MESSAGE].rstrip()
+
+
+class Forms:
+    """Forms of the lines of one log; lines that differ in digits alone are examined once."""
+
+    def __init__(self, stamp: str) -> None:
+        self._stamp = stamp
+        self._forms: dict[tuple[str, str], Form] = {}
+
+    def take(self, line: str, instant_ns: int, begin: int, end: int) -> Entry:
+        """The entry of a line whose stamp is at this place."""
+        line = line[: end + EXAMINED]
+        before, behind = line[:begin], line[end:]
+        key = before.translate(_ALIKE), behind.translate(_ALIKE)
+        form = self._forms.get(key)
+        if form is None:
+            form = self._form(line, begin, end)
+            if self._stamp != "clf" and line[0] != "<":
+                if len(self._forms) >= _MOST_FORMS:
+                    self._forms.clear()
+                self._forms[key] = form
+        if not form.thread_end:
+            return Entry(instant_ns, form.level, "", form.message)
+        thread = behind[form.thread_begin : form.thread_end].strip()
+        return Entry(instant_ns, form.level, form.host + thread, form.message)
+
+    def _form(self, line: str, begin: int, end: int) -> Form:
+        behind = line[end:]
+        if self._stamp == "clf":
+            status = _STATUS.search(behind)
+            is_error = status is not None and status["status"][0] == "5"
+            return Form("error" if is_error else "other", without_values(f"{line[:begin]}{behind}"))
+        level, level_begin, level_end = self._level(line, begin, end)
+        thread = self._thread(line, end)
+        parts = sorted({(begin, end), *({(level_begin, level_end)} if level_end else ())})
+        host = ""
+        thread_begin = thread_end = end
+        if thread is not None:
+            thread_begin, thread_end = thread.span("thread")
+            host = f"{thread['host']}/" if "host" in thread.re.groupindex else ""
+            outer = thread.span() if host or thread.re is _NUMBERED else (thread_begin, thread_end)
+            parts = sorted({*parts, outer})
+        pieces, at = [], 0
+        for part_begin, part_end in parts:
+            pieces.append(line[at:part_begin] if part_begin > at else "")
+            at = max(at, part_end)
+        pieces.append(line[at:])
+        text = "".join(pieces)
+        if (logged := _LOGGED.search(text)) is not None:
+            text = logged["text"] or logged["word"]
+        message = _EMPTY.sub(" ", text)
+        return Form(level or "other", without_values(message), thread_begin - end, thread_end - end, host)
+
+    def _level(self, line: str, begin: int, end: int) -> tuple[LogLevel | None, int, int]:
+        if self._stamp == "klog":
+            return level_of(line[:1]), 0, 1
+        if (match := _PRIORITY.match(line)) is not None:
+            return level_of(str(digits(match[1]) % 8)), *match.span()
+        for match in (
+            _LEVEL.search(line, end, end + _LEVEL_WITHIN + _LONGEST_NAME),
+            _LEVEL.search(line, 0, begin),
+        ):
+            if match is not None:
+                index = match.lastindex or 0
+                level = level_of(match[index])
+                if level is not None:
+                    return level, *match.span(index)
+        if _DAMAGE.search(line, end) is not None:
+            return "error", 0, 0
+        return None, 0, 0
+
+    def _thread(self, line: str, end: int) -> re.Match[str] | None:
+        match = _PROGRAM.match(line, end) if self._stamp in ("syslog", "iso") else None
+        if match is not None and level_of(match["host"]) is None:
+            return match
+        for pattern in _THREADS:
+            if (match := pattern.search(line, end, end + 300)) is not None:
+                return match
+        at = end + 1 if line[end : end + 1] in ("]", ")", "|", ">") else end
+        for _ in range(3):
+            match = _BRACKETED.match(line, at)
+            if match is None:
+                break
+            level = match["level"]
+            if level is not None and level_of(level) is None and not level.isupper():
+                break  # a word; capitals are a zone
+            name = match["thread"]
+            if name.isdecimal() or level_of(name.rpartition(":")[2]) is None:
+                return match
+            at = match.end()
+        return _NUMBERED.match(line, end)
+
+
+#: Names of fields in JSON lines, the usual ones first.
+_TIMES: Final = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "t", "eventTime", "asctime")
+_LEVELS: Final = ("level", "severity", "lvl", "log.level", "levelname", "loglevel", "level_name", "s")
+_THREAD_FIELDS: Final = ("thread", "thread_name", "threadName", "thread.name", "process.thread.name", "job",
+    "worker", "goroutine", "tid", "pid")  # fmt: skip
+_TEXTS: Final = ("msg", "message", "event", "error", "log")
+_LOGGERS: Final = ("logger", "logger_name", "log.logger", "name", "component", "c")
+
+
+def json_entry(line: str, stamps: Stamps) -> Entry | None:
+    """The parts of a JSON line; None where it is none, or has no time."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    instant_ns = _json_instant(_first(document, _TIMES), stamps)
+    if instant_ns is None:
+        return None
+    level = level_of(str(_first(document, _LEVELS) or ""))
+    if (
+        level is None
+        and (match := _LEVEL.search(str(_first(document, _TEXTS)), 0, _LEVEL_WITHIN)) is not None
+    ):
+        level = level_of(match[match.lastindex or 0])
+    thread = str(_first(document, _THREAD_FIELDS) or "")[:_LONGEST_NAME]
+    logger, text = _first(document, _LOGGERS), _first(document, _TEXTS)
+    words = f"{logger} - {text}" if isinstance(logger, str) else str(text if text is not None else "")
+    return Entry(instant_ns, level or "other", thread, without_values(words))
+
+
+def _first(document: dict[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        value = document.get(name)
+        if value is None and "." in name:
+            value = document
+            for part in name.split("."):
+                value = value.get(part) if isinstance(value, dict) else None
+        if value is not None and not isinstance(value, dict | list):
+            return value
+    return None
+
+
+def _json_instant(value: Any, stamps: Stamps) -> int | None:
+    if isinstance(value, str):
+        return read_text(value, stamps)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 4e18:
+        return None
+    for unit_ns in (10**9, 10**6, 10**3, 1):
+        if 10**18 <= value * unit_ns < 4 * 10**18:
+            return round(value * unit_ns)
+    return None

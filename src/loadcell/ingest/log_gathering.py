@@ -1,0 +1,261 @@
+"""Contents of the logs of services, gathered line by line in bounded memory."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from loadcell.ingest.log_entries import Entry
+from loadcell.ingest.log_steps import Steps
+from loadcell.model import duration_classes
+from loadcell.model.application_log import Gap, LogLevel, LogLine, LogMessage, LogThread, Service
+from loadcell.plan.secret_patterns import without_secrets
+
+#: Threads of a service that are followed by their names; of more, by the name without its numbers.
+MOST_THREADS: Final = 2_000
+_MOST_GROUPS: Final = 500
+#: Messages that are counted one by one, of each level; of more, by their first words.
+MOST_MESSAGES: Final = 1_000
+_MOST_BEGINNINGS: Final = 500
+_FIRST_WORDS: Final = 3
+_MORE: Final = "…"
+#: Slots of time in which entries are counted; where more are needed, two become one.
+MOST_SLOTS: Final = 512
+_FIRST_SLOT_NS: Final = 10**9
+#: Longest gaps that are retained by thread.
+_MOST_GAPS: Final = 16
+#: Gaps before one, whose longest shows how dense the lines were.
+_BEFORE: Final = 8
+#: Errors after this time without any begin an episode.
+EPISODE_NS: Final = 5 * 10**9
+_MOST_EPISODES: Final = 20_000
+#: A stamp that is further from the one before is doubtful, until several agree with it.
+_DOUBTFUL_NS: Final = 31 * 86_400 * 10**9
+_AGREEING: Final = 10
+#: Raw messages that are mapped to those without secrets.
+_MOST_RAW: Final = 50_000
+
+_NUMBER: Final = re.compile(r"\d+")
+
+
+class Messages:
+    """Messages of all logs, and their entries by time slot."""
+
+    def __init__(self) -> None:
+        self.slot_ns = _FIRST_SLOT_NS
+        self._messages: dict[tuple[LogLevel, str], _Message] = {}
+        self._by_raw: dict[tuple[LogLevel, str], _Message] = {}
+        self._counts: Counter[LogLevel] = Counter()
+        self.entries: dict[int, int] = {}
+        self._first = self._last = 0
+
+    def take(self, level: LogLevel, text: str, instant_ns: int, line: int, shown: str) -> None:
+        """Count an entry with this message; `shown` is its line."""
+        slot = instant_ns // self.slot_ns
+        if not self.entries:
+            self._first = self._last = slot
+        elif slot < self._first or slot > self._last:
+            slot = self._widened(slot, instant_ns)
+        self.entries[slot] = self.entries.get(slot, 0) + 1
+        message = self._by_raw.get((level, text))
+        if message is None:
+            message = self._message(level, text, instant_ns, LogLine(line, shown))
+        message.count += 1
+        message.slots[slot] = message.slots.get(slot, 0) + 1
+        message.end_ns = max(message.end_ns, instant_ns)
+        if instant_ns < message.begin_ns:
+            message.begin_ns = instant_ns
+
+    def messages(self) -> tuple[LogMessage, ...]:
+        """The most frequent message first."""
+        items = sorted(self._messages.values(), key=lambda item: -item.count)
+        return tuple(
+            LogMessage(item.text, item.level, item.count, item.begin_ns, item.end_ns, item.first, item.slots)
+            for item in items
+        )
+
+    def _widened(self, slot: int, instant_ns: int) -> int:
+        """The slot of an instant outside the range so far; slots are doubled until all fit."""
+        self._first, self._last = min(self._first, slot), max(self._last, slot)
+        while self._last - self._first >= MOST_SLOTS:
+            self.slot_ns *= 2
+            self._first //= 2
+            self._last //= 2
+            self.entries = _doubled(self.entries)
+            for message in self._messages.values():
+                message.slots = _doubled(message.slots)
+        return instant_ns // self.slot_ns
+
+    def _message(self, level: LogLevel, text: str, instant_ns: int, line: LogLine) -> _Message:
+        """The message of a text that is new."""
+        shown = without_secrets(text)
+        message = self._messages.get((level, shown))
+        if message is None and self._counts[level] >= MOST_MESSAGES:
+            beginning = " ".join([*shown.split(" ")[:_FIRST_WORDS], _MORE])
+            is_full = self._counts[level] >= MOST_MESSAGES + _MOST_BEGINNINGS
+            shown = _MORE if is_full and (level, beginning) not in self._messages else beginning
+            message = self._messages.get((level, shown))
+        if message is None:
+            message = _Message(shown, level, instant_ns, instant_ns, line)
+            self._messages[level, shown] = message
+            self._counts[level] += 1
+        if len(self._by_raw) >= _MOST_RAW:
+            self._by_raw.clear()
+        self._by_raw[level, text] = message
+        return message
+
+
+@dataclass(slots=True)
+class _Message:
+    text: str
+    level: LogLevel
+    begin_ns: int
+    end_ns: int
+    first: LogLine
+    count: int = 0
+    slots: dict[int, int] = field(default_factory=dict)
+
+
+def _doubled(slots: dict[int, int]) -> dict[int, int]:
+    doubled: dict[int, int] = {}
+    for slot, count in slots.items():
+        doubled[slot // 2] = doubled.get(slot // 2, 0) + count
+    return doubled
+
+
+class _Thread:
+    """Lines of one thread so far."""
+
+    __slots__ = ("begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "recent", "text")
+
+    def __init__(self, instant_ns: int, line: int, text: str, file: int) -> None:
+        self.begin_ns = self.last_ns = instant_ns
+        self.line, self.text, self.lines, self.file = line, text, 1, file
+        self.gaps: dict[int, int] = {}
+        self.longest: list[tuple[int, int, Gap]] = []
+        self.recent = [0] * _BEFORE
+
+    def take(self, instant_ns: int, line: int, text: str, file: int, *, is_error: bool) -> None:
+        """The next line."""
+        gap_ns = instant_ns - self.last_ns
+        if gap_ns > 0:
+            number = duration_classes.of(gap_ns)
+            self.gaps[number] = self.gaps.get(number, 0) + 1
+            longest = self.longest
+            if len(longest) < _MOST_GAPS or gap_ns > longest[0][0]:
+                before_ns = max(self.recent)
+                before, after = LogLine(self.line, self.text), LogLine(line, text)
+                gap = Gap(self.last_ns, instant_ns, before, after, before_ns, is_error, file != self.file)
+                (heapq.heappush if len(longest) < _MOST_GAPS else heapq.heappushpop)(
+                    longest, (gap_ns, line, gap)
+                )
+            self.recent[self.lines % _BEFORE] = gap_ns
+        self.last_ns, self.line, self.text, self.file = instant_ns, line, text, file
+        self.lines += 1
+
+    def thread(self, name: str) -> LogThread:
+        """The thread, its longest gap first."""
+        longest = tuple(gap for _, _, gap in sorted(self.longest, reverse=True))
+        last = LogLine(self.line, self.text)
+        return LogThread(name, self.lines, self.begin_ns, self.last_ns, last, self.gaps, longest)
+
+
+class ServiceLines:
+    """Lines of the log of one service so far."""
+
+    def __init__(self, name: str, messages: Messages) -> None:
+        self.name = name
+        self._messages = messages
+        self._threads: dict[str, _Thread] = {}
+        self._latest: dict[str, int] = {}
+        self._steps = Steps(self._latest)
+        self._total: _Thread | None = None
+        self._errors: list[int] = []
+        self._error_ns: int | None = None
+        self._doubtful = 0
+        self._file = 0
+        self._more: set[str] = set()
+        self.files: list[str] = []
+        self.lines = self.entries = 0
+        self.begin_ns = self.end_ns = 0
+
+    def begin_file(self, name: str) -> None:
+        """The next line is the first of a file."""
+        self.files.append(name)
+        self._file += 1
+        self._steps.restart()
+
+    def take(self, entry: Entry, line: int, text: str, *, has_zone: bool) -> bool:
+        """The next entry; False if its time cannot be true."""
+        instant_ns, level = entry.instant_ns, entry.level
+        total = self._total
+        if total is None:
+            self._total = _Thread(instant_ns, line, text, self._file)
+            self.begin_ns = self.end_ns = instant_ns
+        else:
+            if abs(instant_ns - total.last_ns) > _DOUBTFUL_NS:
+                self._doubtful += 1
+                if self._doubtful < _AGREEING:
+                    return False
+            self._doubtful = 0
+            total.take(instant_ns, line, text, self._file, is_error=level == "error")
+            self.begin_ns = min(self.begin_ns, instant_ns)
+            self.end_ns = max(self.end_ns, instant_ns)
+        self.entries += 1
+        name = self._followed(entry.thread)
+        self._steps.take(instant_ns, name, line, text, has_zone=has_zone)
+        followed = self._threads.get(name)
+        if followed is None:
+            self._threads[name] = _Thread(instant_ns, line, text, self._file)
+        else:
+            followed.take(instant_ns, line, text, self._file, is_error=level == "error")
+        self._latest[name] = instant_ns
+        self._messages.take(level, entry.message, instant_ns, line, text)
+        if level == "error":
+            self._note_error(instant_ns)
+        return True
+
+    def service(self, *, has_zone: bool, has_date: bool) -> Service:
+        """The log of the service."""
+        steps = self._steps.steps()
+        named = [thread.thread(without_secrets(name)) for name, thread in self._threads.items() if name]
+        total = [] if self._total is None else [self._total.thread("")]
+        return Service(
+            self.name,
+            tuple(self.files),
+            self.lines,
+            self.entries,
+            self.begin_ns,
+            self.end_ns,
+            (*total, *named),
+            steps,
+            self._steps.count if steps else 0,
+            self._steps.furthest_back_ns if steps else 0,
+            tuple(self._steps.zone_changes),
+            self._steps.late_lines,
+            self._steps.is_unordered,
+            tuple(self._errors),
+            len(self._more),
+            has_zone,
+            has_date,
+        )
+
+    def _followed(self, thread: str) -> str:
+        """The name under which a thread is followed."""
+        if not thread or thread in self._threads or len(self._threads) < MOST_THREADS:
+            return thread
+        if len(self._more) < 100_000:
+            self._more.add(thread)
+        group = _NUMBER.sub("#", thread)
+        is_followed = group in self._threads or len(self._threads) < MOST_THREADS + _MOST_GROUPS
+        return group if is_followed else _MORE
+
+    def _note_error(self, instant_ns: int) -> None:
+        last_ns, self._error_ns = self._error_ns, instant_ns
+        if last_ns is None or abs(instant_ns - last_ns) >= EPISODE_NS:
+            self._errors.append(instant_ns)
+            if len(self._errors) > _MOST_EPISODES:
+                self._errors = self._errors[::2]

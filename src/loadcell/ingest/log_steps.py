@@ -1,0 +1,168 @@
+"""Steps back of the time stamps of a log that last, as those of a clock do, and lines that are only late."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from loadcell.model.application_log import Leap, LogLine, StepBack
+
+#: Less is the disorder of concurrent writers, and the reach of a slewed clock (ntpd steps from 128 ms on).
+STEP_NS: Final = 500_000_000
+#: A step lasts for so many lines and so much time; a late line is followed by one that is not.
+_LEAST_LINES: Final = 3
+_LEAST_LASTING_NS: Final = 10**9
+#: Of the step: a leap forward of such a size takes it back.
+_RETURN: Final = 0.8
+#: Two steps of opposite sign within this time are compared.
+PAIR_NS: Final = 600 * 10**9
+#: Relative difference of their sizes.
+LIKE: Final = 0.2
+#: Steps by half hours, give or take the time between two lines, of a log without a zone.
+_HALF_HOUR_NS: Final = 1800 * 10**9
+_ZONE_WITHIN_NS: Final = 60 * 10**9
+_MOST_ZONE_NS: Final = 26 * 3600 * 10**9
+#: A log with a larger share of lines out of order was merged from several.
+_MOST_LATE: Final = 0.02
+_MOST_STEPS: Final = 1_000
+_MOST_LEAPS: Final = 256
+_MOST_THREADS: Final = 20
+
+
+@dataclass
+class _Candidate:
+    """A step back that has to last."""
+
+    leap: Leap
+    latest_ns: int
+    lines: int = 1
+    threads: dict[str, None] = field(default_factory=dict)
+
+    def lasts(self) -> bool:
+        """True if enough lines and time follow it."""
+        least_ns = min(_LEAST_LASTING_NS, int(-self.leap.size_ns * _RETURN))
+        return self.lines >= _LEAST_LINES and self.latest_ns - self.leap.after_ns >= least_ns
+
+
+class Steps:
+    """Steps of one log so far. `latest` has the latest instant of each of its threads."""
+
+    def __init__(self, latest: Mapping[str, int]) -> None:
+        self._latest = latest
+        self._last_ns: int | None = None
+        self._last = (0, "")
+        self._candidate: _Candidate | None = None
+        self._leaps: deque[Leap] = deque(maxlen=_MOST_LEAPS)
+        self._steps: list[StepBack] = []
+        self._lines = 0
+        self.count = self.late_lines = self.furthest_back_ns = 0
+        self.zone_changes: list[Leap] = []
+
+    def take(self, instant_ns: int, thread: str, line: int, text: str, *, has_zone: bool) -> None:
+        """The next line, before its thread's latest instant is replaced."""
+        last_ns, self._last_ns = self._last_ns, instant_ns
+        last, self._last = self._last, (line, text)
+        self._lines += 1
+        if last_ns is None:
+            return
+        size_ns = instant_ns - last_ns
+        if -STEP_NS < size_ns < STEP_NS and self._candidate is None:
+            return
+        leap = Leap(last_ns, instant_ns, LogLine(*last), LogLine(line, text))
+        if size_ns >= STEP_NS:
+            self._leap_forward(leap)
+        elif size_ns <= -STEP_NS:
+            if not has_zone and _is_zone_change(-size_ns):
+                self._close()
+                self.zone_changes = [*self.zone_changes, leap][:_MOST_LEAPS]
+                return
+            self._close()
+            self._candidate = _Candidate(leap, instant_ns)
+        if (candidate := self._candidate) is not None:
+            self._follow(candidate, leap, thread)
+
+    def restart(self) -> None:
+        """The next line is that of another file, whose beginning may repeat the end of this one."""
+        self._close()
+        self._last_ns = None
+
+    def steps(self) -> tuple[StepBack, ...]:
+        """All steps that lasted; those of a log without a clear order are none."""
+        self._close()
+        return () if self.is_unordered else tuple(self._steps)
+
+    @property
+    def is_unordered(self) -> bool:
+        """True if so many lines are late that the log was merged from several."""
+        return self.late_lines > max(_LEAST_LINES, _MOST_LATE * self._lines)
+
+    def _leap_forward(self, leap: Leap) -> None:
+        self._leaps.append(leap)
+        for index in range(len(self._steps) - 1, -1, -1):
+            step = self._steps[index]
+            if not 0 <= leap.before_ns - step.leap.after_ns <= PAIR_NS:
+                break
+            if _is_like(step, leap) and not any(
+                item.after.number > step.leap.after.number for item in step.leaps
+            ):
+                self._steps[index] = replace(step, leaps=(*step.leaps, leap))
+                break
+
+    def _follow(self, candidate: _Candidate, leap: Leap, thread: str) -> None:
+        """Count a line behind a step, and the thread whose stamps go back there."""
+        step_ns = -candidate.leap.size_ns
+        returns = leap.size_ns >= _RETURN * step_ns and leap.after.number != candidate.leap.after.number
+        if returns:
+            self._close()
+            return
+        if leap.after.number != candidate.leap.after.number:
+            candidate.lines += 1
+            candidate.latest_ns = max(candidate.latest_ns, leap.after_ns)
+        thread_ns = self._latest.get(thread)
+        if thread_ns is not None and thread_ns - leap.after_ns >= STEP_NS and len(candidate.threads) < 10_000:
+            candidate.threads.setdefault(thread)
+        if leap.after_ns >= candidate.leap.before_ns:
+            self._close()
+
+    def _close(self) -> None:
+        """Decide on the step that was followed."""
+        candidate, self._candidate = self._candidate, None
+        if candidate is None:
+            return
+        has_threads = len(self._latest) > 1 or "" not in self._latest
+        if not candidate.lasts() or (has_threads and not candidate.threads):
+            self.late_lines += 1
+            return
+        self.count += 1
+        self.furthest_back_ns = max(self.furthest_back_ns, -candidate.leap.size_ns)
+        if len(self._steps) >= _MOST_STEPS:
+            return
+        names = tuple(name for name in candidate.threads if name)
+        step = StepBack(candidate.leap, names[:_MOST_THREADS], len(candidate.threads))
+        self._steps.append(replace(step, leaps=tuple(self._nearest_before(step))))
+
+    def _nearest_before(self, step: StepBack) -> Iterator[Leap]:
+        """The latest leap forward of its size before a step that is not that of an earlier step."""
+        used = {leap.after.number for earlier in self._steps[-8:] for leap in earlier.leaps}
+        for leap in reversed(self._leaps):
+            if leap.after.number >= step.leap.after.number or leap.after.number in used:
+                continue
+            if step.leap.before_ns - leap.after_ns > PAIR_NS:
+                return
+            if _is_like(step, leap):
+                yield leap
+                return
+
+
+def _is_like(step: StepBack, leap: Leap) -> bool:
+    larger = max(step.size_ns, leap.size_ns)
+    return abs(step.size_ns - leap.size_ns) <= LIKE * larger
+
+
+def _is_zone_change(size_ns: int) -> bool:
+    """True of half hours: the clock of the log's zone was put back, or its zone changed."""
+    nearest = round(size_ns / _HALF_HOUR_NS)
+    within = abs(size_ns - nearest * _HALF_HOUR_NS) <= _ZONE_WITHIN_NS
+    return nearest > 0 and within and size_ns <= _MOST_ZONE_NS

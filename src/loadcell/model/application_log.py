@@ -1,0 +1,150 @@
+"""Contents of the logs of services: threads and their silences, clock steps, and messages over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+#: Levels of entries, whatever their words: `FATAL`, `SEVERE`, `panic` and `5xx` are errors.
+LogLevel = Literal["error", "warning", "other"]
+LOG_LEVELS: Final[tuple[LogLevel, ...]] = ("error", "warning", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line of all files by its number from 1, and the beginning of its text."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Time without a line of a thread, between two lines.
+
+    `before_ns` is the longest of the last gaps before it. `at_rotation` is true where another file begins.
+    """
+
+    begin_ns: int
+    end_ns: int
+    before: LogLine
+    after: LogLine
+    before_ns: int = 0
+    ends_in_error: bool = False
+    at_rotation: bool = False
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.begin_ns
+
+
+@dataclass(frozen=True, slots=True)
+class LogThread:
+    """Lines of a thread or job of one service; its gaps by classes of durations, and the longest ones.
+
+    The thread without a name is the service: all lines of it.
+    """
+
+    name: str
+    lines: int
+    begin_ns: int
+    end_ns: int
+    last: LogLine
+    gaps: Mapping[int, int] = field(default_factory=dict)
+    longest: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Leap:
+    """Two successive lines of a log, and the difference of their time stamps."""
+
+    before_ns: int
+    after_ns: int
+    before: LogLine
+    after: LogLine
+
+    @property
+    def size_ns(self) -> int:
+        return self.after_ns - self.before_ns
+
+
+@dataclass(frozen=True, slots=True)
+class StepBack:
+    """A lasting step back of the time stamps: later lines continue from there.
+
+    `threads` are those whose stamps went back, up to a limit, and `thread_count` is their number. `leaps` are
+    the leaps forward within ten minutes whose sizes are next to its size: at most one before, one after it.
+    """
+
+    leap: Leap
+    threads: tuple[str, ...] = ()
+    thread_count: int = 0
+    leaps: tuple[Leap, ...] = ()
+
+    @property
+    def size_ns(self) -> int:
+        return -self.leap.size_ns
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """A message without its values, and its entries by time slot."""
+
+    text: str
+    level: LogLevel
+    count: int
+    begin_ns: int
+    end_ns: int
+    first: LogLine
+    slots: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The log of one service: one file, or several that follow each other.
+
+    `steps` are lasting steps back, `zone_changes` those by whole half hours of a log without a zone, and
+    `late_lines` counts lines out of order by more than half a second. With `is_unordered` they are so many
+    that the log was merged from several. `error_begins` has the begins of error episodes: errors after some
+    time without one.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    lines: int
+    entries: int
+    begin_ns: int
+    end_ns: int
+    threads: tuple[LogThread, ...]
+    steps: tuple[StepBack, ...] = ()
+    step_count: int = 0
+    furthest_back_ns: int = 0
+    zone_changes: tuple[Leap, ...] = ()
+    late_lines: int = 0
+    is_unordered: bool = False
+    error_begins: tuple[int, ...] = ()
+    #: threads that were not followed one by one
+    more_threads: int = 0
+    #: stamps without a zone, which are taken as those of this machine
+    has_zone: bool = True
+    #: stamps without a date
+    has_date: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationLogs:
+    """Logs of all services of one call; messages and entries are counted by slots of `slot_ns` since 1970.
+
+    `unstamped` counts lines without a time, of which `continued` belong to the entry before by their shape:
+    stack traces, indented lines. `examples` are the others.
+    """
+
+    services: tuple[Service, ...]
+    messages: tuple[LogMessage, ...]
+    slot_ns: int
+    entries: Mapping[int, int]
+    lines: int
+    unstamped: int
+    continued: int
+    examples: tuple[LogLine, ...] = ()
