@@ -18,6 +18,8 @@ _LONGEST_MESSAGE: Final = 200
 _LONGEST_NAME: Final = 80
 #: Forms of lines whose parts are retained; a log has few, unless its messages are texts of users.
 _MOST_FORMS: Final = 20_000
+#: Lengths of heads that are compared.
+_MOST_LENGTHS: Final = 8
 
 _ERRORS: Final = frozenset({
     "error", "err", "severe", "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic",
@@ -70,16 +72,16 @@ _EMPTY: Final = re.compile(r"[\[(<\"][\s:]*[\])>\"]")
 
 #: Values in messages; a mark stands for each.
 _VALUES: Final = re.compile(
-    r"(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
+    r"(?=[0-9A-Fa-f\"'@+-])(?:(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
     r"|(?P<str>\"[^\"]{0,400}\"|(?<!\w)'[^']{0,400}'(?!\w))"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z\b|[+-]\d\d:?\d\d)?"
     r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
     r"|(?P<addr>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b)"
     r"|(?P<hex>\b0x[0-9a-fA-F]+\b|@[0-9a-f]{4,16}\b|\b(?=[0-9a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,64}\b)"
-    r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*)"
+    r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*))"
 )
 _SPACE: Final = re.compile(r"\s+")
-_ALIKE: Final = str.maketrans("123456789", "000000000")
+_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
 
 
 @dataclass(slots=True)
@@ -127,21 +129,35 @@ def without_values(text: str) -> str:
     return masked[:_LONGEST_MESSAGE].rstrip()
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """Parts of a line in front of its message: their places in the line, relative to the end of its stamp."""
+
+    level: LogLevel
+    thread_begin: int
+    thread_end: int
+    host: str
+    removed: tuple[tuple[int, int], ...]
+
+
 class Forms:
     """Forms of the lines of one log; lines that differ in digits alone are examined once."""
 
     def __init__(self, stamp: str) -> None:
         self._stamp = stamp
-        self._forms: dict[tuple[str, str], Form] = {}
+        self._forms: dict[bytes, Form] = {}
+        self._heads: dict[bytes, _Head] = {}
+        self._lengths: list[int] = []
 
     def take(self, line: str, instant_ns: int, begin: int, end: int) -> Entry:
         """The entry of a line whose stamp is at this place."""
-        line = line[: end + EXAMINED]
-        before, behind = line[:begin], line[end:]
-        key = before.translate(_ALIKE), behind.translate(_ALIKE)
+        behind = line[end : end + EXAMINED]
+        key = behind.encode("utf-8", "surrogatepass").translate(_ALIKE)
+        if begin:
+            key += b"\0" + line[:begin].encode("utf-8", "surrogatepass").translate(_ALIKE)
         form = self._forms.get(key)
         if form is None:
-            form = self._form(line, begin, end)
+            form = self._form(line, behind, begin, end, key)
             if self._stamp != "clf" and line[0] != "<":
                 if len(self._forms) >= _MOST_FORMS:
                     self._forms.clear()
@@ -151,32 +167,56 @@ class Forms:
         thread = behind[form.thread_begin : form.thread_end].strip()
         return Entry(instant_ns, form.level, form.host + thread, form.message)
 
-    def _form(self, line: str, begin: int, end: int) -> Form:
-        behind = line[end:]
+    def _form(self, line: str, behind: str, begin: int, end: int, key: bytes) -> Form:
         if self._stamp == "clf":
             status = _STATUS.search(behind)
             is_error = status is not None and status["status"][0] == "5"
             return Form("error" if is_error else "other", without_values(f"{line[:begin]}{behind}"))
+        head = self._head(line, behind, begin, end, key)
+        pieces, at = [], -end
+        for part_begin, part_end in head.removed:
+            if part_begin > at:
+                pieces.append(line[end + at : end + part_begin])
+            at = max(at, part_end)
+        pieces.append(behind[at:])
+        text = "".join(pieces)
+        if "m" in text and (logged := _LOGGED.search(text)) is not None:
+            text = logged["text"] or logged["word"]
+        message = without_values(_EMPTY.sub(" ", text))
+        return Form(head.level, message, head.thread_begin, head.thread_end, head.host)
+
+    def _head(self, line: str, behind: str, begin: int, end: int, key: bytes) -> _Head:
+        """The head of a line; one with level and thread is examined once, and compared at its length."""
+        before = b"" if not begin else key[len(behind.encode("utf-8", "surrogatepass")) :]
+        for length in self._lengths:
+            head = self._heads.get(key[:length] + before)
+            if head is not None:
+                return head
         level, level_begin, level_end = self._level(line, begin, end)
         thread = self._thread(line, end)
-        parts = sorted({(begin, end), *({(level_begin, level_end)} if level_end else ())})
+        parts = {(begin, end), *({(level_begin, level_end)} if level_end else ())}
         host = ""
         thread_begin = thread_end = end
         if thread is not None:
             thread_begin, thread_end = thread.span("thread")
             host = f"{thread['host']}/" if "host" in thread.re.groupindex else ""
-            outer = thread.span() if host or thread.re is _NUMBERED else (thread_begin, thread_end)
-            parts = sorted({*parts, outer})
-        pieces, at = [], 0
-        for part_begin, part_end in parts:
-            pieces.append(line[at:part_begin] if part_begin > at else "")
-            at = max(at, part_end)
-        pieces.append(line[at:])
-        text = "".join(pieces)
-        if (logged := _LOGGED.search(text)) is not None:
-            text = logged["text"] or logged["word"]
-        message = _EMPTY.sub(" ", text)
-        return Form(level or "other", without_values(message), thread_begin - end, thread_end - end, host)
+            parts.add(thread.span() if host or thread.re is _NUMBERED else (thread_begin, thread_end))
+        removed = tuple((part_begin - end, part_end - end) for part_begin, part_end in sorted(parts))
+        head = _Head(level or "other", thread_begin - end, thread_end - end, host, removed)
+        length = max(level_end, thread_end) - end
+        is_certain = (
+            level_end and thread is not None and thread.re is _BRACKETED and behind[:length].isascii()
+        )
+        if is_certain:
+            self._retain(key[:length] + before, length, head)
+        return head
+
+    def _retain(self, key: bytes, length: int, head: _Head) -> None:
+        if length not in self._lengths:
+            self._lengths = [length, *self._lengths][:_MOST_LENGTHS]
+        if len(self._heads) >= _MOST_FORMS:
+            self._heads.clear()
+        self._heads[key] = head
 
     def _level(self, line: str, begin: int, end: int) -> tuple[LogLevel | None, int, int]:
         if self._stamp == "klog":

@@ -65,8 +65,9 @@ class Messages:
             message = self._message(level, text, instant_ns, LogLine(line, shown))
         message.count += 1
         message.slots[slot] = message.slots.get(slot, 0) + 1
-        message.end_ns = max(message.end_ns, instant_ns)
-        if instant_ns < message.begin_ns:
+        if instant_ns > message.end_ns:
+            message.end_ns = instant_ns
+        elif instant_ns < message.begin_ns:
             message.begin_ns = instant_ns
 
     def messages(self) -> tuple[LogMessage, ...]:
@@ -126,6 +127,18 @@ def _doubled(slots: dict[int, int]) -> dict[int, int]:
     return doubled
 
 
+#: Classes of gaps by their duration: stamps in ms have few of them.
+_CLASSES: dict[int, int] = {}
+_MOST_CLASSES: Final = 50_000
+
+
+def _class_of(gap_ns: int) -> int:
+    number = duration_classes.of(gap_ns)
+    if len(_CLASSES) < _MOST_CLASSES:
+        _CLASSES[gap_ns] = number
+    return number
+
+
 class _Thread:
     """Lines of one thread so far."""
 
@@ -142,7 +155,9 @@ class _Thread:
         """The next line."""
         gap_ns = instant_ns - self.last_ns
         if gap_ns > 0:
-            number = duration_classes.of(gap_ns)
+            number = _CLASSES.get(gap_ns)
+            if number is None:
+                number = _class_of(gap_ns)
             self.gaps[number] = self.gaps.get(number, 0) + 1
             longest = self.longest
             if len(longest) < _MOST_GAPS or gap_ns > longest[0][0]:
@@ -202,8 +217,10 @@ class ServiceLines:
                     return False
             self._doubtful = 0
             total.take(instant_ns, line, text, self._file, is_error=level == "error")
-            self.begin_ns = min(self.begin_ns, instant_ns)
-            self.end_ns = max(self.end_ns, instant_ns)
+            if instant_ns > self.end_ns:
+                self.end_ns = instant_ns
+            elif instant_ns < self.begin_ns:
+                self.begin_ns = instant_ns
         self.entries += 1
         name = self._followed(entry.thread)
         self._steps.take(instant_ns, name, line, text, has_zone=has_zone)

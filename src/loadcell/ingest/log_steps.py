@@ -11,7 +11,7 @@ from loadcell.model.application_log import Leap, LogLine, StepBack
 
 #: Less is the disorder of concurrent writers, and the reach of a slewed clock (ntpd steps from 128 ms on).
 STEP_NS: Final = 500_000_000
-#: A step lasts for so many lines and so much time; a late line is followed by one that is not.
+#: Lines and time for which a step lasts; a late line is followed by one that is not.
 _LEAST_LINES: Final = 3
 _LEAST_LASTING_NS: Final = 10**9
 #: Of the step: a leap forward of such a size takes it back.
@@ -95,7 +95,7 @@ class Steps:
 
     @property
     def is_unordered(self) -> bool:
-        """True if so many lines are late that the log was merged from several."""
+        """True if more lines are late than in a log of one host."""
         return self.late_lines > max(_LEAST_LINES, _MOST_LATE * self._lines)
 
     def _leap_forward(self, leap: Leap) -> None:

@@ -105,8 +105,8 @@ class Service:
     """The log of one service: one file, or several that follow each other.
 
     `steps` are lasting steps back, `zone_changes` those by whole half hours of a log without a zone, and
-    `late_lines` counts lines out of order by more than half a second. With `is_unordered` they are so many
-    that the log was merged from several. `error_begins` has the begins of error episodes: errors after some
+    `late_lines` counts lines out of order by more than half a second. With `is_unordered` there are
+    more than in a log of one host. `error_begins` has the begins of error episodes: errors after some
     time without one.
     """
 

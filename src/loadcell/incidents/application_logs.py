@@ -1,0 +1,169 @@
+"""Evidence from the logs of services: files of any order, of several services, read in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from loadcell.incidents.evidence.application_log import ApplicationLog, Spans
+from loadcell.incidents.evidence.base import Quote, Reading
+from loadcell.ingest import log_times
+from loadcell.ingest.application_log import Reader, stamps_of
+from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.inputs import STDIN
+from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of
+from loadcell.ingest.log_pattern import Pattern
+from loadcell.ingest.log_times import Stamps
+from loadcell.ingest.text import OnProgress, decoded
+from loadcell.model.application_log import ApplicationLogs, Service
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
+from loadcell.plan.secret_patterns import without_secrets
+
+_DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
+_NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
+_NO_MATCH = MessageCode("doctor.log-no-match", path=str, line=ForeignText)
+_NO_ENTRIES = MessageCode("doctor.log-no-entries", names=list)
+ZONE_CHANGE = MessageCode("doctor.log-zone-change", "info", service=str, count=Count, size_s=Seconds)
+NO_ZONE = MessageCode("doctor.log-no-zone", "info", service=str, zone=str)
+UNORDERED = MessageCode("doctor.log-unordered", "info", service=str, late=Count)
+MORE_THREADS = MessageCode("doctor.log-more-threads", "info", service=str, count=Count)
+
+#: Names of rotated files differ from their service's by numbers, dates and compression.
+_ROTATED: Final = re.compile(
+    r"[._-]\d{4}-?\d\d-?\d\d(?:[T._-]?\d{1,6}(?=[._-]|$))?|\.\d{1,4}(?=\.|$)|\.(?:gz|bz2|xz)$"
+)
+_SHOWN: Final = 80
+_HEAD_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True)
+class _File:
+    """A log file: its service, and when it begins."""
+
+    path: Path
+    shown: str
+    service: str
+    stamps: Stamps
+    begin_ns: int
+
+
+def read(
+    files: Sequence[tuple[Path, str]],
+    pattern: str | None = None,
+    others: tuple[Spans, ...] = (),
+    on_progress: OnProgress | None = None,
+) -> tuple[ApplicationLog, Reading]:
+    """The evidence of the logs of services, each file a path and its name for people, in any order.
+
+    `pattern` is a regular expression with the group `time`. Raises ImportProblemError for what is no log.
+    """
+    expression = None if pattern is None else Pattern(pattern)
+    with expression or contextlib.nullcontext():
+        opened = [_opened(path, shown, expression) for path, shown in files]
+        named = _named(opened)
+        ordered = sorted(named, key=lambda file: (file.service, file.begin_ns))
+        reader = Reader(expression)
+
+        def begin(index: int) -> None:
+            file = ordered[index]
+            reader.begin_file(file.service, file.shown, file.stamps)
+
+        lines = LogLines([(file.path, file.shown) for file in ordered], on_progress, begin)
+        for line in lines:
+            reader.take(line)
+    logs = reader.logs()
+    names = tuple(file.shown for file in ordered)
+    if not any(service.entries for service in logs.services):
+        raise ImportProblemError(_NO_ENTRIES(names=list(names)))
+    if any(
+        _is_reordered(files, [file for file in ordered if file.service == service.name])
+        for service in logs.services
+    ):
+        lines.remarks.insert(0, REORDERED(files=names))
+    remarks = (*lines.remarks, *(remark for service in logs.services for remark in _remarks(service)))
+    evidence = ApplicationLog(", ".join(names), logs, lines.position, without_secrets, others)
+    return evidence, _reading(logs, evidence, names, remarks)
+
+
+def service_of(name: str) -> str:
+    """The name that rotated files of one log have in common."""
+    return _ROTATED.sub("", name) or name
+
+
+def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
+    """A file with the stamps that its first lines show. Raises ImportProblemError for what is no log."""
+    head = head_of(
+        path, shown, lambda name: "log" in name or name.endswith((".out", ".err")), _DIRECTORY_WITHOUT
+    )
+    stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
+    if stamps is None:
+        first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
+        code = _NO_STAMPS if pattern is None else _NO_MATCH
+        raise ImportProblemError(code(path=shown, line=repr(without_secrets(first.strip())[:_SHOWN])))
+    probe = Reader(pattern)
+    probe.begin_file("", "", stamps_of(beginning(path), path.stat().st_mtime, pattern) or stamps)
+    for line in islice(beginning(path), log_times.HEAD_LINES):
+        probe.take(line)
+    services = probe.logs().services
+    begin_ns = services[0].begin_ns if services and services[0].entries else 0
+    return _File(path, shown, _service_path(shown), stamps, begin_ns)
+
+
+def _is_log(name: str) -> bool:
+    """True of the usual names of logs."""
+    return "log" in name or name.endswith((".out", ".err"))
+
+
+def _service_path(shown: str) -> str:
+    if shown == str(STDIN):
+        return shown
+    path = Path(shown)
+    return str(path.parent / service_of(path.name))
+
+
+def _named(files: Sequence[_File]) -> list[_File]:
+    """Files with the shortest distinct names of their services."""
+    paths = {file.service for file in files}
+    counts = Counter(Path(path).name for path in paths)
+    short = {path: Path(path).name if counts[Path(path).name] == 1 else path for path in paths}
+    return [_File(file.path, file.shown, short[file.service], file.stamps, file.begin_ns) for file in files]
+
+
+def _is_reordered(files: Sequence[tuple[Path, str]], ordered: Sequence[_File]) -> bool:
+    paths = {file.path for file in ordered}
+    return [path for path, _ in files if path in paths] != [file.path for file in ordered]
+
+
+def _remarks(service: Service) -> list[Message]:
+    remarks: list[Message] = []
+    if service.zone_changes:
+        size_s = -service.zone_changes[0].size_ns / 1e9
+        remarks.append(ZONE_CHANGE(service=service.name, count=len(service.zone_changes), size_s=size_s))
+    if not service.has_zone and service.entries:
+        remarks.append(NO_ZONE(service=service.name, zone=_zone(service.begin_ns)))
+    if service.is_unordered:
+        remarks.append(UNORDERED(service=service.name, late=service.late_lines))
+    if service.more_threads:
+        remarks.append(MORE_THREADS(service=service.name, count=service.more_threads))
+    return remarks
+
+
+def _zone(instant_ns: int) -> str:
+    """The zone of this machine, as in ISO 8601."""
+    minutes = log_times.local_offset_s(instant_ns / 1e9) // 60
+    sign = "-" if minutes < 0 else "+"
+    return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+def _reading(
+    logs: ApplicationLogs, evidence: ApplicationLog, names: tuple[str, ...], remarks: tuple[Message, ...]
+) -> Reading:
+    examples: tuple[Quote, ...] = evidence.quotes(logs.examples)
+    unread = logs.unstamped - logs.continued
+    return Reading("application-log", names, logs.lines, unread, examples, remarks)

@@ -1,0 +1,152 @@
+"""Silences and errors of a log that coincide with collections, clock steps, trials or faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from loadcell.incidents.base import Incident, Judgement, Level
+from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationLog
+from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Seconds, Share
+from loadcell.stats import coincidence
+
+SIGNS = MessageCode(
+    "incident.log-coincidences.signs", "info", after_s=Seconds, part_share=Share, chance=Number
+)
+_SEEN = MessageCode(
+    "incident.log-coincidences.seen", "info",
+    events=Message, spans=Message, count=Count, of=Count, expected=Number, chance=str, source=str,
+)  # fmt: skip
+_HEALTHY = MessageCode(
+    "incident.log-coincidences.healthy", "info",
+    events=Message, spans=Message, count=Count, of=Count, expected=Number,
+)  # fmt: skip
+_NOTHING = MessageCode("incident.log-coincidences.nothing", "info")
+_NO_EVENTS = MessageCode("incident.log-coincidences.no-events", "info")
+_NO_DATE = MessageCode("incident.log-coincidences.no-date", "info")
+EVENTS = Labels("log-events", ("silences", "errors"))
+SPANS = Labels("log-spans", (*SPAN_KINDS, "clock-step"))
+
+#: Errors follow their cause so closely.
+AFTER_NS: Final = 2 * 10**9
+#: Chance that independent events coincide so often, for all pairs of kinds.
+LEVEL: Final = 0.001
+#: Of the events: less explains nothing.
+LEAST_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Coincidence:
+    """Events of the log within spans of another kind; `chance` is that of at least as many."""
+
+    events: str
+    spans: str
+    source: str
+    count: int
+    of: int
+    expected: float
+    chance: float
+    instants: tuple[int, ...]
+
+
+class LogCoincidences(Incident[ApplicationLog]):
+    name = "log-coincidences"
+    needs = ApplicationLog
+    source = "Y. Hong: On computing the distribution function for the Poisson binomial distribution, 2013"
+    signs = SIGNS(after_s=AFTER_NS / 1e9, part_share=LEAST_SHARE, chance=LEVEL)
+
+    def examine(self, evidence: ApplicationLog) -> Iterator[Judgement]:
+        if not evidence.has_date and evidence.others:
+            yield self.unseen(_NO_DATE())
+            return
+        if not evidence.others and not evidence.clock_steps:
+            yield self.unseen(_NOTHING())
+            return
+        pairs = coincidences(evidence)
+        if not pairs:
+            yield self.unseen(_NO_EVENTS())
+            return
+        notable = [pair for pair in pairs if is_notable(pair, len(pairs))]
+        for pair in notable:
+            level: Level = "note" if pair.spans in ("trial", "fault") else "warning"
+            summary = _SEEN(
+                events=Message(EVENTS(pair.events)),
+                spans=Message(SPANS(pair.spans)),
+                count=pair.count,
+                of=pair.of,
+                expected=pair.expected,
+                chance=f"{pair.chance:.1g}",
+                source=pair.source,
+            )
+            span = pair.instants[0], pair.instants[-1]
+            yield self.diagnosis(level, "high" if pair.count > 1 else "medium", summary, span)
+        for pair in pairs:
+            if pair not in notable:
+                yield self.healthy(
+                    _HEALTHY(
+                        events=Message(EVENTS(pair.events)),
+                        spans=Message(SPANS(pair.spans)),
+                        count=pair.count,
+                        of=pair.of,
+                        expected=pair.expected,
+                    )
+                )
+
+
+def is_notable(pair: Coincidence, tests: int) -> bool:
+    """True if events coincide more often than by chance, and often enough to explain some of them."""
+    return pair.chance * tests <= LEVEL and pair.count >= LEAST_SHARE * pair.of
+
+
+def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
+    """All pairs of kinds of events, and kinds of spans."""
+    silences = [
+        (silence.gap.begin_ns, silence.gap.end_ns)
+        for silence in evidence.silences
+        if not silence.may_lack_work
+    ]
+    errors = [(begin, begin) for service in evidence.logs.services for begin in service.error_begins]
+    spans = [(item.kind, item.source, item.spans, 0) for item in evidence.others]
+    # A step repeats the time that it takes back.
+    changes = [
+        (min(leap.before_ns, leap.after_ns), max(leap.before_ns, leap.after_ns))
+        for step in evidence.clock_steps
+        for leap in (step.leap, *step.leaps)
+    ]
+    pairs = []
+    for name, events in (("silences", silences), ("errors", errors)):
+        of_clock = [("clock-step", "", tuple(changes), AFTER_NS)] if changes and name == "errors" else []
+        for kind, source, items, before_ns in (*spans, *of_clock):
+            if items and events:
+                pairs.append(_pair(evidence, name, events, kind, source, items, before_ns))
+    return pairs
+
+
+def _pair(
+    evidence: ApplicationLog,
+    name: str,
+    events: Sequence[tuple[int, int]],
+    kind: str,
+    source: str,
+    items: Sequence[tuple[int, int]],
+    before_ns: int,
+) -> Coincidence:
+    origin = evidence.begin_ns  # of floats, which have 53 bits
+    after_ns = AFTER_NS if name == "errors" else 0
+    spans = np.array([(begin - origin - before_ns, end - origin + after_ns) for begin, end in items], float)
+    rows = np.array([(begin - origin, end - origin) for begin, end in sorted(events)], float)
+    end = float(evidence.end_ns - origin)
+    is_within = coincidence.within(rows, spans)
+    widths = rows[:, 1] - rows[:, 0]
+    shares = {width: coincidence.share_covered(spans, 0.0, end, width) for width in set(widths.tolist())}
+    probabilities = [shares[width] for width in widths.tolist()]
+    count = int(is_within.sum())
+    instants = tuple(int(begin) + origin for begin in rows[is_within][:, 0]) or (origin,)
+    chance = coincidence.tail(count, probabilities)
+    return Coincidence(name, kind, source, count, len(rows), sum(probabilities), chance, instants)
+
+
+PART = LogCoincidences

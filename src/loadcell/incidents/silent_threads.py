@@ -1,0 +1,106 @@
+"""A thread or job that writes nothing for far longer than it usually does: it hangs, or waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadcell.incidents.base import Confidence, Incident, Judgement
+from loadcell.incidents.evidence.application_log import ApplicationLog
+from loadcell.incidents.evidence.log_silences import LEAST_NS, WITHOUT_WORK_NS, Silence, open_silences
+from loadcell.model.application_log import LogLine
+from loadcell.model.message import Count, Factor, MessageCode, Seconds
+from loadcell.stats.long_gaps import FACTOR, FEWEST
+
+SIGNS = MessageCode(
+    "incident.silent-threads.signs", "info",
+    least_s=Seconds, usual_times=Factor, fewest=Count, night_s=Seconds,
+)  # fmt: skip
+_THREAD = MessageCode(
+    "incident.silent-threads.thread", "info",
+    thread=str, others=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
+)  # fmt: skip
+_SERVICE = MessageCode(
+    "incident.silent-threads.service", "info", service=str, longest_s=Seconds, usual_s=Seconds, count=Count
+)
+_OPEN = MessageCode("incident.silent-threads.open", "info", count=Count, thread=str, longest_s=Seconds)
+_HEALTHY = MessageCode("incident.silent-threads.healthy", "info", threads=Count)
+_LACKS_WORK = MessageCode("incident.silent-threads.without-work", "info", count=Count, longest_s=Seconds)
+_FEW = MessageCode("incident.silent-threads.few", "info", fewest=Count)
+
+
+class SilentThreads(Incident[ApplicationLog]):
+    name = "silent-threads"
+    needs = ApplicationLog
+    source = (
+        "B. M. Hill: A simple general approach to inference about the tail of a distribution, 1975; "
+        "I. Weissman, 1978; A. C. Kimber: Tests for many outliers in an exponential sample, 1982"
+    )
+    signs = SIGNS(least_s=LEAST_NS / 1e9, usual_times=FACTOR, fewest=FEWEST, night_s=WITHOUT_WORK_NS / 1e9)
+
+    def examine(self, evidence: ApplicationLog) -> Iterator[Judgement]:
+        regular = [
+            thread
+            for service in evidence.logs.services
+            for thread in service.threads
+            if sum(thread.gaps.values()) >= FEWEST
+        ]
+        if not regular:
+            yield self.unseen(_FEW(fewest=FEWEST))
+            return
+        silences = [silence for silence in evidence.silences if not silence.may_lack_work]
+        totals = [silence for silence in silences if silence.is_total]
+        single = [silence for silence in silences if not silence.is_total]
+        if totals:
+            yield self._service(evidence, totals)
+        if single:
+            yield self._thread(evidence, single)
+        yield from self._open(evidence)
+        if not silences:
+            lacking = [silence for silence in evidence.silences if silence.may_lack_work]
+            if lacking:
+                longest_s = lacking[0].duration_ns / 1e9
+                yield self.healthy(_LACKS_WORK(count=len(lacking), longest_s=longest_s))
+            else:
+                yield self.healthy(_HEALTHY(threads=len(regular)))
+
+    def _service(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
+        longest = silences[0]
+        summary = _SERVICE(
+            service=longest.service,
+            longest_s=longest.duration_ns / 1e9,
+            usual_s=longest.usual_ns / 1e9,
+            count=len(silences),
+        )
+        gap = longest.gap
+        quotes = evidence.quotes(_lines(silences))
+        return self.diagnosis("warning", "medium", summary, (gap.begin_ns, gap.end_ns), quotes)
+
+    def _thread(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
+        longest = silences[0]
+        summary = _THREAD(
+            thread=longest.threads[0],
+            others=len(set(longest.threads)) - 1,
+            longest_s=longest.duration_ns / 1e9,
+            usual_s=longest.usual_ns / 1e9,
+            count=len(silences),
+        )
+        gap = longest.gap
+        quotes = evidence.quotes(_lines(silences))
+        confidence: Confidence = "high" if gap.ends_in_error else "medium"
+        return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
+
+    def _open(self, evidence: ApplicationLog) -> Iterator[Judgement]:
+        """Threads that are silent to the end: they hang, or have ended."""
+        threads = [item for service in evidence.logs.services for item in open_silences(service)]
+        if threads:
+            thread, duration_ns = max(threads, key=lambda item: item[1])
+            summary = _OPEN(count=len(threads), thread=thread.name, longest_s=duration_ns / 1e9)
+            span = thread.end_ns, thread.end_ns + duration_ns
+            yield self.diagnosis("note", "low", summary, span, evidence.quotes([thread.last]))
+
+
+def _lines(silences: list[Silence]) -> list[LogLine]:
+    return [line for silence in silences[:4] for line in (silence.gap.before, silence.gap.after)]
+
+
+PART = SilentThreads

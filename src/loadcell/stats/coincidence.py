@@ -1,0 +1,60 @@
+"""Events within spans of time, compared with those that chance would have there.
+
+An event that is independent of the spans falls into them with the probability of their share of the time. The
+number of events within spans then has a Poisson binomial distribution, whose tail is summed exactly (Hong
+2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+#: Events whose probabilities are convolved one by one; of more an even selection.
+_MOST: Final = 2_000
+
+
+def share_covered(spans: Array, begin: float, end: float, widened: float = 0.0) -> float:
+    """Share of the time from `begin` to `end` that spans cover; rows are begins and ends.
+
+    An event of the duration `widened` overlaps a span if it begins at most so long before it.
+    """
+    if end <= begin or not spans.size:
+        return 0.0
+    ordered = spans[np.argsort(spans[:, 0])]
+    begins = np.clip(ordered[:, 0] - widened, begin, end)
+    ends = np.maximum.accumulate(np.clip(ordered[:, 1], begin, end))
+    before = np.concatenate(([begin], ends[:-1]))
+    covered = np.maximum(0.0, ends - np.maximum(begins, before))
+    return float(min(1.0, covered.sum() / (end - begin)))
+
+
+def within(events: Array, spans: Array) -> npt.NDArray[np.bool_]:
+    """For each event, a row of begin and end, whether it overlaps a span."""
+    if not spans.size or not events.size:
+        return np.zeros(len(events), dtype=np.bool_)
+    ordered = spans[np.argsort(spans[:, 0])]
+    ends = np.maximum.accumulate(ordered[:, 1])
+    last = np.searchsorted(ordered[:, 0], events[:, 1], side="right") - 1
+    overlaps: npt.NDArray[np.bool_] = (last >= 0) & (ends[np.maximum(last, 0)] >= events[:, 0])
+    return overlaps
+
+
+def tail(count: int, probabilities: Sequence[float]) -> float:
+    """Probability that at least `count` of independent events with these probabilities occur."""
+    values = np.asarray(probabilities, dtype=np.float64)
+    if len(values) > _MOST:
+        chosen = np.linspace(0, len(values) - 1, _MOST).round().astype(int)
+        count, values = round(count * _MOST / len(values)), values[chosen]
+    distribution = np.zeros(len(values) + 1)
+    distribution[0] = 1.0
+    for number, probability in enumerate(values, 1):
+        distribution[1 : number + 1] = (
+            distribution[1 : number + 1] * (1 - probability) + distribution[:number] * probability
+        )
+        distribution[0] *= 1 - probability
+    return float(min(1.0, distribution[count:].sum()))
