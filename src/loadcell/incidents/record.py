@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from loadcell.incidents import jvm_record
+from loadcell.incidents import jvm_record, log_record
 from loadcell.incidents.base import Confidence, Diagnosis, Healthy, Level, Unseen, registered
+from loadcell.incidents.evidence.application_log import ApplicationLog
 from loadcell.incidents.evidence.base import Evidence, Quote, Reading
 from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.incidents.jvm_record import JvmRecord
+from loadcell.incidents.log_record import LogRecord
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Message
 from loadcell.model.numbers import utc_text
@@ -66,7 +68,7 @@ class ValueRecord:
 class SubjectRecord:
     """Evidence of one subject, by its kind (`collections`, `mounts`), and its judgements.
 
-    `jvm` has the activity of a collector.
+    `jvm` has the activity of a collector, and `log` the contents of logs of services.
     """
 
     source: str
@@ -77,6 +79,7 @@ class SubjectRecord:
     healthy: tuple[ValueRecord, ...]
     unseen: tuple[ValueRecord, ...]
     jvm: JvmRecord | None
+    log: LogRecord | None
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ def _subject(subject: Examined) -> SubjectRecord:
         _values(subject.healthy),
         _values(subject.unseen),
         jvm_record.record(evidence) if isinstance(evidence, Collections) else None,
+        log_record.record(evidence) if isinstance(evidence, ApplicationLog) else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,11 @@ _MOST_ZONE_NS: Final = 26 * 3600 * 10**9
 #: A log with a larger share of lines out of order was merged from several.
 _MOST_LATE: Final = 0.02
 _MOST_STEPS: Final = 1_000
-_MOST_LEAPS: Final = 256
+_MOST_CHANGES: Final = 256
+#: Leaps forward are retained by classes of their sizes, of which two next to each other are alike.
+_CLASSES_PER_DOUBLE: Final = 8
+#: Differences of stamps before a leap that show the usual one.
+_RECENT: Final = 16
 _MOST_THREADS: Final = 20
 
 
@@ -54,7 +59,8 @@ class Steps:
         self._last_ns: int | None = None
         self._last = (0, "")
         self._candidate: _Candidate | None = None
-        self._leaps: deque[Leap] = deque(maxlen=_MOST_LEAPS)
+        self._leaps: dict[int, Leap] = {}
+        self._recent: deque[int] = deque([0], maxlen=_RECENT)
         self._steps: list[StepBack] = []
         self._lines = 0
         self.count = self.late_lines = self.furthest_back_ns = 0
@@ -69,14 +75,17 @@ class Steps:
             return
         size_ns = instant_ns - last_ns
         if -STEP_NS < size_ns < STEP_NS and self._candidate is None:
+            self._recent.append(size_ns)
             return
-        leap = Leap(last_ns, instant_ns, LogLine(*last), LogLine(line, text))
+        usual_ns = max(0, sorted(self._recent)[len(self._recent) // 2])
+        self._recent.append(size_ns)
+        leap = Leap(last_ns, instant_ns, LogLine(*last), LogLine(line, text), usual_ns)
         if size_ns >= STEP_NS:
             self._leap_forward(leap)
         elif size_ns <= -STEP_NS:
             if not has_zone and _is_zone_change(-size_ns):
                 self._close()
-                self.zone_changes = [*self.zone_changes, leap][:_MOST_LEAPS]
+                self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
                 return
             self._close()
             self._candidate = _Candidate(leap, instant_ns)
@@ -99,7 +108,9 @@ class Steps:
         return self.late_lines > max(_LEAST_LINES, _MOST_LATE * self._lines)
 
     def _leap_forward(self, leap: Leap) -> None:
-        self._leaps.append(leap)
+        if leap.size_ns < STEP_NS:
+            return
+        self._leaps[_size_class(leap.size_ns)] = leap
         for index in range(len(self._steps) - 1, -1, -1):
             step = self._steps[index]
             if not 0 <= leap.before_ns - step.leap.after_ns <= PAIR_NS:
@@ -146,14 +157,23 @@ class Steps:
     def _nearest_before(self, step: StepBack) -> Iterator[Leap]:
         """The latest leap forward of its size before a step that is not that of an earlier step."""
         used = {leap.after.number for earlier in self._steps[-8:] for leap in earlier.leaps}
-        for leap in reversed(self._leaps):
-            if leap.after.number >= step.leap.after.number or leap.after.number in used:
-                continue
-            if step.leap.before_ns - leap.after_ns > PAIR_NS:
-                return
-            if _is_like(step, leap):
-                yield leap
-                return
+        middle = _size_class(step.size_ns)
+        near = (self._leaps.get(number) for number in range(middle - 3, middle + 4))
+        leaps = [
+            leap
+            for leap in near
+            if leap is not None
+            and leap.after.number < step.leap.after.number
+            and leap.after.number not in used
+            and step.leap.before_ns - leap.after_ns <= PAIR_NS
+            and _is_like(step, leap)
+        ]
+        if leaps:
+            yield max(leaps, key=lambda leap: leap.after.number)
+
+
+def _size_class(size_ns: int) -> int:
+    return round(math.log2(size_ns) * _CLASSES_PER_DOUBLE)
 
 
 def _is_like(step: StepBack, leap: Leap) -> bool:

@@ -57,16 +57,20 @@ class LogThread:
 
 @dataclass(frozen=True, slots=True)
 class Leap:
-    """Two successive lines of a log, and the difference of their time stamps."""
+    """Two successive lines of a log, and the difference of their time stamps.
+
+    `usual_ns` is the time between two lines before it, which is no part of its size.
+    """
 
     before_ns: int
     after_ns: int
     before: LogLine
     after: LogLine
+    usual_ns: int = 0
 
     @property
     def size_ns(self) -> int:
-        return self.after_ns - self.before_ns
+        return self.after_ns - self.before_ns - self.usual_ns
 
 
 @dataclass(frozen=True, slots=True)

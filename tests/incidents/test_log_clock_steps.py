@@ -1,0 +1,216 @@
+"""Clock steps in logs of services: recognised where two sources fight, and not in logs near that."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from loadcell.incidents import application_logs
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.linux.fault_control import FaultControl
+from loadcell.systems.shared.account import Account, environment
+from loadcell.systems.shared.preload import Preload
+
+from .gc_texts import diagnosed, is_healthy, is_unseen
+from .log_texts import ServiceLog, judged
+
+STEPS = "log-clock-steps"
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stamps without a zone are those of this machine."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def fighting(forth_s: float, back_s: float, apart_s: float) -> Callable[[float], float]:
+    """A clock that is set forward at 60 s, and back later."""
+
+    def clock(at_s: float) -> float:
+        return at_s + (forth_s if at_s >= 60 else 0) - (back_s if at_s >= 60 + apart_s else 0)
+
+    return clock
+
+
+def service(
+    clock: Callable[[float], float] = lambda at_s: at_s, threads: int = 4, **options: str
+) -> ServiceLog:
+    log = ServiceLog(clock, **options)
+    for number in range(threads):
+        log.thread(f"worker-{number}", 0, 900)
+    return log
+
+
+def test_two_steps_of_opposite_sign_and_of_one_size_are_a_fight(tmp_path: Path) -> None:
+    diagnosis = diagnosed(judged(tmp_path, service(fighting(7.3, 7.2, 300))), STEPS)
+    assert (diagnosis.level, diagnosis.confidence) == ("critical", "high")
+    values = diagnosis.summary.arguments
+    assert values["forth_s"] == pytest.approx(7.3, abs=0.3)
+    assert values["back_s"] == pytest.approx(7.2, abs=0.3)
+    assert values["apart_s"] == pytest.approx(300, abs=10)
+    assert values["threads"] == 4
+    assert len(diagnosis.quotes) == 4
+
+
+def test_one_thread_shows_a_fight_with_medium_confidence(tmp_path: Path) -> None:
+    diagnosis = diagnosed(judged(tmp_path, service(fighting(7.3, 7.2, 300), threads=1)), STEPS)
+    assert (diagnosis.level, diagnosis.confidence) == ("critical", "medium")
+
+
+def test_two_services_of_one_host_show_one_step(tmp_path: Path) -> None:
+    clock = fighting(7.3, 7.2, 300)
+    diagnosis = diagnosed(judged(tmp_path, service(clock, threads=1), service(clock, threads=1)), STEPS)
+    assert (diagnosis.confidence, diagnosis.summary.arguments["services"]) == ("high", 2)
+    assert diagnosis.summary.arguments["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("forth_s", "back_s", "apart_s"),
+    [(9.6, 7.2, 300), (7.2, 9.6, 300), (7.3, 7.2, 720), (0, 7.2, 0)],
+    ids=["smaller", "larger", "apart", "alone"],
+)
+def test_a_step_back_without_its_opposite_is_a_warning(
+    tmp_path: Path, forth_s: float, back_s: float, apart_s: float
+) -> None:
+    assert diagnosed(judged(tmp_path, service(fighting(forth_s, back_s, apart_s))), STEPS).level == "warning"
+
+
+def test_a_step_below_the_threshold_is_none(tmp_path: Path) -> None:
+    log = ServiceLog(fighting(0.4, 0.4, 300))
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 900, spacing_s=0.02)
+    assert is_healthy(judged(tmp_path, log), STEPS)
+
+
+def test_a_slewed_clock_is_none(tmp_path: Path) -> None:
+    assert is_healthy(judged(tmp_path, service(lambda at_s: at_s * (1 - 0.0005))), STEPS)
+
+
+def test_the_end_of_daylight_saving_time_is_no_step_of_a_log_without_a_zone(tmp_path: Path) -> None:
+    def clock(at_s: float) -> float:
+        return at_s - (3600 if at_s >= 400 else 0)
+
+    log = service(clock, zone="")
+    path = log.write(tmp_path / "app.log")
+    evidence, reading = application_logs.read([(path, "app.log")])
+    assert is_healthy(examine(evidence), STEPS)
+    assert any("daylight saving" in remark.text for remark in reading.remarks)
+    assert diagnosed(judged(tmp_path, service(clock)), STEPS).level == "warning", "with a zone it is one"
+
+
+def test_a_change_of_the_zone_in_the_stamps_is_no_step(tmp_path: Path) -> None:
+    lines = service().lines()
+    path = tmp_path / "app.log"
+    moved = [line.replace("T10:", "T12:").replace("Z ", "+02:00 ") for line in lines[500:]]
+    path.write_text("".join([*lines[:500], *moved]))
+    evidence, _ = application_logs.read([(path, "app.log")])
+    assert is_healthy(examine(evidence), STEPS)
+
+
+def test_late_lines_of_slow_requests_are_none(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    lines = []
+    for number in range(3000):
+        at_s = number * 0.2
+        slow_s = 8.0 if chance.random() < 0.01 else chance.random() * 0.1
+        lines.append(f"{ServiceLog().stamp(at_s - slow_s)} [main] INFO request {number}\n")
+    path = tmp_path / "access.log"
+    path.write_text("".join(lines))
+    evidence, _ = application_logs.read([(path, "access.log")])
+    assert is_healthy(examine(evidence), STEPS)
+    assert evidence.logs.services[0].late_lines > 10
+
+
+def test_a_log_merged_from_two_hosts_cannot_show_steps(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    lines = [
+        f"{ServiceLog().stamp(number * 0.2 - (2.5 if chance.random() < 0.5 else 0))} INFO x\n"
+        for number in range(1000)
+    ]
+    path = tmp_path / "merged.log"
+    path.write_text("".join(lines))
+    evidence, reading = application_logs.read([(path, "merged.log")])
+    assert is_unseen(examine(evidence), STEPS)
+    assert any("merged from several hosts" in remark.text for remark in reading.remarks)
+
+
+def test_batches_of_two_hosts_with_different_threads_are_no_steps(tmp_path: Path) -> None:
+    lines = []
+    for begin in range(0, 600, 30):
+        for host in ("a", "b"):
+            log = ServiceLog()
+            log.thread(f"{host}-worker", begin, begin + 30)
+            lines += log.lines()
+    path = tmp_path / "merged.log"
+    path.write_text("".join(lines))
+    evidence, _ = application_logs.read([(path, "merged.log")])
+    assert not any(isinstance(item, Diagnosis) and item.incident == STEPS for item in examine(evidence))
+
+
+def test_rotated_files_that_overlap_are_no_steps(tmp_path: Path) -> None:
+    lines = service().lines()
+    first, second = tmp_path / "app.log.1", tmp_path / "app.log"
+    first.write_text("".join(lines[:4000]))
+    second.write_text("".join(lines[3950:]))
+    evidence, reading = application_logs.read([(second, "app.log"), (first, "app.log.1")])
+    assert [service.files for service in evidence.logs.services] == [("app.log.1", "app.log")]
+    assert is_healthy(examine(evidence), STEPS)
+    assert any("order of their times" in remark.text for remark in reading.remarks)
+
+
+#: Logs with four threads; its pool takes connections for broken when the clock leaps.
+_SERVICE = """
+import logging, sys, threading, time
+form = "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s"
+logging.basicConfig(filename=sys.argv[1], level="INFO", format=form)
+end, used = time.monotonic() + float(sys.argv[2]), {}
+def work():
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+        now, name = time.time(), threading.current_thread().name
+        if abs(now - used.get(name, now)) > 3:
+            logging.error("create connection: Unable to establish connection %d", number)
+        else:
+            logging.info("imported %d rows", number * 1000)
+        used[name] = now
+        time.sleep(0.05)
+threads = [threading.Thread(target=work, name=f"pool-1-thread-{n}") for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_a_real_service_whose_clock_two_sources_set(tmp_path: Path) -> None:
+    preload = Preload.install(tmp_path, Account("me", os.geteuid(), os.getegid(), (), other=False))
+    control, path = FaultControl(preload.control), tmp_path / "import.log"
+    process = subprocess.Popen(
+        (sys.executable, "-c", _SERVICE, str(path), "6"), env=preload.variables(environment())
+    )
+    try:
+        time.sleep(2)
+        control.shift_clock(7_300_000_000)
+        time.sleep(2)
+        control.shift_clock(100_000_000)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+    evidence, _ = application_logs.read([(path, "import.log")])
+    judgements = examine(evidence)
+    diagnosis = diagnosed(judgements, STEPS)
+    assert (diagnosis.level, diagnosis.confidence) == ("critical", "high")
+    assert diagnosis.summary.arguments["forth_s"] == pytest.approx(7.3, abs=0.2)
+    assert diagnosis.summary.arguments["back_s"] == pytest.approx(7.2, abs=0.2)
+    others = [item.incident for item in judgements if isinstance(item, Diagnosis)]
+    assert others == [STEPS], "the silence is the leap of the clock"

@@ -1,0 +1,266 @@
+"""Silences, growing errors and coincidences in logs of services, and logs near them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from loadcell.incidents import application_logs
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.evidence.application_log import Spans
+from loadcell.incidents.evidence.log_silences import silences
+
+from .gc_texts import diagnosed, is_healthy, is_unseen
+from .log_texts import BEGIN_S, ServiceLog, evidence, judged
+
+SILENT, GROWTH, COINCIDENCE = "silent-threads", "error-growth", "log-coincidences"
+DAY_S = 86_400
+
+
+def pool(threads: int = 4, end_s: float = 1800, spacing_s: float = 1.0) -> ServiceLog:
+    log = ServiceLog()
+    for number in range(threads):
+        log.thread(f"worker-{number}", 0, end_s, spacing_s)
+    return log
+
+
+def test_a_thread_that_is_silent_while_others_write(tmp_path: Path) -> None:
+    log = pool()
+    log.thread("stuck", 0, 1800, 1.0, quiet=((600, 660),))
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "medium")
+    values = diagnosis.summary.arguments
+    assert (values["thread"], values["others"], values["count"]) == ("stuck", 0, 1)
+    assert values["longest_s"] == pytest.approx(61, abs=2)
+    assert diagnosis.begin_ns is not None
+    assert diagnosis.begin_ns / 1e9 - BEGIN_S == pytest.approx(600, abs=2)
+    assert ["[stuck]" in quote.text for quote in diagnosis.quotes] == [True, True]
+
+
+def test_a_silence_that_an_error_ends_is_certain(tmp_path: Path) -> None:
+    log = pool()
+    log.thread("stuck", 0, 1800, 1.0, quiet=((600, 660),))
+    log.add(660.0, "stuck", "ERROR", "read timed out")
+    assert diagnosed(judged(tmp_path, log), SILENT).confidence == "high"
+
+
+def test_several_threads_that_are_silent_at_one_time_are_one_silence(tmp_path: Path) -> None:
+    log = pool()
+    for number in range(3):
+        log.thread(f"stuck-{number}", 0, 1800, 1.0, quiet=((600, 660),))
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.summary.arguments["others"], diagnosis.summary.arguments["count"]) == (2, 1)
+
+
+def test_a_service_that_is_silent_as_a_whole(tmp_path: Path) -> None:
+    log = ServiceLog()
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 1800, 1.0, quiet=((600, 660),))
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert diagnosis.summary.code == "incident.silent-threads.service"
+
+
+@pytest.mark.parametrize(("gap_s", "is_silent"), [(2.4, False), (3.9, True)])
+def test_a_silence_is_three_times_the_longest_usual_gap(
+    tmp_path: Path, gap_s: float, is_silent: bool
+) -> None:
+    log = ServiceLog()
+    for number in range(1500):
+        log.add(number + (gap_s - 1 if number > 700 else 0) + 0.2 * (number % 2))
+    assert is_healthy(judged(tmp_path, log), SILENT) is not is_silent
+
+
+def test_silences_of_less_than_a_second_are_none(tmp_path: Path) -> None:
+    log = ServiceLog()
+    for number in range(5000):
+        log.add(number * 0.01 + (0.8 if number > 2500 else 0))
+    assert is_healthy(judged(tmp_path, log), SILENT)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_poisson_traffic_and_bursts_have_no_silence(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    log = ServiceLog()
+    for number in range(6):
+        at_s = 0.0
+        while at_s < 1800:
+            at_s += chance.expovariate(1.0) if number % 2 else chance.paretovariate(1.5) * 0.3
+            log.add(at_s, f"http-{number}")
+    assert is_healthy(judged(tmp_path, log), SILENT)
+
+
+@pytest.mark.parametrize("period_s", [60, 600, 3600])
+def test_a_job_with_a_long_period_is_not_silent(tmp_path: Path, period_s: float) -> None:
+    log = pool(end_s=period_s * 6)
+    for run in range(6):
+        for line in range(40):
+            log.add(run * period_s + line * 0.05, "report-job")
+    assert is_healthy(judged(tmp_path, log), SILENT)
+
+
+def test_a_heartbeat_that_stops_for_a_minute_is_seen(tmp_path: Path) -> None:
+    log = pool()
+    log.thread("heartbeat", 0, 1800, 10.0, quiet=((600, 665),))
+    assert diagnosed(judged(tmp_path, log), SILENT).summary.arguments["thread"] == "heartbeat"
+
+
+@pytest.mark.parametrize("edge", ["sharp", "smooth"])
+def test_a_night_without_traffic_is_no_silence(tmp_path: Path, edge: str) -> None:
+    chance = random.Random(1)
+    log = ServiceLog()
+    log.thread("scheduler", 0, DAY_S, 60.0)
+    for number in range(4):
+        at_s = 0.0
+        while at_s < DAY_S:
+            hour = at_s / 3600
+            is_night = 8 < hour < 16
+            rate = 0.05 if edge == "sharp" else 0.05 * 2 ** (-abs(hour - 20 if hour > 12 else hour - 4))
+            at_s += chance.expovariate(rate)
+            if not is_night and at_s < DAY_S:
+                log.add(at_s, f"http-{number}")
+    assert is_healthy(judged(tmp_path, log), SILENT)
+
+
+def test_a_gap_between_rotated_files_is_no_silence(tmp_path: Path) -> None:
+    lines = pool().lines()
+    first, third = tmp_path / "app.log.2", tmp_path / "app.log"
+    first.write_text("".join(lines[:3000]))
+    third.write_text("".join(lines[3600:]))
+    read, _ = application_logs.read([(first, first.name), (third, third.name)])
+    assert is_healthy(examine(read), SILENT)
+
+
+def test_a_thread_that_is_never_seen_again_is_a_note(tmp_path: Path) -> None:
+    log = pool()
+    log.thread("stuck", 0, 900, 1.0)
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.level, diagnosis.confidence) == ("note", "low")
+    assert diagnosis.summary.arguments["thread"] == "stuck"
+
+
+def test_a_log_without_regular_threads_cannot_show_silences(tmp_path: Path) -> None:
+    log = ServiceLog()
+    for number in range(20):
+        log.add(number)
+    assert is_unseen(judged(tmp_path, log), SILENT)
+
+
+def test_the_chance_of_a_silence_is_stated(tmp_path: Path) -> None:
+    log = pool()
+    log.thread("stuck", 0, 1800, 1.0, quiet=((600, 660),))
+    [silence] = silences(evidence(tmp_path, log).logs.services)
+    assert 0 <= silence.chance < 1e-5
+    assert silence.usual_ns < 2e9
+
+
+def failing(before: float, after: float, seed: int = 1, entries: int = 6000) -> ServiceLog:
+    """Entries of which a share are errors, with another share in the second half."""
+    chance = random.Random(seed)
+    log = ServiceLog()
+    for number in range(entries):
+        share = before if number < entries / 2 else after
+        is_error = chance.random() < share
+        text = f"Unable to establish connection {number}" if is_error else "stored"
+        log.add(number * 0.3, "main", "ERROR" if is_error else "INFO", text)
+    return log
+
+
+def test_an_error_whose_share_rises(tmp_path: Path) -> None:
+    diagnosis = diagnosed(judged(tmp_path, failing(0.01, 0.05)), GROWTH)
+    values = diagnosis.summary.arguments
+    assert "Unable to establish connection <n>" in str(values["message"])
+    assert values["before_share"] == pytest.approx(0.01, abs=0.004)
+    assert values["after_share"] == pytest.approx(0.05, abs=0.01)
+    assert diagnosis.begin_ns is not None
+    assert diagnosis.begin_ns / 1e9 - BEGIN_S == pytest.approx(900, abs=120)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.05, 0.05), (0.05, 0.08), (0.002, 0.008), (0.05, 0.01), (1.0, 1.0)]
+)
+def test_an_error_whose_share_stays_below_a_threshold(tmp_path: Path, before: float, after: float) -> None:
+    assert is_healthy(judged(tmp_path, failing(before, after)), GROWTH)
+
+
+def test_a_new_error_that_is_rare_among_frequent_ones(tmp_path: Path) -> None:
+    log = failing(0.2, 0.2)
+    chance = random.Random(4)
+    for number in range(120):
+        log.add(900 + chance.random() * 900, "main", "ERROR", f"disk full at block {number}")
+    assert "disk full" in str(diagnosed(judged(tmp_path, log), GROWTH).summary.arguments["message"])
+
+
+def test_a_log_without_errors_has_no_share(tmp_path: Path) -> None:
+    assert is_unseen(judged(tmp_path, pool()), GROWTH)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_constant_shares_do_not_rise(tmp_path: Path, seed: int) -> None:
+    assert is_healthy(judged(tmp_path, failing(0.02, 0.02, seed, 3000)), GROWTH)
+
+
+def spans(*begins: float, duration_s: float = 5.0, kind: str = "gc-pause") -> Spans:
+    pairs = tuple(
+        (round((BEGIN_S + begin) * 1e9), round((BEGIN_S + begin + duration_s) * 1e9)) for begin in begins
+    )
+    return Spans(kind, "gc.log", pairs)  # type: ignore[arg-type]
+
+
+def stalling(*begins: float, duration_s: float = 5.0) -> ServiceLog:
+    log = ServiceLog()
+    for number in range(4):
+        quiet = tuple((begin, begin + duration_s) for begin in begins)
+        log.thread(f"worker-{number}", 0, 1800, 0.3, quiet=quiet)
+    return log
+
+
+def test_silences_during_pauses_of_the_collector_coincide(tmp_path: Path) -> None:
+    pauses = spans(300, 900)
+    judgements = judged(tmp_path, stalling(300, 900), others=(pauses,))
+    diagnosis = diagnosed(judgements, COINCIDENCE)
+    values = diagnosis.summary.arguments
+    assert (values["count"], values["of"], values["source"]) == (2, 2, "gc.log")
+    assert float(str(values["chance"])) < 0.001
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "high")
+
+
+def test_silences_at_other_times_than_pauses_do_not_coincide(tmp_path: Path) -> None:
+    assert is_healthy(judged(tmp_path, stalling(300, 900), others=(spans(400, 1200),)), COINCIDENCE)
+
+
+def test_pauses_for_most_of_the_time_explain_nothing(tmp_path: Path) -> None:
+    pauses = spans(*range(0, 1800, 10), duration_s=8.0)
+    assert is_healthy(judged(tmp_path, stalling(300, 900), others=(pauses,)), COINCIDENCE)
+
+
+def test_errors_during_faults_are_a_note(tmp_path: Path) -> None:
+    log = pool()
+    for begin in (200, 600, 1000):
+        for number in range(10):
+            log.add(begin + 3 + number * 0.1, "worker-0", "ERROR", "connection refused")
+    faults = spans(200, 600, 1000, kind="fault")
+    diagnosis = diagnosed(judged(tmp_path, log, others=(faults,)), COINCIDENCE)
+    assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("note", 3)
+
+
+def test_errors_at_clock_steps_coincide(tmp_path: Path) -> None:
+    def clock(at_s: float) -> float:
+        return at_s + (7.3 if at_s % 300 >= 150 else 0)
+
+    log = ServiceLog(clock)
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 1800, 0.5)
+    for begin in range(150, 1800, 150):
+        log.add(begin + 0.2, "worker-0", "ERROR", "Unable to establish connection")
+    diagnosis = diagnosed(judged(tmp_path, log), COINCIDENCE)
+    assert diagnosis.summary.arguments["spans"].code == "log-spans.clock-step"  # type: ignore[attr-defined]
+
+
+def test_without_another_source_coincidences_are_not_visible(tmp_path: Path) -> None:
+    assert is_unseen(judged(tmp_path, pool()), COINCIDENCE)
+
+
+def test_a_healthy_log_has_no_diagnosis(tmp_path: Path) -> None:
+    assert not any(isinstance(item, Diagnosis) for item in judged(tmp_path, pool()))

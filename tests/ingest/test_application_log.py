@@ -1,0 +1,277 @@
+"""Logs of services: stamps of all formats, levels, threads, messages, and lines that continue an entry."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from loadcell.ingest.application_log import Reader, stamps_of
+from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.log_entries import without_values
+from loadcell.ingest.log_gathering import MOST_MESSAGES, MOST_SLOTS, MOST_THREADS
+from loadcell.ingest.log_pattern import LINE_S, Pattern
+from loadcell.model.application_log import ApplicationLogs
+
+NOON = datetime(2026, 11, 29, 11, 2, 3, tzinfo=UTC)
+WRITTEN_S = NOON.timestamp() + 3600
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stamps without a zone are those of this machine."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def read(lines: Sequence[str], pattern: str | None = None, written_s: float = WRITTEN_S) -> ApplicationLogs:
+    expression = None if pattern is None else Pattern(pattern)
+    stamps = stamps_of(lines, written_s, expression)
+    assert stamps is not None
+    reader = Reader(expression)
+    reader.begin_file("app.log", "app.log", stamps)
+    for line in lines:
+        reader.take(line)
+    return reader.logs()
+
+
+#: line, milliseconds of its second, level, thread, message
+LINES = [
+    ("2026-11-29T19:02:03.123+08:00  INFO 77 --- [app] [nio-8080-exec-1] o.s.web.Foo : Served 17 in 23 ms",
+     123, "other", "nio-8080-exec-1", "<n> --- [app] o.s.web.Foo : Served <n> in <n> ms"),
+    ("2026-11-29 11:02:03,123 [main] ERROR com.foo.Bar - Connection to 10.0.0.1:5432 refused",
+     123, "error", "main", "com.foo.Bar - Connection to <addr> refused"),
+    ("2026-11-29 11:02:03.5 ERROR [pool-1-thread-3] com.foo.Bar: order 0xdeadbeef failed",
+     500, "error", "pool-1-thread-3", "com.foo.Bar: order <hex> failed"),
+    ("2026-11-29 11:02:03,123 - app.module - WARNING - slow query 'select 1'",
+     123, "warning", "", "app.module - - slow query <str>"),
+    ("Nov 29 11:02:03 host1 sshd[123]: Accepted password for root from 1.2.3.4 port 22",
+     0, "other", "host1/sshd[123]", "Accepted password for root from <addr> port <n>"),
+    ("2026-11-29T11:02:03.123456+00:00 host1 app[77]: error: disk full",
+     123, "error", "host1/app[77]", "disk full"),
+    ("<11>1 2026-11-29T11:02:03.003Z host app 111 ID47 - su failed",
+     3, "error", "", "host app <n> ID<n> - su failed"),
+    ('10.1.2.3 - bob [29/Nov/2026:19:02:03 +0800] "GET /a?b=1 HTTP/1.1" 502 123',
+     0, "error", "", "<addr> - bob [] <str> <n> <n>"),
+    ('10.1.2.3 - bob [29/Nov/2026:19:02:03 +0800] "GET /a?b=1 HTTP/1.1" 404 123',
+     0, "other", "", "<addr> - bob [] <str> <n> <n>"),
+    ("2026/11/29 11:02:03 [error] 1234#5678: *17 connect() failed (111: Connection refused)",
+     0, "error", "1234#5678", "*<n> connect failed (<n>: Connection refused)"),
+    ("2026/11/29 11:02:03.123456 main.go:23: listening on :8080",
+     123, "other", "", "main.go:<n>: listening on :<n>"),
+    ("2026/11/29 11:02:03 panic: index out of range", 0, "error", "", "index out of range"),
+    ('{"level":"error","ts":1795950123.5,"logger":"db","msg":"connect failed","thread":"w-1"}',
+     500, "error", "w-1", "db - connect failed"),
+    ('{"@timestamp":"2026-11-29T11:02:03.123Z","log":{"level":"WARN"},"message":"slow 17"}',
+     123, "warning", "", "slow <n>"),
+    ('{"level":50,"time":1795950123500,"pid":3,"msg":"boom"}', 500, "error", "3", "boom"),
+    ('time="2026-11-29T11:02:03Z" level=error msg="cannot open file 17" thread=w-7',
+     0, "error", "w-7", "cannot open file <n>"),
+    ("E1129 11:02:03.123456   12345 file.go:123] something failed",
+     123, "error", "12345", "file.go:<n>] something failed"),
+    ("2026-11-29 11:02:03.123 CST [1234] FATAL:  relation \"x\" does not exist",
+     123, "error", "1234", "CST : relation <str> does not exist"),
+    ("2026-11-29T11:02:03.123456Z 8 [Warning] [MY-010055] [Server] Address 'x' not resolved",
+     123, "warning", "8", "[MY-<n>] [Server] Address <str> not resolved"),
+    ("1234:M 29 Nov 2026 11:02:03.123 * Background saving started by pid 17",
+     123, "other", "", "<n>:M * Background saving started by pid <n>"),
+    ("[Sun Nov 29 11:02:03.123456 2026] [core:error] [pid 1234:tid 5678] AH00124: limit",
+     0, "error", "pid 1234:tid 5678", "[core:] AH<n>: limit"),
+    ("1795950123.123 [worker-1] INFO hello", 123, "other", "worker-1", "hello"),
+    ("1795950123123 SEVERE hello 9f86d081-84c5-4f3e-9c3f-1d2e3f4a5b6c",
+     123, "error", "", "hello <uuid>"),
+    ("[2026-11-29 11:02:03.875] [thread-3] [ERROR] create connection SQLException, errorCode -2147483637",
+     875, "error", "thread-3", "create connection SQLException, errorCode <n>"),
+    ("[2026-11-29 11:02:03.370] [INFO] [INFO ][2026-11-29 11:00:36] 导入中 Sec_20220416.csv, 已导入 51000 行",
+     370, "other", "", "[INFO ][<time>] 导入中 Sec_<n>.csv, 已导入 <n> 行"),
+    ("svc-1  | 2026-11-29 11:02:03 ERROR hello", 0, "error", "", "svc-<n> | hello"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "milliseconds", "level", "thread", "message"), LINES)
+def test_a_line_has_its_time_level_thread_and_message(
+    line: str, milliseconds: int, level: str, thread: str, message: str
+) -> None:
+    logs = read([line + "\n"])
+    [service] = logs.services
+    assert service.begin_ns == round(NOON.timestamp()) * 10**9 + milliseconds * 10**6 + (
+        456_000 if "123456" in line and "Sun" not in line else 0
+    )
+    assert [item.name for item in service.threads[1:]] == ([thread] if thread else [])
+    assert [(item.level, item.text) for item in logs.messages] == [(level, message)]
+
+
+def test_java_util_logging_has_its_level_on_the_second_line() -> None:
+    logs = read([
+        "Nov 29, 2026 11:02:03 AM com.foo.Bar run\n", "SEVERE: disk 17 full\n",
+        "Nov 29, 2026 12:02:03 PM com.foo.Bar run\n", "INFO: ok\n",
+    ])  # fmt: skip
+    assert {(item.level, item.text) for item in logs.messages} == {
+        ("error", "disk <n> full"),
+        ("other", "ok"),
+    }
+    assert logs.services[0].end_ns - logs.services[0].begin_ns == 3600 * 10**9
+
+
+def test_stack_traces_belong_to_the_entry_before_and_other_lines_are_examples() -> None:
+    logs = read([
+        *(["2026-11-29 11:02:03 INFO ok\n"] * 100),
+        "2026-11-29 11:02:03 ERROR failed\n",
+        "java.sql.SQLException: at 2026-11-28 10:00:00 refused\n",
+        "\tat com.foo.Bar.run(Bar.java:17)\n",
+        "Caused by: java.io.IOException: closed\n",
+        "\t... 17 more\n",
+        "Usage: app [options]\n",
+        "2026-11-29 11:02:04 INFO ok\n",
+    ])  # fmt: skip
+    assert (logs.services[0].entries, logs.unstamped, logs.continued) == (102, 5, 4)
+    assert [item.text for item in logs.examples] == ["Usage: app [options]\n"]
+
+
+def test_a_date_within_a_message_is_no_stamp() -> None:
+    lines = [f"2026-11-29 11:02:{second:02} INFO tick\n" for second in range(50)]
+    lines.insert(25, "restored the backup of 2020-01-01 00:00:00 ERROR\n")
+    logs = read(lines)
+    assert (logs.services[0].entries, logs.unstamped) == (50, 1)
+
+
+def test_the_year_of_syslog_is_that_of_its_file_and_december_is_before_january() -> None:
+    lines = ["Dec 31 23:59:59 h app[1]: a\n", "Jan  1 00:00:01 h app[1]: b\n"]
+    [service] = read(lines, written_s=datetime(2027, 1, 2, tzinfo=UTC).timestamp()).services
+    assert service.begin_ns == datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp() * 1e9
+    assert service.end_ns - service.begin_ns == 2 * 10**9
+
+
+def test_the_leap_second_and_an_impossible_date() -> None:
+    logs = read([
+        "2026-06-30T23:59:59Z INFO a\n", "2026-06-30T23:59:60Z INFO a\n", "2026-07-01T00:00:01Z INFO a\n",
+        "2026-02-31T00:00:01Z INFO a\n",
+    ])  # fmt: skip
+    assert (logs.services[0].entries, logs.services[0].late_lines, logs.unstamped) == (3, 0, 1)
+
+
+def test_times_without_a_date_continue_after_midnight() -> None:
+    [service] = read(["23:59:59.900 [a] INFO x\n", "00:00:00.100 [a] INFO x\n"]).services
+    assert service.end_ns - service.begin_ns == 200_000_000
+    assert not service.has_date
+
+
+def test_a_stamp_far_from_the_others_is_not_taken() -> None:
+    lines = [f"2026-11-29 11:02:{second:02} INFO tick\n" for second in range(50)]
+    lines.insert(25, "1970-01-01 00:00:00 INFO tick\n")
+    logs = read(lines)
+    assert logs.services[0].end_ns - logs.services[0].begin_ns == 49 * 10**9
+    assert logs.unstamped == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("order 17 of alice@10.0.0.1:80", "order 99 of alice@10.2.0.9:8080"),
+        ("id 9f86d08184c5 done", "id 0a11d08184ff done"),
+        ("read 'a b' in 1.5 ms", "read 'c' in 17 ms"),
+        ("object Foo@1a2b3c4d", "object Foo@99aa88bb"),
+        ("at 2026-11-29T11:02:03Z", "at 2020-01-01T00:00:00Z"),
+    ],
+)
+def test_messages_that_differ_in_values_are_one(first: str, second: str) -> None:
+    assert without_values(first) == without_values(second)
+
+
+def test_words_are_no_values() -> None:
+    assert without_values("face the facade, feed a decade") == "face the facade, feed a decade"
+
+
+def test_secrets_in_messages_are_removed() -> None:
+    logs = read([f"2026-11-29 11:02:03 ERROR login with password=hunter{word} failed\n" for word in "xyz"])
+    [message] = logs.messages
+    assert "hunter" not in message.text
+    assert message.count == 3
+
+
+def test_threads_messages_and_slots_are_bounded() -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("ghijklmnopqrstuvwxyz", k=8)) for _ in range(4000)]
+    lines = [
+        f"{datetime.fromtimestamp(NOON.timestamp() + number * 600, UTC):%Y-%m-%d %H:%M:%S} "
+        f"[{word}-{number}] ERROR {word} {word} failed\n"
+        for number, word in enumerate(words)
+    ]
+    logs = read(lines)
+    [service] = logs.services
+    assert service.entries == 4000
+    assert len(service.threads) <= MOST_THREADS + 600
+    assert service.more_threads == 4000 - MOST_THREADS
+    assert len(logs.messages) <= MOST_MESSAGES + 600
+    assert sum(message.count for message in logs.messages) == 4000
+    assert max(logs.entries) - min(logs.entries) < MOST_SLOTS
+    assert sum(logs.entries.values()) == 4000
+
+
+def test_a_pattern_names_the_parts_of_a_line() -> None:
+    pattern = r"^(?P<level>\w)\|(?P<time>[\d-]+T[\d:]+)\|(?P<thread>[^|]*)\|(?P<message>.*)"
+    logs = read(
+        ["E|2026-11-29T11:02:03|job 7|lost 17 rows\n", "no\n", "I|2026-11-29T11:02:04|job 7|ok\n"], pattern
+    )
+    [service] = logs.services
+    assert [item.name for item in service.threads[1:]] == ["job 7"]
+    assert {(item.level, item.text) for item in logs.messages} == {
+        ("error", "lost <n> rows"),
+        ("other", "ok"),
+    }
+    assert logs.unstamped == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(", "no regular expression, at character 1: missing"),
+        ("(?P<level>.*)", "no group `time`"),
+        ("(?P<time>.*)(?P<lvl>.*)", "groups of other names: lvl"),
+    ],
+)
+def test_a_useless_pattern_is_refused(pattern: str, reason: str) -> None:
+    with pytest.raises(ImportProblemError, match=re.escape(reason)):
+        Pattern(pattern)
+
+
+def test_a_pattern_with_exponential_time_ends() -> None:
+    began_s = time.monotonic()
+    with (
+        pytest.raises(ImportProblemError, match="takes more than 1 s"),
+        Pattern(r"(?P<time>(\d+)+)$") as pattern,
+    ):
+        stamps_of(["1" * 60 + "x\n"], WRITTEN_S, pattern)
+    assert LINE_S < time.monotonic() - began_s < 10 * LINE_S
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_text_is_read_without_an_error(seed: int) -> None:
+    chance = random.Random(seed)
+    pieces = [line for line, *_ in LINES] + [
+        "{",
+        "}",
+        '{"time": [1]}',
+        "\x00\x1b[31m",
+        "é中\ud800",
+        "[" * 200,
+        "1" * 5000,
+    ]
+    lines = []
+    for _ in range(200):
+        text = "".join(chance.choice(pieces)[chance.randrange(5) :][: chance.randrange(90)] for _ in range(3))
+        lines.append(text + "\n")
+    stamps = stamps_of([LINES[seed % len(LINES)][0]], WRITTEN_S)
+    assert stamps is not None
+    reader = Reader()
+    reader.begin_file("a", "a", stamps)
+    for line in lines:
+        reader.take(line)
+    assert reader.logs().lines == 200
