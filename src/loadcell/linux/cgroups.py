@@ -74,7 +74,7 @@ class GroupCounters:
 def read_groups(root: Path, pid: int | str = "self") -> GroupCounters:
     """The counters of a process' groups and of all groups above; empty if it is gone or hidden."""
     paths = folders(root, pid)
-    counts = {path: _group_counts(path) for path in paths}
+    counts = {path: group_counts(path) for path in paths}
     by_path = {path: group for path, group in counts.items() if group != GroupCounts()}
     limits = cpu_quota(paths), memory_limit(paths)
     if not by_path and limits == (None, None):
@@ -146,7 +146,8 @@ def _throttled_share(before: GroupCounts, now: GroupCounts) -> float | None:
     return min(1.0, difference(before.throttled_periods, now.throttled_periods) / periods) if periods else 0.0
 
 
-def _group_counts(path: Path) -> GroupCounts:
+def group_counts(path: Path) -> GroupCounts:
+    """Counters of one group by its directory."""
     counts = _counts(path / "cpu.stat")
     throttled_us = counts.get("throttled_usec")
     if throttled_us is None and "throttled_time" in counts:  # v1, in nanoseconds
@@ -154,6 +155,11 @@ def _group_counts(path: Path) -> GroupCounts:
     return GroupCounts(
         counts.get("nr_periods"), counts.get("nr_throttled"), throttled_us, _memory_events(path)
     )
+
+
+def memory_kills(path: Path) -> int:
+    """Processes of a group that the kernel killed at its limit: v2, and v1 since Linux 4.13."""
+    return max(_counts(path / name).get("oom_kill", 0) for name in ("memory.events", "memory.oom_control"))
 
 
 def _memory_events(path: Path) -> dict[str, int]:
