@@ -99,6 +99,7 @@ class Subject(Enum):
     PLANS = "plans", Evidence.PLANS, 2
     STEADY = "steady", Evidence.SERIES, 3
     SPREAD = "spread", Evidence.RESULTS, 2
+    INCIDENTS = "incidents", Evidence.SERIES, 4
     TRIALS = "trials", Evidence.TROUBLE, None
     ERRORS = "errors", Evidence.ERRORS, None
     ANSWERS = "answers", Evidence.RESULTS, None

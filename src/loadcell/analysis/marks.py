@@ -12,9 +12,9 @@ from loadcell.analysis.steadiness import Judged
 from loadcell.model.json import JsonObject
 from loadcell.store.frames import Frame
 
-STALL, DIP = "stall", "dip"
+STALL, DIP, INCIDENT = "stall", "dip", "incident"
 #: Kinds from top to bottom; the others are names of events.
-KINDS = (STALL, DIP, "restart", "clock-step", "sampling-gap", "neighbour", "monitor")
+KINDS = (STALL, DIP, INCIDENT, "restart", "clock-step", "sampling-gap", "neighbour", "monitor")
 #: Marks of one kind in one trial; of more, the longest.
 MOST_OF_KIND = 30
 
@@ -40,10 +40,12 @@ class TimeMark:
         return 0.0 if self.end_s is None else self.end_s - self.begin_s
 
 
-def of_trials(intervals: Frame, judged: Iterable[Judged], events: Frame) -> dict[str, list[TimeMark]]:
+def of_trials(
+    intervals: Frame, judged: Iterable[Judged], events: Frame, incidents: Iterable[TimeMark] = ()
+) -> dict[str, list[TimeMark]]:
     """The marks of each trial with any, by their beginning."""
     by_kind: dict[tuple[str, str], list[TimeMark]] = {}
-    for mark in (*_stalls(intervals), *_dips(judged), *_events(events)):
+    for mark in (*_stalls(intervals), *_dips(judged), *_events(events), *incidents):
         by_kind.setdefault((mark.trial, mark.kind), []).append(mark)
     by_trial: dict[str, list[TimeMark]] = {}
     for (trial, _), marks in by_kind.items():

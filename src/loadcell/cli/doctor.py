@@ -1,4 +1,4 @@
-"""`loadcell doctor --gc-log FILE...` and `--live`: known incidents, recognised from evidence."""
+"""`loadcell doctor [RUN | --gc-log FILE... | --live]`: known incidents, recognised from evidence."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from pathlib import Path
 import click
 
 from loadcell.cli import doctor_live, language, locales, messages, output
-from loadcell.cli.arguments import Positive
+from loadcell.cli.arguments import Positive, runs
 from loadcell.cli.command import argument, command, option
 from loadcell.incidents import gc_logs
 from loadcell.incidents.examination import Examination, examination
+from loadcell.incidents.runs import base as run_evidence
 from loadcell.ingest import base
 from loadcell.ingest import inputs as input_files
 from loadcell.report.doctor import document as doctor_report
+from loadcell.store.find import find_run
+from loadcell.store.read import read_run
 
 
 @command("doctor")
-@argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
+@argument("words", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]", shell_complete=runs)
 @option(
     "--gc-log", "gc_log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input"
 )
@@ -29,7 +32,7 @@ from loadcell.report.doctor import document as doctor_report
 @option("--out", type=click.Path(), group="output")
 @option("--json", "as_json", is_flag=True, group="output")
 def doctor(
-    files: tuple[Path, ...],
+    words: tuple[Path, ...],
     gc_log: tuple[Path, ...],
     live: bool,
     pid: int | None,
@@ -37,16 +40,28 @@ def doctor(
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Recognise known incidents in GC logs, or on this host."""
+    """Recognise known incidents in a run, in logs, or on this host."""
+    call = ["loadcell", "doctor", *(["--gc-log"] if gc_log else []), *map(str, (*gc_log, *words))]
     if live or pid is not None:
-        if gc_log or files:
+        if gc_log or words:
             raise language.CallError(messages.CALL_DOCTOR_LIVE())
-        words = ("loadcell", "doctor", "--live", *(() if pid is None else ("--pid", str(pid))))
-        _show(doctor_live.live(pid), words, out, as_json=as_json)
-        return
-    if not gc_log:
+        call += ["--live", *([] if pid is None else ["--pid", str(pid)])]
+        examined = doctor_live.live(pid)
+    elif gc_log:
+        examined = _gc_logs((*gc_log, *words), timeout)
+    elif words:
+        examined = _run(words, timeout)
+    else:
         raise language.CallError(messages.CALL_DOCTOR_EVIDENCE())
-    named = (*gc_log, *files)
+    document = doctor_report.document(examined, locales.current())
+    formats, location = ((), None) if out is None else (("html",), Path(out))
+    output.show(document, formats, location, call, as_json=as_json)
+    if examined.has_incident:
+        sys.exit(1)
+
+
+def _gc_logs(named: Sequence[Path], timeout_s: float | None) -> Examination:
+    """The examination of GC logs; their names may follow the option as further words."""
     with input_files.Inputs() as inputs, input_files.Bar(sys.stderr) as on_progress:
         try:
             paths = [
@@ -54,22 +69,23 @@ def doctor(
                 for path in named
                 for plain in (inputs.plain([path], on_progress) if _is_stream(path) else [path])
             ]
-            timeout_ns = None if timeout is None else round(timeout * 1e9)
+            timeout_ns = None if timeout_s is None else round(timeout_s * 1e9)
             logs = gc_logs.read(paths, timeout_ns, on_progress)
         except base.ImportProblemError as error:
             raise inputs.naming(error) from None
-    title = ", ".join(logs.reading.files)
-    examined = examination(title, logs.jvms, readings=[logs.reading])
-    _show(examined, ("loadcell", "doctor", "--gc-log", *map(str, named)), out, as_json=as_json)
+    return examination(", ".join(logs.reading.files), logs.jvms, readings=[logs.reading])
 
 
-def _show(examined: Examination, words: Sequence[str], out: str | None, *, as_json: bool) -> None:
-    """Print or write an examination; the exit status is 1 if there is an incident."""
-    document = doctor_report.document(examined, locales.current())
-    formats, location = ((), None) if out is None else (("html",), Path(out))
-    output.show(document, formats, location, words, as_json=as_json)
-    if examined.has_incident:
-        sys.exit(1)
+def _run(words: Sequence[Path], timeout_s: float | None) -> Examination:
+    """The examination of a run. Raises CallError for what is a file, or several runs."""
+    name, *others = words
+    if others:
+        raise language.CallError(messages.CALL_DOCTOR_ONE_RUN(names=[str(word) for word in words]))
+    if name.is_file():
+        raise language.CallError(messages.CALL_DOCTOR_FILE(path=str(name)))
+    if timeout_s is not None:
+        raise language.CallError(messages.CALL_DOCTOR_TIMEOUT())
+    return run_evidence.examined(read_run(find_run(str(name))))
 
 
 def _is_stream(path: Path) -> bool:

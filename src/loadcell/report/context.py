@@ -26,6 +26,10 @@ from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
 from loadcell.analysis.treatments import Treatment, unit_of
 from loadcell.analysis.trials import STATUSES
+from loadcell.incidents.base import registered
+from loadcell.incidents.examination import Examination
+from loadcell.incidents.runs import base as run_evidence
+from loadcell.incidents.runs import findings as incident_findings
 from loadcell.model import jvm_samples, numbers, panels
 from loadcell.model.message import Labels
 from loadcell.model.trial_record import TrialRecord
@@ -135,8 +139,30 @@ class ReportContext:
                 for remark in server.key_value_findings(served, table.eviction_settings)
             ),
             *(server.waiting_findings(self.server.waited) if self._server_was_watched else ()),
+            *incident_findings.findings(self.examination, self.stored, self.slow_trials),
             *finding.of_extensions(self.stored, self.analysis),
         )
+
+    @cached_property
+    def examination(self) -> Examination:
+        """Known incidents in the samples and logs of all trials."""
+        return run_evidence.examined(self.stored)
+
+    @cached_property
+    def slow_trials(self) -> tuple[str, ...]:
+        """Trials that were slower than the other repeats."""
+        return tuple(incident_findings.slow_trials(self.analysis.treatments))
+
+    @cached_property
+    def incidents(self) -> dict[str, list[str]]:
+        """Titles of the incidents of each trial with any."""
+        return {
+            trial: [self._incident_title(name) for name in names]
+            for trial, names in incident_findings.explanations(self.examination).items()
+        }
+
+    def _incident_title(self, name: str) -> str:
+        return self.texts(registered()[name].texts("title"))
 
     @cached_property
     def resources(self) -> tuple[resource_use.Used, ...]:
@@ -164,7 +190,8 @@ class ReportContext:
     @cached_property
     def marks(self) -> dict[str, list[TimeMark]]:
         """Stalls, dips and events of each trial with any."""
-        return marks.of_trials(self.stored.intervals(), self.steadiness, self.stored.events())
+        incidents = incident_findings.marks(self.examination, self.stored, self._incident_title)
+        return marks.of_trials(self.stored.intervals(), self.steadiness, self.stored.events(), incidents)
 
     @cached_property
     def records(self) -> dict[str, TrialRecord]:

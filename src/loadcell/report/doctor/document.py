@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from loadcell.incidents import record as records
-from loadcell.incidents.base import Healthy, Unseen, registered
+from loadcell.incidents.base import Diagnosis, Healthy, Unseen, registered
 from loadcell.incidents.evidence.base import Evidence, Reading
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.model import json as model_json
@@ -20,6 +20,10 @@ from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Remark,
 from loadcell.report.doctor import diagnosis as diagnoses
 from loadcell.report.publish import Document
 from loadcell.report.texts import Texts
+
+#: Subjects of one type that are shown one by one, and names of others in a sentence.
+MOST_DETAILED: Final = 3
+MOST_NAMED: Final = 12
 
 
 class Sections(Protocol):
@@ -51,7 +55,7 @@ def document(examination: Examination, language: str) -> Document:
 def _report(examination: Examination, language: str, *, is_page: bool) -> Report:
     texts = Texts(language)
     sections = [Section("findings", texts("doctor.findings"), list(_findings(examination, texts, is_page)))]
-    for number, subject in enumerate(examination.subjects, 1):
+    for number, subject in enumerate(_detailed(examination), 1):
         of_type = details().get(type(subject.evidence))
         if of_type is not None:
             for section in of_type(subject.evidence, number, texts, is_page=is_page):
@@ -85,34 +89,66 @@ def _titled(section: Section, subject: Examined, examination: Examination, texts
     return replace(section, title=title)
 
 
+def _detailed(examination: Examination) -> list[Examined]:
+    """Subjects with details: of many, the first with an incident."""
+    subjects = examination.subjects
+    if len(subjects) <= MOST_DETAILED:
+        return list(subjects)
+    return [subject for subject in subjects if subject.diagnoses][:MOST_DETAILED]
+
+
 def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:
     if not examination.diagnoses:
         yield Remark("good", texts("doctor.nothing"))
-    for subject, diagnosis in examination.diagnoses:
-        yield from diagnoses.blocks(
-            diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
-        )
+    by_incident: dict[str, list[tuple[Examined, Diagnosis]]] = {}
+    for pair in examination.diagnoses:
+        by_incident.setdefault(pair[1].incident, []).append(pair)
+    most = MOST_DETAILED if len(examination.subjects) <= MOST_DETAILED else 1
+    for pairs in by_incident.values():
+        for subject, diagnosis in pairs[:most]:
+            yield from diagnoses.blocks(
+                diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
+            )
+        if others := list(dict.fromkeys(subject.evidence.source for subject, _ in pairs[most:])):
+            names = texts("mark.list").join(others[:MOST_NAMED])
+            yield Paragraph(texts("doctor.others", count=len(others), names=names), quiet=True)
 
 
 def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
-    healthy = [(subject, item) for subject in examination.subjects for item in subject.healthy]
-    unseen = [(subject, item) for subject in examination.subjects for item in subject.unseen]
-    rows = [_row(item, item.value, _source(subject, examination), texts) for subject, item in healthy]
-    if rows:
+    healthy: dict[str, list[tuple[str, Healthy | Unseen]]] = {}
+    unseen: dict[str, list[tuple[str, Healthy | Unseen]]] = {}
+    for subject in examination.subjects:
+        source = _source(subject, examination)
+        for value in subject.healthy:
+            healthy.setdefault(value.incident, []).append((source, value))
+        for lack in subject.unseen:
+            unseen.setdefault(lack.incident, []).append((source, lack))
+    for lack in examination.unseen:
+        unseen.setdefault(lack.incident, []).append(("", lack))
+    if healthy:
+        rows = [row for items in healthy.values() for row in _rows(items, texts)]
         yield _table("healthy", texts("doctor.healthy"), texts("doctor.column.value"), rows, texts)
-    rows = [
-        *(_row(item, item.reason, _source(subject, examination), texts) for subject, item in unseen),
-        *(_row(item, item.reason, "", texts) for item in examination.unseen),
-    ]
-    if rows:
+    if unseen:
+        rows = [row for items in unseen.values() for row in _rows(items, texts)]
         yield _table("unseen", texts("doctor.unseen"), texts("doctor.column.reason"), rows, texts)
 
 
-def _row(item: Healthy | Unseen, text: Any, source: str, texts: Texts) -> list[Cell]:
-    title = texts(registered()[item.incident].texts("title"))
+def _rows(items: Sequence[tuple[str, Healthy | Unseen]], texts: Texts) -> Iterator[list[Cell]]:
+    """Rows of an incident: of many subjects the first, with their number."""
+    if len(items) <= MOST_DETAILED:
+        for source, item in items:
+            yield _row(item, source, texts)
+        return
+    title, value = _row(items[0][1], "", texts)
+    yield [title, Cell(texts("doctor.of-many", text=value.text, count=len(items) - 1))]
+
+
+def _row(item: Healthy | Unseen, source: str, texts: Texts) -> list[Cell]:
+    text = texts.message(item.value if isinstance(item, Healthy) else item.reason)
     if source:
-        title = texts("doctor.of-source", source=source, text=title)
-    return [Cell(title, tone="good") if isinstance(item, Healthy) else Cell(title), Cell(texts.message(text))]
+        text = texts("doctor.of-source", source=source, text=text)
+    title = texts(registered()[item.incident].texts("title"))
+    return [Cell(title, tone="good" if isinstance(item, Healthy) else ""), Cell(text)]
 
 
 def _table(anchor: str, title: str, column: str, rows: Sequence[list[Cell]], texts: Texts) -> Table:

@@ -27,6 +27,8 @@ def trials(context: ReportContext) -> Section | None:
         advice = (
             texts("table.not-run.advice") if missing else texts.recorded(trial.remedy) or texts("mark.none")
         )
+        if incidents := context.incidents.get(trial.name):
+            reason += texts("table.trouble.incidents", titles=texts("mark.list").join(incidents))
         rows.append(
             [
                 Cell(trial.name, sort=trial.number),

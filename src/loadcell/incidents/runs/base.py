@@ -1,0 +1,40 @@
+"""Evidence from a stored run: each module of this package that defines `of_run` gathers one type."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import cache
+from importlib import import_module
+from typing import TypeAlias
+
+from loadcell.incidents import runs
+from loadcell.incidents.evidence.base import Evidence
+from loadcell.incidents.examination import Examination, examination
+from loadcell.model.trial_record import TrialRecord
+from loadcell.store.read import StoredRun
+
+#: The evidence of a run: its `source` is the name of a trial, or empty for all of the run.
+Gatherer: TypeAlias = Callable[[StoredRun], Iterator[Evidence]]
+
+
+@cache
+def gatherers() -> tuple[Gatherer, ...]:
+    """Gatherers by the names of their modules."""
+    modules = (import_module(item.name) for item in pkgutil.iter_modules(runs.__path__, f"{runs.__name__}."))
+    return tuple(module.of_run for module in modules if hasattr(module, "of_run"))
+
+
+def examined(stored: StoredRun) -> Examination:
+    """The examination of all finished trials of a run."""
+    title = f"{stored.run.plan_name}/{stored.id}".strip("/")
+    return examination(title, [item for gatherer in gatherers() for item in gatherer(stored)])
+
+
+def start_ns(trial: TrialRecord) -> int | None:
+    """Begin of the measurement of a trial in UTC; None without one."""
+    if trial.measure is None or not trial.measure.started_utc:
+        return None
+    started = datetime.fromisoformat(trial.measure.started_utc)
+    return int(started.timestamp()) * 10**9 + started.microsecond * 1000

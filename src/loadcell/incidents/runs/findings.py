@@ -1,0 +1,132 @@
+"""Incidents of a run as findings of its report, and as marks on the time axis of its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from statistics import median
+
+from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
+from loadcell.analysis.marks import INCIDENT, TimeMark
+from loadcell.analysis.treatments import Treatment
+from loadcell.incidents.base import LEVELS, Diagnosis, Level, registered
+from loadcell.incidents.examination import Examination, Examined
+from loadcell.incidents.runs.base import start_ns
+from loadcell.model.message import Count, Message, Seconds, Severity
+from loadcell.model.trial_record import Status
+from loadcell.store.read import StoredRun
+
+_SEEN = FindingCode(
+    "found.incident", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message, summary=Message,
+    remedy=Message,
+)  # fmt: skip
+_OF_TRIAL = FindingCode(
+    "found.incident.of-trial", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message,
+    summary=Message, remedy=Message, trial=str, at_s=Seconds,
+)  # fmt: skip
+_OF_TRIALS = FindingCode(
+    "found.incident.of-trials", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message,
+    summary=Message, remedy=Message, trial=str, at_s=Seconds, count=Count,
+)  # fmt: skip
+_EXPLAINS = FindingCode(
+    "found.incident.explains", Subject.INCIDENTS, "problem", (Concern.WRONG, 4), title=Message,
+    trials=list, count=Count,
+)  # fmt: skip
+_SEVERITY: Mapping[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
+#: Trials that a finding names.
+_MOST_NAMED = 3
+#: Throughput below this share of the median of its repeats is slow.
+_SLOW = 0.9
+_FEWEST_OTHERS = 2
+
+
+def findings(examination: Examination, stored: StoredRun, slow: Collection[str]) -> Iterator[Finding]:
+    """A finding for each incident that is more than a note, on the trial where it is worst; and one on the
+    trials that it may explain: those without a result to rely on, and `slow` ones.
+    """
+    starts = starts_ns(stored)
+    status = {trial.name: trial.status for trial in stored.trials}
+    for incident, seen in _by_incident(examination).items():
+        subject, worst = min(seen, key=lambda pair: LEVELS.index(pair[1].level))
+        trials = list(dict.fromkeys(item.evidence.source for item, _ in seen))
+        words = {
+            "title": Message(registered()[incident].texts("title")),
+            "summary": worst.summary,
+            "remedy": Message(registered()[incident].texts("remedy")),
+        }
+        trial = subject.evidence.source
+        at_s = since_start_s(subject, worst.begin_ns, starts)
+        code = _OF_TRIALS if len(trials) > 1 else _OF_TRIAL
+        if at_s is None:
+            code = _SEEN
+        severity = _SEVERITY[worst.level]
+        yield code.finding(tuple(trials), severity, **words, trial=trial, at_s=at_s, count=len(trials))
+        explained = [name for name in trials if name in slow or status.get(name, Status.OK) is not Status.OK]
+        if explained:
+            yield _EXPLAINS.finding(
+                tuple(explained), None, title=words["title"], trials=explained[:_MOST_NAMED],
+                count=len(explained),
+            )  # fmt: skip
+
+
+def explanations(examination: Examination) -> dict[str, list[str]]:
+    """Names of the incidents of each trial that are more than notes."""
+    by_trial: dict[str, list[str]] = {}
+    for incident, seen in _by_incident(examination).items():
+        for subject, _ in seen:
+            names = by_trial.setdefault(subject.evidence.source, [])
+            if incident not in names:
+                names.append(incident)
+    return by_trial
+
+
+def marks(examination: Examination, stored: StoredRun, title: Callable[[str], str]) -> Iterator[TimeMark]:
+    """A mark for each diagnosis that has a time; `title` gives that of an incident."""
+    starts = starts_ns(stored)
+    for seen in _by_incident(examination).values():
+        for subject, diagnosis in seen:
+            begin_s = since_start_s(subject, diagnosis.begin_ns, starts)
+            end_s = since_start_s(subject, diagnosis.end_ns, starts)
+            if begin_s is not None:
+                about = title(diagnosis.incident)
+                yield TimeMark(subject.evidence.source, INCIDENT, begin_s, end_s, about=about)
+
+
+def since_start_s(subject: Examined, instant_ns: int | None, starts: Mapping[str, int]) -> float | None:
+    """An instant of the evidence in seconds from the start of the trial's measurement."""
+    begin_ns = starts.get(subject.evidence.source)
+    if instant_ns is None or begin_ns is None:
+        return None
+    utc_ns = subject.evidence.utc_ns(instant_ns)
+    return None if utc_ns is None else (utc_ns - begin_ns) / 1e9
+
+
+def starts_ns(stored: StoredRun) -> dict[str, int]:
+    """Begin of the measurement of each trial with one, in UTC."""
+    starts = ((trial.name, start_ns(trial)) for trial in stored.trials)
+    return {name: instant_ns for name, instant_ns in starts if instant_ns is not None}
+
+
+def slow_trials(treatments: Iterable[Treatment]) -> list[str]:
+    """Trials with a throughput below 0.9 times the median of the other repeats, of which there are at least
+    two.
+    """
+    slow: list[str] = []
+    for treatment in treatments:
+        rates = {
+            trial.name: trial.throughput_per_s
+            for trial in treatment.trials
+            if trial.counts and trial.throughput_per_s is not None
+        }
+        for name, rate in rates.items():
+            others = [other for key, other in rates.items() if key != name]
+            if len(others) >= _FEWEST_OTHERS and rate < _SLOW * median(others):
+                slow.append(name)
+    return slow
+
+
+def _by_incident(examination: Examination) -> dict[str, list[tuple[Examined, Diagnosis]]]:
+    by_incident: dict[str, list[tuple[Examined, Diagnosis]]] = {}
+    for subject, diagnosis in examination.diagnoses:
+        if diagnosis.level != "note":
+            by_incident.setdefault(diagnosis.incident, []).append((subject, diagnosis))
+    return by_incident

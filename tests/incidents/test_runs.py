@@ -1,0 +1,174 @@
+"""Incidents in the logs and samples of a run: diagnoses, findings of its report, marks of its charts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import fake_runs
+from incidents.gc_texts import Log
+from lines import CliRunner
+from loadcell.cli import main
+from loadcell.incidents.record import ExaminationRecord
+from loadcell.incidents.runs import base, findings
+from loadcell.model import json as model_json
+from loadcell.report.context import ReportContext
+from loadcell.store.read import read_run
+
+#: Full collections of a spiral: seconds from the begin of the measurement.
+BEGIN_S = 4.0
+
+
+def spiral() -> Log:
+    """Full collections that free nothing, one a second."""
+    log = Log()
+    for index in range(6):
+        log.full(BEGIN_S + index + 0.9, 995, 990, 800)
+    return log
+
+
+def with_logs(home: Path, logs: Mapping[str, Log], status: str = "ok") -> Path:
+    """A run whose trials have GC logs with UTC instants; `status` is that of these trials."""
+    run = fake_runs.write_run(home, fake_runs.two_treatments())
+    for name, log in logs.items():
+        directory = run / "trials" / name
+        record = json.loads((directory / "trial.json").read_text())
+        began = record["measure"]["started_utc"]
+        record["monitors"]["gc"] = {"samples": 0, "notes": None}
+        record["status"] = status
+        (directory / "trial.json").write_text(json.dumps(record))
+        (directory / "gc.log").write_text("".join(dated(line, began) for line in log.lines))
+    return run
+
+
+def dated(line: str, began: str) -> str:
+    """A line whose time since the start becomes a date."""
+    seconds, _, text = line.removeprefix("[").partition("s]")
+    at = datetime.fromisoformat(began) + timedelta(seconds=float(seconds))
+    return f"[{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}+0000]{text}"
+
+
+def trial_names(home: Path) -> list[str]:
+    run = fake_runs.write_run(home / "names", fake_runs.two_treatments())
+    return [trial.name for trial in read_run(run).trials]
+
+
+def doctor(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, ["doctor", *map(str, words)], catch_exceptions=False)
+
+
+def record(run: Path) -> ExaminationRecord:
+    return model_json.read(ExaminationRecord, doctor(run, "--json").stdout)
+
+
+def context(run: Path) -> ReportContext:
+    return ReportContext.of(read_run(run), "en")
+
+
+def texts(run: Path, code: str) -> list[str]:
+    return [item.message.text for item in context(run).findings if item.message.code == code]
+
+
+def test_a_spiral_in_a_trial_is_a_finding_at_its_time(tmp_path: Path) -> None:
+    name = trial_names(tmp_path)[0]
+    run = with_logs(tmp_path / "run", {name: spiral()})
+    assert doctor(run).exit_code == 1
+    [subject] = record(run).subjects
+    assert (subject.source, subject.diagnoses[0].incident) == (name, "full-gc-spiral")
+    [finding] = texts(run, "found.incident.of-trial")
+    assert finding.startswith(f"Full GC spiral in trial `{name}`, 4")
+    mark = next(mark for mark in context(run).marks[name] if mark.kind == "incident")
+    assert mark.begin_s == pytest.approx(BEGIN_S + 0.1, abs=0.01)
+    assert mark.about == "Full GC spiral"
+
+
+def test_several_trials_are_one_finding_on_the_worst(tmp_path: Path) -> None:
+    names = trial_names(tmp_path)[:2]
+    run = with_logs(tmp_path / "run", dict.fromkeys(names, spiral()))
+    [finding] = texts(run, "found.incident.of-trials")
+    assert finding.startswith("Full GC spiral in 2 trials;")
+
+
+def test_an_invalid_trial_is_explained(tmp_path: Path) -> None:
+    name = trial_names(tmp_path)[0]
+    run = with_logs(tmp_path / "run", {name: spiral()}, "invalid")
+    [finding] = texts(run, "found.incident.explains")
+    assert finding.startswith("Full GC spiral is probably the reason that 1 trial failed")
+    page = run / "page.html"
+    assert CliRunner().invoke(main, ["report", str(run), "--out", str(page)]).exit_code == 0
+    assert "Incidents: Full GC spiral." in page.read_text()
+
+
+def test_a_run_without_an_incident_has_no_finding(tmp_path: Path) -> None:
+    name = trial_names(tmp_path)[0]
+    log = Log()
+    for index in range(20):
+        log.young(1 + index / 2, 500, 100)
+    run = with_logs(tmp_path / "run", {name: log})
+    assert doctor(run).exit_code == 0
+    assert not context(run).incidents
+    assert not [item for item in context(run).findings if item.message.code.startswith("found.incident")]
+
+
+def test_sampled_pauses_serve_where_there_is_no_log(tmp_path: Path) -> None:
+    name = trial_names(tmp_path)[0]
+    run = fake_runs.write_run(tmp_path / "run", fake_runs.two_treatments())
+    directory = run / "trials" / name
+    trial = json.loads((directory / "trial.json").read_text())
+    trial["monitors"]["gc"] = {
+        "samples": 6,
+        "tables": {"pauses": "gc-pauses.csv"},
+        "text_columns": {"gc-pauses.csv": ["cause", "kind", "name"]},
+    }
+    (directory / "trial.json").write_text(json.dumps(trial))
+    head = (
+        "t_s,mono_ns,utc,duration_ms,kind,name,cause,before_bytes,after_bytes,capacity_bytes,promoted_bytes"
+    )
+    rows = [
+        f"{BEGIN_S + index},0,,800,full,Full,G1 Compaction Pause,995000000,990000000,1000000000,"
+        for index in range(6)
+    ]
+    (directory / "gc-pauses.csv").write_text("\n".join([head, *rows]) + "\n")
+    examined = base.examined(read_run(run))
+    assert [item.incident for _, item in examined.diagnoses][:1] == ["full-gc-spiral"]
+    [mark] = [mark for mark in findings.marks(examined, read_run(run), str) if mark.about == "full-gc-spiral"]
+    assert mark.begin_s == pytest.approx(BEGIN_S, abs=0.01)
+
+
+@pytest.mark.parametrize(("share", "is_slow"), [(0.85, True), (0.95, False)])
+def test_a_trial_far_below_its_repeats_is_slow(tmp_path: Path, share: float, is_slow: bool) -> None:
+    shape = fake_runs.Shape(factors={"load.clients": [4]}, repeats=5)
+    [treatment] = context(fake_runs.write_run(tmp_path, shape)).analysis.treatments
+    first, *others = (replace(trial, throughput_per_s=100.0) for trial in treatment.trials)
+    first = replace(first, throughput_per_s=100 * share)
+    slow = findings.slow_trials([replace(treatment, trials=(first, *others))])
+    assert slow == ([first.name] if is_slow else [])
+    assert findings.slow_trials([replace(treatment, trials=(first, *others[:1]))]) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [(["no-such-run"], "no-such-run"), (["a", "b"], "one run at a time")],
+    ids=["missing", "several"],
+)
+def test_a_run_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctor(*words)
+    assert result.exit_code == 2
+    assert reason in " ".join(result.stderr.split())
+
+
+def test_a_log_in_place_of_a_run_names_the_option(tmp_path: Path) -> None:
+    path = tmp_path / "gc.log"
+    path.write_text("".join(spiral().lines))
+    result = doctor(path)
+    assert result.exit_code == 2
+    assert f"--gc-log {path}" in " ".join(result.stderr.split())
