@@ -90,10 +90,8 @@ def _collections(
     source = ", ".join(names) if count == 1 else f"JVM {number}"
     texts = log.around.texts
 
-    def quote(line: int) -> Quote | None:
-        return _quote(lines, line, texts[line]) if line in texts else None
-
-    evidence = Collections(source, log, quote, timeout_ns=timeout_ns)
+    quotes = {line: _quote(lines, line, text) for line, text in texts.items()}
+    evidence = Collections(source, log, quotes.get, timeout_ns=timeout_ns)
     return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=count == 1))
 
 

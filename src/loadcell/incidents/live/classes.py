@@ -1,0 +1,54 @@
+"""Two class histograms of a JVM, about a second apart. Each collects its whole heap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from loadcell.incidents.evidence.base import Missing
+from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
+from loadcell.incidents.live.base import Gatherer, Host
+from loadcell.incidents.live.jvms import ENDED
+from loadcell.linux import procfs
+from loadcell.linux.java_attach import AttachError, run
+from loadcell.model.message import Message, MessageCode
+from loadcell.profilers.class_histogram import COMMAND, counts, grown
+
+NO_PID = MessageCode("doctor.live.no-pid", "info")
+NO_HISTOGRAM = MessageCode("doctor.live.no-histogram", "info", pid=str, reason=Message)
+
+_LIMIT_S: Final = 2.5
+
+
+class ClassGatherer(Gatherer):
+    name = "classes"
+    gathers = (ClassHistograms,)
+    limit_s = 6.0
+
+    def gather(self, host: Host) -> Iterable[ClassHistograms | Missing]:
+        pid = host.pid
+        if pid is None:
+            yield Missing(ClassHistograms, NO_PID())
+            return
+        try:
+            before, begin = counts(run(pid, COMMAND, _LIMIT_S, host.root)), time.monotonic()
+            time.sleep(host.interval_s)
+            after, end = counts(run(pid, COMMAND, _LIMIT_S, host.root)), time.monotonic()
+        except AttachError as error:
+            stat = procfs.process_stat(host.root, pid)
+            has_ended = stat is None or stat.state in "ZX"
+            reason = ENDED(pid=str(pid)) if has_ended else NO_HISTOGRAM(pid=str(pid), reason=error.message)
+            yield Missing(ClassHistograms, reason)
+            return
+        record = grown(before, after)
+        yield ClassHistograms(
+            f"{pid}",
+            pid,
+            end - begin,
+            record.after.bytes,
+            tuple(ClassGrowth(item.name, item.before.bytes, item.after.bytes) for item in record.classes),
+        )
+
+
+PART = ClassGatherer

@@ -1,0 +1,178 @@
+"""JVMs of this user: counters read twice, and the end of the GC log of each."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from loadcell.incidents import gc_logs
+from loadcell.incidents.evidence.base import Missing
+from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.evidence.jvms import JvmCounters
+from loadcell.incidents.live.base import Gatherer, Host
+from loadcell.ingest.base import ImportProblemError
+from loadcell.linux import gc_log_files, mount_table, procfs
+from loadcell.linux.hsperfdata import PerfDataFile, UnknownFormatError
+from loadcell.linux.java_processes import JavaProcess, Lack, find
+from loadcell.model.message import ForeignText, Message, MessageCode
+
+NO_JVM = MessageCode("doctor.live.no-jvm", "info")
+ENDED = MessageCode("doctor.live.jvm-ended", "info", pid=str)
+HIDDEN = MessageCode("doctor.live.jvm-hidden", "info")
+NO_COUNTERS = MessageCode("doctor.live.jvm-without-counters", "info", pid=str, lack=Message)
+LACKS = {lack: MessageCode(f"doctor.live.jvm-lack.{lack.value}", "info") for lack in Lack}
+NO_LOG = MessageCode("doctor.live.no-gc-log", "info", pid=str)
+UNREADABLE = MessageCode("doctor.live.gc-log-unreadable", "info", path=str, pid=str, reason=ForeignText)
+
+_TIMES: Final = tuple(f"sun.gc.collector.{number}.time" for number in range(3))
+_NUMBERS: Final = (
+    *_TIMES,
+    "sun.os.hrt.frequency",
+    "sun.gc.collector.1.invocations",
+    "sun.gc.generation.1.space.0.used",
+    "sun.gc.generation.1.maxCapacity",
+)
+_TEXTS: Final = ("sun.rt.javaCommand",)
+#: JVMs of a host that are examined.
+_MOST: Final = 50
+_MOST_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Counters at an instant: time in collections, full collections, the old generation."""
+
+    instant: float
+    collecting_s: float
+    full: int
+    old_used_bytes: int
+    old_limit_bytes: int | None
+    name: str
+
+
+class JvmGatherer(Gatherer):
+    name = "jvms"
+    gathers = (JvmCounters,)
+    limit_s = 4.0
+
+    def gather(self, host: Host) -> Iterable[JvmCounters | Collections | Missing]:
+        processes = find(_pids(host), host.root)[:_MOST]
+        if _is_hidden(host):
+            yield Missing(JvmCounters, HIDDEN())
+        elif not processes:
+            yield Missing(JvmCounters, NO_JVM())
+            return
+        before = {process.pid: _read(process) for process in processes if process.lack is None}
+        begin = time.monotonic()
+        for process in processes:
+            yield from _log(process.pid, host)
+        time.sleep(max(0.0, host.interval_s - (time.monotonic() - begin)))
+        for process in processes:
+            yield _counters(process, before.get(process.pid), host)
+
+
+def _pids(host: Host) -> Iterator[int]:
+    """Processes that are this user's; of root all."""
+    user = os.getuid()
+    for pid in [host.pid] if host.pid is not None else procfs.process_ids(host.root):
+        try:
+            owner = os.stat(f"{host.root}/proc/{pid}").st_uid  # noqa: PTH116 - of /proc
+        except OSError:
+            continue
+        if user in (0, owner):
+            yield pid
+
+
+def _is_hidden(host: Host) -> bool:
+    """True if /proc hides the processes of others."""
+    proc = mount_table.mount_of("/proc", mount_table.read(host.root))
+    hiding = proc.option("hidepid") if proc is not None else ""
+    return hiding not in ("", "0", "off") and os.getuid() != 0
+
+
+def _read(process: JavaProcess) -> _Reading | None:
+    """Counters of a JVM; None if it has ended, or has none yet."""
+    try:
+        file = PerfDataFile(process.path, process.owners, _NUMBERS, _TEXTS)
+    except OSError:
+        return None
+    try:
+        return _reading(file, file.read())
+    except (OSError, UnknownFormatError):
+        return None
+    finally:
+        file.close()
+
+
+def _reading(file: PerfDataFile, values: tuple[Any, ...] | None) -> _Reading | None:
+    if values is None:
+        return None
+    *times, frequency, full, used, limit, command = values
+    if not frequency:
+        return None
+    ticks = sum(value or 0 for value in times)
+    name = (file.text(command).split() or [""])[0]
+    return _Reading(time.monotonic(), ticks / frequency, full or 0, used or 0, limit or None, name)
+
+
+def _counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCounters | Missing:
+    if process.lack is not None:
+        lack = LACKS[process.lack]()
+        return Missing(JvmCounters, NO_COUNTERS(pid=str(process.pid), lack=lack))
+    now, started = _read(process), procfs.started(process.pid, host.root)
+    if before is None or now is None or started is None:
+        return Missing(JvmCounters, ENDED(pid=str(process.pid)))
+    running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
+    return JvmCounters(
+        f"{now.name.rpartition('/')[2][:_MOST_CHARACTERS] or 'java'} ({process.pid})",
+        process.pid,
+        running_s,
+        now.instant - before.instant,
+        now.collecting_s,
+        max(0.0, now.collecting_s - before.collecting_s),
+        now.full,
+        max(0, now.full - before.full),
+        now.old_used_bytes,
+        now.old_limit_bytes,
+    )
+
+
+def _log(pid: int, host: Host) -> Iterator[Collections | Missing]:
+    """Collections by the end of the GC log of a JVM."""
+    location = gc_log_files.located(pid, host.root)
+    if location is None:
+        yield Missing(Collections, NO_LOG(pid=str(pid)))
+        return
+    name, path = location
+    try:
+        end = gc_log_files.end_of(path)
+        with tempfile.NamedTemporaryFile(prefix="gc-", suffix=".log") as copy:
+            copy.write(end.text)
+            copy.flush()
+            jvms = gc_logs.read([(Path(copy.name), name)]).jvms
+    except OSError as error:
+        yield _unreadable(name, pid, error.strerror or str(error))
+    except ImportProblemError as error:
+        yield _unreadable(name, pid, str(error))
+    else:
+        yield _of_process(jvms[-1], pid, end.collector, host)
+
+
+def _unreadable(name: str, pid: int, reason: str) -> Missing:
+    return Missing(Collections, UNREADABLE(path=name, pid=str(pid), reason=reason))
+
+
+def _of_process(jvm: Collections, pid: int, collector: str, host: Host) -> Collections:
+    """The evidence with what only the begin of the log, or the process, tells."""
+    log = jvm.log
+    flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
+    around = log.around if log.around.flags else replace(log.around, flags=flags)
+    return replace(jvm, log=replace(log, collector=log.collector or collector, around=around))
+
+
+PART = JvmGatherer

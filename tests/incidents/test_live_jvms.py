@@ -1,0 +1,208 @@
+"""JVMs of this machine: time in collections, the GC log that they write, classes that grow, JVMs that end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jvms import running
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.evidence.base import Missing
+from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, JvmCounters
+from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.classes import ClassGatherer
+from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.jvms import JvmGatherer
+from loadcell.incidents.live.numa import NumaGatherer
+from loadcell.linux import gc_log_files
+
+from .test_host_incidents import level
+
+GIB = 1 << 30
+#: Fills the heap, and then allocates on: each full collection frees next to nothing.
+LEAKING = """
+import java.util.ArrayList;
+public class Leaking {
+  public static void main(String[] words) throws Exception {
+    System.out.println("ready");
+    ArrayList<byte[]> all = new ArrayList<>();
+    int most = Integer.getInteger("most", 1000);
+    while (true) {
+      try {
+        if (all.size() < most) all.add(new byte[10_000]); else new String(new char[20_000]);
+      } catch (OutOfMemoryError e) { all.subList(0, 5).clear(); }
+      if (Boolean.getBoolean("slow")) Thread.sleep(1);
+    }
+  }
+}
+"""
+
+
+def counters(share: float, now: float = 0.0, running_s: float = 100.0, **values: Any) -> JvmCounters:
+    defaults: dict[str, Any] = {"full": 0, "full_now": 0, "old_used_bytes": GIB, "old_limit_bytes": 2 * GIB}
+    return JvmCounters("a", 7, running_s, 1.0, share * running_s, now, **defaults | values)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (counters(0.2), "warning"),
+        (counters(0.6), "critical"),
+        (counters(0.12), "healthy"),
+        (counters(0.6, running_s=24), "healthy"),  # of a start
+        (counters(0.05, now=0.6), "warning"),
+        (counters(0.05, now=0.4), "healthy"),
+        (counters(0.05, full=9, full_now=1, old_used_bytes=int(1.9 * GIB)), "critical"),
+        (counters(0.05, full=9, full_now=1, old_used_bytes=int(1.4 * GIB)), "healthy"),
+        (counters(0.05, old_used_bytes=int(1.9 * GIB)), "healthy"),
+    ],
+)
+def test_time_in_collections(evidence: JvmCounters, expected: str) -> None:
+    assert level(evidence, "gc-time") == expected
+
+
+def test_growth_of_classes_is_a_note() -> None:
+    def histograms(after: int) -> ClassHistograms:
+        return ClassHistograms("7", 7, 1.0, 9 * GIB, (ClassGrowth("a.B", 1 << 20, after),))
+
+    assert level(histograms(3 << 20), "class-growth") == "note"
+    assert level(histograms((1 << 20) + 800_000), "class-growth") == "healthy"
+
+
+def test_memory_on_other_nodes_is_a_note() -> None:
+    def spread(far: int) -> NumaMemory:
+        return NumaMemory("host", 2, (NodeMemory(7, "java", 0, 100, far),))
+
+    assert level(spread(30), "numa-spread") == "note"
+    assert level(spread(20), "numa-spread") == "healthy"
+
+
+def test_memory_by_node_is_read(tmp_path: Path) -> None:
+    for path in ("sys/devices/system/node/node0", "sys/devices/system/node/node1", "proc/7"):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / "sys/devices/system/node/node0/cpulist").write_text("0-3\n")
+    (tmp_path / "sys/devices/system/node/node1/cpulist").write_text("4-7\n")
+    fields = ["0"] * 40
+    fields[20] = "100000"
+    (tmp_path / "proc/7/stat").write_text("7 (java) S 1 " + " ".join(fields[1:]) + "\n")
+    (tmp_path / "proc/7/status").write_text("Cpus_allowed_list:\t0-2\n")
+    (tmp_path / "proc/7/numa_maps").write_text(
+        "7f00 default anon=30 dirty=30 N0=10 N1=20 kernelpagesize_kB=4\n"
+        "7f01 default anon=1 N1=1 kernelpagesize_kB=2048\n"
+    )
+    (seen,) = NumaGatherer().gather(Host(tmp_path))
+    assert seen.processes == (NodeMemory(7, "java", 0, 30 * 4096 + (2 << 20), 20 * 4096 + (2 << 20)),)
+
+
+@pytest.mark.parametrize(
+    ("argument", "path"),
+    [
+        ("-Xlog:gc*:file=/var/log/gc-%p.log:time:filecount=5", "/var/log/gc-7.log"),
+        ("-Xlog:gc*,safepoint:logs/gc.log", "logs/gc.log"),
+        ('-Xlog:gc*:file="/a:b.log":time', "/a:b.log"),
+        ("-Xloggc:/x/gc.log", "/x/gc.log"),
+        ("-Xlog:gc", ""),
+        ("-Xlog:gc*:stderr", ""),
+        ("-Xlog:class+load:file=/x/classes.log", ""),
+    ],
+)
+def test_the_log_of_a_command_line(argument: str, path: str) -> None:
+    assert gc_log_files.named(["java", argument, "Main"], 7) == path
+
+
+def of_pid(evidence: Any, pid: int) -> JvmCounters:
+    (jvm,) = [item for item in evidence if isinstance(item, JvmCounters) and item.pid == pid]
+    return jvm
+
+
+def test_a_jvm_without_memory_is_recognised_while_it_runs(tmp_path: Path) -> None:
+    log = tmp_path / "gc.log"
+    options = ("-Xmx24m", "-XX:+UseSerialGC", f"-Xlog:gc*:file={log}:time,uptime,level,tags")
+    with running(*options, "-Dmost=1000000", source=LEAKING) as process:
+        time.sleep(4)
+        gathered = gather(Host(pid=process.pid), [JvmGatherer])
+    jvm = of_pid(gathered.evidence, process.pid)
+    assert jvm.source.startswith("Leaking")
+    assert jvm.full > 3
+    assert jvm.collecting_s > 1
+    (collections,) = [item for item in gathered.evidence if isinstance(item, Collections)]
+    spirals = [item for item in examine(collections) if item.incident == "full-gc-spiral"]
+    assert [item.level for item in spirals if isinstance(item, Diagnosis)] == ["critical"]
+    incidents = {item.incident for item in examine(jvm) if isinstance(item, Diagnosis)}
+    assert incidents == {"gc-time"}
+
+
+def test_a_healthy_jvm_is_healthy_and_named_without_a_log() -> None:
+    with running("-Xmx200m", "-Drate=10") as process:
+        time.sleep(1)
+        gathered = gather(Host(pid=process.pid), [JvmGatherer])
+    assert level(of_pid(gathered.evidence, process.pid), "gc-time") == "healthy"
+    (missing,) = gathered.missing
+    assert "writes no GC log" in missing.reason.text
+
+
+def test_the_classes_that_grow_are_named() -> None:
+    with running("-Xmx400m", "-Dslow=true", "-Dmost=1000000", source=LEAKING) as process:
+        (seen,) = ClassGatherer().gather(Host(pid=process.pid))
+    assert isinstance(seen, ClassHistograms)
+    assert seen.grown[0].name == "byte[]"
+    assert level(seen, "class-growth") == "note"
+
+
+def test_a_jvm_that_ends_meanwhile_is_reported() -> None:
+    with running() as process:
+        threading.Timer(0.3, process.kill).start()
+        gathered = gather(Host(pid=process.pid, interval_s=1.0), [JvmGatherer, ClassGatherer])
+    reasons = {item.needs: item.reason.text for item in gathered.missing}
+    assert "ended during the examination" in reasons[JvmCounters]
+    assert "ended during the examination" in reasons[ClassHistograms]
+
+
+@pytest.mark.skipif(os.getuid() != 0 and "CI" not in os.environ, reason="needs root")
+def test_hidden_processes_are_named_as_such() -> None:
+    """As another user, in a mount namespace whose /proc hides the processes of others."""
+    code = (
+        "import json, os\n"
+        "from loadcell.incidents.live.base import Host\n"
+        "from loadcell.incidents.live.gathering import gather, gatherers\n"
+        "gatherers(); os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "gathered = gather(Host())\n"
+        "print(json.dumps([[item.needs.__name__, item.reason.code] for item in gathered.missing]))"
+    )
+    with running() as process:
+        command = f"mount -t proc -o hidepid=2 proc /proc && exec {sys.executable} -c '{code}'"
+        environment = {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": ""}
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", command], capture_output=True, text=True, check=False, timeout=30,
+            env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert process.poll() is None
+    reasons = dict(json.loads(done.stdout))
+    assert reasons["JvmCounters"] == "doctor.live.jvm-hidden"
+
+
+def test_a_gatherer_that_hangs_is_missing_and_its_process_ends() -> None:
+    assert [type(item) for item in gather(Host(), []).missing] == []
+    from . import hanging_gatherer
+
+    begin = time.monotonic()
+    gathered = gather(Host(interval_s=0.1), [hanging_gatherer.Hanging, NumaGatherer])
+    assert time.monotonic() - begin < 3
+    assert [item.nodes for item in gathered.evidence if isinstance(item, NumaMemory)][:1] == [1]
+    (missing,) = gathered.missing
+    assert isinstance(missing, Missing)
+    assert (missing.needs, missing.reason.text) == (ClassHistograms, "no answer within 0.50 s")
+    assert not list(Path("/proc").glob("[0-9]*/comm")) or "lc-hanging" not in {
+        path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if path.exists()
+    }
