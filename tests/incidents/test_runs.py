@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,11 +19,17 @@ from loadcell.cli import main
 from loadcell.incidents.record import ExaminationRecord
 from loadcell.incidents.runs import base, findings
 from loadcell.model import json as model_json
+from loadcell.model.resources import ControlGroupUse, HostUse, ProcessUse, Resources
 from loadcell.report.context import ReportContext
 from loadcell.store.read import read_run
 
 #: Full collections of a spiral: seconds from the begin of the measurement.
 BEGIN_S = 4.0
+#: Columns that the samples of a fake run lack.
+COLUMNS = (
+    "clock_offset_step_s", "memory_used_bytes", "memory_available_bytes", "swap_used_bytes", "swap_in_per_s",
+    "swap_out_per_s", "pressure_memory_some_percent", "pressure_io_some_percent", "pressure_cpu_some_percent",
+)  # fmt: skip
 
 
 def spiral() -> Log:
@@ -150,6 +157,68 @@ def test_a_trial_far_below_its_repeats_is_slow(tmp_path: Path, share: float, is_
     slow = findings.slow_trials([replace(treatment, trials=(first, *others))])
     assert slow == ([first.name] if is_slow else [])
     assert findings.slow_trials([replace(treatment, trials=(first, *others[:1]))]) == []
+
+
+def with_samples(home: Path, columns: Mapping[str, Mapping[int, float]]) -> tuple[Path, str]:
+    """A run whose first trial has these values in samples of the host, by number of the sample."""
+    run = fake_runs.write_run(home, fake_runs.Shape(seconds=30))
+    name = read_run(run).trials[0].name
+    path = run / "trials" / name / "host.csv"
+    zeros = dict.fromkeys(COLUMNS, "0")
+    rows = [zeros | row for row in csv.DictReader(path.read_text().splitlines())]
+    for column, values in columns.items():
+        for number, value in values.items():
+            rows[number][column] = str(value)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return run, name
+
+
+def diagnosed(run: Path) -> dict[str, tuple[str, str]]:
+    """Trial and level of each incident."""
+    examined = base.examined(read_run(run))
+    return {item.incident: (subject.evidence.source, item.level) for subject, item in examined.diagnoses}
+
+
+def test_steps_of_the_wall_clock_that_take_each_other_back(tmp_path: Path) -> None:
+    run, name = with_samples(tmp_path, {"clock_offset_step_s": {10: 7.3, 20: -7.2}})
+    assert diagnosed(run) == {"fighting-clocks": (name, "critical")}
+    [mark] = [mark for mark in context(run).marks[name] if mark.about == "Clocks that fight"]
+    rows = list(csv.DictReader((run / "trials" / name / "host.csv").read_text().splitlines()))
+    begin = read_run(run).trials[0].measure
+    assert begin is not None
+    assert begin.started_mono_ns is not None
+    at_s = (int(rows[10]["mono_ns"]) - begin.started_mono_ns) / 1e9
+    assert mark.begin_s == pytest.approx(at_s + 7.3, abs=0.01), "by the wall clock after the step"
+
+
+def test_a_single_step_and_slewing(tmp_path: Path) -> None:
+    run, name = with_samples(tmp_path / "step", {"clock_offset_step_s": {10: 0.6}})
+    assert diagnosed(run) == {"clock-step": (name, "warning")}
+    slewed, _ = with_samples(tmp_path / "slew", {"clock_offset_step_s": dict.fromkeys(range(30), 0.0005)})
+    assert diagnosed(slewed) == {}
+
+
+@pytest.mark.parametrize(("mib", "is_storm"), [(12, True), (8, False)])
+def test_swapping_in_and_out_for_seconds(tmp_path: Path, mib: int, is_storm: bool) -> None:
+    pages = mib * 256
+    rates = dict.fromkeys(range(5, 20), float(pages))
+    run, _ = with_samples(tmp_path, {"swap_in_per_s": rates, "swap_out_per_s": rates})
+    assert ("swap-storm" in diagnosed(run)) is is_storm
+
+
+@pytest.mark.parametrize(("share", "level"), [(0.9, "critical"), (0.3, "warning"), (0.2, None)])
+def test_a_target_at_its_processor_limit(tmp_path: Path, share: float, level: str | None) -> None:
+    run = fake_runs.write_run(tmp_path, fake_runs.two_treatments())
+    name = read_run(run).trials[0].name
+    group = ControlGroupUse(0.5, share)
+    use = Resources(10.0, HostUse(2), ProcessUse(1, 1, 0.5, control_group=group))
+    path = run / "trials" / name / "trial.json"
+    trial = json.loads(path.read_text()) | {"resources": asdict(use)}
+    path.write_text(json.dumps(trial))
+    assert diagnosed(run).get("throttled-container") == (None if level is None else (name, level))
 
 
 @pytest.mark.parametrize(

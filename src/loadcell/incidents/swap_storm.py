@@ -49,7 +49,8 @@ class SwapStorm(Incident[Memory]):
         full = evidence.memory_full_share
         moved = {"in_bytes": round(rates[0]), "out_bytes": round(rates[1])}
         if full is None:
-            yield self.unseen(_NO_PRESSURE())
+            if evidence.memory_some_share is None:
+                yield self.unseen(_NO_PRESSURE())
             if min(rates) >= RATE_ALONE_BYTES:
                 yield self.diagnosis("warning", "medium", _SEEN_WITHOUT(**moved))
                 return

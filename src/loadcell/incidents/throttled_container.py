@@ -20,6 +20,14 @@ _SEEN = MessageCode(
     stopped_s=Seconds,
     interval_s=Seconds,
 )
+_SEEN_WITHOUT = MessageCode(
+    "incident.throttled-container.seen-without-time",
+    "info",
+    group=str,
+    cores=Number,
+    used_share=Share,
+    periods=Count,
+)
 _BEFORE = MessageCode(
     "incident.throttled-container.before", "info", group=str, cores=Number, used_share=Share, periods=Count
 )
@@ -78,6 +86,10 @@ class ThrottledContainer(Incident[ControlGroups]):
 
 
 def _seen(group: CpuLimit, evidence: ControlGroups) -> Message:
+    if group.throttled_s is None:
+        return _SEEN_WITHOUT(
+            group=group.group, cores=group.cores, used_share=group.share, periods=group.periods
+        )
     return _SEEN(
         group=group.group,
         cores=group.cores,

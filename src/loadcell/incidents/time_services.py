@@ -29,6 +29,7 @@ _HEALTHY = MessageCode(
 )
 _ALONE = MessageCode("incident.time-services.alone", "info", services=list)
 _NONE = MessageCode("incident.time-services.none", "info")
+_NOT_RECORDED = MessageCode("incident.time-services.not-recorded", "info")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ class TimeServices(Incident[Clocks]):
     signs = SIGNS(step_s=STEP_S)
 
     def examine(self, evidence: Clocks) -> Iterator[Judgement]:
+        if not evidence.has_services:
+            yield self.unseen(_NOT_RECORDED())
+            return
         timed = [
             _Timed(server.name, server.offset_s) for server in evidence.servers if server.offset_s is not None
         ]

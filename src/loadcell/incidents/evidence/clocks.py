@@ -46,7 +46,8 @@ class TimeServer:
 @dataclass(frozen=True)
 class Clocks(Evidence):
     """Readings in the order of time, steps stated by logs, services that set the clock (`guest_tools` may),
-    and their servers. `is_synchronised` is the opinion of the kernel.
+    and their servers. `is_synchronised` is the opinion of the kernel. Without
+    `has_services` nobody looked for services.
 
     Instants are by the steady clock.
     """
@@ -59,6 +60,7 @@ class Clocks(Evidence):
     guest_tools: tuple[str, ...] = ()
     servers: tuple[TimeServer, ...] = ()
     is_synchronised: bool | None = None
+    has_services: bool = True
 
     @property
     def begin_ns(self) -> int | None:

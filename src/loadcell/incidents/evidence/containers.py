@@ -11,14 +11,14 @@ from loadcell.incidents.evidence.base import Evidence
 @dataclass(frozen=True, slots=True)
 class CpuLimit:
     """A group with a processor limit: its periods, and those in which it was stopped, within the interval and
-    since its start.
+    since its start. `throttled_s` is None where the time was not recorded.
     """
 
     group: str
     cores: float
     periods: int
     throttled: int
-    throttled_s: float
+    throttled_s: float | None
     all_periods: int
     all_throttled: int
 

@@ -115,16 +115,16 @@ def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator
 
 
 def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
-    healthy: dict[str, list[tuple[str, Healthy | Unseen]]] = {}
-    unseen: dict[str, list[tuple[str, Healthy | Unseen]]] = {}
+    healthy: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
+    unseen: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
     for subject in examination.subjects:
         source = _source(subject, examination)
         for value in subject.healthy:
-            healthy.setdefault(value.incident, []).append((source, value))
+            healthy.setdefault((value.incident, value.value.code), []).append((source, value))
         for lack in subject.unseen:
-            unseen.setdefault(lack.incident, []).append((source, lack))
+            unseen.setdefault((lack.incident, lack.reason.code), []).append((source, lack))
     for lack in examination.unseen:
-        unseen.setdefault(lack.incident, []).append(("", lack))
+        unseen.setdefault((lack.incident, lack.reason.code), []).append(("", lack))
     if healthy:
         rows = [row for items in healthy.values() for row in _rows(items, texts)]
         yield _table("healthy", texts("doctor.healthy"), texts("doctor.column.value"), rows, texts)
