@@ -18,6 +18,10 @@ SIGNS = MessageCode(
 )  # fmt: skip
 _SEEN = MessageCode(
     "incident.error-growth.seen", "info",
+    message=ForeignText, before_share=Share, after_share=Share, count=Count,
+)  # fmt: skip
+_SEVERAL = MessageCode(
+    "incident.error-growth.several", "info",
     message=ForeignText, before_share=Share, after_share=Share, count=Count, others=Count,
 )  # fmt: skip
 _HEALTHY = MessageCode("incident.error-growth.healthy", "info", errors=Count, error_share=Share)
@@ -40,7 +44,7 @@ _LEAST_BLOCK: Final = 20
 _LASTING: Final = 3
 #: Messages that are tested, the most frequent ones.
 MOST_TESTED: Final = 20
-_SHOWN: Final = 100
+_SHOWN: Final = 160
 
 
 @dataclass(frozen=True)
@@ -80,12 +84,14 @@ class ErrorGrowth(Incident[ApplicationLog]):
             yield self.healthy(_HEALTHY(errors=count, error_share=count / max(1, evidence.entries)))
             return
         largest = rises[0]
-        summary = _SEEN(
-            message=repr(largest.message.text[:_SHOWN]),
+        text = largest.message.text
+        others = len(rises) - 1
+        summary = (_SEVERAL if others else _SEEN).pick(
+            message=repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…"),
             before_share=largest.before,
             after_share=largest.after,
             count=largest.count,
-            others=len(rises) - 1,
+            others=others,
         )
         quotes = evidence.quotes(rise.message.first for rise in rises[:4])
         yield self.diagnosis("warning", "high", summary, (largest.begin_ns, largest.end_ns), quotes)

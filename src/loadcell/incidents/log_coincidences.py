@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,9 @@ _NO_EVENTS = MessageCode("incident.log-coincidences.no-events", "info")
 _NO_DATE = MessageCode("incident.log-coincidences.no-date", "info")
 EVENTS = Labels("log-events", ("silences", "errors"))
 SPANS = Labels("log-spans", (*SPAN_KINDS, "clock-step"))
+
+#: Begins and ends in ns since 1970.
+Spans: TypeAlias = Sequence[tuple[int, int]]
 
 #: Errors follow their cause so closely.
 AFTER_NS: Final = 2 * 10**9
@@ -109,44 +112,46 @@ def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
         if not silence.may_lack_work
     ]
     errors = [(begin, begin) for service in evidence.logs.services for begin in service.error_begins]
-    spans = [(item.kind, item.source, item.spans, 0) for item in evidence.others]
     # A step repeats the time that it takes back.
-    changes = [
-        (min(leap.before_ns, leap.after_ns), max(leap.before_ns, leap.after_ns))
+    changes = tuple(
+        (min(leap.before_ns, leap.after_ns) - AFTER_NS, max(leap.before_ns, leap.after_ns))
         for step in evidence.clock_steps
         for leap in (step.leap, *step.leaps)
-    ]
+    )
     pairs = []
     for name, events in (("silences", silences), ("errors", errors)):
-        of_clock = [("clock-step", "", tuple(changes), AFTER_NS)] if changes and name == "errors" else []
-        for kind, source, items, before_ns in (*spans, *of_clock):
-            if items and events:
-                pairs.append(_pair(evidence, name, events, kind, source, items, before_ns))
+        sources: list[tuple[str, str, Spans]] = [
+            (item.kind, item.source, item.spans) for item in evidence.others
+        ]
+        if name == "errors":
+            sources.append(("clock-step", evidence.source, changes))
+        for kind, source, spans in sources:
+            if spans and events:
+                pairs.append(_pair(evidence, name, sorted(events), (kind, source), spans))
     return pairs
 
 
 def _pair(
-    evidence: ApplicationLog,
-    name: str,
-    events: Sequence[tuple[int, int]],
-    kind: str,
-    source: str,
-    items: Sequence[tuple[int, int]],
-    before_ns: int,
+    evidence: ApplicationLog, name: str, events: Spans, kind: tuple[str, str], items: Spans
 ) -> Coincidence:
+    """The events whose middle is within a span; one that is shorter than half of an event explains it not."""
     origin = evidence.begin_ns  # of floats, which have 53 bits
     after_ns = AFTER_NS if name == "errors" else 0
-    spans = np.array([(begin - origin - before_ns, end - origin + after_ns) for begin, end in items], float)
-    rows = np.array([(begin - origin, end - origin) for begin, end in sorted(events)], float)
+    spans = np.array([(begin - origin, end - origin + after_ns) for begin, end in items], float)
+    middles = np.array([(begin + end) / 2 - origin for begin, end in events], float)
+    durations = np.array([end - begin for begin, end in events], float)
     end = float(evidence.end_ns - origin)
-    is_within = coincidence.within(rows, spans)
-    widths = rows[:, 1] - rows[:, 0]
-    shares = {width: coincidence.share_covered(spans, 0.0, end, width) for width in set(widths.tolist())}
-    probabilities = [shares[width] for width in widths.tolist()]
+    is_within = np.zeros(len(events), dtype=np.bool_)
+    probabilities = np.zeros(len(events))
+    for duration in np.unique(durations):
+        of_duration = durations == duration
+        long = spans[spans[:, 1] - spans[:, 0] >= duration / 2]
+        is_within[of_duration] = coincidence.within(middles[of_duration], long)
+        probabilities[of_duration] = coincidence.share_covered(long, 0.0, end)
     count = int(is_within.sum())
-    instants = tuple(int(begin) + origin for begin in rows[is_within][:, 0]) or (origin,)
-    chance = coincidence.tail(count, probabilities)
-    return Coincidence(name, kind, source, count, len(rows), sum(probabilities), chance, instants)
+    instants = tuple(int(middle) + origin for middle in middles[is_within]) or (origin,)
+    chance = coincidence.tail(count, probabilities.tolist())
+    return Coincidence(name, *kind, count, len(events), float(probabilities.sum()), chance, instants)
 
 
 PART = LogCoincidences

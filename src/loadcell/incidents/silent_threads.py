@@ -16,7 +16,10 @@ SIGNS = MessageCode(
     least_s=Seconds, usual_times=Factor, fewest=Count, night_s=Seconds,
 )  # fmt: skip
 _THREAD = MessageCode(
-    "incident.silent-threads.thread", "info",
+    "incident.silent-threads.thread", "info", thread=str, longest_s=Seconds, usual_s=Seconds, count=Count
+)
+_THREADS = MessageCode(
+    "incident.silent-threads.threads", "info",
     thread=str, others=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
 )  # fmt: skip
 _SERVICE = MessageCode(
@@ -77,9 +80,10 @@ class SilentThreads(Incident[ApplicationLog]):
 
     def _thread(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         longest = silences[0]
-        summary = _THREAD(
+        others = len(set(longest.threads)) - 1
+        summary = (_THREADS if others else _THREAD).pick(
             thread=longest.threads[0],
-            others=len(set(longest.threads)) - 1,
+            others=others,
             longest_s=longest.duration_ns / 1e9,
             usual_s=longest.usual_ns / 1e9,
             count=len(silences),

@@ -18,30 +18,26 @@ Array = npt.NDArray[np.float64]
 _MOST: Final = 2_000
 
 
-def share_covered(spans: Array, begin: float, end: float, widened: float = 0.0) -> float:
-    """Share of the time from `begin` to `end` that spans cover; rows are begins and ends.
-
-    An event of the duration `widened` overlaps a span if it begins at most so long before it.
-    """
+def share_covered(spans: Array, begin: float, end: float) -> float:
+    """Share of the time from `begin` to `end` that spans cover; rows are begins and ends."""
     if end <= begin or not spans.size:
         return 0.0
-    ordered = spans[np.argsort(spans[:, 0])]
-    begins = np.clip(ordered[:, 0] - widened, begin, end)
-    ends = np.maximum.accumulate(np.clip(ordered[:, 1], begin, end))
+    ordered = np.clip(spans[np.argsort(spans[:, 0])], begin, end)
+    ends = np.maximum.accumulate(ordered[:, 1])
     before = np.concatenate(([begin], ends[:-1]))
-    covered = np.maximum(0.0, ends - np.maximum(begins, before))
+    covered = np.maximum(0.0, ends - np.maximum(ordered[:, 0], before))
     return float(min(1.0, covered.sum() / (end - begin)))
 
 
-def within(events: Array, spans: Array) -> npt.NDArray[np.bool_]:
-    """For each event, a row of begin and end, whether it overlaps a span."""
-    if not spans.size or not events.size:
-        return np.zeros(len(events), dtype=np.bool_)
+def within(instants: Array, spans: Array) -> npt.NDArray[np.bool_]:
+    """For each instant, whether it is within a span."""
+    if not spans.size or not instants.size:
+        return np.zeros(len(instants), dtype=np.bool_)
     ordered = spans[np.argsort(spans[:, 0])]
     ends = np.maximum.accumulate(ordered[:, 1])
-    last = np.searchsorted(ordered[:, 0], events[:, 1], side="right") - 1
-    overlaps: npt.NDArray[np.bool_] = (last >= 0) & (ends[np.maximum(last, 0)] >= events[:, 0])
-    return overlaps
+    last = np.searchsorted(ordered[:, 0], instants, side="right") - 1
+    inside: npt.NDArray[np.bool_] = (last >= 0) & (ends[np.maximum(last, 0)] >= instants)
+    return inside
 
 
 def tail(count: int, probabilities: Sequence[float]) -> float:

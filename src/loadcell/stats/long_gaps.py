@@ -19,9 +19,6 @@ FEWEST: Final = 30
 LEVEL: Final = 0.001
 #: Of the longest usual gap: less is not notable.
 FACTOR: Final = 3.0
-#: This number of gaps within this ratio come from a period, as that of a job.
-PERIODIC: Final = 3
-ALIKE: Final = 1.2
 #: Gaps of the tail, at least.
 _LEAST_TAIL: Final = 10
 #: Durations are exact to 2 %: regular jobs would have a tail of no width.
@@ -41,10 +38,9 @@ def outliers(gaps: Sequence[tuple[float, int]], candidates: Sequence[float], lev
     for number in range(most, 0, -1):
         usual = _without(gaps, number)
         value = candidates[number - 1]
-        is_periodic = number >= PERIODIC and candidates[number - PERIODIC] < ALIKE * value
         # Bursts have gaps for most of the time, and then long ones are usual.
         is_observed = sum(gap * count for gap, count in usual) >= sum(candidates[:number])
-        if is_periodic or not is_observed or value < FACTOR * usual[0][0]:
+        if not is_observed or value < FACTOR * usual[0][0]:
             continue
         if expected(usual, value) <= level:
             return number

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from loadcell.model import duration_classes
@@ -16,6 +18,9 @@ LEAST_NS: Final = 10**9
 WITHOUT_WORK_NS: Final = 1800 * 10**9
 #: Of the shorter one: silences of several threads that overlap so far are one.
 _OVERLAP: Final = 0.8
+#: This number of gaps that are alike, at distances that are alike, come from a period.
+_PERIODIC: Final = 3
+_ALIKE: Final = 1.2
 _MOST: Final = 500
 
 
@@ -52,37 +57,55 @@ def silences(services: Sequence[Service], leaps: Iterable[Leap] = ()) -> tuple[S
     events = [
         silence
         for service in services
-        for silence in _merged([item for thread in service.threads for item in _of(thread, service, tests)])
-        if not any(_is_of(silence.gap, leap) for leap in of_clock)
+        for silence in _merged(
+            [item for thread in service.threads for item in _of(thread, service, of_clock, tests)]
+        )
     ]
     return tuple(sorted(events, key=lambda event: -event.duration_ns)[:_MOST])
 
 
-def _of(thread: LogThread, service: Service, tests: int) -> Iterator[Silence]:
+def _of(thread: LogThread, service: Service, leaps: Sequence[Leap], tests: int) -> Iterator[Silence]:
     """Silences of one thread; that of its service is total."""
     if sum(thread.gaps.values()) < long_gaps.FEWEST:
         return
-    gaps = [(float(duration_classes.middle_ns(key)), thread.gaps[key]) for key in sorted(thread.gaps)[::-1]]
-    durations = [float(gap.duration_ns) for gap in thread.longest]
-    level = long_gaps.LEVEL / tests
-    number = long_gaps.outliers(gaps, durations, level)
-    usual = thread.longest[number].duration_ns if number < len(thread.longest) else 0
-    for gap in thread.longest[:number]:
+    candidates = [gap for gap in thread.longest if not any(_is_of(gap, leap) for leap in leaps)]
+    gaps = _gaps(thread, [gap for gap in thread.longest if gap not in candidates])
+    durations = [float(gap.duration_ns) for gap in candidates]
+    number = long_gaps.outliers(gaps, durations, long_gaps.LEVEL / tests)
+    usual_ns = candidates[number].duration_ns if number < len(candidates) else 0
+    unusual = candidates[:number]
+    for gap in unusual:
         is_abrupt = gap.duration_ns >= long_gaps.FACTOR * gap.before_ns
-        if gap.duration_ns >= LEAST_NS and is_abrupt and not gap.at_rotation:
-            yield Silence(
-                service.name,
-                (thread.name,) if thread.name else (),
-                gap,
-                long_gaps.expected(_shorter(gaps, gap), gap.duration_ns),
-                usual,
-                is_total=not thread.name,
-            )
+        if gap.duration_ns < LEAST_NS or not is_abrupt or gap.at_rotation or _is_periodic(gap, unusual):
+            continue
+        names = (thread.name,) if thread.name else ()
+        shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / _ALIKE]
+        chance = long_gaps.expected(shorter or gaps, gap.duration_ns)
+        yield Silence(service.name, names, gap, chance, usual_ns, is_total=not thread.name)
 
 
-def _shorter(gaps: Sequence[tuple[float, int]], gap: Gap) -> list[tuple[float, int]]:
-    shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / long_gaps.ALIKE]
-    return shorter or list(gaps)
+def _gaps(thread: LogThread, without: Iterable[Gap] = ()) -> list[tuple[float, int]]:
+    """Durations of the gaps of a thread with their numbers, the longest first."""
+    removed = Counter(duration_classes.of(gap.duration_ns) for gap in without)
+    return [
+        (float(duration_classes.middle_ns(key)), count)
+        for key in sorted(thread.gaps)[::-1]
+        if (count := thread.gaps[key] - removed[key]) > 0
+    ]
+
+
+def _is_periodic(gap: Gap, gaps: Sequence[Gap]) -> bool:
+    """True if a gap is one of several that are alike and begin at equal distances: of a job with a period."""
+    alike = [other for other in gaps if _are_alike(gap.duration_ns, other.duration_ns)]
+    if len(alike) < _PERIODIC:
+        return False
+    begins = sorted(other.begin_ns for other in alike)
+    distances = [later - earlier for earlier, later in pairwise(begins)]
+    return _are_alike(min(distances), max(distances))
+
+
+def _are_alike(first: int, second: int) -> bool:
+    return max(first, second) <= _ALIKE * min(first, second)
 
 
 def open_silences(service: Service) -> list[tuple[LogThread, int]]:
@@ -90,15 +113,11 @@ def open_silences(service: Service) -> list[tuple[LogThread, int]]:
     silent = []
     for thread in service.threads[1:]:
         duration_ns = service.end_ns - thread.end_ns
-        count = sum(thread.gaps.values())
-        if duration_ns < LEAST_NS or count < long_gaps.FEWEST:
+        if duration_ns < LEAST_NS or sum(thread.gaps.values()) < long_gaps.FEWEST:
             continue
-        gaps = [
-            (float(duration_classes.middle_ns(key)), thread.gaps[key]) for key in sorted(thread.gaps)[::-1]
-        ]
-        longest_ns = thread.longest[0].duration_ns
-        is_long = duration_ns >= long_gaps.FACTOR * longest_ns
-        if is_long and long_gaps.expected(gaps, duration_ns) <= long_gaps.LEVEL / len(service.threads):
+        is_long = duration_ns >= long_gaps.FACTOR * thread.longest[0].duration_ns
+        chance = long_gaps.expected(_gaps(thread), duration_ns)
+        if is_long and chance <= long_gaps.LEVEL / len(service.threads):
             silent.append((thread, duration_ns))
     return sorted(silent, key=lambda item: -item[1])
 

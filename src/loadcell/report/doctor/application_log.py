@@ -16,7 +16,6 @@ from loadcell.report.charts import log_entries as charts
 from loadcell.report.texts import Texts
 
 NEEDS = ApplicationLog
-TITLE = Labels("doctor.log", ("messages", "silences", "steps"))
 LEVEL = Labels("log-level", LOG_LEVELS)
 _TONES: dict[str, Tone] = {"error": "problem", "warning": "caution", "other": ""}
 #: Rows of a table on a terminal, and on a page.
