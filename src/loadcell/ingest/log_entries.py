@@ -129,6 +129,21 @@ def without_values(text: str) -> str:
     return masked[:_LONGEST_MESSAGE].rstrip()
 
 
+#: Messages without their values, by the text with all digits alike.
+_MASKED: dict[bytes, str] = {}
+
+
+def masked(text: str) -> str:
+    """The same; texts that differ in digits alone are examined once."""
+    key = text[:EXAMINED].encode("utf-8", "surrogatepass").translate(_ALIKE)
+    message = _MASKED.get(key)
+    if message is None:
+        if len(_MASKED) >= _MOST_FORMS:
+            _MASKED.clear()
+        message = _MASKED[key] = without_values(text)
+    return message
+
+
 @dataclass(frozen=True, slots=True)
 class _Head:
     """Parts of a line in front of its message: their places in the line, relative to the end of its stamp."""
@@ -287,7 +302,7 @@ def json_entry(line: str, stamps: Stamps) -> Entry | None:
     thread = str(_first(document, _THREAD_FIELDS) or "")[:_LONGEST_NAME]
     logger, text = _first(document, _LOGGERS), _first(document, _TEXTS)
     words = f"{logger} - {text}" if isinstance(logger, str) else str(text if text is not None else "")
-    return Entry(instant_ns, level or "other", thread, without_values(words))
+    return Entry(instant_ns, level or "other", thread, masked(words))
 
 
 def _first(document: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
 from loadcell.ingest.base import ImportProblemError
-from loadcell.ingest.log_entries import Entry, level_of, without_values
+from loadcell.ingest.log_entries import Entry, level_of, masked
 from loadcell.ingest.log_times import Stamps, read_text
 from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
 
@@ -87,7 +87,7 @@ class Pattern:
             (match[name] or "") if name in self._names else "" for name in ("level", "thread", "message")
         )
         message = message if "message" in self._names else line.replace(match["time"], "", 1)
-        return Entry(instant_ns, level_of(level) or "other", thread.strip()[:_SHOWN], without_values(message))
+        return Entry(instant_ns, level_of(level) or "other", thread.strip()[:_SHOWN], masked(message))
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self._since_s is not None and time.monotonic() - self._since_s > LINE_S:

@@ -69,7 +69,11 @@ def _short(text: str) -> str:
 def _marks(evidence: ApplicationLog, texts: Texts) -> list[DataRow]:
     """Spans of silences, steps and events, in seconds from the first line."""
     spans = [("silence", silence.gap.begin_ns, silence.gap.end_ns) for silence in evidence.silences]
-    spans += [("clock-step", *step.span_ns) for step in evidence.clock_steps]
+    spans += [
+        ("clock-step", min(leap.before_ns, leap.after_ns), max(leap.before_ns, leap.after_ns))
+        for step in evidence.clock_steps
+        for leap in (step.leap, *step.leaps)
+    ]
     rows: list[DataRow] = []
     for kind in ("silence", "clock-step"):
         of_kind = [(begin, end) for name, begin, end in spans if name == kind]
@@ -97,7 +101,7 @@ def _chart(
 ) -> Chart:
     name_of_marks = f"log-marks-{name}-{number}"
     source = f"log-{name}-{number}"
-    x = alt.X("t:Q", title=texts("doctor.axis.time"))
+    x = alt.X("t:Q", title=texts("doctor.axis.time"), scale=alt.Scale(nice=False))
     bars = (
         alt.Chart(style.data(source))
         .mark_rect(opacity=0.85)

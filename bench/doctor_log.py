@@ -1,0 +1,127 @@
+"""Time and memory of reading logs of services: two logs of different sizes, each in a separate process.
+
+    python -m bench.doctor_log [--size 50]
+
+Prints a line per format: size, seconds, and the peak memory with that of a log of a tenth of the size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+MIB = 1 << 20
+BEGIN_S = 1_795_946_400
+
+
+def entries(seed: int = 1) -> Iterator[tuple[float, str, str, str]]:
+    """Time, thread, level and message of entries at random times, without end."""
+    chance = random.Random(seed)
+    at_s = float(BEGIN_S)
+    for number in count():
+        at_s += chance.expovariate(20)
+        thread = f"pool-1-thread-{chance.randint(1, 16)}"
+        kind = chance.random()
+        if kind < 0.7:
+            customer = chance.randint(1, 5000)
+            yield at_s, thread, "INFO", f"Order {number} stored in {kind * 9:.1f} ms for customer {customer}"
+        elif kind < 0.95:
+            key = f"{chance.getrandbits(64):016x}"
+            yield (
+                at_s,
+                thread,
+                "DEBUG",
+                f"GET http://10.0.0.{number % 255}:8080/api/v1/items/{key} took {kind:.3f}",
+            )
+        else:
+            yield at_s, thread, "ERROR", f"Unable to establish connection {number % 30}"
+
+
+def stamp(at_s: float) -> str:
+    """As logback prints it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at_s)) + f",{int(at_s % 1 * 1000):03d}"
+
+
+def java() -> Iterator[str]:
+    """A log of logback with stack traces."""
+    for at_s, thread, level, text in entries():
+        yield f"{stamp(at_s)} [{thread}] {level:5} com.example.orders.OrderService - {text}\n"
+        if level == "ERROR":
+            yield "java.sql.SQLException: refused\n"
+            yield from (
+                f"\tat com.example.orders.Class{line}.run(Class{line}.java:17)\n" for line in range(5)
+            )
+
+
+def chinese() -> Iterator[str]:
+    """A log with Chinese messages."""
+    for at_s, thread, level, text in entries():
+        yield f"{stamp(at_s)} [{thread}] {level:5} 导入服务 - {text.replace('stored in', '已保存，耗时')}\n"
+
+
+def fields() -> Iterator[str]:
+    """A log of JSON lines."""
+    for at_s, thread, level, text in entries():
+        yield f'{{"ts":{at_s:.3f},"level":"{level}","thread":"{thread}","logger":"orders","msg":"{text}"}}\n'
+
+
+FORMATS: dict[str, Callable[[], Iterator[str]]] = {"java": java, "chinese": chinese, "json": fields}
+
+
+def write(path: Path, name: str, size_bytes: int) -> None:
+    """A log of about this size."""
+    written = 0
+    with path.open("w", encoding="utf-8") as file:
+        for line in FORMATS[name]():
+            written += file.write(line)
+            if written >= size_bytes:
+                return
+
+
+def read(path: Path) -> None:
+    """Print seconds and peak memory of an examination."""
+    from loadcell.incidents.application_logs import read
+    from loadcell.incidents.examination import examination
+
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    evidence, reading = read([(path, path.name)])
+    examination(path.name, [evidence], readings=[reading])
+    elapsed_s, cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{elapsed_s:.2f} {cpu_s:.2f} {peak_mib:.0f} {evidence.entries}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=50, help="MiB of the log")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.read is not None:
+        read(options.read)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        for name in FORMATS:
+            results = []
+            for size_mib in (options.size / 10, options.size):
+                path = Path(directory, f"{name}.log")
+                write(path, name, round(size_mib * MIB))
+                words = [sys.executable, "-m", "bench.doctor_log", "--read", str(path)]
+                output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+                results.append((size_mib, *output.split()))
+            (_, _, _, small_mib, _), (size_mib, seconds, cpu_s, peak_mib, number) = results
+            print(
+                f"{name:8} {size_mib:.0f} MiB, {int(number):,} entries: {seconds} s "
+                f"({cpu_s} s of processor time), peak {peak_mib} MiB ({small_mib} MiB for a tenth)"
+            )
+
+
+if __name__ == "__main__":
+    main()
