@@ -78,7 +78,7 @@ def test_gaps_that_take_most_of_the_time_are_usual() -> None:
 
 
 def test_the_expected_number_is_that_of_the_tail() -> None:
-    """Of a Pareto distribution of index 2 a tenfold gap is 100 times as rare."""
+    """A tenfold gap of a Pareto distribution of index 2 is 100 times as rare."""
     chance = random.Random(1)
     gaps = sorted((chance.paretovariate(2) * SECOND for _ in range(100_000)), reverse=True)
     usual = [(gap, 1) for gap in gaps]

@@ -1,4 +1,4 @@
-"""`loadcell doctor [RUN | --gc-log FILE... | --live]`: known incidents, recognised from evidence."""
+"""`loadcell doctor [RUN] [--gc-log FILE...] [--log FILE...]`, or `--live`: known incidents."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 
 import click
 
-from loadcell.cli import doctor_live, language, locales, messages, output
+from loadcell.cli import doctor_files, doctor_live, language, locales, messages, output
 from loadcell.cli.arguments import Positive, runs
 from loadcell.cli.command import argument, command, option
-from loadcell.incidents import gc_logs
+from loadcell.incidents import event_spans
 from loadcell.incidents.examination import Examination, examination
 from loadcell.incidents.runs import base as run_evidence
-from loadcell.ingest import base
-from loadcell.ingest import inputs as input_files
 from loadcell.report.doctor import document as doctor_report
 from loadcell.store.find import find_run
-from loadcell.store.read import read_run
+from loadcell.store.read import StoredRun, read_run
 
 
-@command("doctor")
+@command("doctor", doctor_files.FilesCommand)
 @argument("words", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]", shell_complete=runs)
 @option(
     "--gc-log", "gc_log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input"
 )
+@option("--log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input")
+@option("--pattern", metavar="REGEX", group="input")
 @option("--live", is_flag=True, group="input")
 @option("--pid", type=click.IntRange(1), metavar="PID", group="input")
 @option("--timeout", type=Positive(), metavar="SECONDS", group="analysis")
@@ -34,6 +34,8 @@ from loadcell.store.read import read_run
 def doctor(
     words: tuple[Path, ...],
     gc_log: tuple[Path, ...],
+    log: tuple[Path, ...],
+    pattern: str | None,
     live: bool,
     pid: int | None,
     timeout: float | None,
@@ -41,16 +43,20 @@ def doctor(
     as_json: bool,
 ) -> None:
     """Recognise known incidents in a run, in logs, or on this host."""
-    call = ["loadcell", "doctor", *(["--gc-log"] if gc_log else []), *map(str, (*gc_log, *words))]
+    call = ["loadcell", "doctor", *map(str, words)]
+    for name, files in (("--gc-log", gc_log), ("--log", log)):
+        call += [name, *map(str, files)] if files else []
+    if pattern is not None and not log:
+        raise language.CallError(
+            messages.CALL_NEEDS(option="--pattern", missing="--log", example="--log app.log")
+        )
     if live or pid is not None:
-        if gc_log or words:
+        if gc_log or log or words:
             raise language.CallError(messages.CALL_DOCTOR_LIVE())
         call += ["--live", *([] if pid is None else ["--pid", str(pid)])]
         examined = doctor_live.live(pid)
-    elif gc_log:
-        examined = _gc_logs((*gc_log, *words), timeout)
-    elif words:
-        examined = _run(words, timeout)
+    elif gc_log or log or words:
+        examined = _examined(words, gc_log, log, pattern, timeout)
     else:
         raise language.CallError(messages.CALL_DOCTOR_EVIDENCE())
     document = doctor_report.document(examined, locales.current())
@@ -60,24 +66,30 @@ def doctor(
         sys.exit(1)
 
 
-def _gc_logs(named: Sequence[Path], timeout_s: float | None) -> Examination:
-    """The examination of GC logs; their names may follow the option as further words."""
-    with input_files.Inputs() as inputs, input_files.Bar(sys.stderr) as on_progress:
-        try:
-            paths = [
-                (plain, str(path))
-                for path in named
-                for plain in (inputs.plain([path], on_progress) if _is_stream(path) else [path])
-            ]
-            timeout_ns = None if timeout_s is None else round(timeout_s * 1e9)
-            logs = gc_logs.read(paths, timeout_ns, on_progress)
-        except base.ImportProblemError as error:
-            raise inputs.naming(error) from None
-    return examination(", ".join(logs.reading.files), logs.jvms, readings=[logs.reading])
+def _examined(
+    run_words: Sequence[Path],
+    gc_log: Sequence[Path],
+    log: Sequence[Path],
+    pattern: str | None,
+    timeout_s: float | None,
+) -> Examination:
+    """The examination of a run, of logs, or of logs with the trials and faults of a run."""
+    stored = _run(run_words, timeout_s if not gc_log else None) if run_words else None
+    if not gc_log and not log:
+        assert stored is not None
+        return run_evidence.examined(stored)
+    events = () if stored is None else event_spans.of_run(stored)
+    logs = doctor_files.read_logs(gc_log, log, pattern, timeout_s, events)
+    names = [name for reading in logs.readings for name in reading.files]
+    evidence = list(logs.evidence)
+    if stored is not None:
+        names.insert(0, run_evidence.title_of(stored))
+        evidence = [*run_evidence.evidence_of(stored), *evidence]
+    return examination(", ".join(names), evidence, readings=logs.readings)
 
 
-def _run(words: Sequence[Path], timeout_s: float | None) -> Examination:
-    """The examination of a run. Raises CallError for what is a file, or several runs."""
+def _run(words: Sequence[Path], timeout_s: float | None) -> StoredRun:
+    """The run of a name. Raises CallError for what is a file, or several runs."""
     name, *others = words
     if others:
         raise language.CallError(messages.CALL_DOCTOR_ONE_RUN(names=[str(word) for word in words]))
@@ -85,9 +97,4 @@ def _run(words: Sequence[Path], timeout_s: float | None) -> Examination:
         raise language.CallError(messages.CALL_DOCTOR_FILE(path=str(name)))
     if timeout_s is not None:
         raise language.CallError(messages.CALL_DOCTOR_TIMEOUT())
-    return run_evidence.examined(read_run(find_run(str(name))))
-
-
-def _is_stream(path: Path) -> bool:
-    """True for what can be read once: a pipe, or standard input."""
-    return path == input_files.STDIN or (path.exists() and not path.is_file() and not path.is_dir())
+    return read_run(find_run(str(name)))

@@ -28,8 +28,17 @@ def gatherers() -> tuple[Gatherer, ...]:
 
 def examined(stored: StoredRun) -> Examination:
     """The examination of all finished trials of a run."""
-    title = f"{stored.run.plan_name}/{stored.id}".strip("/")
-    return examination(title, [item for gatherer in gatherers() for item in gatherer(stored)])
+    return examination(title_of(stored), evidence_of(stored))
+
+
+def title_of(stored: StoredRun) -> str:
+    """The name of a run for people."""
+    return f"{stored.run.plan_name}/{stored.id}".strip("/")
+
+
+def evidence_of(stored: StoredRun) -> list[Evidence]:
+    """Evidence of all types from all finished trials of a run."""
+    return [item for gatherer in gatherers() for item in gatherer(stored)]
 
 
 def start_ns(trial: TrialRecord) -> int | None:

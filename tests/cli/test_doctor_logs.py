@@ -1,0 +1,273 @@
+"""`loadcell doctor --log`: results, combination with GC logs and runs, and input that is no log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import fake_runs
+from lines import CliRunner
+from loadcell.cli import main
+from loadcell.incidents.record import ExaminationRecord, SubjectRecord
+from loadcell.model import json as model_json
+
+BEGIN = datetime(2026, 11, 29, 10, 0, 0, tzinfo=UTC)
+
+
+def doctor(*words: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["doctor", *map(str, words)], input=stdin, catch_exceptions=False)
+
+
+def stamp(at_s: float) -> str:
+    shown = datetime.fromtimestamp(BEGIN.timestamp() + at_s, UTC)
+    return f"{shown:%Y-%m-%dT%H:%M:%S}.{shown.microsecond // 1000:03}Z"
+
+
+def log(count: int = 600, begin_s: float = 0, silence_s: float = 0, text: str = "stored 17 rows") -> str:
+    """Entries of three threads each second, with a silence of all of them in the middle."""
+    lines = []
+    for number in range(count):
+        at_s = begin_s + number / 3 + (silence_s if number > count / 2 else 0)
+        lines.append(f"{stamp(at_s)} [worker-{number % 3}] INFO {text}\n")
+    return "".join(lines)
+
+
+def gc_log(*pauses: tuple[float, float], count: int = 200) -> str:
+    """Pauses by begin and duration in seconds, and short ones each second."""
+    every = sorted([*pauses, *((float(at), 0.005) for at in range(1, count))])
+    lines = [f"[{stamp(0)}][0.000s][info][gc] Using G1\n"]
+    for number, (begin_s, duration_s) in enumerate(every):
+        end_s = begin_s + duration_s
+        lines.append(
+            f"[{stamp(end_s)}][{end_s:.3f}s][info][gc] GC({number}) Pause Young (Normal) "
+            f"(G1 Evacuation Pause) 50M->10M(64M) {duration_s * 1000:.3f}ms\n"
+        )
+    return "".join(lines).replace("Z]", "+0000]")
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def record(*words: str | Path, stdin: str | None = None) -> ExaminationRecord:
+    result = doctor(*words, "--json", stdin=stdin)
+    assert result.exit_code in (0, 1), result.output
+    return model_json.read(ExaminationRecord, result.stdout)
+
+
+def subject(examined: ExaminationRecord) -> SubjectRecord:
+    [item] = [item for item in examined.subjects if item.kind == "application-log"]
+    return item
+
+
+def test_a_healthy_log_has_the_status_0_and_its_share_of_lines_without_a_stamp(tmp_path: Path) -> None:
+    path = written(tmp_path / "app.log", "Welcome\n" + log())
+    result = doctor("--log", path)
+    assert result.exit_code == 0
+    assert "No known incident" in result.stdout
+    assert "1 (0.17%), of which 0 continue an entry" in " ".join(result.stdout.split())
+    assert "Welcome" in result.stdout
+    contents = subject(record("--log", path)).log
+    assert contents is not None
+    assert (contents.entries, contents.unstamped) == (600, 1)
+    assert [(item.text, item.count) for item in contents.messages] == [("stored <n> rows", 600)]
+
+
+def test_a_silence_has_the_status_1_its_lines_and_its_remedy(tmp_path: Path) -> None:
+    path = written(tmp_path / "app.log", log(silence_s=20))
+    result = doctor("--log", path)
+    assert result.exit_code == 1
+    assert "Silent thread or service (warning, medium confidence)" in " ".join(result.stdout.split())
+    chinese = doctor("--lang", "zh", "--log", path)
+    assert "线程或服务长时间无日志（级别：警告，置信度中等）" in chinese.stdout
+    [diagnosis] = subject(record("--log", path)).diagnoses
+    assert [line.number for line in diagnosis.lines] == [301, 302]
+    assert diagnosis.begin_s == pytest.approx(100, abs=1)
+
+
+def test_the_page_has_charts_messages_and_marks_and_no_markup_of_the_log(tmp_path: Path) -> None:
+    text = "<script>alert(1)</script> password=hunter2 failed"
+    path = written(tmp_path / "app.log", log(silence_s=20, text=text).replace("INFO", "ERROR"))
+    page = tmp_path / "doctor.html"
+    assert doctor("--log", path, "--out", page).exit_code == 1
+    content = page.read_text()
+    for sign in ("chart-log-entries-1", "chart-log-errors-1", "Silences", "Prevention."):
+        assert sign in content
+    assert "<script>alert(1)" not in content
+    assert "hunter2" not in content
+    assert "hunter2" not in doctor("--log", path, "--json").stdout
+
+
+def test_pauses_of_the_collector_explain_silences(tmp_path: Path) -> None:
+    begins = (300, 450, 1000)
+    lines = [
+        line
+        for number, line in enumerate(log(6000).splitlines(keepends=True))
+        if not any(begin <= number / 3 < begin + 10 for begin in begins)
+    ]
+    path = written(tmp_path / "app.log", "".join(lines))
+    collector = written(tmp_path / "gc.log", gc_log(*((begin + 0.1, 9.5) for begin in begins)))
+    examined = record("--log", path, "--gc-log", collector)
+    incidents = {item.incident: item for item in subject(examined).diagnoses}
+    assert incidents["log-coincidences"].values["count"] == 3
+    assert "long GC pauses" in incidents["log-coincidences"].summary
+    assert {item.kind for item in examined.subjects} == {"collections", "application-log"}
+    assert [item.kind for item in examined.logs] == ["gc-log", "application-log"]
+
+
+def test_faults_of_a_run_explain_errors(tmp_path: Path) -> None:
+    run = fake_runs.write_run(tmp_path / "run", fake_runs.two_treatments())
+    record_files = sorted((run / "trials").glob("*/trial.json"))
+    lines = []
+    for file in record_files:
+        trial = json.loads(file.read_text())
+        instants = {"requested_s": 5.0, "began_s": 5.0, "ended_s": 5.1}
+        undone = {"requested_s": 6.0, "began_s": 6.0, "ended_s": 6.0}
+        fault = {
+            "action": "hang",
+            "subject": "target",
+            "state": "undone",
+            "applied": instants,
+            "undone": undone,
+        }
+        file.write_text(json.dumps(trial | {"faults": [fault]}))
+        begin_s = datetime.fromisoformat(trial["measure"]["started_utc"]).timestamp() - BEGIN.timestamp()
+        lines += [f"{stamp(begin_s + number * 0.5)} [pool] INFO stored\n" for number in range(60)]
+        lines.append(f"{stamp(begin_s + 5.5)} [pool] ERROR connection refused\n")
+    path = written(tmp_path / "app.log", "".join(sorted(lines)))
+    examined = record(run, "--log", path)
+    [diagnosis] = [item for item in subject(examined).diagnoses if item.incident == "log-coincidences"]
+    assert (diagnosis.level, diagnosis.values["count"]) == ("note", len(record_files))
+    assert "injected faults" in diagnosis.summary
+
+
+def test_files_follow_their_option(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "a.log", log()), written(tmp_path / "b.log", log())
+    collector = written(tmp_path / "gc.log", gc_log())
+    examined = record("--log", first, second, "--gc-log", collector)
+    assert [item.files for item in examined.logs] == [(str(collector),), (str(first), str(second))]
+    contents = subject(examined).log
+    assert contents is not None
+    assert [service.name for service in contents.services] == ["a.log", "b.log"]
+
+
+def test_rotated_and_compressed_files_in_any_order_are_one_service(tmp_path: Path) -> None:
+    old = written(tmp_path / "app-2026-11-28.0.log.gz", gzip.compress(log(300).encode()))
+    middle = written(tmp_path / "app.log.1", log(300, 100))
+    new = written(tmp_path / "app.log", log(300, 200)[:-1])
+    examined = record("--log", new, old, middle)
+    contents = subject(examined).log
+    assert contents is not None
+    [service] = contents.services
+    assert service.files == (str(old), str(middle), str(new))
+    assert (service.entries, service.late_lines) == (900, 0)
+    assert any("order of their times" in remark for remark in examined.logs[0].remarks)
+    assert any("last line" in remark for remark in examined.logs[0].remarks)
+
+
+def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    packed = gzip.compress(os.urandom(3_000_000).hex().encode())  # its blocks are behind the log
+    archive = gzip.compress(log(3000).encode()) + packed
+    examined = record("--log", written(tmp_path / "app.log.gz", archive[: len(archive) - 1_000_000]))
+    assert any("is damaged" in remark for remark in examined.logs[0].remarks)
+    contents = subject(examined).log
+    assert contents is not None
+    assert contents.entries == 3000
+
+
+def test_a_pipe_and_standard_input_are_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(log()))
+    writer.start()
+    examined = record("--log", pipe)
+    writer.join()
+    assert examined.logs[0].files == (str(pipe),)
+    words = [sys.executable, "-m", "loadcell", "doctor", "--log", "-"]
+    output = subprocess.run(words, input=log(), capture_output=True, text=True, check=False)
+    assert output.returncode == 0, output.stderr
+    assert "No known incident" in output.stdout
+
+
+def test_a_pattern_reads_another_format(tmp_path: Path) -> None:
+    lines = "".join(f"I|{stamp(number)}|job|row {number} done\n" for number in range(100))
+    path = written(tmp_path / "app.log", lines)
+    pattern = r"^(?P<level>\w)\|(?P<time>[^|]+)\|(?P<thread>[^|]+)\|(?P<message>.*)"
+    contents = subject(record("--log", path, "--pattern", pattern)).log
+    assert contents is not None
+    assert (contents.entries, contents.messages[0].text) == (100, "row <n> done")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(", "no regular expression, at character 1"),
+        ("(?P<message>.*)", "no group `time`"),
+        (r"^(?P<time>\d+) nothing", "matches none of the first lines"),
+        (r"(?P<time>(.+)+)\|", "takes more than 1 s"),
+    ],
+)
+def test_a_useless_pattern_is_an_error(tmp_path: Path, pattern: str, reason: str) -> None:
+    began_s = time.monotonic()
+    result = doctor("--log", written(tmp_path / "app.log", log()), "--pattern", pattern)
+    assert result.exit_code == 2
+    assert reason in " ".join(result.stderr.split())
+    assert time.monotonic() - began_s < 20
+
+
+def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", gc_log())
+    assert "--pattern requires --log" in doctor("--gc-log", path, "--pattern", "(?P<time>.)").stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"\x7fELF\0\0\0\1" * 100, "binary"),
+        (b"hello token=abcdef1234567\nworld\n", "no time stamps in its first lines; the first is 'hello"),
+    ],
+    ids=["empty", "blank", "binary", "text"],
+)
+def test_a_file_that_is_no_log_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    result = doctor("--log", written(tmp_path / "app.log", content))
+    assert result.exit_code == 2
+    assert reason in " ".join(result.stderr.split())
+    assert "abcdef1234567" not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_ten_gigabytes_of_zeros_are_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    with path.open("wb") as file:
+        file.truncate(10 * 10**9)
+    begin_s = time.monotonic()
+    assert doctor("--log", path).exit_code == 2
+    assert time.monotonic() - begin_s < 5
+
+
+def test_a_directory_is_refused_with_its_logs(tmp_path: Path) -> None:
+    written(tmp_path / "app.log", log())
+    result = doctor("--log", tmp_path)
+    assert result.exit_code == 2
+    assert "app.log" in result.stderr
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "none of its files is named as a log" in " ".join(doctor("--log", empty).stderr.split())
+    assert doctor("--log", tmp_path / "missing.log").exit_code == 2
+
+
+def test_the_host_and_logs_are_examined_apart(tmp_path: Path) -> None:
+    assert doctor("--live", "--log", written(tmp_path / "app.log", log())).exit_code == 2
