@@ -35,6 +35,8 @@ class Gatherer(ABC):
     name: ClassVar[str]
     gathers: ClassVar[tuple[type[Evidence], ...]]
     limit_s: ClassVar[float] = 3.0
+    #: few hosts have it: none is not reported as missing
+    is_optional: ClassVar[bool] = False
 
     @abstractmethod
     def gather(self, host: Host) -> Iterable[Evidence | Missing]:

@@ -128,6 +128,7 @@ def _work(gatherer: type[Gatherer], host: Host, writer: int) -> None:
             for item in _gathered(gatherer, host):
                 pickle.dump(item, pipe)
                 pipe.flush()
+            pickle.dump(None, pipe)
     finally:
         os._exit(0)
 
@@ -140,7 +141,7 @@ def name_process(name: str) -> None:
 
 def _gathered(gatherer: type[Gatherer], host: Host) -> Iterable[Evidence | Missing]:
     seen: set[type[Evidence]] = set()
-    reason: Message = NOTHING()
+    reason: Message | None = None if gatherer.is_optional else NOTHING()
     try:
         for item in gatherer().gather(host):
             seen.add(item.needs if isinstance(item, Missing) else type(item))
@@ -149,7 +150,8 @@ def _gathered(gatherer: type[Gatherer], host: Host) -> Iterable[Evidence | Missi
         reason = error.message
     except Exception as error:  # a host has contents that nobody expects
         reason = FAILED(error=f"{type(error).__name__}: {error}")
-    yield from (Missing(needs, reason) for needs in gatherer.gathers if needs not in seen)
+    if reason is not None:
+        yield from (Missing(needs, reason) for needs in gatherer.gathers if needs not in seen)
 
 
 def _answers(running: list[_Work], on_wait: Callable[[list[str]], None]) -> list[Evidence | Missing]:
@@ -187,10 +189,15 @@ def _has_more(work: _Work) -> bool:
 def _items(work: _Work) -> list[Evidence | Missing]:
     """Complete answers, and types of evidence without any."""
     items: list[Evidence | Missing] = []
+    has_ended = False
     buffer = io.BytesIO(work.data)
     with contextlib.suppress(EOFError, pickle.UnpicklingError):
-        while True:
-            items.append(pickle.load(buffer))  # noqa: S301 - written by a process of this program
+        while not has_ended:
+            item = pickle.load(buffer)  # noqa: S301 - written by a process of this program
+            has_ended = item is None
+            items += [] if has_ended else [item]
+    if has_ended:
+        return items
     seen = {item.needs if isinstance(item, Missing) else type(item) for item in items}
     reason = SLOW(limit_s=work.gatherer.limit_s)
     return [*items, *(Missing(needs, reason) for needs in work.gatherer.gathers if needs not in seen)]

@@ -1,0 +1,61 @@
+"""GlusterFS as evidence: names on a mount, and the state of a volume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from loadcell.incidents.evidence.base import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class LostName:
+    """A name without a readable file: the error, the bricks of this host that hold a file of this name, and
+    those to which the hash of the name leads (empty where not known).
+    """
+
+    path: str
+    error: str
+    holders: tuple[str, ...] = ()
+    hashed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GlusterNames(Evidence):
+    """Names of a mount: those twice in one reading, directories without mode, names without a file.
+
+    `is_all` is False where the time was too short for the whole tree.
+    """
+
+    kind: ClassVar[str] = "gluster-names"
+
+    names: int
+    directories: int
+    doubled: tuple[str, ...] = ()
+    without_mode: tuple[str, ...] = ()
+    lost: tuple[LostName, ...] = ()
+    is_all: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """A running rebalance; `left_s` is None where it is not known."""
+
+    running_s: float
+    scanned: int
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class GlusterVolume(Evidence):
+    """State of a volume: entries in split-brain, open files by brick, and a rebalance; None of those
+    that the command did not answer.
+    """
+
+    kind: ClassVar[str] = "gluster-volume"
+
+    bricks: int
+    split_brain: tuple[str, ...] | None = None
+    connected: int = 0
+    open_files: tuple[tuple[str, int], ...] | None = None
+    rebalance: Rebalance | None = None

@@ -1,0 +1,36 @@
+"""A name that one reading of a directory gives twice: an old brick was added again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.gluster import GlusterNames
+from loadcell.model.message import Count, MessageCode
+
+SIGNS = MessageCode("incident.gluster-doubled-names.signs", "info")
+_SEEN = MessageCode("incident.gluster-doubled-names.seen", "info", count=Count, mount=str, names=list)
+_HEALTHY = MessageCode("incident.gluster-doubled-names.healthy", "info", count=Count, mount=str)
+
+_MOST_NAMED: Final = 4
+
+
+class GlusterDoubledNames(Incident[GlusterNames]):
+    name = "gluster-doubled-names"
+    needs = GlusterNames
+    source = "GlusterFS Administrator's Guide: Managing Volumes"
+    signs = SIGNS()
+
+    def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
+        paths = evidence.doubled
+        if not paths:
+            yield self.healthy(_HEALTHY(count=evidence.names, mount=evidence.source))
+            return
+        summary = _SEEN(count=len(paths), mount=evidence.source, names=paths[:_MOST_NAMED])
+        quotes = [Quote(evidence.source, 0, path) for path in paths]
+        yield self.diagnosis("critical", "high", summary, None, quotes)
+
+
+PART = GlusterDoubledNames

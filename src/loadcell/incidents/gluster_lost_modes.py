@@ -1,0 +1,36 @@
+"""Directories of mode 0000 that belong to root: a heal or a rebalance lost owner and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.gluster import GlusterNames
+from loadcell.model.message import Count, MessageCode
+
+SIGNS = MessageCode("incident.gluster-lost-modes.signs", "info")
+_SEEN = MessageCode("incident.gluster-lost-modes.seen", "info", count=Count, mount=str, names=list)
+_HEALTHY = MessageCode("incident.gluster-lost-modes.healthy", "info", count=Count, mount=str)
+
+_MOST_NAMED: Final = 4
+
+
+class GlusterLostModes(Incident[GlusterNames]):
+    name = "gluster-lost-modes"
+    needs = GlusterNames
+    source = "GlusterFS Administrator's Guide: Managing Volumes"
+    signs = SIGNS()
+
+    def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
+        paths = evidence.without_mode
+        if not paths:
+            yield self.healthy(_HEALTHY(count=evidence.directories, mount=evidence.source))
+            return
+        summary = _SEEN(count=len(paths), mount=evidence.source, names=paths[:_MOST_NAMED])
+        quotes = [Quote(evidence.source, 0, path) for path in paths]
+        yield self.diagnosis("critical", "high", summary, None, quotes)
+
+
+PART = GlusterLostModes

@@ -1,0 +1,160 @@
+"""Names on mounts of GlusterFS: a walk that is bounded in time and number."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from loadcell.incidents.evidence.gluster import GlusterNames, LostName
+from loadcell.incidents.live.base import Gatherer, Host
+from loadcell.incidents.live.gluster import is_used, volumes
+from loadcell.linux import mount_answers, mount_table
+from loadcell.linux.mount_table import Mount
+from loadcell.linux.time_limits import UnavailableError
+from loadcell.systems.gluster import name_hash
+
+_ANSWER_S: Final = 1.5
+_WALK_S: Final = 1.2
+_MOST_NAMES: Final = 50_000
+_MOST_SHOWN: Final = 50
+_LAYOUT: Final = "trusted.glusterfs.dht"
+
+
+class GlusterNamesGatherer(Gatherer):
+    name = "gluster-names"
+    gathers = (GlusterNames,)
+    is_optional = True
+    limit_s = 6.0
+
+    def gather(self, host: Host) -> Iterable[GlusterNames]:
+        mounts = [
+            mount for mount in mount_table.read(host.root) if mount.type in ("fuse.glusterfs", "glusterfs")
+        ]
+        if not mounts:
+            return
+        answers = mount_answers.ask(mounts, _ANSWER_S)
+        bricks = _local_bricks(host)
+        for mount in mounts:
+            answer = answers.by_point.get(mount.point)
+            if answer is not None and not answer.error:
+                walk = Walk(mount, bricks.get(_volume(mount), ()))
+                walk.run(time.monotonic() + _WALK_S / len(mounts))
+                yield walk.evidence()
+
+
+def _volume(mount: Mount) -> str:
+    """`server:/volume` or `server:volume`."""
+    return mount.source.rpartition(":")[2].strip("/").partition("/")[0]
+
+
+def _local_bricks(host: Host) -> dict[str, tuple[str, ...]]:
+    """Bricks on this host (`name:/path`) by volume."""
+    if not is_used(host):
+        return {}
+    try:
+        return {
+            volume.name: tuple(brick for brick in volume.bricks if (_path(brick) / ".glusterfs").is_dir())
+            for volume in volumes()
+        }
+    except UnavailableError:
+        return {}
+
+
+def _path(brick: str) -> Path:
+    return Path(brick.partition(":")[2])
+
+
+@dataclass
+class Walk:
+    """A walk over the tree of a mount, those above first."""
+
+    mount: Mount
+    bricks: tuple[str, ...] = ()
+    names: int = 0
+    directories: int = 0
+    doubled: list[str] = field(default_factory=list)
+    without_mode: list[str] = field(default_factory=list)
+    lost: list[LostName] = field(default_factory=list)
+    is_all: bool = True
+
+    def run(self, deadline: float) -> None:
+        """Walk until the deadline, or until there are many names."""
+        waiting = deque([""])
+        while waiting:
+            if time.monotonic() > deadline or self.names > _MOST_NAMES:
+                self.is_all = False
+                return
+            waiting.extend(self._directory(waiting.popleft(), deadline))
+
+    def evidence(self) -> GlusterNames:
+        """The names so far."""
+        return GlusterNames(
+            self.mount.point,
+            self.names,
+            self.directories,
+            tuple(self.doubled[:_MOST_SHOWN]),
+            tuple(self.without_mode[:_MOST_SHOWN]),
+            tuple(self.lost[:_MOST_SHOWN]),
+            self.is_all,
+        )
+
+    def _directory(self, path: str, deadline: float) -> Iterator[str]:
+        """Look at the names of a directory; those that are directories."""
+        self.directories += 1
+        seen: set[str] = set()
+        try:
+            names = self._names(path)
+        except OSError:
+            return
+        for name in names:
+            self.names += 1
+            below = f"{path}/{name}".lstrip("/")
+            if name in seen:
+                # another client may rename a file meanwhile
+                if self._names(path).count(name) > 1:
+                    self.doubled.append(below)
+                continue
+            seen.add(name)
+            if time.monotonic() > deadline:
+                self.is_all = False
+                return
+            try:
+                status = os.lstat(f"{self.mount.point}/{below}")
+            except OSError as error:
+                if name in self._names(path):
+                    self.lost.append(self._lost(path, name, error))
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                if not stat.S_IMODE(status.st_mode) and status.st_uid == 0:
+                    self.without_mode.append(below)
+                yield below
+
+    def _names(self, path: str) -> list[str]:
+        """Names of a directory by one reading. Raises OSError."""
+        with os.scandir(f"{self.mount.point}/{path}") as entries:
+            return [entry.name for entry in entries]
+
+    def _lost(self, path: str, name: str, error: OSError) -> LostName:
+        below = f"{path}/{name}".lstrip("/")
+        number = name_hash.name_hash(os.fsencode(name))
+        holders = [brick for brick in self.bricks if os.path.lexists(_path(brick) / below)]
+        hashed = [brick for brick in self.bricks if _is_hashed(_path(brick) / path, number)]
+        return LostName(below, error.strerror or str(error), tuple(holders), tuple(hashed))
+
+
+def _is_hashed(directory: Path, number: int) -> bool:
+    """True if a brick has the range of hashes of a directory in which the number is."""
+    try:
+        span = name_hash.layout(os.getxattr(directory, _LAYOUT))
+    except OSError:
+        return False
+    return span is not None and span[0] <= number <= span[1]
+
+
+PART = GlusterNamesGatherer

@@ -1,0 +1,216 @@
+"""Incidents of GlusterFS: answers of its command line, and a volume whose bricks were changed by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.evidence.gluster import GlusterNames, GlusterVolume, LostName, Rebalance
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.gluster import GlusterGatherer
+from loadcell.incidents.live.gluster_names import GlusterNamesGatherer, Walk
+from loadcell.linux.mount_table import Mount
+from loadcell.systems.gluster import name_hash, text_answers
+from loadcell.systems.gluster.options import GlusterOptions
+from loadcell.systems.gluster.storage import Gluster, unmet
+from loadcell.systems.gluster.volume import NAME
+
+from .test_host_incidents import level, of
+
+DAY_S = 86_400.0
+SPLIT_BRAIN = """Brick n1:/data/brick
+/dir/a
+<gfid:6dc78b20-7eb6-49a3-8edb-087b90142246>
+Status: Connected
+Number of entries in split-brain: 2
+
+Brick n2:/data/brick
+/dir/a - Is in split-brain
+
+Status: Connected
+Number of entries in split-brain: 1
+
+Brick n3:/data/brick
+Status: Transport endpoint is not connected
+Number of entries in split-brain: -
+"""
+OPEN = """Brick: n1:/data/brick
+Current open fds: 18446744073709534192, Max open fds: 5, Max openfd time: 2026-11-29 12:27:11.513537 +0000
+Brick: n2:/data/brick
+Current open fds: 812, Max open fds: 900, Max openfd time: 2026-11-29 12:27:11.513537 +0000
+"""
+REBALANCE = """                     Node Rebalanced-files          size       scanned      failures       skipped               status  run time in h:m:s
+                ---------      -----------   -----------   -----------   -----------   -----------         ------------     --------------
+                localhost           310204       120.5GB       1250000             0             4          in progress       41:10:05
+                       n2           300000       110.5GB       1150000             0             4          in progress       41:10:01
+                       n3                0        0Bytes             0             0             0            completed        0:00:01
+Estimated time left for rebalance to complete :      412:10:05
+volume rebalance: data: success
+"""  # noqa: E501
+
+
+def volume(**values: Any) -> GlusterVolume:
+    return GlusterVolume("data", 3, **values)
+
+
+def rebalancing(left_s: float | None) -> GlusterVolume:
+    return volume(rebalance=Rebalance(3600.0, 36_000, left_s))
+
+
+def test_answers_are_read() -> None:
+    assert text_answers.split_brain(SPLIT_BRAIN) == text_answers.SplitBrain(
+        ("/dir/a", "<gfid:6dc78b20-7eb6-49a3-8edb-087b90142246>"), 2
+    )
+    assert text_answers.open_files(OPEN) == (
+        ("n1:/data/brick", 18446744073709534192),
+        ("n2:/data/brick", 812),
+    )
+    status = text_answers.rebalance(REBALANCE)
+    assert status == text_answers.RebalanceStatus(148_205.0, 2_400_000, 412 * 3600 + 605.0)
+    assert text_answers.rebalance("volume rebalance: data: failed: Rebalance not started.") is None
+    assert text_answers.split_brain("") == text_answers.SplitBrain((), 0)
+
+
+@pytest.mark.parametrize(
+    ("incident", "evidence", "expected"),
+    [
+        ("gluster-split-brain", volume(split_brain=("/a",)), "critical"),
+        ("gluster-split-brain", volume(split_brain=(), connected=3), "healthy"),
+        ("gluster-negative-counter", volume(open_files=(("b", 2**64 - 17424),)), "note"),
+        ("gluster-negative-counter", volume(open_files=(("b", 812),)), "healthy"),
+        ("gluster-slow-rebalance", rebalancing(17 * DAY_S), "warning"),
+        ("gluster-slow-rebalance", rebalancing(0.8 * 7 * DAY_S), "healthy"),
+        ("gluster-slow-rebalance", volume(), "healthy"),
+        ("gluster-doubled-names", GlusterNames("/m", 5, 1, doubled=("a",)), "critical"),
+        ("gluster-doubled-names", GlusterNames("/m", 5, 1), "healthy"),
+        ("gluster-lost-modes", GlusterNames("/m", 5, 1, without_mode=("a",)), "critical"),
+        ("gluster-lost-modes", GlusterNames("/m", 5, 1), "healthy"),
+        ("gluster-lost-names", GlusterNames("/m", 5, 1, lost=(LostName("a", "x"),)), "critical"),
+        ("gluster-lost-names", GlusterNames("/m", 5, 1), "healthy"),
+    ],
+)
+def test_levels(incident: str, evidence: Any, expected: str) -> None:
+    assert level(evidence, incident) == expected
+
+
+def test_the_counter_below_zero_is_explained() -> None:
+    (diagnosis,) = of(volume(open_files=text_answers.open_files(OPEN)), "gluster-negative-counter")
+    assert isinstance(diagnosis, Diagnosis)
+    assert "17,424 below zero" in diagnosis.summary.text
+    assert "n1:/data/brick" in diagnosis.summary.text
+
+
+def test_what_the_command_did_not_answer_is_not_judged() -> None:
+    assert [item.incident for item in examine(volume())] == ["gluster-slow-rebalance"]
+
+
+def test_a_walk_ends_at_its_deadline(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"d{number}").mkdir()
+    total = Walk(Mount(str(tmp_path), "fuse.glusterfs", "h:/v", "0:1"))
+    total.run(time.monotonic() + 5)
+    assert (total.names, total.directories, total.is_all) == (50, 51, True)
+    cut = Walk(Mount(str(tmp_path), "fuse.glusterfs", "h:/v", "0:1"))
+    cut.run(time.monotonic() - 1)
+    assert not cut.evidence().is_all
+
+
+def test_a_host_without_gluster_has_no_evidence_and_lacks_none(tmp_path: Path) -> None:
+    gathered = gather(Host(tmp_path), [GlusterGatherer, GlusterNamesGatherer])
+    assert (gathered.evidence, gathered.missing) == ((), ())
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gluster]:
+    """Two hosts without copies, whose volume is mounted on the first host, too."""
+    if unmet() is not None and "CI" not in os.environ:
+        pytest.skip("needs root, GlusterFS and FUSE")
+    directory = tmp_path_factory.mktemp("gluster")
+    options = GlusterOptions(hosts=2, replica=1)
+    storage = Gluster(options, directory / "hosts", lambda _: None, lambda _: None)
+    storage.make()
+    inside(storage, "gluster", "--mode=script", "volume", "set", NAME, "cluster.lookup-unhashed", "off")
+    (directory / "mount").mkdir()
+    yield storage
+    storage.remove()
+
+
+def inside(storage: Gluster, *words: str) -> str:
+    done = subprocess.run(
+        storage.hosts.inside(1, words), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+def test_the_hash_of_names_is_that_of_gluster(storage: Gluster) -> None:
+    home = storage.mount / "hashed"
+    home.mkdir()
+    names = [f"file-{number}" for number in range(20)] + ["ä" * 9, "x" * 40, ".rsync.txt.Ab12", "a" * 16]
+    for name in names:
+        (home / name).touch()
+    bricks = [brick.path / "hashed" for brick in storage.volume.bricks]
+    for name in names:
+        holders = [brick for brick in bricks if (brick / name).exists()]
+        number = name_hash.name_hash(os.fsencode(name))
+        spans = {brick: name_hash.layout(os.getxattr(brick, "trusted.glusterfs.dht")) for brick in bricks}
+        assert holders == [brick for brick, span in spans.items() if span and span[0] <= number <= span[1]]
+
+
+def test_a_damaged_volume_is_recognised(storage: Gluster, tmp_path: Path) -> None:
+    home = storage.mount / "dir"
+    home.mkdir()
+    for name in ("doubled", "lost", "sound"):
+        (home / name).write_text(name)
+    (home / "closed").mkdir(mode=0o700)
+    (home / "closed").chmod(0)
+    bricks = [brick.path / "dir" for brick in storage.volume.bricks]
+    of_names = {
+        name: next(brick for brick in bricks if (brick / name).exists()) for name in ("doubled", "lost")
+    }
+    others = {name: next(brick for brick in bricks if brick != of_names[name]) for name in of_names}
+    subprocess.run(["cp", "-a", of_names["doubled"] / "doubled", others["doubled"]], check=True)
+    shutil.move(of_names["lost"] / "lost", others["lost"] / "lost")
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    inside(storage, "mount", "-t", "glusterfs", "-o", "use-readdirp=no", f"10.91.0.1:/{NAME}", str(mount))
+    try:
+        output = inside(storage, sys.executable, "-m", "loadcell", "doctor", "--live", "--json")
+    finally:
+        inside(storage, "umount", "-l", str(mount))
+    subjects = [subject for subject in json.loads(output)["subjects"] if subject["source"] == str(mount)]
+    (names,) = subjects
+    seen = {item["incident"]: item for item in names["diagnoses"]}
+    assert seen["gluster-doubled-names"]["values"]["names"] == ["dir/doubled"]
+    assert seen["gluster-lost-modes"]["values"]["names"] == ["dir/closed"]
+    assert seen["gluster-lost-names"]["values"]["names"] == ["dir/lost"]
+    (line,) = seen["gluster-lost-names"]["lines"]
+    holder, hashed = line["text"].split("; on ")[1].split("; hash: ")
+    assert holder.endswith(str(others["lost"].parent))
+    assert hashed.endswith(str(of_names["lost"].parent))
+
+
+def test_a_management_that_does_not_answer_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program named `gluster` that hangs."""
+    program = tmp_path / "gluster"
+    program.write_text("#!/bin/sh\nexec sleep 100\n")
+    program.chmod(0o755)
+    (tmp_path / "proc/5").mkdir(parents=True)
+    (tmp_path / "proc/5/stat").write_text("5 (glusterd) S 1 " + "0 " * 40)
+    monkeypatch.setattr("loadcell.incidents.live.gluster._PATH", f"{tmp_path}:/usr/bin:/bin")
+    gathered = gather(Host(tmp_path), [GlusterGatherer])
+    (missing,) = gathered.missing
+    assert missing.reason.text == "`gluster --xml volume info` did not answer within 2 s"
