@@ -302,6 +302,68 @@ order: as-written
     until(lambda: not sleeping(mark), "the end of what the tool had started")
 
 
+FILES = r"""
+target: {host: {}}
+workload: {tool: {command: 'sh write', files: [gc.log, other.bin], env: {PASSED: "${env:SECRET_OF_TEST}"}}}
+load: {warmup: 0s, duration: 1s}
+factors:
+  end:
+    good: {workload.tool.command: "sh ${plan}/write 0"}
+    failing: {workload.tool.command: "sh ${plan}/write 3"}
+    endless: {workload.tool.command: "sh ${plan}/write endless", limits.load_slack: 500ms}
+    missing: {workload.tool.command: "sh -c 'ln -s /etc/passwd gc.log; mkfifo other.bin'"}
+    large: {workload.tool.command: "sh -c 'truncate -s 65M gc.log; echo > other.bin'"}
+repeats: 1
+order: as-written
+monitors: []
+"""
+WRITE = r"""
+echo "[0.5s][gc] GC(0) Pause Full (Allocation Failure) 22M->21M(23M) 30.0ms $PASSED" > gc.log
+printf '\377\000\r\n\376end' > other.bin
+[ "$1" != endless ] || sleep 60
+exit $1
+"""
+
+
+def test_files_that_a_command_leaves_are_retained_however_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_TEST", "hidden-value-1")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "plan.yaml").write_text(FILES.replace("sh write", "sh ${plan}/write 0"))
+    (tmp_path / "write").write_text(WRITE)
+    loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    records = {
+        record["levels"]["end"]: record
+        for path in (tmp_path / "run" / "trials").glob("*/trial.json")
+        for record in [json.loads(path.read_text())]
+    }
+    status = {level: record["status"] for level, record in records.items()}
+    assert status == dict.fromkeys(records, "ok") | {"failing": "failed", "endless": "timed-out"}
+    for level in ("good", "failing", "endless"):
+        directory = tmp_path / "run" / "trials" / records[level]["name"]
+        log = (directory / "gc.log").read_text()
+        assert "Pause Full" in log
+        assert "hidden-value-1" not in log
+        assert (directory / "other.bin").read_bytes() == b"\xff\x00\r\n\xfeend"
+        assert records[level]["files"]["other.bin"] == 8
+        assert files_check(records[level]) == {"name": "tool-files", "verdict": "ok", "detail": {}}
+    assert "gc" in records["good"]["monitors"]
+    assert files_check(records["missing"])["detail"]["missing"] == [
+        "gc.log: Too many levels of symbolic links",
+        "other.bin: not a regular file",
+    ]
+    assert files_check(records["large"])["detail"] == {"too_large": ["gc.log"]}
+    assert not (tmp_path / "run" / "trials" / records["large"]["name"] / "gc.log").exists()
+    assert not list((tmp_path / "tmp").glob("loadcell-tool-*"))
+
+
+def files_check(record: dict[str, Any]) -> dict[str, Any]:
+    [check] = [check for check in record["checks"] if check["name"] == "tool-files"]
+    return dict(check)
+
+
 @pytest.mark.parametrize(("how", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_an_interrupted_run_leaves_nothing_running(tmp_path: Path, how: signal.Signals, status: int) -> None:
     mark = f"78{os.getpid()}{int(how)}"

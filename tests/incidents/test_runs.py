@@ -112,6 +112,17 @@ def test_an_invalid_trial_is_explained(tmp_path: Path) -> None:
     assert "Incidents: Full GC spiral." in page.read_text()
 
 
+def test_the_log_of_a_trial_without_metrics_of_it_is_examined(tmp_path: Path) -> None:
+    name = trial_names(tmp_path)[0]
+    run = with_logs(tmp_path / "run", {name: spiral()}, "failed")
+    path = run / "trials" / name / "trial.json"
+    trial = json.loads(path.read_text())
+    trial["monitors"], trial["measure"], trial["totals"] = {}, None, None
+    path.write_text(json.dumps(trial))
+    [subject] = record(run).subjects
+    assert (subject.source, subject.diagnoses[0].incident) == (name, "full-gc-spiral")
+
+
 def test_a_run_without_an_incident_has_no_finding(tmp_path: Path) -> None:
     name = trial_names(tmp_path)[0]
     log = Log()

@@ -268,3 +268,29 @@ def test_metrics_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
     wrong = problem(tmp_path, named, "expect: [dephts < 5]")
     assert "depth" in wrong["nearest"]
     assert "depth" not in declared()
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ("[a/gc.log]", "'a/gc.log' is not the name of a file to retain"),
+        ("['${seed}.log']", "'${seed}.log' is not the name of a file to retain"),
+        ("[.hidden]", "'.hidden' is not the name of a file to retain"),
+        ("[trial.json]", "loadcell writes files with names like trial.json itself"),
+        ("[result.csv]", "loadcell writes files with names like result.csv itself"),
+        ("[gc.log, gc.log]", "gc.log stands twice in the list"),
+    ],
+)
+def test_names_of_files_that_a_trial_cannot_retain(tmp_path: Path, files: str, reason: str) -> None:
+    entry = problem(tmp_path, f"{{command: 'true ${{duration_s}}', files: {files}}}")
+    assert entry["problem"] == reason
+
+
+def test_a_file_that_a_trial_retains_may_stand_alone() -> None:
+    assert options(command="true", files="gc.log").files == ("gc.log",)
+    assert tool(command="true", files="gc.log").engine()["tool"]["files"] == ["gc.log"]
+
+
+def test_the_gc_log_of_a_jvm_target_is_not_overwritten() -> None:
+    [misfit] = tool(command="true", files=["gc.log"]).misfits(Load(), installed().target_kind("jvm"))
+    assert misfit.path == "workload.tool.files"

@@ -96,7 +96,7 @@ for _name in (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "server-lock", "pacing", "backlog", "percentiles", "swap", "throttled", OTHERS,
     "client-waiting", "client-paused", "sampling-gap", "resource-window", "affinity", "direct-io", "ports",
-    "tool-output", "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
+    "tool-output", "tool-files", "tool-groups", "streams", "in-memory", "printed-totals", "slowed",
     "faults", "fault-not-applied", "fault-late", "fault-remains", "target-down",
 ):  # fmt: skip
     MessageCode(f"check-title.{_name}")

@@ -46,6 +46,7 @@ from loadcell.execution.record import (
 )
 from loadcell.execution.statements import Statements
 from loadcell.execution.target_pool import TargetPool
+from loadcell.execution.tool_files import ToolFiles
 from loadcell.faults.base import FaultError
 from loadcell.model.engine_messages import load_outcome
 from loadcell.model.extensions import MYSQL
@@ -109,6 +110,8 @@ class TrialRun:
     _management: ManagementWatch = field(init=False)
     #: carries the load in runs with faults that need it
     _proxy: NetworkProxy | None = field(init=False, default=None)
+    #: files that a tool leaves
+    _tool_files: ToolFiles = field(init=False)
     #: the load, once it has ended
     _result: LoadResult | None = field(init=False, default=None)
 
@@ -119,6 +122,7 @@ class TrialRun:
         self._phases = Phases(
             context.interrupts, context.monotonic_ns, context.progress.phase, self.writer.output, self._event
         )
+        self._tool_files = ToolFiles(self.writer)
         self._watch = LoadWatch(context, self._phases, self.writer, self._resolved, self._event)
 
     @property
@@ -252,6 +256,7 @@ class TrialRun:
                     result = self._result = self.context.executor.run(order, hooks)
                 self._pinning.look("target", "load", target.processes())
             finally:
+                self._checks += self._tool_files.collect()
                 answers = self._management.end(self._watch.measuring_since_ns)
                 if self._faults is not None:
                     self._record = replace(self._record, faults=self._faults.end())
@@ -457,6 +462,7 @@ class TrialRun:
         """Take an event of the load."""
         self._watch.event(event)
         self._pinning.on_event(event)
+        self._tool_files.take(event)
         if self._faults is not None:
             if isinstance(event, PhaseBegan) and event.phase == "measure":
                 self._faults.begin(event.mono_ns, self._resolved.load.expected_s or 0.0)

@@ -351,6 +351,15 @@ class LoadingProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetainedFiles:
+    """Files that the load will leave in its directory, which the receiver removes."""
+
+    type: Literal["retained-files"] = "retained-files"
+    directory: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """The work is done: the last line."""
 
@@ -380,7 +389,7 @@ class Failed:
     error: FailureReason
 
 
-LoadEvent = Pinned | Connected | Ready | PhaseBegan | Interval | Trouble | LoadingProgress
+LoadEvent = Pinned | Connected | Ready | PhaseBegan | Interval | Trouble | LoadingProgress | RetainedFiles
 _Line = Annotated[LoadEvent | Finished | Failed, Field(discriminator="type")]
 
 

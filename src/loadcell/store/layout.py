@@ -68,6 +68,18 @@ FLAMES: Final = "profile.svg"
 CLASSES_BEFORE: Final = "classes-before.txt"
 CLASSES_AFTER: Final = "classes-after.txt"
 
+#: Files of a trial besides the tables, which are CSV.
+_FILES: Final = frozenset({
+    TRIAL, INTERVALS, LATENCY, EVENTS, OUTPUT, HEAP, TIMELINE, SLOW, FOLDED, FLAMES, CLASSES_BEFORE,
+    CLASSES_AFTER,
+})  # fmt: skip
+
+
+def is_reserved(name: str) -> bool:
+    """True if loadcell writes, or may write, a file of this name in the directory of a trial."""
+    return name in _FILES or name.lower().endswith(".csv")
+
+
 INTERVAL_COLUMNS: Final = (
     "t_s", "mono_ns", "utc", "phase", "operation", "kind", "duration_s",
     "started", "succeeded", "failed", "retried", "in_flight", "backlog", "throughput_per_s",

@@ -256,6 +256,17 @@ class TrialWriter:
         if name in self._files:
             self._write(name, "", flush=True)
 
+    def copied(self, name: str, lines: Iterable[bytes]) -> None:
+        """Write a file of another program, in any encoding; it can be read then."""
+        try:
+            file = (self.path / name).open("x", encoding="utf-8", errors="surrogateescape", newline="")
+            self._files[name] = file
+            for line in lines:
+                file.write(self._run.redact(line.decode("utf-8", "surrogateescape")))
+            file.flush()
+        except OSError as error:
+            raise self._run.unwritable(self.path / name, error) from None
+
     def latency(self, lines: Iterable[str]) -> None:
         """Append lines of the histogram log's body; its head comes with `latency_head`."""
         self._append(f".{layout.LATENCY}", "".join(f"{line}\n" for line in lines))

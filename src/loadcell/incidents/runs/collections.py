@@ -28,9 +28,10 @@ _COLUMNS: Final = (
 
 def of_run(stored: StoredRun) -> Iterator[Evidence]:
     """The collections of each trial with any."""
-    trials = {trial.name: trial for trial in stored.trials if SOURCE in trial.monitors}
+    trials = {trial.name: trial for trial in stored.trials}
     logs: dict[str, tuple[Collections, ...]] = {}
     available = _MOST_BYTES
+    # a trial that failed has a log, and perhaps no metrics of it
     for name in trials:
         path = stored.directory(name) / _LOG
         size = path.stat().st_size if path.is_file() else 0
@@ -40,7 +41,10 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
                 logs[name] = gc_logs.read([(path, f"{name}/{_LOG}")]).jvms
             except ImportProblemError:
                 continue
-    sampled = dict(_sampled(stored, {name: trial for name, trial in trials.items() if name not in logs}))
+    without_log = {
+        name: trial for name, trial in trials.items() if name not in logs and SOURCE in trial.monitors
+    }
+    sampled = dict(_sampled(stored, without_log))
     for name in trials:
         for jvm in logs.get(name, ()):
             yield replace(jvm, source=name)

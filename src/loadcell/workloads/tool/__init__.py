@@ -39,8 +39,11 @@ TOOL_NO_DURATION = MessageCode("tool.no-duration", "caution", place=str)
 TOOL_ADJACENT_FILE = MessageCode("tool.adjacent-file", "caution", file=str, written=str)
 TOOL_INTEGER_SECONDS = MessageCode("tool.whole-seconds", time=str, tool=str)
 TOOL_NO_PLACEHOLDER = MessageCode("tool.no-placeholder", place=str, target=str, available=list)
+TOOL_GC_LOG_OF_TARGET = MessageCode("tool.gc-log-of-target", target=str)
 TOOL_THE_COMMAND = MessageCode("tool.the-command")
 
+#: The target that logs the collections of its JVM, and the name of a trial's log.
+_HAS_GC_LOG, GC_LOG = "jvm", "gc.log"
 _NOTE = Labels("note", ("tool.reported",))
 #: The protocols whose endpoints command lines can name.
 _PROTOCOLS = frozenset(programs.protocol for programs in by_protocol().values())
@@ -104,6 +107,8 @@ class Tool(Workload[ToolOptions]):
         return f"workload.tool.{self.options.name or COMMAND}"
 
     def _of_target(self, target: TargetKind | None) -> Iterator[Misfit]:
+        if target is not None and target.name == _HAS_GC_LOG and GC_LOG in self.options.files:
+            yield Misfit("workload.tool.files", TOOL_GC_LOG_OF_TARGET(target=target.name))
         if target is None or not _PROTOCOLS & target.offers:
             return
         if self.options.prepare and DATABASES not in target.offers:

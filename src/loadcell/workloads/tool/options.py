@@ -33,6 +33,7 @@ from loadcell.model.metrics import find
 from loadcell.plan.files import PlanFiles, files_of
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError, nearest
+from loadcell.workloads.tool.retained_files import FileNames
 from loadcell.workloads.tool_runner import registry
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool, placeholders
 from loadcell.workloads.tool_runner.spec import ToolSpec, placeholder_names
@@ -274,6 +275,7 @@ class ToolOptions(Options):
         default=None,
         description="What its throughput counts. Default: what the tool counts; of a command `operation`.",
     )
+    files: FileNames = ()
     env: dict[str, str] = Field(
         default_factory=dict, description="Environment variables of all commands; secrets as `${env:NAME}`."
     )
@@ -385,6 +387,7 @@ class ToolOptions(Options):
             reads=self.reads,
             figures={name: figure.source() for name, figure in self.figures.items()},
             output=self.output,
+            files=list(self.files),
             unit=self.unit,
             env=dict(self.env),
             prepare=self.others("prepare"),

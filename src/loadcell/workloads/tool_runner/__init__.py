@@ -295,7 +295,7 @@ def run(spec: str, say: Say) -> str:
     """Run the tool that `spec` names: first without being measured, then measured; its metrics as the
     engine's result.
     """
-    with _course(spec) as course:
+    with _course(spec, say) as course:
         return json.dumps(course.run(say))
 
 
@@ -308,18 +308,27 @@ def prepare(spec: str, say: Say) -> str:  # noqa: ARG001
 
 
 @contextlib.contextmanager
-def _course(spec: str) -> Iterator[Course]:
-    """Run the order, and leave nothing behind. Raises OrderError."""
+def _course(spec: str, say: Say | None = None) -> Iterator[Course]:
+    """Run the order, and leave nothing but the files that are announced to `say`. Raises OrderError."""
     global _running
     order = Order.of(json.loads(spec))
-    children = _running = Children(order.directory)
+    leaves_files = say is not None and bool(order.section.files)
+    if say is not None and leaves_files:
+        announced = {
+            "type": "retained-files",
+            "directory": str(order.directory),
+            "names": list(order.section.files),
+        }
+        say(json.dumps(announced))
+    children = _running = Children(order.directory, os.getppid() if leaves_files else None)
     if _stopped:
         children.stop()
     try:
         yield Course(order, children)
     finally:
         _running = None
-        shutil.rmtree(order.directory, ignore_errors=True)
+        if not leaves_files:
+            shutil.rmtree(order.directory, ignore_errors=True)
         children.close()
 
 

@@ -54,14 +54,14 @@ class Ended:
 
 class Children:
     """The programs of one load, which all find `directory` in their environment; it is removed even after a
-    SIGKILL.
+    SIGKILL, unless it is for a `receiver`, a process that still runs then.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, receiver: int | None = None) -> None:
         self._running: subprocess.Popen[bytes] | None = None
         self._stopped = False
         supervision.adopt_orphans()
-        self._guardian, self._group_pipe = _guardian(directory)
+        self._guardian, self._group_pipe = _guardian(directory, receiver)
 
     @property
     def stopped(self) -> bool:
@@ -140,15 +140,16 @@ class Children:
                 return
 
     def close(self) -> None:
-        """Let the guardian go, which removes the directory."""
+        """Let the guardian go, which removes a directory without a receiver."""
         os.close(self._group_pipe)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._guardian, 0)
 
 
-def _guardian(directory: Path) -> tuple[int, int]:
+def _guardian(directory: Path, receiver: int | None) -> tuple[int, int]:
     """A process that outlives this one just long enough: its id, and the pipe for process groups."""
     read, write = os.pipe()
+    receiver_start = None if receiver is None else procfs.started(receiver)
     pid = os.fork()
     if pid:
         os.close(read)
@@ -171,7 +172,8 @@ def _guardian(directory: Path) -> tuple[int, int]:
                 time.sleep(_LOOK_AGAIN_S)
                 if not (ended or _end_strays(directory)):
                     break
-        shutil.rmtree(directory, ignore_errors=True)
+        if receiver is None or procfs.started(receiver) != receiver_start:
+            shutil.rmtree(directory, ignore_errors=True)
     finally:
         os._exit(0)
 

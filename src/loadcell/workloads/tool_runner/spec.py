@@ -142,7 +142,8 @@ class OrderError(MessageError):
 class ToolSpec:
     """Section `tool` of a workload's specification: a known tool by `name`, or a command.
 
-    `reads` names the tool whose output it prints. `plan` is the plan's directory.
+    `reads` names the tool whose output it prints. `files` are left in the directory of the load, which the
+    receiver of the result removes. `plan` is the plan's directory.
     """
 
     name: str | None
@@ -151,6 +152,7 @@ class ToolSpec:
     reads: str | None
     figures: Mapping[str, FigureSource]
     output: str | None
+    files: Sequence[str]
     unit: str | None
     env: Mapping[str, str]
     prepare: Sequence[Sequence[str]]
@@ -177,18 +179,22 @@ class Order:
 
     @classmethod
     def of(cls, spec: JsonObject) -> Order:
-        """With a directory of the load's own, which the caller removes. Raises OrderError."""
+        """With a directory of the load's own, which the caller removes. Raises OrderError.
+
+        The directory of files for the receiver of the result has the name of that process.
+        """
+        section = ToolSpec.of(spec["workload"]["tool"])
         target = _picked(Endpoint, spec["target"])
         parent = target.directory
         _sweep(Path(parent or tempfile.gettempdir()))
-        prefix = f"{_PREFIX}{os.getpid()}-{procfs.started(os.getpid())}-"
+        owner = os.getppid() if section.files else os.getpid()
+        prefix = f"{_PREFIX}{owner}-{procfs.started(owner)}-"
         try:
             directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         except OSError as error:
             raise OrderError(
                 TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
             ) from error
-        section = ToolSpec.of(spec["workload"]["tool"])
         return cls(section, _picked(LoadSpec, spec["load"]), target, int(spec["seed"]), directory)
 
     @property
