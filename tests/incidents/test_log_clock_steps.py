@@ -145,6 +145,18 @@ def test_a_log_merged_from_two_hosts_cannot_show_steps(tmp_path: Path) -> None:
     assert any("merged from several hosts" in remark.text for remark in reading.remarks)
 
 
+def test_few_lines_of_a_host_whose_clock_is_ahead_are_no_steps(tmp_path: Path) -> None:
+    lines = [
+        f"{ServiceLog().stamp(number * 0.2 + (6 if number % 60 == 0 else 0))} INFO x\n"
+        for number in range(3000)
+    ]
+    path = tmp_path / "merged.log"
+    path.write_text("".join(lines))
+    evidence, _ = application_logs.read([(path, "merged.log")])
+    assert is_healthy(examine(evidence), STEPS)
+    assert evidence.logs.services[0].late_lines >= 48
+
+
 def test_batches_of_two_hosts_with_different_threads_are_no_steps(tmp_path: Path) -> None:
     lines = []
     for begin in range(0, 600, 30):

@@ -21,7 +21,8 @@ _FIGHT = MessageCode(
 _BACK = MessageCode(
     "incident.log-clock-steps.back", "info", count=Count, back_s=Seconds, threads=Count, services=Count
 )
-_HEALTHY = MessageCode("incident.log-clock-steps.healthy", "info", entries=Count, late=Count)
+_HEALTHY = MessageCode("incident.log-clock-steps.healthy", "info", entries=Count)
+_LATE = MessageCode("incident.log-clock-steps.late", "info", entries=Count, late=Count, longest_s=Seconds)
 _UNORDERED = MessageCode("incident.log-clock-steps.unordered", "info", service=str, late=Count)
 
 #: Threads or services that show a step: one alone could have written its lines late.
@@ -50,7 +51,10 @@ class LogClockSteps(Incident[ApplicationLog]):
         ordered = [service for service in evidence.logs.services if not service.is_unordered]
         if not steps and ordered:
             late = sum(service.late_lines for service in ordered)
-            yield self.healthy(_HEALTHY(entries=sum(service.entries for service in ordered), late=late))
+            longest_s = max(service.furthest_late_ns for service in ordered) / 1e9
+            entries = sum(service.entries for service in ordered)
+            code = _LATE if late else _HEALTHY
+            yield self.healthy(code.pick(entries=entries, late=late, longest_s=longest_s))
 
     def _fight(self, evidence: ApplicationLog, steps: list[ClockStep]) -> Judgement:
         """Steps of opposite sign and of one size: two sources set one clock."""

@@ -39,6 +39,10 @@ _LEVEL: Final = re.compile(
     rf"\b({_WORDS.upper()})\b|[\[<(](?:[a-z_]+:)?({_WORDS})\d?[\])>]|\b({_WORDS})\b(?=:? )"
     rf"|\b(?:level|lvl|severity)[=:]\"?(\w+)|(?<![\w.])({_WORDS.title()})\b(?=[:\]|])",
 )
+#: A level right behind the stamp, in any spelling, or as a letter; perhaps behind numbers of a process.
+_FIRST: Final = re.compile(
+    rf"[\s,|\]\-\d]*(?:(?P<letter>[EWIDFV])(?=[\s/|])|(?P<word>(?i:{_WORDS}))(?=[\s:\]|,]|$))"
+)
 #: Levels stand before the message: later words of the same spelling are part of it.
 _LEVEL_WITHIN: Final = 60
 _THREADS: Final = (
@@ -53,10 +57,15 @@ _THREADS: Final = (
 #: A thread in brackets or parentheses behind the stamp, before or behind the level.
 _BRACKETED: Final = re.compile(
     r"[\s|:\-]*(?:[\[(<]?(?:\w+:)?(?P<level>[A-Za-z]{1,13})[\])>]?[\s|:\-]+)?"
-    r"[\[(](?P<thread>(?:[A-Za-z0-9][\w.#@:/+$ -]{0,79}))[\])]"
+    r"[\[(](?P<thread>(?:[A-Za-z0-9](?:[\w.#@:/+$= -]|\[[\w=.-]{0,40}\]){0,79}))[\])]"
 )
-#: MySQL and klog: the number of a thread.
-_NUMBERED: Final = re.compile(r"[\s]+(?P<thread>\d{1,10})(?= \[| [\w./-]+:\d+\])")
+#: MySQL, klog, HDFS, Android, TDengine: the number of a process or thread.
+_NUMBERED: Final = re.compile(
+    r"\s+(?P<thread>\d{1,10}(?:\s+\d{1,10})?)"
+    rf"(?= \[| [\w./-]+:\d+\]|\s+(?:[EWIDFV]\s|[A-Z]{{3}}\s|(?:{_WORDS.upper()})\b))"
+)
+#: Names in brackets that are none of a thread: `MSGID: 17`, `file.c:123`, `org.foo.Bar`.
+_PLACE: Final = re.compile(r": |\.\w{1,4}:\d|^\w+(?:\.[\w$]+){2,}\s*$")
 #: syslog: host, program and its process
 _PROGRAM: Final = re.compile(
     r" (?P<host>[\w.:-]{1,80}) (?P<thread>[\w./()@-]{1,60}(?:\[\d{1,10}\])?):(?= |$)"
@@ -238,6 +247,9 @@ class Forms:
             return level_of(line[:1]), 0, 1
         if (match := _PRIORITY.match(line)) is not None:
             return level_of(str(digits(match[1]) % 8)), *match.span()
+        if (match := _FIRST.match(line, end)) is not None:
+            name = "letter" if match["letter"] else "word"
+            return level_of(match[name]), *match.span(name)
         for match in (
             _LEVEL.search(line, end, end + _LEVEL_WITHIN + _LONGEST_NAME),
             _LEVEL.search(line, 0, begin),
@@ -267,7 +279,8 @@ class Forms:
             if level is not None and level_of(level) is None and not level.isupper():
                 break  # a word; capitals are a zone
             name = match["thread"]
-            if name.isdecimal() or level_of(name.rpartition(":")[2]) is None:
+            is_name = name.isdecimal() or level_of(name.rpartition(":")[2]) is None
+            if is_name and _PLACE.search(name) is None:
                 return match
             at = match.end()
         return _NUMBERED.match(line, end)
@@ -308,6 +321,8 @@ def json_entry(line: str, stamps: Stamps) -> Entry | None:
 def _first(document: dict[str, Any], names: tuple[str, ...]) -> Any:
     for name in names:
         value = document.get(name)
+        if isinstance(value, dict) and isinstance(value.get("$date"), str):
+            value = value["$date"]  # MongoDB
         if value is None and "." in name:
             value = document
             for part in name.split("."):

@@ -20,7 +20,7 @@ _MOST_GROUPS: Final = 500
 #: Messages that are counted one by one, of each level; of more, by their first words.
 MOST_MESSAGES: Final = 1_000
 _MOST_BEGINNINGS: Final = 500
-_FIRST_WORDS: Final = 3
+_FIRST_WORDS: Final = (3, 1)
 _MORE: Final = "…"
 #: Slots of time in which entries are counted; where more are needed, two become one.
 MOST_SLOTS: Final = 512
@@ -34,7 +34,7 @@ EPISODE_NS: Final = 5 * 10**9
 _MOST_EPISODES: Final = 20_000
 #: A stamp that is further from the one before is doubtful, until several agree with it.
 _DOUBTFUL_NS: Final = 31 * 86_400 * 10**9
-_AGREEING: Final = 10
+_AGREEING: Final = 3
 #: Raw messages that are mapped to those without secrets.
 _MOST_RAW: Final = 50_000
 
@@ -95,9 +95,7 @@ class Messages:
         shown = without_secrets(text)
         message = self._messages.get((level, shown))
         if message is None and self._counts[level] >= MOST_MESSAGES:
-            beginning = " ".join([*shown.split(" ")[:_FIRST_WORDS], _MORE])
-            is_full = self._counts[level] >= MOST_MESSAGES + _MOST_BEGINNINGS
-            shown = _MORE if is_full and (level, beginning) not in self._messages else beginning
+            shown = self._beginning(level, shown)
             message = self._messages.get((level, shown))
         if message is None:
             message = _Message(shown, level, instant_ns, instant_ns, line)
@@ -107,6 +105,16 @@ class Messages:
             self._by_raw.clear()
         self._by_raw[level, text] = message
         return message
+
+    def _beginning(self, level: LogLevel, text: str) -> str:
+        """The first words of a message; fewer where there are many beginnings, too."""
+        limit = MOST_MESSAGES
+        for count in _FIRST_WORDS:
+            limit += _MOST_BEGINNINGS // len(_FIRST_WORDS)
+            beginning = " ".join([*text.split(" ")[:count], _MORE])
+            if (level, beginning) in self._messages or self._counts[level] < limit:
+                return beginning
+        return _MORE
 
 
 @dataclass(slots=True)
@@ -253,6 +261,7 @@ class ServiceLines:
             self._steps.furthest_back_ns if steps else 0,
             tuple(self._steps.zone_changes),
             self._steps.late_lines,
+            self._steps.furthest_late_ns,
             self._steps.is_unordered,
             tuple(self._errors),
             len(self._more),

@@ -28,6 +28,7 @@ _MOST_ZONE_NS: Final = 26 * 3600 * 10**9
 #: A log with a larger share of lines out of order was merged from several.
 _MOST_LATE: Final = 0.02
 _MOST_STEPS: Final = 1_000
+_MOST_PENDING: Final = 7
 _MOST_CHANGES: Final = 256
 #: Leaps forward are retained by classes of their sizes, of which two next to each other are alike.
 _CLASSES_PER_DOUBLE: Final = 8
@@ -62,8 +63,10 @@ class Steps:
         self._leaps: dict[int, Leap] = {}
         self._recent: deque[int] = deque([0], maxlen=_RECENT)
         self._steps: list[StepBack] = []
-        self._lines = 0
-        self.count = self.late_lines = self.furthest_back_ns = 0
+        self._lines = self._file_lines = 0
+        #: leaps forward that have not lasted yet, with the number of entries before them
+        self._pending: list[tuple[Leap, int]] = []
+        self.count = self.late_lines = self.furthest_back_ns = self.furthest_late_ns = 0
         self.zone_changes: list[Leap] = []
 
     def take(self, instant_ns: int, thread: str, line: int, text: str, *, has_zone: bool) -> None:
@@ -71,6 +74,7 @@ class Steps:
         last_ns, self._last_ns = self._last_ns, instant_ns
         last, self._last = self._last, (line, text)
         self._lines += 1
+        self._file_lines += 1
         if last_ns is None:
             return
         size_ns = instant_ns - last_ns
@@ -80,14 +84,20 @@ class Steps:
         usual_ns = max(0, sorted(self._recent)[len(self._recent) // 2])
         self._recent.append(size_ns)
         leap = Leap(last_ns, instant_ns, LogLine(*last), LogLine(line, text), usual_ns)
-        if size_ns >= STEP_NS:
-            self._leap_forward(leap)
+        if self._pending:
+            self._settle(last_ns)
+        if leap.size_ns >= STEP_NS:
+            self._pending = [*self._pending[-_MOST_PENDING:], (leap, self._lines)]
         elif size_ns <= -STEP_NS:
             if not has_zone and _is_zone_change(-size_ns):
                 self._close()
                 self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
                 return
             self._close()
+            self.furthest_late_ns = max(self.furthest_late_ns, -size_ns)
+            if self._ends_excursion(leap):
+                self.late_lines += 1
+                return
             self._candidate = _Candidate(leap, instant_ns)
         if (candidate := self._candidate) is not None:
             self._follow(candidate, leap, thread)
@@ -95,11 +105,13 @@ class Steps:
     def restart(self) -> None:
         """The next line is that of another file, whose beginning may repeat the end of this one."""
         self._close()
-        self._last_ns = None
+        self._pending = []
+        self._last_ns, self._file_lines = None, 0
 
     def steps(self) -> tuple[StepBack, ...]:
         """All steps that lasted; those of a log without a clear order are none."""
         self._close()
+        self._settle(self._last_ns or 0)
         return () if self.is_unordered else tuple(self._steps)
 
     @property
@@ -107,9 +119,25 @@ class Steps:
         """True if more lines are late than in a log of one host."""
         return self.late_lines > max(_LEAST_LINES, _MOST_LATE * self._lines)
 
+    def _ends_excursion(self, leap: Leap) -> bool:
+        """True if a step back ends few lines of another clock, whose first line leapt forward as far."""
+        is_one = self._file_lines <= _LEAST_LINES or any(
+            _are_like(-leap.size_ns, forward.size_ns) for forward, _ in self._pending
+        )
+        if is_one:
+            self._pending = []
+        return is_one
+
+    def _settle(self, last_ns: int) -> None:
+        """Take the leaps forward that have lasted by now."""
+        pending, self._pending = self._pending, []
+        for leap, lines in pending:
+            if self._lines - lines >= _LEAST_LINES and last_ns - leap.after_ns >= _LEAST_LASTING_NS:
+                self._leap_forward(leap)
+            else:
+                self._pending.append((leap, lines))
+
     def _leap_forward(self, leap: Leap) -> None:
-        if leap.size_ns < STEP_NS:
-            return
         self._leaps[_size_class(leap.size_ns)] = leap
         for index in range(len(self._steps) - 1, -1, -1):
             step = self._steps[index]
@@ -177,8 +205,12 @@ def _size_class(size_ns: int) -> int:
 
 
 def _is_like(step: StepBack, leap: Leap) -> bool:
-    larger = max(step.size_ns, leap.size_ns)
-    return abs(step.size_ns - leap.size_ns) <= LIKE * larger
+    return _are_like(step.size_ns, leap.size_ns)
+
+
+def _are_like(first_ns: int, second_ns: int) -> bool:
+    """True if sizes of two steps differ by at most a share of the larger one."""
+    return abs(first_ns - second_ns) <= LIKE * max(first_ns, second_ns)
 
 
 def _is_zone_change(size_ns: int) -> bool:

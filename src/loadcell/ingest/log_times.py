@@ -23,6 +23,7 @@ _MONTHS: Final = {
 _MONTH: Final = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _WEEKDAY: Final = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _CLOCK: Final = r"\d\d:\d\d:\d\d"
+_DATE: Final = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"
 _FRACTION: Final = r"(?:[.,](\d{1,9}))?"
 _OFFSET: Final = r"[+-](?:0\d|1[0-4]):?(?:00|15|30|45)(?!\d)"
 _ZONE: Final = rf"(?: ?(Z\b|UTC\b|GMT\b|{_OFFSET}))?"
@@ -105,7 +106,7 @@ def _clf(text: str, _: Reference) -> int:
 
 
 def _syslog(text: str, reference: Reference) -> int:
-    month, day = _MONTHS[text[:3].lower()], digits(text[4:6].strip())
+    month, day = _MONTHS[text[:3].lower()], digits(text[4:-8].strip())
     return _civil(reference.year_of(month, day), month, day, text[-8:])
 
 
@@ -114,7 +115,7 @@ def _asctime(text: str, _: Reference) -> int:
 
 
 def _written_out(text: str, _: Reference) -> int:
-    day, month, year, clock = text.split()
+    day, month, year, clock = text.replace("-", " ").split()
     return _civil(digits(year), _MONTHS[month.lower()], digits(day), clock)
 
 
@@ -123,6 +124,25 @@ def _java(text: str, _: Reference) -> int:
     hour = digits(clock.partition(":")[0]) % 12 + (12 if half.upper() == "PM" else 0)
     clock = f"{hour:02}:{clock.partition(':')[2]}"
     return _civil(digits(year), _MONTHS[month.lower()], digits(day.rstrip(",")), clock)
+
+
+def _compact(text: str, _: Reference) -> int:
+    return _civil(digits(text[:4]), digits(text[4:6]), digits(text[6:8]), _with_colons(text[9:]))
+
+
+def _short(text: str, _: Reference) -> int:
+    date, _space, clock = text.partition(" ")
+    date = date.replace("/", "")
+    return _civil(2000 + digits(date[:2]), digits(date[2:4]), digits(date[4:6]), _with_colons(clock))
+
+
+def _with_colons(clock: str) -> str:
+    return clock if ":" in clock else f"{clock[:2]}:{clock[2:4]}:{clock[4:6]}"
+
+
+def _month_day(text: str, reference: Reference) -> int:
+    month, day = digits(text[:2]), digits(text[3:5])
+    return _civil(reference.year_of(month, day), month, day, text[6:])
 
 
 def _klog(text: str, reference: Reference) -> int:
@@ -144,17 +164,20 @@ def _format(name: str, pattern: str, seconds: Callable[[str, Reference], int]) -
 
 #: Groups: text down to seconds, fraction, zone. The first that fits a place of a line is taken.
 FORMATS: Final = (
-    _format("iso", rf"(\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}){_FRACTION}{_ZONE}", _iso),
+    _format("iso", rf"(?<!\d)(\d{{4}}[-/.]\d\d[-/.]\d\d[T ]{_CLOCK}){_FRACTION}{_ZONE}", _iso),
     _format("clf", rf"(\d\d/{_MONTH}/\d{{4}}:{_CLOCK}){_FRACTION}{_ZONE}", _clf),
     _format(
         "asctime", rf"(?:{_WEEKDAY} )?({_MONTH} [ \d]\d {_CLOCK}(?:\.\d{{1,9}})? \d{{4}})()(\b)", _asctime
     ),
-    _format("syslog", rf"({_MONTH} [ \d]\d {_CLOCK}){_FRACTION}()", _syslog),
-    _format("written-out", rf"(\d\d? {_MONTH} \d{{4}} {_CLOCK}){_FRACTION}{_ZONE}", _written_out),
+    _format("syslog", rf"({_MONTH} {{1,2}}\d\d? {_CLOCK}){_FRACTION}()", _syslog),
+    _format("written-out", rf"(\d\d?[ -]{_MONTH}[ -]\d{{4}} {_CLOCK}){_FRACTION}{_ZONE}", _written_out),
+    _format("compact", rf"(?<!\d)({_DATE}[-T_ ]\d\d:?\d\d:?\d\d)(?:[.,:](\d{{1,9}}))?{_ZONE}", _compact),
+    _format("short-year", rf"^\W?(\d\d/\d\d/\d\d {_CLOCK}|\d{{6}} \d\d:?\d\d:?\d\d){_FRACTION}()", _short),
+    _format("month-day", rf"^\W?(\d\d[-/]\d\d {_CLOCK})[.,](\d{{1,9}})()", _month_day),
     _format("java", rf"({_MONTH} \d\d?, \d{{4}} \d\d?:\d\d:\d\d (?i:AM|PM))()()", _java),
     _format("klog", rf"^[IWEF](\d{{4}} {_CLOCK})\.(\d{{6}})(?=\s+\d+ )()", _klog),
-    _format("epoch-ms", r"^\W?([1-3]\d{9})(\d{3}(?:\d{3}){0,2})(?!\d)(?=[\s\]|,])()", _epoch),
-    _format("epoch", r"^\W?([1-3]\d{9})(?:\.(\d{1,9}))?(?!\d)(?=[\s\]|,:])()", _epoch),
+    _format("epoch-ms", r"^\W{0,3}([1-3]\d{9})(\d{3}(?:\d{3}){0,2})(?!\d)(?=[\s\]|,])()", _epoch),
+    _format("epoch", r"^\W{0,3}([1-3]\d{9})(?:\.(\d{1,9}))?(?!\d)(?=[\s\]|,:])()", _epoch),
     _format("time-only", rf"^\W?({_CLOCK})[.,](\d{{1,9}})(?!\d)()", _time_only),
 )
 _BY_NAME: Final = {item.name: item for item in FORMATS}

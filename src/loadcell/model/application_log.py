@@ -126,6 +126,7 @@ class Service:
     furthest_back_ns: int = 0
     zone_changes: tuple[Leap, ...] = ()
     late_lines: int = 0
+    furthest_late_ns: int = 0
     is_unordered: bool = False
     error_begins: tuple[int, ...] = ()
     #: threads that were not followed one by one
