@@ -115,6 +115,20 @@ class Positive(click.ParamType[float]):
         return number
 
 
+class Length(click.ParamType[float]):
+    """A length of time with its unit, in seconds."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(units.Duration.read(str(value)))
+        except plan_problems.SettingError as error:
+            code = messages.CALL_QUANTITY_NEAR if error.nearest else messages.CALL_QUANTITY
+            message = code.pick(finding=error.message, allowed=error.message.remedy, near=error.nearest)
+            return self.fail(language.written(message), param, ctx)
+
+
 class MemorySize(click.ParamType[int]):
     """Memory of a machine with its unit, in bytes, of at least `least`."""
 

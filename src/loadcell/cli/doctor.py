@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from loadcell.cli import doctor_files, doctor_live, language, locales, messages, output
-from loadcell.cli.arguments import Positive, runs
+from loadcell.cli import doctor_files, doctor_live, doctor_watch, language, locales, messages, output
+from loadcell.cli.arguments import Integer, Length, Positive, runs
 from loadcell.cli.command import argument, command, option
 from loadcell.incidents import event_spans
 from loadcell.incidents.examination import Examination, examination
@@ -28,6 +28,9 @@ from loadcell.store.read import StoredRun, read_run
 @option("--pattern", metavar="REGEX", group="input")
 @option("--live", is_flag=True, group="input")
 @option("--pid", type=click.IntRange(1), metavar="PID", group="input")
+@option("--watch", metavar="CONDITION", group="input")
+@option("--for", "for_s", type=Length(), metavar="TIME", group="input")
+@option("--most", type=Integer(), default=doctor_watch.MOST, show_default=True, metavar="N", group="input")
 @option("--timeout", type=Positive(), metavar="SECONDS", group="analysis")
 @option("--out", type=click.Path(), group="output")
 @option("--json", "as_json", is_flag=True, group="output")
@@ -38,6 +41,9 @@ def doctor(
     pattern: str | None,
     live: bool,
     pid: int | None,
+    watch: str | None,
+    for_s: float | None,
+    most: int,
     timeout: float | None,
     out: str | None,
     as_json: bool,
@@ -50,6 +56,12 @@ def doctor(
         raise language.CallError(
             messages.CALL_NEEDS(option="--pattern", missing="--log", example="--log app.log")
         )
+    if watch is not None:
+        directory = None if out is None else Path(out)
+        options = doctor_watch.WatchOptions(watch, pid, most, for_s, directory, as_json)
+        if doctor_watch.watch(options):
+            sys.exit(1)
+        return
     if live or pid is not None:
         if gc_log or log or words:
             raise language.CallError(messages.CALL_DOCTOR_LIVE())

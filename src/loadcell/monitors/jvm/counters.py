@@ -61,6 +61,8 @@ _TIMES: Final = {
     "safepoint_ms": "sun.rt.safepointTime",
     "safepoint_sync_ms": "sun.rt.safepointSyncTime",
 }
+#: Columns of rows with increases, which may be added up.
+INCREASES: Final = frozenset({*_COUNTS, *_TIMES, "classes_loaded", "classes_unloaded"})
 _CLASSES: Final = (
     "java.cls.loadedClasses",
     "java.cls.sharedLoadedClasses",

@@ -1,0 +1,194 @@
+"""Conditions on metrics of this host, sampled once a second, such as `gc.full >= 3 in 60s`.
+
+A metric is a column of a monitor. Counts are added up over the time; other metrics must fulfil the condition
+in each sample of it. After an event a condition must be broken before it can happen again.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from loadcell.model.message import MessageCode, MessageError
+from loadcell.monitors.base import Monitor, MonitorContext, Row
+from loadcell.monitors.host import Host
+from loadcell.monitors.jvm import JvmMonitor
+from loadcell.monitors.jvm.counters import INCREASES
+from loadcell.monitors.target import Target
+from loadcell.plan import units
+from loadcell.plan.problems import SettingError, nearest
+
+NOT_UNDERSTOOD = MessageCode("watch.not-understood", text=str)
+UNKNOWN_METRIC = MessageCode("watch.unknown-metric", metric=str, near=list)
+NEEDS_PID = MessageCode("watch.needs-pid", metric=str)
+WRONG_VALUE = MessageCode("watch.value", value=str, metric=str)
+
+_CONDITION: Final = re.compile(
+    r"\s*(?P<metric>[\w.]+)\s*(?P<operator>>=|<=|==|>|<)\s*(?P<value>[\d.]+\s*[\w/%]*?)"
+    r"(?:\s+in\s+(?P<window>[\d.]+\s*\w+))?\s*"
+)
+_OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq,
+}  # fmt: skip
+#: Short names of frequent metrics.
+_SHORT: Final = {
+    "gc.full": "jvm.full_gcs",
+    "gc.young": "jvm.young_gcs",
+    "gc.full_ms": "jvm.full_gc_ms",
+    "gc.young_ms": "jvm.young_gc_ms",
+    "clock.step": "host.clock_offset_step_s",
+}
+_MONITORS: Final[Mapping[str, type[Monitor[Any]]]] = {"host": Host, "target": Target, "jvm": JvmMonitor}
+_OF_PROCESS: Final = frozenset({"target", "jvm"})
+#: Samples that are retained without a longer window.
+_LEAST_SAMPLES: Final = 60
+
+
+class WatchError(MessageError):
+    """A condition that cannot be watched."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a column with a value; without a window, of the last sample."""
+
+    text: str
+    monitor: str
+    column: str
+    operator: str
+    value: float
+    window_s: float | None = None
+
+    @property
+    def is_count(self) -> bool:
+        """True where values of samples are added up."""
+        return self.monitor == "jvm" and self.column in INCREASES
+
+    def holds(self, value: float) -> bool:
+        """True of a value that fulfils the comparison."""
+        return _OPERATORS[self.operator](value, self.value)
+
+
+def parse(text: str, *, has_pid: bool) -> Condition:
+    """The condition of a text. Raises WatchError."""
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise WatchError(NOT_UNDERSTOOD(text=repr(text)))
+    metric = _SHORT.get(match["metric"], match["metric"])
+    monitor, _, column = metric.partition(".")
+    if column not in _columns(monitor):
+        raise WatchError(UNKNOWN_METRIC(metric=match["metric"], near=_near(metric)))
+    if monitor in _OF_PROCESS and not has_pid:
+        raise WatchError(NEEDS_PID(metric=match["metric"]))
+    window = match["window"]
+    try:
+        window_s = None if window is None else float(units.Duration.read(window))
+    except SettingError:
+        raise WatchError(NOT_UNDERSTOOD(text=repr(text))) from None
+    return Condition(text.strip(), monitor, column, match["operator"], _value(match, column), window_s)
+
+
+def _columns(monitor: str) -> tuple[str, ...]:
+    """Columns of a monitor that have numbers."""
+    kind = _MONITORS.get(monitor)
+    if kind is None:
+        return ()
+    return tuple(column for column in kind.table.columns if column not in kind.table.text)
+
+
+def _near(metric: str) -> list[str]:
+    names = [f"{monitor}.{column}" for monitor in _MONITORS for column in _columns(monitor)]
+    names += _SHORT
+    similar = nearest(metric, names, 0.0)
+    return [similar] if similar else []
+
+
+def _value(match: re.Match[str], column: str) -> float:
+    """The value in the unit of a column."""
+    text = match["value"].strip().removesuffix("%")
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        if column.endswith("_ms"):
+            return float(units.Duration.read(text)) * 1e3
+        if column.endswith("_s") and not column.endswith("_per_s"):
+            return float(units.Duration.read(text))
+        return float(units.Size.read(text.removesuffix("/s")))
+    except SettingError:
+        raise WatchError(WRONG_VALUE(value=match["value"], metric=match["metric"])) from None
+
+
+@dataclass
+class Watch:
+    """The samples of a condition, and whether it happened."""
+
+    condition: Condition
+    #: rows of the monitor with their instants, for the evidence
+    rows: deque[tuple[float, Row]] = field(default_factory=deque)
+    _values: deque[tuple[float, float]] = field(default_factory=deque)
+    _since: float | None = None
+    _is_armed: bool = True
+
+    def take(self, instant: float, rows: list[Row]) -> float | None:
+        """Take the rows of a sample; the value of the condition at its event, else None."""
+        row = _row(rows)
+        if row is None:
+            return None
+        self.rows.append((instant, row))
+        window_s = self.condition.window_s or 0.0
+        while self.rows and self.rows[0][0] < instant - max(window_s, _LEAST_SAMPLES):
+            self.rows.popleft()
+        sample = row.get(self.condition.column)
+        if sample is None:
+            return None
+        self._since = instant if self._since is None else self._since
+        self._values.append((instant, float(sample)))
+        while self._values[0][0] <= instant - window_s and len(self._values) > 1:
+            self._values.popleft()
+        value = self._fulfilled(instant, window_s)
+        if value is None:
+            self._is_armed = True
+            return None
+        if not self._is_armed:
+            return None
+        self._is_armed = False
+        return value
+
+    def restart(self) -> None:
+        """Forget the counts of an event."""
+        if self.condition.is_count:
+            self._values.clear()
+            self._is_armed = True
+        self._since = None
+
+    def _fulfilled(self, instant: float, window_s: float) -> float | None:
+        values = [value for _, value in self._values]
+        if self.condition.is_count:
+            total = sum(values)
+            return total if self.condition.holds(total) else None
+        is_long = self._since is not None and instant - self._since >= window_s - _SLACK_S
+        return values[-1] if is_long and all(map(self.condition.holds, values)) else None
+
+
+#: Samples are taken a little early or late.
+_SLACK_S: Final = 1.5
+
+
+def _row(rows: list[Row]) -> Row | None:
+    """The row of a sample: of several processes their total."""
+    totals = [row for row in rows if row.get("pid") == 0]
+    chosen = totals or rows
+    return chosen[-1] if chosen else None
+
+
+def monitor_of(condition: Condition, pid: int | None) -> Monitor[Any]:
+    """The monitor of a condition, of the tree of a process."""
+    kind = _MONITORS[condition.monitor]
+    context = MonitorContext(roots=lambda: [] if pid is None else [pid])
+    return kind(kind.Options(), context)

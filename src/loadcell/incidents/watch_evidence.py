@@ -1,0 +1,116 @@
+"""Evidence of an event, in a directory: the examination of the host, threads of the JVM, processes, samples.
+
+What is short-lived is written first. The size of a directory is bounded.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from loadcell.incidents import record as records
+from loadcell.incidents.examination import Examination, examination
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.gathering import gather
+from loadcell.linux import procfs
+from loadcell.linux.java_attach import AttachError, run
+from loadcell.linux.procfs import ProcessStat
+from loadcell.model import json as model_json
+from loadcell.monitors.base import Row
+from loadcell.plan.secret_patterns import without_secrets
+
+#: Largest size of the directory of an event.
+MOST_BYTES: Final = 20 << 20
+_MOST_PROCESSES: Final = 40
+_MOST_CHARACTERS: Final = 300
+_THREADS_S: Final = 2.5
+_INTERVAL_S: Final = 0.5
+
+
+@dataclass
+class EventDirectory:
+    """A directory whose files together have at most `MOST_BYTES`."""
+
+    path: Path
+    remaining_bytes: int = MOST_BYTES
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file, cut where the room ends. Raises OSError."""
+        data = text.encode("utf-8", "replace")[: self.remaining_bytes]
+        self.remaining_bytes -= len(data)
+        (self.path / name).write_bytes(data)
+
+
+def gather_event(
+    directory: Path, pid: int | None, title: str, rows: Iterable[tuple[float, Row]]
+) -> Examination:
+    """Write the evidence of an event; the examination of the host at this time. Raises OSError."""
+    directory.mkdir(parents=True)
+    event = EventDirectory(directory)
+    if pid is not None:
+        event.write("threads.txt", _threads(pid))
+    event.write("processes.txt", _processes())
+    event.write("samples.csv", _table(rows))
+    # two histograms would collect the heap of a JVM that is in trouble twice
+    gathered = gather(Host())
+    examined = examination(title, gathered.evidence, gathered.missing)
+    event.write(
+        "examination.json",
+        json.dumps(model_json.document(records.record(examined)), indent=2, ensure_ascii=False) + "\n",
+    )
+    return examined
+
+
+def _threads(pid: int) -> str:
+    """Threads of a JVM with their stacks, or why there are none."""
+    try:
+        return run(pid, "Thread.print", _THREADS_S)
+    except AttachError as error:
+        return f"{error}\n"
+
+
+def _processes() -> str:
+    """The busiest and the largest processes of this moment."""
+    before = {(stat.pid, stat.start): stat.user + stat.system for stat in procfs.all_stats(procfs.ROOT)}
+    begin = time.monotonic()
+    time.sleep(_INTERVAL_S)
+    stats = list(procfs.all_stats(procfs.ROOT))
+    ticks_per_percent = (time.monotonic() - begin) * os.sysconf("SC_CLK_TCK") / 100
+
+    def percent(stat: ProcessStat) -> float:
+        used = stat.user + stat.system
+        return (used - before.get((stat.pid, stat.start), used)) / ticks_per_percent
+
+    half = _MOST_PROCESSES // 2
+    busiest = sorted(stats, key=percent, reverse=True)[:half]
+    largest = sorted(stats, key=lambda stat: stat.rss_pages, reverse=True)[:half]
+    page_mib = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    lines = ["    pid state  cpu %  rss MiB threads command"]
+    for stat in dict.fromkeys([*busiest, *largest]):
+        command = " ".join(procfs.command_line(stat.pid)) or f"[{stat.name}]"
+        lines.append(
+            f"{stat.pid:7} {stat.state:5} {percent(stat):6.1f} {stat.rss_pages * page_mib:8.1f} "
+            f"{stat.threads:7} {without_secrets(command)[:_MOST_CHARACTERS]}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Iterable[tuple[float, Row]]) -> str:
+    """The last samples."""
+    samples = list(rows)
+    text = io.StringIO()
+    if samples:
+        last = samples[-1][0]
+        columns = list(samples[-1][1])
+        table = csv.writer(text)
+        table.writerow(["t_s", *columns])
+        for instant, row in samples:
+            table.writerow([f"{instant - last:.3f}", *(row.get(column) for column in columns)])
+    return text.getvalue()

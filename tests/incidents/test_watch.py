@@ -1,0 +1,147 @@
+"""Conditions on metrics: how they are read, when they happen, and the evidence of a real event."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jvms import running
+from loadcell.incidents.watch import Condition, Watch, WatchError, parse
+from loadcell.incidents.watch_evidence import MOST_BYTES, EventDirectory
+
+from .test_live_jvms import LEAKING
+
+
+def test_conditions_are_read_with_short_names_and_units() -> None:
+    condition = parse("gc.full >= 3 in 60s", has_pid=True)
+    assert condition == Condition("gc.full >= 3 in 60s", "jvm", "full_gcs", ">=", 3.0, 60.0)
+    assert condition.is_count
+    assert parse("host.memory_available_bytes<1GiB", has_pid=False).value == 1 << 30
+    assert parse("gc.full_ms > 0.5s in 2min", has_pid=True).value == 500
+    assert parse("host.cpu_busy_percent >= 90%", has_pid=False) == Condition(
+        "host.cpu_busy_percent >= 90%", "host", "cpu_busy_percent", ">=", 90.0
+    )
+    assert parse("host.disk_read_bytes_per_s > 5MB/s", has_pid=False).value == 5e6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gc.full", "no condition"),
+        ("gc.full >= x", "no condition"),
+        ("gc.full >= 3 in x", "no condition"),
+        ("host.cpu_busy >= 3", "host.cpu_busy_percent"),
+        ("disk.x >= 3", "no metric"),
+        ("jvm.last_gc_cause == 3", "no metric"),
+        ("gc.full_ms >= 3furlongs", "no value"),
+    ],
+)
+def test_what_is_no_condition_has_a_reason(text: str, words: str) -> None:
+    with pytest.raises(WatchError, match=words):
+        parse(text, has_pid=True)
+
+
+def test_metrics_of_processes_need_one() -> None:
+    with pytest.raises(WatchError, match="of a process"):
+        parse("gc.full >= 3", has_pid=False)
+
+
+def events(condition: str, column: str, *samples: float) -> list[int]:
+    """Seconds at which a condition happens."""
+    watch = Watch(parse(condition, has_pid=True))
+    instants = []
+    for second, sample in enumerate(samples):
+        if watch.take(float(second), [{"pid": 7, column: sample}]) is not None:
+            instants.append(second)
+            watch.restart()
+    return instants
+
+
+def test_counts_are_added_up_over_the_window() -> None:
+    assert events("gc.full >= 3 in 5s", "full_gcs", 0, 1, 0, 1, 1, 0) == [4]
+    assert events("gc.full >= 3 in 3s", "full_gcs", 1, 0, 0, 1, 0, 1) == []
+    # a second event needs its own three
+    assert events("gc.full >= 3 in 5s", "full_gcs", 3, 1, 1, 1, 0, 0) == [0, 3]
+
+
+def test_other_metrics_must_hold_through_the_window() -> None:
+    name = "cpu_busy_percent"
+    assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 95, 95, 95, 95) == [4]
+    assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 70, 95, 95) == []
+    # once, until it has been broken
+    assert events("host.cpu_busy_percent >= 90", name, 95, 95, 80, 95) == [0, 3]
+
+
+def test_the_total_of_several_processes_counts() -> None:
+    watch = Watch(parse("target.cpu_percent > 100", has_pid=True))
+    rows = [
+        {"pid": 7, "cpu_percent": 60.0},
+        {"pid": 0, "cpu_percent": 120.0},
+        {"pid": 8, "cpu_percent": 60.0},
+    ]
+    assert watch.take(1.0, rows) == 120.0
+    assert watch.take(2.0, []) is None
+
+
+def test_the_directory_of_an_event_is_bounded(tmp_path: Path) -> None:
+    event = EventDirectory(tmp_path)
+    for number in range(3):
+        event.write(f"{number}.txt", "x" * (MOST_BYTES // 2 + 10))
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == MOST_BYTES
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "loadcell", "doctor", *words]
+
+
+def test_evidence_of_full_collections_is_gathered(tmp_path: Path) -> None:
+    with running("-Xmx24m", "-XX:+UseSerialGC", "-Dmost=1000000", source=LEAKING) as process:
+        done = subprocess.run(
+            command(
+                "--watch", "gc.full >= 3 in 60s", "--pid", str(process.pid), "--most", "2", "--json",
+                "--out", str(tmp_path),
+            ), capture_output=True, text=True, check=False, timeout=90,
+        )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    happened = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(happened) == 2
+    assert happened[0]["value"] >= 3
+    assert "gc-time" in happened[0]["incidents"]
+    directory = Path(happened[0]["directory"])
+    assert directory.parent == tmp_path
+    assert '"main"' in (directory / "threads.txt").read_text()
+    assert f"{process.pid} " in (directory / "processes.txt").read_text()
+    assert "full_gcs" in (directory / "samples.csv").read_text().splitlines()[0]
+    kinds = {item["kind"] for item in json.loads((directory / "examination.json").read_text())["subjects"]}
+    assert {"jvm", "memory", "mounts"} <= kinds
+
+
+def test_it_ends_by_its_time_by_ctrl_c_and_with_the_process() -> None:
+    never = ("--watch", "host.load1 > 100000")
+    done = subprocess.run(
+        command(*never, "--for", "1s"), capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    with subprocess.Popen(command(*never), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "watching" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+    sleeper = subprocess.Popen(["sleep", "100"])
+    begin = time.monotonic()
+    words = command("--watch", "target.cpu_percent > 90000", "--pid", str(sleeper.pid))
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        sleeper.kill()
+        sleeper.wait()
+        assert "has ended" in process.stderr.readline()
+        assert process.wait(timeout=10) == 0
+    assert time.monotonic() - begin < 20
