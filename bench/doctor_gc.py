@@ -58,7 +58,8 @@ FORMATS = {"unified": unified, "basic": basic, "legacy": legacy}
 def write(path: Path, name: str, size_bytes: int) -> None:
     """A log of about this size."""
     sample = sum(len(line) for line in FORMATS[name](1_000))
-    path.write_text("".join(FORMATS[name](size_bytes * 1_000 // sample)))
+    with path.open("w") as file:  # the peak of this process would be that of the next one
+        file.writelines(FORMATS[name](size_bytes * 1_000 // sample))
 
 
 def read(path: Path) -> None:

@@ -255,6 +255,16 @@ def test_a_cut_collection_is_not_understood_and_the_next_one_is() -> None:
     assert (read_log.lines, read_log.unread) == (4, 3)
 
 
+@pytest.mark.parametrize("stamp", ["{at}.000: ", "2026-06-28T10:00:0{at}.000+0000: "])
+def test_a_cut_collection_does_not_swallow_the_next_ones(stamp: str) -> None:
+    body = "[GC (Allocation Failure) 65536K->10720K(76288K), 0.0100000 secs]\n"
+    read_log = log(
+        stamp.format(at=1) + "[GC (Allocation Failure) 1.0: [ParNew: 6134\n"
+        + "".join(stamp.format(at=at) + body for at in (2, 3))
+    )  # fmt: skip
+    assert (len(read_log.pauses), read_log.unread) == (2, 1)
+
+
 def test_jvms_in_one_file_have_logs_of_their_own() -> None:
     head = "OpenJDK 64-Bit Server VM (25.{number}-b10) for linux-amd64 JRE (1.8.0), built on Apr 21 2021\n"
     body = "{at}: [GC (Allocation Failure) [PSYoungGen: 655K->107K(762K)] 655K->107K(762K), 0.0100000 secs]\n"

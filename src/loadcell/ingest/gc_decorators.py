@@ -13,6 +13,8 @@ from loadcell.ingest.printed_numbers import digits
 from loadcell.model.gc_pauses import LogClock
 
 DATE: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}[+-]\d{4}"
+#: The same by minute, second, millisecond and zone.
+DATE_PARTS: Final = r"(\d{4}-\d\d-\d\dT\d\d:\d\d):(\d\d)[.,](\d{3})([+-]\d{4})"
 _DATE: Final = re.compile(DATE)
 _UPTIME: Final = re.compile(r"(\d{1,18})[.,](\d{3})s")
 _MILLISECONDS: Final = re.compile(r"(\d{1,18})ms")
@@ -62,10 +64,11 @@ def is_single_in_nanoseconds(decorators: Iterable[str]) -> bool:
 
 def utc_ns(date: str) -> int:
     """The instant of a date. Raises ValueError for one that no calendar has."""
-    second_ns = _minute_ns(date[:16], date[23:]) + int(date[17:19]) * 10**9
+    second_ns = minute_ns(date[:16], date[23:]) + int(date[17:19]) * 10**9
     return second_ns + int(date[20:23]) * 10**6
 
 
 @lru_cache(maxsize=64)
-def _minute_ns(minute: str, zone: str) -> int:
+def minute_ns(minute: str, zone: str) -> int:
+    """The instant of a minute. Raises ValueError for one that no calendar has."""
     return round(datetime.strptime(minute + zone, "%Y-%m-%dT%H:%M%z").timestamp()) * 10**9

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
+from loadcell.ingest.gc_counters import MOST_NAMES, Counter, count, durations_of
 from loadcell.model import duration_classes
 from loadcell.model.gc_pauses import (
     NONE,
@@ -35,42 +36,30 @@ MOST_SELECTED: Final = 20_000
 _MOST_EXAMPLES: Final = 5
 #: Values of the live set; of more, the lower ones of neighbours are retained.
 _MOST_LIVE_SETS: Final = 2_000
-#: Names of causes, phases and operations; a damaged log could have any number.
-_MOST_NAMES: Final = 200
 _MOST_DUMPS: Final = 1_000
 _MOST_ERRORS: Final = 100
 #: Characters of a line that are retained.
 _LONGEST_TEXT: Final = 200
 #: A pause of this length is notable.
-_LONG_NS: Final = 250_000_000
+LONG_NS: Final = 250_000_000
 #: A step of the wall clock: uptime and date of a line are rounded, and written one after the other.
 _CLOCK_STEP_NS: Final = 500_000_000
 #: Lines of concurrent threads overtake one another by less.
 OVERTAKEN_NS: Final = 10**9
+#: Kinds of pauses that are notable.
+_NOTABLE: Final = ("full", "degenerated")
+#: Names of collections that neither begin nor end a mark of the old generation.
+_ORDINARY: Final = frozenset({"Young", "Young (Normal)", "Young (Prepare Mixed)", "Young (Mixed)"})
+#: Different durations that are counted one by one.
+_MOST_LENGTHS: Final = 100_000
 #: Pauses that a later one may enclose.
 _NESTED: Final = 4
 
-Name = TypeVar("Name", bound=str)
-
-
-class Counter:
-    """Durations that are counted in place."""
-
-    __slots__ = ("count", "longest_line", "longest_ns", "total_ns")
-
-    def __init__(self) -> None:
-        self.count = self.total_ns = self.longest_ns = self.longest_line = 0
-
-    def add(self, duration_ns: int, line: int) -> None:
-        """Count one more."""
-        if not self.count or duration_ns > self.longest_ns:
-            self.longest_ns, self.longest_line = duration_ns, line
-        self.count += 1
-        self.total_ns += duration_ns
-
-    def durations(self) -> Durations:
-        """The values so far."""
-        return Durations(self.count, self.total_ns, self.longest_ns, self.longest_line)
+#: The fields of a pause in their order, and its line.
+Row = tuple[
+    int, int, PauseKind, str, str, int | None, int | None, int | None, int | None, int, int | None,
+    int | None, tuple[Failure, ...], str,
+]  # fmt: skip
 
 
 @dataclass
@@ -80,7 +69,7 @@ class Gathering:
     #: pauses and changes before this instant of the log's clock are not wanted
     since_ns: Mapping[LogClock, int] = field(default_factory=dict)
     selects: bool = False
-    long_ns: int = _LONG_NS
+    long_ns: int = LONG_NS
     clock: LogClock | None = None
     collector: str = ""
     #: number of the present line in the files, and lines of this JVM
@@ -105,18 +94,20 @@ class Gathering:
     texts: dict[int, str] = field(default_factory=dict)
     clock_steps: int = 0
     furthest_back_ns: int = 0
+    #: pauses that are not counted yet
+    rows: list[Row] = field(default_factory=list)
     _pauses: list[Pause] = field(default_factory=list)
     _notable: list[Pause] = field(default_factory=list)
     _changes: list[HeapChange] = field(default_factory=list)
     _stride: int = 1
     _ordinary: int = 0
-    _all: Counter = field(default_factory=Counter)
+    #: by kind and cause
+    _counters: dict[tuple[PauseKind, str | None], Counter] = field(default_factory=dict)
+    _lengths: dict[int, int] = field(default_factory=dict)
     _stopped_ns: int = 0
-    _by_kind: dict[PauseKind, Counter] = field(default_factory=dict)
-    _by_cause: dict[str, Counter] = field(default_factory=dict)
     _failures: dict[Failure, Counter] = field(default_factory=dict)
     _classes: dict[int, int] = field(default_factory=dict)
-    _latest: deque[Pause] = field(default_factory=lambda: deque(maxlen=_NESTED))
+    _latest: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_NESTED))
     _latest_change: tuple[int, int, int] | None = None
     _allocated_bytes: int | None = None
     _promoted_bytes: int | None = None
@@ -125,6 +116,9 @@ class Gathering:
     _is_marked: bool = False
     _offset_ns: int | None = None
     _shift_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self._notable_ns = min(self.long_ns, LONG_NS)
 
     def onward(self, end_ns: int) -> int:
         """An instant in a log that has the wall clock alone: a step back of that does not turn the order."""
@@ -151,19 +145,60 @@ class Gathering:
         """A pause, whose line is `text`."""
         if not self.is_wanted(pause.end_ns):
             return
-        self._count(pause)
-        self._note_wall_clock(pause, text)
-        is_notable = pause.kind in ("full", "degenerated") or bool(pause.failures)
-        is_notable = is_notable or pause.duration_ns >= min(self.long_ns, _LONG_NS)
-        if is_notable:
-            self.note(pause.line, text)
-        self._retain(pause, is_notable=is_notable)
-        if pause.before_bytes is None or pause.after_bytes is None:
-            return
-        self._follow_live_set(pause, pause.after_bytes)
-        self._change(
-            pause.end_ns, pause.before_bytes, pause.after_bytes, 0, pause.promoted_bytes, pause.duration_ns
-        )
+        self.rows.append((
+            pause.end_ns, pause.duration_ns, pause.kind, pause.name, pause.cause, pause.before_bytes,
+            pause.after_bytes, pause.capacity_bytes, pause.promoted_bytes, pause.line, pause.utc_ns,
+            pause.metaspace_bytes, pause.failures, text,
+        ))  # fmt: skip
+        self.settle()
+
+    def settle(self) -> None:
+        """Count the pauses of `rows`: of a log with millions of pauses few become objects."""
+        counters, lengths, latest = self._counters, self._lengths, self._latest
+        is_by_date, notable_ns = self.clock == "utc", self._notable_ns
+        stopped_ns, offset_ns, stride, ordinary = (
+            self._stopped_ns, self._offset_ns, 1 if not self.selects else self._stride, self._ordinary,
+        )  # fmt: skip
+        latest_kind = latest_cause = ""
+        counter = Counter()
+        for row in self.rows:
+            (
+                end_ns, duration_ns, kind, name, cause, before_bytes, after_bytes, _, promoted_bytes, line,
+                utc_ns, _, failures, text,
+            ) = row  # fmt: skip
+            if cause is not latest_cause or kind is not latest_kind:
+                counter = counters.get((kind, cause)) or self._counter_of(kind, cause)
+                latest_kind, latest_cause = kind, cause
+            counter.count += 1
+            counter.total_ns += duration_ns
+            if duration_ns > counter.longest_ns or counter.count == 1:
+                counter.longest_ns, counter.longest_line = duration_ns, line
+            lengths[duration_ns] = lengths.get(duration_ns, 0) + 1
+            start_ns = end_ns - duration_ns
+            if latest and latest[-1][1] > start_ns:
+                stopped_ns -= min(duration_ns, self._within(start_ns, end_ns))
+            stopped_ns += duration_ns
+            latest.append((start_ns, end_ns))
+            if utc_ns is not None and not is_by_date:
+                step_ns = 0 if offset_ns is None else utc_ns - end_ns - offset_ns
+                if step_ns > _CLOCK_STEP_NS or step_ns < -_CLOCK_STEP_NS:
+                    self._step_clock(step_ns, line, text)
+                offset_ns = utc_ns - end_ns
+            if duration_ns >= notable_ns or failures or kind in _NOTABLE:
+                self._retain_notable(row)
+            else:
+                ordinary += 1
+                if not ordinary % stride:
+                    self._retain(Pause(*row[:-1]))
+                    stride = 1 if not self.selects else self._stride
+            if before_bytes is not None and after_bytes is not None:
+                if self._is_marked or name not in _ORDINARY:
+                    self._follow_live_set(kind, name, end_ns, after_bytes, line)
+                self._change(end_ns, before_bytes, after_bytes, 0, promoted_bytes, duration_ns)
+        self._stopped_ns, self._offset_ns, self._ordinary = stopped_ns, offset_ns, ordinary
+        self.rows.clear()
+        if len(lengths) > _MOST_LENGTHS:
+            self._count_lengths()
 
     def change(self, change: HeapChange, line: int, *, is_total: bool) -> None:
         """A concurrent cycle. `is_total`: it collected the complete heap, of which the live set remains."""
@@ -187,11 +222,11 @@ class Gathering:
 
     def phase(self, name: str, duration_ns: int) -> None:
         """A phase beside the program."""
-        _count(self.concurrent, name, duration_ns, self.number)
+        count(self.concurrent, name, duration_ns, self.number)
 
     def safepoint(self, operation: str, duration_ns: int, reaching_ns: int, text: str) -> None:
         """A safepoint: the time in which the program stood, and the part until all threads did."""
-        _count(self.safepoints, operation, duration_ns, self.number)
+        count(self.safepoints, operation, duration_ns, self.number)
         self.reaching.add(reaching_ns, self.number)
         if duration_ns >= self.long_ns:
             self.note(self.number, text)
@@ -216,9 +251,19 @@ class Gathering:
 
     def log(self) -> GcLog:
         """All of it."""
+        self.settle()
+        self._count_lengths()
         if self._lowest is not None:
             self._live(self._lowest)
             self._lowest = None
+        by_kind: dict[PauseKind, Counter] = {}
+        by_cause: dict[str, Counter] = {}
+        every = Counter()
+        for (kind, cause), counter in self._counters.items():
+            every.merge(counter)
+            by_kind.setdefault(kind, Counter()).merge(counter)
+            if cause is not None:
+                by_cause.setdefault(cause, Counter()).merge(counter)
         return GcLog(
             self.clock or "uptime",
             self.collector,
@@ -234,64 +279,63 @@ class Gathering:
             self.last_ns,
             self.restart_line,
             PauseTotals(
-                self._all.durations(),
+                every.durations(),
                 self._stopped_ns,
-                _durations(self._by_kind),
-                _durations(self._by_cause),
-                _durations(self._failures),
+                durations_of(by_kind),
+                durations_of(by_cause),
+                durations_of(self._failures),
                 self._classes,
                 self._allocated_bytes,
                 self._promoted_bytes,
             ),
             Around(
-                self.vm, self.flags, _durations(self.safepoints), self.reaching.durations(),
-                _durations(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
+                self.vm, self.flags, durations_of(self.safepoints), self.reaching.durations(),
+                durations_of(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
                 self.clock_steps, self.furthest_back_ns, tuple(self.errors), self.texts,
             ),
         )  # fmt: skip
 
-    def _count(self, pause: Pause) -> None:
-        duration_ns, line = pause.duration_ns, pause.line
-        self._all.add(duration_ns, line)
-        _count(self._by_kind, pause.kind, duration_ns, line)
-        _count(self._by_cause, pause.cause, duration_ns, line)
+    def _within(self, start_ns: int, end_ns: int) -> int:
+        """The time of the pauses that one encloses: the inner pause of two ends first."""
+        return sum(
+            inner_end_ns - inner_start_ns
+            for inner_start_ns, inner_end_ns in self._latest
+            if start_ns <= inner_start_ns and inner_end_ns <= end_ns
+        )
+
+    def _counter_of(self, kind: PauseKind, cause: str) -> Counter:
+        """The counter of a kind and a cause; causes beyond the limit share one without a name."""
+        is_beyond = len(self._counters) >= MOST_NAMES
+        return self._counters.setdefault((kind, None if is_beyond else cause), Counter())
+
+    def _count_lengths(self) -> None:
+        """Count the different durations by their class."""
+        for duration_ns, times in self._lengths.items():
+            number = duration_classes.of(duration_ns)
+            self._classes[number] = self._classes.get(number, 0) + times
+        self._lengths.clear()
+
+    def _step_clock(self, step_ns: int, line: int, text: str) -> None:
+        self.clock_steps += 1
+        self.furthest_back_ns = max(self.furthest_back_ns, -step_ns)
+        self.note(line, text)
+
+    def _retain_notable(self, row: Row) -> None:
+        pause = Pause(*row[:-1])
+        self.note(pause.line, row[-1])
         for failure in pause.failures:
-            _count(self._failures, failure, duration_ns, line)
-        number = duration_classes.of(duration_ns)
-        self._classes[number] = self._classes.get(number, 0) + 1
-        start_ns = pause.end_ns - duration_ns
-        if self._latest and self._latest[-1].end_ns > start_ns:
-            # the inner pause of two ends first
-            duration_ns -= sum(
-                earlier.duration_ns
-                for earlier in self._latest
-                if start_ns <= earlier.start_ns and earlier.end_ns <= pause.end_ns
-            )
-        self._stopped_ns += max(0, duration_ns)
-        self._latest.append(pause)
+            count(self._failures, failure, pause.duration_ns, pause.line)
+        if self.selects and len(self._notable) < MOST_SELECTED:
+            self._notable.append(pause)
+        else:
+            self._retain(pause)
 
-    def _note_wall_clock(self, pause: Pause, text: str) -> None:
-        if pause.utc_ns is None or self.clock == "utc":
-            return
-        offset_ns = pause.utc_ns - pause.end_ns
-        if self._offset_ns is not None and abs(offset_ns - self._offset_ns) > _CLOCK_STEP_NS:
-            self.clock_steps += 1
-            self.furthest_back_ns = max(self.furthest_back_ns, self._offset_ns - offset_ns)
-            self.note(pause.line, text)
-        self._offset_ns = offset_ns
-
-    def _retain(self, pause: Pause, *, is_notable: bool) -> None:
+    def _retain(self, pause: Pause) -> None:
         if not self.selects:
             if len(self._pauses) < MOST_PAUSES:
                 self._pauses.append(pause)
             else:
                 self.left_out += 1
-            return
-        if is_notable and len(self._notable) < MOST_SELECTED:
-            self._notable.append(pause)
-            return
-        self._ordinary += 1
-        if self._ordinary % self._stride:
             return
         self._pauses.append(pause)
         if len(self._pauses) > MOST_SELECTED:
@@ -323,37 +367,24 @@ class Gathering:
             )
             self._changes.append(change)
 
-    def _follow_live_set(self, pause: Pause, after_bytes: int) -> None:
+    def _follow_live_set(self, kind: PauseKind, name: str, end_ns: int, after_bytes: int, line: int) -> None:
         """The live set by a pause: after a full collection, or the lowest one between a mark of the old
         generation and the next.
         """
-        if pause.kind == "full":
+        if kind == "full":
             self._is_marked, self._lowest = False, None
-            self._live(LiveSet(pause.end_ns, after_bytes, pause.line))
-        elif pause.name.startswith("Remark"):
+            self._live(LiveSet(end_ns, after_bytes, line))
+        elif kind == "cycle" and name.startswith("Remark"):
             self._is_marked = True
-        elif "Initial Mark" in pause.name or "Concurrent Start" in pause.name:
+        elif "Initial Mark" in name or "Concurrent Start" in name:
             if self._lowest is not None:
                 self._live(self._lowest)
             self._is_marked, self._lowest = False, None
         elif self._is_marked and (self._lowest is None or after_bytes < self._lowest.used_bytes):
-            self._lowest = LiveSet(pause.end_ns, after_bytes, pause.line)
+            self._lowest = LiveSet(end_ns, after_bytes, line)
 
     def _live(self, live_set: LiveSet) -> None:
         self._live_sets.append(live_set)
         if len(self._live_sets) == _MOST_LIVE_SETS:
             pairs = zip(self._live_sets[::2], self._live_sets[1::2], strict=True)
             self._live_sets = [min(pair, key=lambda item: item.used_bytes) for pair in pairs]
-
-
-def _count(counters: dict[Name, Counter], name: Name, duration_ns: int, line: int) -> None:
-    counter = counters.get(name)
-    if counter is None:
-        if len(counters) >= _MOST_NAMES:
-            return
-        counter = counters[name] = Counter()
-    counter.add(duration_ns, line)
-
-
-def _durations(counters: Mapping[Name, Counter]) -> dict[Name, Durations]:
-    return {name: counter.durations() for name, counter in counters.items()}

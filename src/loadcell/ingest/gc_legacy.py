@@ -8,11 +8,11 @@ after it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from loadcell.ingest.gc_decorators import DATE
+from loadcell.ingest.gc_decorators import DATE, DATE_PARTS, minute_ns
 from loadcell.ingest.gc_gathering import Gathering
 from loadcell.ingest.gc_legacy_collection import (
     SIZE,
@@ -44,7 +44,7 @@ _BEGIN: Final = re.compile(
 )
 #: A new collection at the start of a line: the one before was cut.
 _NEXT: Final = re.compile(
-    rf"(?:{DATE}: ?\d|{DATE}: \[|\d{{1,12}}[.,]\d{{3}}: ).{{0,40}}?\[(?:Full )?GC(?! concurrent)[ (]"
+    rf"(?:{DATE}: ?(?=[\d\[])|\d{{1,12}}[.,]\d{{3}}: ).{{0,40}}?\[(?:Full )?GC(?! concurrent)[ (]"
 )
 _BRACKET: Final = re.compile(r"[\[\]]")
 _HEAP: Final = re.compile(rf"Heap: {SIZE}\({SIZE}\)->{SIZE}\({SIZE}\)")
@@ -67,10 +67,11 @@ _STATISTICS: Final = "GC STATISTICS:"
 _VM: Final = re.compile(r"((?:OpenJDK|Java HotSpot)[^,]*)")
 _FLAGS: Final = re.compile(r"(?:CommandLine flags|jvm_args): (.*)")
 #: A young collection of Serial, Parallel or ParNew in one line, the most frequent of all.
-_YOUNG_LINE: Final = re.compile(
-    rf"{STAMP}\[GC \((?P<cause>[^()]*(?:\(\))?)\) (?:{DATE}: )?(?:\d+[.,]\d{{3}}: )?"
-    r"\[(?P<name>PSYoungGen|ParNew|DefNew): (\d{1,18})K->(\d{1,18})K\(\d+K\)(?:, \d+[.,]\d+ secs)?\] "
-    r"(\d{1,18})K->(\d{1,18})K\((\d{1,18})K\), (\d{1,9})[.,](\d{1,9}) secs\](?: \[Times:[^\]]*\])?\s*$"
+YOUNG_LINE: Final = re.compile(
+    rf"(?:{DATE_PARTS}: ?)?(?:(\d{{1,12}})[.,](\d{{3}}): ?)?\[GC \(([^()]*(?:\(\))?)\) (?:{DATE}: )?"
+    r"(?:\d+[.,]\d{3}: )?\[(PSYoungGen|ParNew|DefNew): (\d{1,18})K->(\d{1,18})K\(\d+K\)"
+    r"(?:, \d+[.,]\d+ secs)?\] (\d{1,18})K->(\d{1,18})K\((\d{1,18})K\), (\d{1,9})[.,](\d{1,9}) secs\]"
+    r"(?: \[Times:[^\]]*\])?\s*$"
 )
 _TRAILING: Final = re.compile(r"\s*(?:\[Times: [^\]]*\])?[\s,]*")
 #: Lines of a collection; what is longer never ends.
@@ -98,6 +99,7 @@ class Legacy:
     _lines: list[str] = field(default_factory=list)
     _depth: int = 0
     _times: Mapping[LogClock, int] = field(default_factory=dict)
+    _stamp: str = ""
     #: the line at which the collection begins
     _number: int = 0
     #: a pause of G1 whose sizes are still to come, and its line
@@ -111,8 +113,6 @@ class Legacy:
 
     def take(self, line: str) -> bool:
         """False for a line that is not understood."""
-        if not self._lines and (young := _YOUNG_LINE.match(line)) is not None:
-            return self._young(young, line)
         self._spare, spare = {}, self._spare
         if line[0].isdigit() and (double := DOUBLED.match(line)) is not None:
             self._spare = doubled(double)
@@ -128,29 +128,41 @@ class Legacy:
         self._drop()
         self._flush()
 
-    def _young(self, match: re.Match[str], line: str) -> bool:
-        times = times_of(match) or self._latest()
-        start_ns = self.locate(times)
-        if start_ns is None:
-            return False
-        self._flush()
-        self._has_any = True
+    def young(self, fields: Sequence[str], line: str, number: int) -> bool:
+        """Take a young collection by the fields of its line; False of one that needs more than that."""
+        (
+            minute, second, millisecond, zone, uptime, milliseconds, cause, name, young_before, young_after,
+            before, after, capacity, seconds, fraction,
+        ) = fields  # fmt: skip
         gathering = self.gathering
-        if gathering.collector == "":
-            gathering.collector = dict(_COLLECTORS)[match["name"]]
-        sizes = (int(number) << 10 for number in match.groups()[4:9])
-        young_before, young_after, before, after, capacity = sizes
-        duration_ns = seconds_ns(*match.groups()[9:11])
-        utc = times.get("utc")
-        gathering.pause(
-            Pause(
-                start_ns + duration_ns, duration_ns, "young", "Young", match["cause"], before, after,
-                capacity,
-                max(0, (after - young_after) - (before - young_before)), gathering.number,
-                None if utc is None else utc + duration_ns,
-            ),
-            line,
-        )  # fmt: skip
+        try:
+            date_ns = (
+                minute_ns(minute, zone) + int(second) * 1_000_000_000 + int(millisecond) * 1_000_000
+                if minute
+                else None
+            )
+        except ValueError:  # a damaged line
+            return False
+        if gathering.clock == "uptime" and uptime:
+            start_ns = int(uptime) * 1_000_000_000 + int(milliseconds) * 1_000_000
+        elif gathering.clock == "utc" and date_ns is not None:
+            start_ns = gathering.onward(date_ns)
+        else:
+            return False
+        if start_ns < gathering.latest_ns or self._lines or self._waiting is not None or not self._has_any:
+            return False
+        gathering.latest_ns = gathering.last_ns = start_ns
+        gathering.lines += 1
+        if not gathering.collector:
+            gathering.collector = dict(_COLLECTORS)[name]
+        before_bytes, after_bytes = int(before) << 10, int(after) << 10
+        duration_ns = int(seconds) * 1_000_000_000 + int(fraction) * 10 ** (9 - len(fraction))
+        promoted = (after_bytes - before_bytes) + ((int(young_before) - int(young_after)) << 10)
+        gathering.rows.append((
+            start_ns + duration_ns, duration_ns, "young", "Young", cause, before_bytes, after_bytes,
+            int(capacity) << 10, promoted if promoted > 0 else 0, number,
+            None if date_ns is None else date_ns + duration_ns, None, (), line,
+        ))  # fmt: skip
         return True
 
     def _latest(self) -> Mapping[LogClock, int]:
@@ -169,6 +181,7 @@ class Legacy:
             return self._other(line)
         at = begin.start("text")
         before = line[: begin.start()].strip(" :\t")
+        self._stamp = line[begin.start() : at]
         self._times = times_of(begin) or spare or self._latest()
         self._number = self.gathering.number
         self._lines, self._depth = [], 0
@@ -274,7 +287,7 @@ class Legacy:
     def _block(self, block: str) -> bool:
         """Take a collection by its complete text."""
         outer, groups = unfolded(block)
-        line = " ".join(block.split())
+        line = self._stamp + " ".join(block.split())
         if outer.startswith("Concurrent "):
             return self._interrupted_phase(outer)
         if outer.endswith(", start"):

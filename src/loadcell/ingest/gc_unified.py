@@ -7,13 +7,13 @@ stands in lines before it, with the number of its collection, maybe in the file 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from loadcell.ingest.gc_decorators import DATE
-from loadcell.ingest.gc_gathering import Gathering
+from loadcell.ingest.gc_decorators import DATE_PARTS, minute_ns
+from loadcell.ingest.gc_gathering import OVERTAKEN_NS, Gathering
 from loadcell.ingest.printed_numbers import digits
 from loadcell.model.gc_pauses import Failure, HeapChange, HeapDump, Pause, PauseKind
 
@@ -24,8 +24,9 @@ _PAUSE: Final = re.compile(
 )
 #: The line of a young pause with common decorators, the most frequent of all.
 YOUNG_LINE: Final = re.compile(
-    rf"(?:\[({DATE})\])?\[(\d{{1,12}})[.,](\d{{3}})s\](?:\[[a-z, ]+\])+ GC\((\d+)\) Pause (Young[^>:]*?) "
-    r"(\d{1,18})([BKMG])->(\d{1,18})([BKMG])\((\d{1,18})([BKMG])\) (\d{1,12})[.,](\d{3})ms\n"
+    rf"(?:\[{DATE_PARTS}\])?(?:\[(\d{{1,12}})[.,](\d{{3}})s\])?(?:\[[a-z0-9, ]+\])* GC\((\d+)\) "
+    r"Pause (Young(?: \([^()]*(?:\(\))?\))*) (\d{1,18})([BKMG])->(\d{1,18})([BKMG])"
+    r"\((\d{1,18})([BKMG])\) (\d{1,12})[.,](\d{3})ms$"
 )
 #: The line of a pause's end always has its duration after the heap.
 _CUT_PAUSE: Final = re.compile(r"^GC\(\d+\) (?:[yYO]: )?Pause .*->")
@@ -36,10 +37,10 @@ _CYCLE: Final = re.compile(
 )
 _CAUSE: Final = re.compile(r"^GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*)\)$")
 _OLD: Final = re.compile(
-    r"^GC\((\d+)\) (ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
+    r"GC\((\d+)\) (ParOldGen|Tenured|CMS|PSOldGen): (\d{1,18})K(?:\(\d+K\))?->(\d{1,18})K"
 )
-_OLD_REGIONS: Final = re.compile(r"^GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
-_METASPACE: Final = re.compile(r"^GC\((\d+)\) Metaspace: (?:\d+K(?:\(\d+K\))?->)(\d{1,18})K")
+_OLD_REGIONS: Final = re.compile(r"GC\((\d+)\) Old regions: (\d{1,18})->(\d{1,18})")
+_METASPACE: Final = re.compile(r"GC\((\d+)\) Metaspace: (?:\d+K(?:\(\d+K\))?->)(\d{1,18})K")
 #: Of ZGC, by phase: the last column is the sum at the end of the cycle.
 _TABLE: Final = re.compile(r"^GC\((\d+)\) (?:[yYO]: +)?(Allocated|Promoted): .*?(\d{1,18})M \(\d+%\)[ -]*$")
 _PHASE: Final = re.compile(
@@ -57,7 +58,9 @@ _FAILURES: Final[dict[str, Failure]] = {
 _DUMP: Final = re.compile(
     r"^GC\(\d+\) Heap Dump \((?:before|after) full gc\) (\d{1,18})[.,](\d{1,18})ms$", re.I
 )
-_STALL: Final = re.compile(r"(?:GC\(\d+\) )?Allocation Stall \(.*\) (\d{1,18})[.,](\d{1,18})ms$")
+_STALL: Final = re.compile(
+    r"(?:GC\(\d+\) )?(?:Allocation|Relocation) Stall \(.*\) (\d{1,18})[.,](\d{1,18})ms$"
+)
 _SAFEPOINT: Final = re.compile(
     r'^Safepoint "([^"]*)", .*?Reaching safepoint: +(\d{1,18}) ns,.*? Total: +(\d{1,18}) ns'
 )
@@ -92,17 +95,18 @@ _SIDE_NOTES: Final = ("Evacuation Failure", "To-space")
 _NO_ROOM: Final = re.compile(
     r"\((?:Evacuation Failure(?::[^)]*Allocation[^)]*)?|To-space (?:Exhausted|Overflow))\)", re.I
 )
+#: First letters of lines that a pause needs, by the line's contents.
+DETAILS: Final = frozenset({"Met", "Old", "Par", "Ten", "CMS", "PSO"})
 #: First letters of all other lines of a collection that are needed; those of a generation have more before.
-_BEGINNINGS: Final = frozenset({
-    "Gar", "Min", "Maj", "Con", "con", "Par", "Ten", "CMS", "PSO", "Old", "Met", "All", "Pro", "pro", "To-",
-    "to-", "Hea", "Pau",
-})  # fmt: skip
-_GENERATIONS: Final = "yYO"
+BEGINNINGS: Final = frozenset({
+    "Gar", "Min", "Maj", "Con", "con", "All", "Pro", "pro", "To-", "to-", "Hea", "Pau", "Rel",
+}) | DETAILS  # fmt: skip
+_OF_A_GENERATION: Final = frozenset({"Pau", "Con", "All", "Pro"})
 #: Collections that have not ended; a damaged log could have any number.
 _MOST_OPEN: Final = 1_000
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """Facts of a collection that lines before its end state."""
 
@@ -111,10 +115,6 @@ class _Open:
     allocated_bytes: int = 0
     metaspace_bytes: int | None = None
     failures: tuple[Failure, ...] = ()
-
-
-#: A collection without such lines.
-_NOTHING: Final = _Open()
 
 
 @dataclass
@@ -160,25 +160,18 @@ class Unified:
             if (pause := _PAUSE.match(text)) is None:
                 return not _CUT_PAUSE.match(text)
             return self._pause(pause, line, end_ns, utc_ns)
+        begin = text.find(") ") + 2
+        head = text[begin : begin + 3]
+        if head in DETAILS and self.detail(text, 0, head):
+            return True
         if (cycle := _CYCLE.match(text)) is not None:
             self._cycle(cycle, end_ns)
-            return True
-        if (match := _CAUSE.match(text)) is not None:
-            self._of(match[1]).cause = match[2]
-        elif (match := _OLD.match(text)) is not None:
-            self._guess(_OF_GENERATION[match[2]])
-            self._of(match[1]).promoted_bytes = (digits(match[4]) - digits(match[3])) * UNITS["K"]
-        elif (match := _OLD_REGIONS.match(text)) is not None:
-            self._guess("G1")
-            if self.region_bytes:
-                grown = (digits(match[3]) - digits(match[2])) * self.region_bytes
-                self._of(match[1]).promoted_bytes = grown
-        elif (match := _METASPACE.match(text)) is not None:
-            self._of(match[1]).metaspace_bytes = digits(match[2]) * UNITS["K"]
-        elif (match := _TABLE.match(text)) is not None:
-            self._row(match[1], match[2], digits(match[3]) * UNITS["M"])
         elif (match := _PHASE.match(text)) is not None:
             self.gathering.phase(match[1], _milliseconds(*match.groups()[-2:]))
+        elif (match := _CAUSE.match(text)) is not None:
+            self._of(match[1]).cause = match[2]
+        elif (match := _TABLE.match(text)) is not None:
+            self._row(match[1], match[2], digits(match[3]) * UNITS["M"])
         elif (match := _FAILURE.match(text)) is not None:
             self._of(match[1]).failures += (_FAILURES[match[2].lower()],)
             self.gathering.note(self.gathering.number, line)
@@ -189,10 +182,32 @@ class Unified:
             self.gathering.stall(_milliseconds(match[1], match[2]), line)
         return True
 
+    def detail(self, line: str, begin: int, head: str) -> bool:
+        """Take a line of the old generation or of metaspace, whose collection begins at an index."""
+        if head == "Met":
+            if (match := _METASPACE.match(line, begin)) is not None:
+                self._of(match[1]).metaspace_bytes = int(match[2]) << 10
+        elif head == "Old":
+            if (match := _OLD_REGIONS.match(line, begin)) is None:
+                return True
+            self.gathering.collector = self.gathering.collector or "G1"
+            if self.region_bytes:
+                grown = (int(match[3]) - int(match[2])) * self.region_bytes
+                self._of(match[1]).promoted_bytes = grown
+        elif (match := _OLD.match(line, begin)) is not None:
+            self._guess(_OF_GENERATION[match[2]])
+            self._of(match[1]).promoted_bytes = (int(match[4]) - int(match[3])) << 10
+        else:
+            return False
+        return True
+
     def _of(self, number: str) -> _Open:
-        if number not in self._open and len(self._open) >= _MOST_OPEN:
-            del self._open[next(iter(self._open))]
-        return self._open.setdefault(number, _Open())
+        collection = self._open.get(number)
+        if collection is None:
+            if len(self._open) >= _MOST_OPEN:
+                del self._open[next(iter(self._open))]
+            collection = self._open[number] = _Open()
+        return collection
 
     def _guess(self, collector: str) -> None:
         """Name the collector by its words where no line states it."""
@@ -222,34 +237,51 @@ class Unified:
         change = HeapChange(instant, before, after, collection.allocated_bytes, collection.promoted_bytes)
         self.gathering.change(change, self.gathering.number, is_total=kind != "Minor" and young is None)
 
-    def young(self, match: re.Match[str], line: str, end_ns: int, utc_ns: int | None) -> None:
-        """A young pause by the match of its line."""
-        number, words, before, before_unit, after, after_unit, capacity, unit, full_ms, micros = (
-            match.groups()[3:]
-        )
-        name, cause = _name(words)
-        self._guess_by_pause(name, cause)
-        collection = self._open.pop(number, None) or _NOTHING
-        failures = collection.failures
+    def young(self, fields: Sequence[str], line: str, number: int) -> bool:
+        """Take a young pause by the fields of its line; False of one that needs more than that."""
+        (
+            minute, second, millisecond, zone, seconds, milliseconds, collection, words, before, before_unit,
+            after, after_unit, capacity, unit, full_ms, micros,
+        ) = fields  # fmt: skip
+        gathering = self.gathering
+        try:
+            date_ns = (
+                minute_ns(minute, zone) + int(second) * 1_000_000_000 + int(millisecond) * 1_000_000
+                if minute
+                else None
+            )
+        except ValueError:  # a damaged line
+            return False
+        if gathering.clock == "uptime" and seconds:
+            end_ns = int(seconds) * 1_000_000_000 + int(milliseconds) * 1_000_000
+        elif gathering.clock == "utc" and date_ns is not None:
+            end_ns, date_ns = gathering.onward(date_ns), None
+        else:
+            return False
+        latest_ns = gathering.latest_ns
+        if end_ns >= latest_ns:
+            gathering.latest_ns = latest_ns = end_ns
+        elif end_ns < latest_ns - OVERTAKEN_NS:  # another JVM
+            return False
+        gathering.last_ns = latest_ns
+        gathering.lines += 1
+        name, cause, kind = _name(words)
+        if not gathering.collector:
+            self._guess_by_pause(name, cause)
+        promoted = metaspace = None
+        failures: tuple[Failure, ...] = ()
+        if (facts := self._open.pop(collection, None)) is not None:
+            promoted, metaspace, failures = facts.promoted_bytes, facts.metaspace_bytes, facts.failures
+            cause = cause or facts.cause
+            promoted = promoted if promoted is None or promoted > 0 else 0
         if "Fail" in words or "To-" in words:
             failures = _with_no_room(words, failures)
-        promoted = collection.promoted_bytes
-        pause = Pause(
-            end_ns,
-            int(full_ms) * 1_000_000 + int(micros) * 1_000,
-            _kind(name),
-            name,
-            cause or collection.cause,
-            int(before) * UNITS[before_unit],
-            int(after) * UNITS[after_unit],
-            int(capacity) * UNITS[unit],
-            None if promoted is None else max(0, promoted),
-            self.gathering.number,
-            utc_ns,
-            collection.metaspace_bytes,
-            failures,
-        )
-        self.gathering.pause(pause, line)
+        gathering.rows.append((
+            end_ns, int(full_ms) * 1_000_000 + int(micros) * 1_000, kind, name, cause,
+            int(before) * UNITS[before_unit], int(after) * UNITS[after_unit], int(capacity) * UNITS[unit],
+            promoted, number, date_ns, metaspace, failures, line,
+        ))  # fmt: skip
+        return True
 
     def _pause(
         self,
@@ -263,8 +295,7 @@ class Unified:
             return False
         number, words, *sizes, milliseconds, fraction = match.groups()
         before, after, capacity = _bytes(sizes)
-        name, cause = _name(words)
-        kind = _kind(name)
+        name, cause, kind = _name(words)
         collection = self._open.get(number, _Open())
         failures = _with_no_room(words, collection.failures)
         promoted = collection.promoted_bytes if before is not None else None
@@ -285,7 +316,9 @@ class Unified:
         )
         self._guess_by_pause(name, cause)
         collection.failures = ()
-        if before is not None:
+        if kind in ("young", "mixed"):
+            self._open.pop(number, None)
+        elif before is not None:
             collection.promoted_bytes = None
         self.gathering.pause(pause, line)
         return True
@@ -307,7 +340,11 @@ def is_needless(line: str, begin: int) -> bool:
     head = line[at : at + 3]
     if head == "Pau":  # the line of its start
         return "ms" not in line[at:] and "->" not in line[at:]
-    return head not in _BEGINNINGS and head[:1] not in _GENERATIONS
+    if head[1:] == ": " and head[0] in "yYO":
+        return line[at + 3 : at + 20].lstrip()[:3] not in _OF_A_GENERATION
+    if head == "Con":  # the line of its start
+        return not any(word in line[at:] for word in ("ms", "->", "failure"))
+    return head not in BEGINNINGS
 
 
 def stopped(gathering: Gathering, match: re.Match[str], operation: str, line: str) -> None:
@@ -336,8 +373,8 @@ def _bytes(sizes: list[str | None]) -> tuple[int | None, int | None, int | None]
 
 
 @lru_cache(maxsize=256)
-def _name(words: str) -> tuple[str, str]:
-    """`Young (Normal) (G1 Evacuation Pause)` as name and cause."""
+def _name(words: str) -> tuple[str, str, PauseKind]:
+    """`Young (Normal) (G1 Evacuation Pause)` as name, cause and kind."""
     cause = ""
     name = _BRACKETS.sub("", words)
     for text in _BRACKETS.findall(words):
@@ -345,7 +382,7 @@ def _name(words: str) -> tuple[str, str]:
             name += f" ({text})"
         elif not text.startswith(_SIDE_NOTES):
             cause = cause or text
-    return name, cause
+    return name, cause, _kind(name)
 
 
 def _kind(name: str) -> PauseKind:
