@@ -109,6 +109,12 @@ def test_the_end_of_daylight_saving_time_is_no_step_of_a_log_without_a_zone(tmp_
     assert diagnosed(judged(tmp_path, service(clock)), STEPS).level == "warning", "with a zone it is one"
 
 
+def test_the_begin_of_daylight_saving_time_is_no_silence(tmp_path: Path) -> None:
+    log = service(lambda at_s: at_s + (3600 if at_s >= 400 else 0), zone="")
+    log.add(400.1, "worker-0", "ERROR", "failed")
+    assert is_healthy(judged(tmp_path, log), "silent-threads")
+
+
 def test_a_change_of_the_zone_in_the_stamps_is_no_step(tmp_path: Path) -> None:
     lines = service().lines()
     path = tmp_path / "app.log"

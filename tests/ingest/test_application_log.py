@@ -116,7 +116,9 @@ LINES = [
      123, "warning", "node-1", "[o.e.c.Node ] slow"),
     ('{"t":{"$date":"2026-11-29T11:02:03.123+00:00"},"s":"E","c":"NETWORK","msg":"lost 17"}',
      123, "error", "", "NETWORK - lost <n>"),
-    ("svc-1  | 2026-11-29 11:02:03 ERROR hello", 0, "error", "", "svc-<n> | hello"),
+    ("svc-1  | 2026-11-29 11:02:03 ERROR hello", 0, "error", "svc-1", "svc-<n> | hello"),
+    ("[pod/web-7/app] 2026-11-29 11:02:03 [main] ERROR hello",
+     0, "error", "pod/web-7/app/main", "[pod/web-<n>/app] hello"),
 ]  # fmt: skip
 
 
@@ -158,6 +160,12 @@ def test_stack_traces_belong_to_the_entry_before_and_other_lines_are_examples() 
     ])  # fmt: skip
     assert (logs.services[0].entries, logs.unstamped, logs.continued) == (102, 5, 4)
     assert [item.text for item in logs.examples] == ["Usage: app [options]\n"]
+
+
+def test_a_log_that_begins_with_a_long_trace() -> None:
+    lines = ["\tat com.foo.Bar.run(Bar.java:17)\n"] * 3000 + ["2026-11-29 11:02:03 ERROR failed\n"] * 5
+    logs = read(lines)
+    assert (logs.services[0].entries, logs.unstamped) == (5, 3000)
 
 
 def test_a_date_within_a_message_is_no_stamp() -> None:

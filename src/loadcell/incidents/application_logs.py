@@ -108,8 +108,10 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
         raise ImportProblemError(code(path=shown, line=repr(without_secrets(first.strip())[:_SHOWN])))
     probe = Reader(pattern)
     probe.begin_file("", "", stamps_of(beginning(path), path.stat().st_mtime, pattern) or stamps)
-    for line in islice(beginning(path), log_times.HEAD_LINES):
+    for line in islice(beginning(path), log_times.MOST_LINES):
         probe.take(line)
+        if probe.entries >= log_times.HEAD_LINES:
+            break
     services = probe.logs().services
     begin_ns = services[0].begin_ns if services and services[0].entries else 0
     return _File(path, shown, _service_path(shown), stamps, begin_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -69,6 +69,11 @@ class Reader:
             return
         self._add(entry, self._number, line[:_LONGEST_TEXT])
 
+    @property
+    def entries(self) -> int:
+        """Entries of the present service so far."""
+        return self._lines.entries
+
     def logs(self) -> ApplicationLogs:
         """All logs."""
         self._flush()
@@ -126,12 +131,22 @@ class Reader:
 
 def stamps_of(lines: Iterable[str], written_s: float | None, pattern: Pattern | None = None) -> Stamps | None:
     """The stamps of a log by its first lines; None of a text without stamps, or without matching lines."""
-    head = list(islice(lines, log_times.HEAD_LINES))
+    head = islice(lines, log_times.MOST_LINES)
+    fields = log_times.of_fields(written_s)
     if pattern is not None:
-        stamps = log_times.of_fields(written_s)
-        return stamps if any(pattern.take(line, stamps) for line in head) else None
-    detected = log_times.detect((line for line in head if line[:1] != "{"), written_s)
+        return log_times.of_fields(written_s) if any(pattern.take(line, fields) for line in head) else None
+    objects: list[str] = []
+
+    def others() -> Iterator[str]:
+        for line in head:
+            if line[:1] != "{":
+                yield line
+            elif len(objects) < log_times.HEAD_LINES:
+                objects.append(line)
+            else:
+                return
+
+    detected = log_times.detect(others(), written_s)
     if detected is not None:
         return detected
-    fields = log_times.of_fields(written_s)
-    return fields if any(json_entry(line, fields) for line in head if line[:1] == "{") else None
+    return log_times.of_fields(written_s) if any(json_entry(line, fields) for line in objects) else None

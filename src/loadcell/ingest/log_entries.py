@@ -18,6 +18,8 @@ _LONGEST_MESSAGE: Final = 200
 _LONGEST_NAME: Final = 80
 #: Forms of lines whose parts are retained; a log has few, unless its messages are texts of users.
 _MOST_FORMS: Final = 20_000
+#: Bytes of them: messages may be long.
+_MOST_FORM_BYTES: Final = 8 * 2**20
 #: Lengths of heads that are compared.
 _MOST_LENGTHS: Final = 8
 
@@ -71,6 +73,8 @@ _PROGRAM: Final = re.compile(
     r" (?P<host>[\w.:-]{1,80}) (?P<thread>[\w./()@-]{1,60}(?:\[\d{1,10}\])?):(?= |$)"
 )
 _PRIORITY: Final = re.compile(r"<(\d{1,3})>(?:1 )?")
+#: In front of the stamp: a container (`docker compose logs`), or a pod (`kubectl logs --prefix`).
+_CONTAINER: Final = re.compile(r"(?P<bar>[\w.-]{1,80}) *\| *$|\[(?P<bracket>[\w./-]{1,160})\] *$")
 _STATUS: Final = re.compile(r"\" (?P<status>[1-5]\d\d) ")
 _DAMAGE: Final = re.compile(r"\bpanic:|\bFATAL\b|\bSegmentation fault\b")
 
@@ -140,11 +144,15 @@ def without_values(text: str) -> str:
 
 #: Messages without their values, by the text with all digits alike.
 _MASKED: dict[bytes, str] = {}
+#: Longer texts are rarely alike.
+_LONGEST_MASKED: Final = 400
 
 
 def masked(text: str) -> str:
     """The same; texts that differ in digits alone are examined once."""
-    key = text[:EXAMINED].encode("utf-8", "surrogatepass").translate(_ALIKE)
+    if len(text) > _LONGEST_MASKED:
+        return without_values(text)
+    key = text.encode("utf-8", "surrogatepass").translate(_ALIKE)
     message = _MASKED.get(key)
     if message is None:
         if len(_MASKED) >= _MOST_FORMS:
@@ -172,6 +180,7 @@ class Forms:
         self._forms: dict[bytes, Form] = {}
         self._heads: dict[bytes, _Head] = {}
         self._lengths: list[int] = []
+        self._bytes = 0
 
     def take(self, line: str, instant_ns: int, begin: int, end: int) -> Entry:
         """The entry of a line whose stamp is at this place."""
@@ -183,13 +192,15 @@ class Forms:
         if form is None:
             form = self._form(line, behind, begin, end, key)
             if self._stamp != "clf" and line[0] != "<":
-                if len(self._forms) >= _MOST_FORMS:
+                self._bytes += len(key)
+                if len(self._forms) >= _MOST_FORMS or self._bytes > _MOST_FORM_BYTES:
                     self._forms.clear()
+                    self._bytes = len(key)
                 self._forms[key] = form
-        if not form.thread_end:
-            return Entry(instant_ns, form.level, "", form.message)
-        thread = behind[form.thread_begin : form.thread_end].strip()
-        return Entry(instant_ns, form.level, form.host + thread, form.message)
+        thread = behind[form.thread_begin : form.thread_end].strip() if form.thread_end else ""
+        if begin and (container := _CONTAINER.match(line, 0, begin)) is not None:
+            thread = f"{container['bar'] or container['bracket']}{'/' if thread else ''}{thread}"
+        return Entry(instant_ns, form.level, form.host + thread if thread else "", form.message)
 
     def _form(self, line: str, behind: str, begin: int, end: int, key: bytes) -> Form:
         if self._stamp == "clf":

@@ -36,7 +36,7 @@ _MOST_EPISODES: Final = 20_000
 _DOUBTFUL_NS: Final = 31 * 86_400 * 10**9
 _AGREEING: Final = 3
 #: Raw messages that are mapped to those without secrets.
-_MOST_RAW: Final = 50_000
+_MOST_RAW: Final = 20_000
 
 _NUMBER: Final = re.compile(r"\d+")
 
@@ -64,7 +64,8 @@ class Messages:
         if message is None:
             message = self._message(level, text, instant_ns, LogLine(line, shown))
         message.count += 1
-        message.slots[slot] = message.slots.get(slot, 0) + 1
+        if level == "error":
+            message.slots[slot] = message.slots.get(slot, 0) + 1
         if instant_ns > message.end_ns:
             message.end_ns = instant_ns
         elif instant_ns < message.begin_ns:

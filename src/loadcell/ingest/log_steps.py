@@ -89,7 +89,7 @@ class Steps:
         if leap.size_ns >= STEP_NS:
             self._pending = [*self._pending[-_MOST_PENDING:], (leap, self._lines)]
         elif size_ns <= -STEP_NS:
-            if not has_zone and _is_zone_change(-size_ns):
+            if not has_zone and is_zone_change(-size_ns):
                 self._close()
                 self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
                 return
@@ -213,7 +213,7 @@ def _are_like(first_ns: int, second_ns: int) -> bool:
     return abs(first_ns - second_ns) <= LIKE * max(first_ns, second_ns)
 
 
-def _is_zone_change(size_ns: int) -> bool:
+def is_zone_change(size_ns: int) -> bool:
     """True of half hours: the clock of the log's zone was put back, or its zone changed."""
     nearest = round(size_ns / _HALF_HOUR_NS)
     within = abs(size_ns - nearest * _HALF_HOUR_NS) <= _ZONE_WITHIN_NS

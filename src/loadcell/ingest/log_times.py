@@ -29,8 +29,9 @@ _OFFSET: Final = r"[+-](?:0\d|1[0-4]):?(?:00|15|30|45)(?!\d)"
 _ZONE: Final = rf"(?: ?(Z\b|UTC\b|GMT\b|{_OFFSET}))?"
 #: Characters of a line in which its stamp begins.
 SEARCHED: Final = 160
-#: Lines at the beginning of a log that show its formats.
+#: Lines with a time at the beginning of a log, which show its formats, and lines among which they are.
 HEAD_LINES: Final = 400
+MOST_LINES: Final = 20_000
 #: Share of the head from which a format, or a text before the stamps, is one of the log.
 _LEAST_SHARE: Final = 0.02
 
@@ -264,6 +265,8 @@ def detect(lines: Iterable[str], written_s: float | None = None) -> Stamps | Non
     for line in lines:
         matches = ((item, item.pattern.search(line, 0, SEARCHED)) for item in FORMATS)
         candidates = [(match.start(), item, match) for item, match in matches if match is not None]
+        if formats.total() >= HEAD_LINES:
+            break
         if candidates:
             begin, item, _ = min(candidates, key=lambda candidate: candidate[0])
             formats[item.name] += 1

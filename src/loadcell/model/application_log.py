@@ -93,7 +93,7 @@ class StepBack:
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """A message without its values, and its entries by time slot."""
+    """A message without its values, and the entries of an error by time slot."""
 
     text: str
     level: LogLevel

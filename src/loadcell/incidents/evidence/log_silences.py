@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from loadcell.ingest.log_steps import is_zone_change
 from loadcell.model import duration_classes
 from loadcell.model.application_log import Gap, Leap, LogThread, Service
 from loadcell.stats import long_gaps
@@ -78,6 +79,8 @@ def _of(thread: LogThread, service: Service, leaps: Sequence[Leap], tests: int) 
         is_abrupt = gap.duration_ns >= long_gaps.FACTOR * gap.before_ns
         if gap.duration_ns < LEAST_NS or not is_abrupt or gap.at_rotation or _is_periodic(gap, unusual):
             continue
+        if not service.has_zone and is_zone_change(gap.duration_ns):
+            continue  # the begin of daylight saving time
         names = (thread.name,) if thread.name else ()
         shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / _ALIKE]
         chance = long_gaps.expected(shorter or gaps, gap.duration_ns)
