@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -184,6 +186,18 @@ def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     contents = subject(examined).log
     assert contents is not None
     assert contents.entries == 3000
+
+
+@pytest.mark.parametrize("kind", ["xz", "bz2"])
+def test_a_cut_archive_is_read_up_to_its_end(tmp_path: Path, kind: str) -> None:
+    packed = {"xz": lzma.compress, "bz2": bz2.compress}[kind](log(30_000).encode())
+    examined = record("--log", written(tmp_path / f"app.log.{kind}", packed[: len(packed) * 3 // 4]))
+    assert any("is damaged" in remark for remark in examined.logs[0].remarks)
+    damaged = bytearray(packed)
+    damaged[len(packed) // 2 : len(packed) // 2 + 8] = bytes(8)
+    result = doctor("--log", written(tmp_path / f"bad.log.{kind}", bytes(damaged)))
+    assert result.exit_code in (0, 1, 2)
+    assert "is damaged" in result.output or "cannot be read" in result.output
 
 
 def test_a_pipe_and_standard_input_are_read_once(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 import random
 from pathlib import Path
 
@@ -93,6 +95,26 @@ def test_poisson_traffic_and_bursts_have_no_silence(tmp_path: Path, seed: int) -
         while at_s < 1800:
             at_s += chance.expovariate(1.0) if number % 2 else chance.paretovariate(1.5) * 0.3
             log.add(at_s, f"http-{number}")
+    assert is_healthy(judged(tmp_path, log), SILENT)
+
+
+@pytest.mark.parametrize("order", [-1, 0])
+def test_a_pool_of_threads_under_varying_load_has_no_silence(tmp_path: Path, order: int) -> None:
+    """Each request takes the thread that has been idle for the shortest or the longest time."""
+    chance = random.Random(order)
+    log = ServiceLog()
+    at_s = load = 0.0
+    idle = list(range(20))
+    busy: list[tuple[float, int]] = []
+    while at_s < 3600:
+        load = 0.999 * load + 0.045 * chance.gauss(0, 1)
+        at_s += chance.expovariate(4 * math.exp(load))
+        while busy and busy[0][0] <= at_s:
+            idle.append(heapq.heappop(busy)[1])
+        if idle:
+            thread = idle.pop(order)
+            log.add(at_s, f"exec-{thread}")
+            heapq.heappush(busy, (at_s + chance.lognormvariate(-2, 1), thread))
     assert is_healthy(judged(tmp_path, log), SILENT)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ CUT = MessageCode("log-file.cut", "info", path=str)
 #: Files of a directory that a message names.
 _MOST_NAMED: Final = 5
 #: Errors of a damaged file.
-DAMAGES: Final = (OSError, EOFError, zlib.error)
+DAMAGES: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass
@@ -90,7 +91,7 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
 
 
 def blocks_of(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines, unpacked. Raises OSError, EOFError and zlib.error at a damaged place."""
+    """Blocks of whole lines, unpacked. Raises an error of DAMAGES at a damaged place."""
     opener: Callable[[Path], Any] = unpacker(path) or (lambda file: file.open("rb"))
     with opener(path) as file:
         yield from blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8)
