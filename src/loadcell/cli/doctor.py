@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -18,6 +19,9 @@ from loadcell.report.doctor import document as doctor_report
 from loadcell.store.find import find_run
 from loadcell.store.read import StoredRun, read_run
 
+#: Events of a watched condition without another number.
+_MOST_EVENTS: Final = 5
+
 
 @command("doctor", doctor_files.FilesCommand)
 @argument("words", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]", shell_complete=runs)
@@ -30,7 +34,7 @@ from loadcell.store.read import StoredRun, read_run
 @option("--pid", type=click.IntRange(1), metavar="PID", group="input")
 @option("--watch", metavar="CONDITION", group="input")
 @option("--for", "for_s", type=Length(), metavar="TIME", group="input")
-@option("--most", type=Integer(), default=doctor_watch.MOST, show_default=True, metavar="N", group="input")
+@option("--most", type=Integer(), default=_MOST_EVENTS, show_default=True, metavar="N", group="input")
 @option("--timeout", type=Positive(), metavar="SECONDS", group="analysis")
 @option("--out", type=click.Path(), group="output")
 @option("--json", "as_json", is_flag=True, group="output")

@@ -7,13 +7,24 @@ import sys
 import time
 from typing import Final
 
+from loadcell import lazy
 from loadcell.cli import display, language, messages
+from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination, examination
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gathering import gather
+from loadcell.model import catalogue
+from loadcell.report.doctor import document
 
 #: Time after which waiting is shown.
 _SHOWN_AFTER_S: Final = 1.5
+
+
+def _prepare() -> None:
+    """Load what the examination and its result need."""
+    registered()
+    lazy.load(language, document, catalogue)
+    catalogue.texts()
 
 
 def live(pid: int | None) -> Examination:
@@ -32,7 +43,7 @@ def live(pid: int | None) -> Examination:
         shown = text
 
     try:
-        gathered = gather(Host(pid=pid), on_wait=on_wait)
+        gathered = gather(Host(pid=pid), on_wait=on_wait, meanwhile=_prepare)
     finally:
         if shown:
             sys.stderr.write("\r" + " " * 2 * len(shown) + "\r")

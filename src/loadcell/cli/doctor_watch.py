@@ -28,7 +28,6 @@ HAPPENED_WITH = MessageCode(
 )
 DIRECTORY = MessageCode("watch.directory", path=str, error=ForeignText)
 
-MOST: Final = 5
 _INTERVAL_S: Final = 1.0
 
 

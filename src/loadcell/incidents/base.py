@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
-from loadcell import incidents
+from loadcell import incidents, lazy
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model import extensions
 from loadcell.model.message import Labels, Message
@@ -122,10 +122,9 @@ class Incident(ABC, Generic[Seen]):
 @cache
 def registered() -> dict[str, type[Incident[Any]]]:
     """All incidents by name. Raises ExtensionError."""
-    modules = (
-        import_module(item.name)
-        for item in pkgutil.iter_modules(incidents.__path__, f"{incidents.__name__}.")
-    )
+    names = (item.name for item in pkgutil.iter_modules(incidents.__path__, f"{incidents.__name__}."))
+    # a module that is loaded at its first use is no incident
+    modules = (import_module(name) for name in names if name not in lazy.LAZY)
     built_in = (getattr(module, "PART", None) for module in modules)
     parts = {part.name: part for part in built_in if part is not None}
     for part in extensions.load_all(extensions.INCIDENTS):

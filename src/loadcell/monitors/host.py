@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from loadcell.linux.host_counters import SECTOR_BYTES, CpuTicks, HostCounters, read_host
 from loadcell.linux.procfs import ProcFiles
+from loadcell.linux.wall_clock import realtime_offset_ns
 from loadcell.model.panels import SampleTable
 from loadcell.monitors import host_parts
 from loadcell.monitors.base import Monitor, MonitorContext, Row, rate
@@ -16,16 +16,6 @@ from loadcell.plan.parts import Options
 
 class HostOptions(Options):
     """The host monitor has nothing to set."""
-
-
-def realtime_offset_ns() -> int:
-    """CLOCK_REALTIME minus CLOCK_MONOTONIC_RAW: it moves only when the wall clock is set, or slewed (at most
-    0.5 ms/s).
-    """
-    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    now = time.clock_gettime_ns(time.CLOCK_REALTIME)
-    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    return now - (before + after) // 2
 
 
 class Host(Monitor[HostOptions]):

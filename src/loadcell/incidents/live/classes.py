@@ -13,7 +13,7 @@ from loadcell.incidents.live.jvms import ENDED
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
 from loadcell.model.message import Message, MessageCode
-from loadcell.profilers.class_histogram import COMMAND, counts, grown
+from loadcell.profilers import class_histogram
 
 NO_PID = MessageCode("doctor.live.no-pid", "info")
 NO_HISTOGRAM = MessageCode("doctor.live.no-histogram", "info", pid=str, reason=Message)
@@ -32,16 +32,22 @@ class ClassGatherer(Gatherer):
             yield Missing(ClassHistograms, NO_PID())
             return
         try:
-            before, begin = counts(run(pid, COMMAND, _LIMIT_S, host.root)), time.monotonic()
+            before, begin = (
+                class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root)),
+                time.monotonic(),
+            )
             time.sleep(host.interval_s)
-            after, end = counts(run(pid, COMMAND, _LIMIT_S, host.root)), time.monotonic()
+            after, end = (
+                class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root)),
+                time.monotonic(),
+            )
         except AttachError as error:
             stat = procfs.process_stat(host.root, pid)
             has_ended = stat is None or stat.state in "ZX"
             reason = ENDED(pid=str(pid)) if has_ended else NO_HISTOGRAM(pid=str(pid), reason=error.message)
             yield Missing(ClassHistograms, reason)
             return
-        record = grown(before, after)
+        record = class_histogram.grown(before, after)
         yield ClassHistograms(
             f"{pid}",
             pid,

@@ -12,7 +12,7 @@ from loadcell.incidents.evidence.clocks import ClockReading, Clocks, ClockStep, 
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
 from loadcell.linux import clock_log, sntp, time_services
 from loadcell.linux.system import time_sync
-from loadcell.monitors.host import realtime_offset_ns
+from loadcell.linux.wall_clock import realtime_offset_ns
 
 _SERVER_LIMIT_S: Final = 1.0
 _POLL_S: Final = 0.05

@@ -70,8 +70,11 @@ def gather(
     host: Host,
     chosen: Sequence[type[Gatherer]] | None = None,
     on_wait: Callable[[list[str]], None] = lambda _: None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Gathered:
-    """Evidence of a host. `on_wait` gets the names of the gatherers that still run, again and again."""
+    """Evidence of a host. `on_wait` gets the names of the gatherers that still run, again and again;
+    `meanwhile` is called once while they run.
+    """
     stalled = _stalled(host)
     items: list[Evidence | Missing] = []
     running: list[_Work] = []
@@ -82,6 +85,7 @@ def gather(
                 items += [Missing(needs, reason) for needs in gatherer.gathers]
             else:
                 running.append(_start(gatherer, host))
+        meanwhile()
         items += _answers(running, on_wait)
     finally:
         _end(running)

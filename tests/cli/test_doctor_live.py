@@ -1,0 +1,86 @@
+"""`loadcell doctor --live`: options, records, both languages, and its time on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from lines import CliRunner
+from loadcell.cli import main
+from loadcell.incidents.record import ExaminationRecord
+from loadcell.model import json as model_json
+
+#: A healthy host takes 2 s; the machine of the test may be busy with others.
+LIMIT_S, BUSY_S = 2.0, 8.0
+
+
+def doctor(*words: str) -> Result:
+    return CliRunner().invoke(main, ["doctor", *words])
+
+
+def test_it_is_a_separate_examination() -> None:
+    for words in (("--live", "--gc-log", "x.log"), ("--live", "last"), ("--pid", "1", "--log", "x")):
+        result = doctor(*words)
+        assert result.exit_code == 2
+        assert "separate call" in result.stderr
+
+
+def test_a_condition_that_is_none_is_refused() -> None:
+    result = doctor("--watch", "gc.full", "--pid", "1")
+    assert result.exit_code == 2
+    assert "gc.full >= 3 in 60s" in result.stderr
+    assert doctor("--watch", "gc.full >= 3").exit_code == 2
+
+
+def test_the_record_has_all_topics_and_the_page_both_languages(tmp_path: Path) -> None:
+    result = doctor("--live", "--json", "--out", str(tmp_path / "doctor.html"))
+    assert result.exit_code in (0, 1)
+    record = model_json.read(ExaminationRecord, result.stdout)
+    kinds = {subject.kind for subject in record.subjects}
+    assert {
+        "mounts", "clocks", "memory", "kernel-log", "file-systems", "disks", "control-groups", "connections",
+        "open-files", "numa",
+    } <= kinds  # fmt: skip
+    assert {item.incident for item in record.unseen} >= {"class-growth"}
+    assert "Hung remote mount" in (tmp_path / "doctor.html").read_text()
+    chinese = doctor("--live", "--lang", "zh")
+    assert "远程挂载无响应" in chinese.stdout
+    assert "host-reason" not in chinese.stdout
+
+
+def test_it_is_fast() -> None:
+    words = [sys.executable, "-m", "loadcell", "doctor", "--live", "--json"]
+    times = []
+    for _ in range(3):
+        begin = time.monotonic()
+        subprocess.run(words, capture_output=True, check=False, timeout=30)
+        times.append(time.monotonic() - begin)
+    is_busy = os.getloadavg()[0] > os.cpu_count() / 2  # type: ignore[operator]
+    assert min(times) < (BUSY_S if is_busy else LIMIT_S)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_without_root_it_lists_what_it_cannot_see() -> None:
+    code = (
+        "import os\n"
+        "from loadcell.incidents.live.base import Host\n"
+        "from loadcell.incidents.live import gathering\n"
+        "from loadcell.incidents.examination import examination\n"
+        "gathering.gatherers(); os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "gathered = gathering.gather(Host())\n"
+        "os.write(1, repr([type(item).__name__ for item in gathered.evidence]).encode())\n"
+        "files = next(item for item in gathered.evidence if type(item).__name__ == 'OpenFiles')\n"
+        "os.write(1, f' hidden {files.hidden > 0}'.encode())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    assert "KernelLog" in done.stdout
+    assert "hidden True" in done.stdout
