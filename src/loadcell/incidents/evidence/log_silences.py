@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ LEAST_NS: Final = 10**9
 WITHOUT_WORK_NS: Final = 1800 * 10**9
 #: Of the shorter one: silences of several threads that overlap so far are one.
 _OVERLAP: Final = 0.8
+_NUMBER: Final = re.compile(r"\d+")
 #: This number of gaps that are alike, at distances that are alike, come from a period.
 _PERIODIC: Final = 3
 _ALIKE: Final = 1.2
@@ -112,8 +114,12 @@ def _are_alike(first: int, second: int) -> bool:
 
 
 def open_silences(service: Service) -> list[tuple[LogThread, int]]:
-    """Threads that have been silent to the end of the log for unusually long, and for how long."""
-    silent = []
+    """Threads that have been silent to the end of the log for unusually long, and for how long.
+
+    One of a pool may have had no work: only if all threads with its name but for its numbers are silent.
+    """
+    silent: list[tuple[LogThread, int]] = []
+    sizes = Counter(_pool(thread) for thread in service.threads[1:])
     for thread in service.threads[1:]:
         duration_ns = service.end_ns - thread.end_ns
         if duration_ns < LEAST_NS or sum(thread.gaps.values()) < long_gaps.FEWEST:
@@ -122,7 +128,13 @@ def open_silences(service: Service) -> list[tuple[LogThread, int]]:
         chance = long_gaps.expected(_gaps(thread), duration_ns)
         if is_long and chance <= long_gaps.LEVEL / len(service.threads):
             silent.append((thread, duration_ns))
+    of_pools = Counter(_pool(thread) for thread, _ in silent)
+    silent = [item for item in silent if of_pools[_pool(item[0])] == sizes[_pool(item[0])]]
     return sorted(silent, key=lambda item: -item[1])
+
+
+def _pool(thread: LogThread) -> str:
+    return _NUMBER.sub("#", thread.name)
 
 
 def _merged(events: list[Silence]) -> list[Silence]:
