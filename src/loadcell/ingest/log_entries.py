@@ -85,15 +85,16 @@ _EMPTY: Final = re.compile(r"[\[(<\"][\s:]*[\])>\"]")
 
 #: Values in messages; a mark stands for each.
 _VALUES: Final = re.compile(
-    r"(?=[0-9A-Fa-f\"'@+-])(?:(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
+    r"(?=[0-9A-Fa-f\"'@+-])(?:\b(?:"
+    r"(?P<uuid>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
+    r"|(?P<time>\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z\b|[+-]\d\d:?\d\d)?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    r"|(?P<addr>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b)"
+    r"|(?P<hex>0x[0-9a-fA-F]+\b|(?=[0-9a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,64}\b))"
     r"|(?P<str>\"[^\"]{0,400}\"|(?<!\w)'[^']{0,400}'(?!\w))"
-    r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z\b|[+-]\d\d:?\d\d)?"
-    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
-    r"|(?P<addr>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b)"
-    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|@[0-9a-f]{4,16}\b|\b(?=[0-9a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,64}\b)"
+    r"|(?P<id>@[0-9a-f]{4,16}\b)"
     r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*))"
 )
-_SPACE: Final = re.compile(r"\s+")
 _ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
 
 
@@ -138,7 +139,7 @@ def level_of(word: str) -> LogLevel | None:
 def without_values(text: str) -> str:
     """A message with a mark in place of each value: numbers, addresses, identifiers, quotations."""
     masked = _VALUES.sub(lambda match: f"<{match.lastgroup}>", text[:EXAMINED])
-    masked = _SPACE.sub(" ", masked).lstrip(" -:|,;])").rstrip(" -:|,;[(")
+    masked = " ".join(masked.split()).lstrip(" -:|,;])").rstrip(" -:|,;[(")
     return masked[:_LONGEST_MESSAGE].rstrip()
 
 
