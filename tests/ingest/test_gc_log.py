@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jvms import COLLECTORS, running
-from loadcell.ingest.gc_log import files, in_measurement, read, read_files
+from loadcell.ingest.gc_log import files, in_measurement, read, read_files, read_jvms
 from loadcell.model.gc_pauses import GcLog
 
 MIB = 1 << 20
@@ -170,6 +170,32 @@ def test_a_log_without_its_first_lines_tells_the_collector(text: str, collector:
     assert log(text).collector == collector
 
 
+def test_generational_shenandoah_collects_the_old_generation_beside_the_young_one() -> None:
+    [read_log] = read_jvms(
+        f"{HEAD.format(at=1 + number / 100)}{text}\n"
+        for number, text in enumerate(
+            (
+                "GC(7) Pause Init Mark (Young) 0.030ms",
+                "GC(7) Concurrent remembered set scanning 0.300ms",
+                "GC(7) Concurrent marking (Young) 0.500ms",
+                "GC(7) Pause Final Mark (Young) 0.200ms",
+                "GC(7) Concurrent cleanup (Young) 90M->80M(160M) 0.010ms",
+                "GC(7) Concurrent marking (Old) 0.900ms",
+                "GC(7) Pause Final Mark (Old) 0.250ms",
+                "GC(7) Concurrent cleanup (Old) 80M->30M(160M) 0.020ms",
+                "GC(8) Pause Degenerated GC (Young) (Outside of Cycle) 150M->90M(160M) 3.500ms",
+            )
+        )
+    )
+    assert (read_log.collector, read_log.unread) == ("Shenandoah", 0)
+    [degenerated] = [pause for pause in read_log.pauses if pause.kind == "degenerated"]
+    assert degenerated.name == "Degenerated GC (Young) (Outside of Cycle)"
+    names = [pause.name for pause in read_log.pauses if pause.kind == "cycle"]
+    assert names == ["Init Mark (Young)", "Final Mark (Young)", "Final Mark (Old)"]
+    assert read_log.around.concurrent["Concurrent marking"].total_ns == 1_400_000
+    assert [item.used_bytes for item in read_log.around.live_sets] == [30 * MIB], "the young one lives less"
+
+
 def test_lines_in_brackets_without_the_time_are_of_another_program() -> None:
     read_log = read(
         [
@@ -181,11 +207,20 @@ def test_lines_in_brackets_without_the_time_are_of_another_program() -> None:
     assert (read_log.unread, read_log.examples) == (1, ((2, "[main] an order was stored"),))
 
 
-@pytest.mark.parametrize("collector", COLLECTORS)
+#: Further ones, by their version and options.
+NEWER = {
+    "G1 of 25": (25, "-XX:+UseG1GC"),
+    "ZGC of 21, generational": (21, "-XX:+UseZGC -XX:+ZGenerational"),
+    "ZGC of 25": (25, "-XX:+UseZGC"),
+    "Shenandoah of 25, generational": (25, "-XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational"),
+}
+
+
+@pytest.mark.parametrize("collector", [*COLLECTORS, *NEWER])
 def test_logs_of_real_collectors_are_understood(tmp_path: Path, collector: str) -> None:
-    version, option = COLLECTORS[collector]
+    version, options = {**COLLECTORS, **NEWER}[collector]
     words = f"-Xlog:gc*,safepoint:file={tmp_path}/gc.log:utctime,uptime,timenanos,level,tags"
-    with running(option, "-Xmx64m", "-Drate=300", words, version=version):
+    with running(*options.split(), "-Xmx64m", "-Drate=300", words, version=version):
         for _ in range(100):
             read_log = read_files(tmp_path, "gc.log")
             if len(read_log.pauses) > 5 and len(read_log.changes) > 3:

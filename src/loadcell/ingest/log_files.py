@@ -94,7 +94,9 @@ def blocks_of(path: Path) -> Iterator[bytes]:
     """Blocks of whole lines, unpacked. Raises an error of DAMAGES at a damaged place."""
     opener: Callable[[Path], Any] = unpacker(path) or (lambda file: file.open("rb"))
     with opener(path) as file:
-        yield from blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8)
+        for block in blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8):
+            if block[0] or block != bytes(len(block)):  # not the hole of a sparse file
+                yield block
 
 
 def beginning(path: Path) -> Iterator[str]:

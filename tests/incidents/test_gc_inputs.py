@@ -1,0 +1,102 @@
+"""GC logs as they lie on disks: with holes, damage, ends of lines of Windows, and still being written."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from loadcell.incidents.gc_logs import GcLogs, read
+from loadcell.ingest.base import ImportProblemError
+
+from .gc_texts import Log
+
+
+def healthy(count: int = 200, begin_s: float = 1) -> str:
+    log = Log()
+    for index in range(count):
+        log.young(begin_s + index, 500, 100)
+    return "".join(log.lines)
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def logs_of(*paths: Path) -> GcLogs:
+    return read([(path, path.name) for path in paths])
+
+
+def pauses_of(logs: GcLogs) -> list[int]:
+    return [jvm.log.totals.all.count for jvm in logs.jvms]
+
+
+def test_a_gigabyte_of_zeros_after_a_log_is_skipped(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", healthy().encode())
+    with path.open("r+b") as file:
+        file.truncate(10**9)
+    begin = time.monotonic()
+    assert pauses_of(logs_of(path)) == [200]
+    assert time.monotonic() - begin < 20
+
+
+def test_a_log_that_begins_with_zeros_is_binary(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", bytes(10_000) + healthy().encode())
+    with pytest.raises(ImportProblemError, match="binary"):
+        logs_of(path)
+
+
+def test_text_of_two_bytes_a_character_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ImportProblemError, match="UTF-16"):
+        logs_of(written(tmp_path / "gc.log", healthy().encode("utf-16")))
+
+
+def test_ends_of_lines_of_windows(tmp_path: Path) -> None:
+    text = healthy()
+    logs = logs_of(written(tmp_path / "gc.log", text.replace("\n", "\r\n").encode()))
+    assert (pauses_of(logs), logs.reading.unread) == ([200], 0)
+
+
+def test_damage_costs_the_lines_that_it_hits(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    lines = healthy().encode().splitlines(keepends=True)
+    for number in (50, 100, 150):
+        lines[number] = bytes(chance.choices(range(1, 256), k=60)).replace(b"\n", b"") + b"\n"
+    logs = logs_of(written(tmp_path / "gc.log", b"".join(lines)))
+    assert sum(pauses_of(logs)) == 197
+    assert logs.reading.unread >= 3
+
+
+def test_a_log_is_read_while_it_is_written(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", healthy(50_000).encode())
+    is_over = threading.Event()
+
+    def write() -> None:
+        with path.open("a") as file:
+            for number in range(10**6):
+                if is_over.is_set():
+                    return
+                file.write(f"[{60_000 + number}.000s][info][gc] GC({number}) Pause Young (Normal) (G1 Evac")
+                file.flush()
+                file.write("uation Pause) 500M->100M(1000M) 10.000ms\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        [count] = pauses_of(logs_of(path))
+    finally:
+        is_over.set()
+        writer.join()
+    assert count >= 50_000
+
+
+def test_two_logs_of_one_jvm_in_the_wrong_order(tmp_path: Path) -> None:
+    first = written(tmp_path / "gc.log.0", healthy(10).encode())
+    second = written(tmp_path / "gc.log.1", healthy(10, 100).partition("\n")[2].encode())
+    logs = logs_of(second, first)
+    assert pauses_of(logs) == [20]
+    assert logs.reading.files == ("gc.log.0", "gc.log.1")
