@@ -22,6 +22,7 @@ from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.classes import ClassGatherer
 from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.gc_log_ends import GcLogGatherer
 from loadcell.incidents.live.jvms import JvmGatherer
 from loadcell.incidents.live.numa import NumaGatherer
 from loadcell.linux import gc_log_files
@@ -130,7 +131,7 @@ def test_a_jvm_without_memory_is_recognised_while_it_runs(tmp_path: Path) -> Non
     options = ("-Xmx24m", "-XX:+UseSerialGC", f"-Xlog:gc*:file={log}:time,uptime,level,tags")
     with running(*options, "-Dmost=1000000", source=LEAKING) as process:
         time.sleep(4)
-        gathered = gather(Host(pid=process.pid), [JvmGatherer])
+        gathered = gather(Host(pid=process.pid), [JvmGatherer, GcLogGatherer])
     jvm = of_pid(gathered.evidence, process.pid)
     assert jvm.source.startswith("Leaking")
     assert jvm.full > 3
@@ -145,10 +146,10 @@ def test_a_jvm_without_memory_is_recognised_while_it_runs(tmp_path: Path) -> Non
 def test_a_healthy_jvm_is_healthy_and_named_without_a_log() -> None:
     with running("-Xmx200m", "-Drate=10") as process:
         time.sleep(1)
-        gathered = gather(Host(pid=process.pid), [JvmGatherer])
+        gathered = gather(Host(pid=process.pid), [JvmGatherer, GcLogGatherer])
     assert level(of_pid(gathered.evidence, process.pid), "gc-time") == "healthy"
     (missing,) = gathered.missing
-    assert "writes no GC log" in missing.reason.text
+    assert "no GC log in a file" in missing.reason.text
 
 
 def test_the_classes_that_grow_are_named() -> None:

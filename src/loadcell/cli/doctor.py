@@ -70,7 +70,7 @@ def doctor(
         if gc_log or log or words:
             raise language.CallError(messages.CALL_DOCTOR_LIVE())
         call += ["--live", *([] if pid is None else ["--pid", str(pid)])]
-        examined = doctor_live.live(pid)
+        examined = doctor_live.live(pid, timeout)
     elif gc_log or log or words:
         examined = _examined(words, gc_log, log, pattern, timeout)
     else:

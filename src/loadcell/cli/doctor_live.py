@@ -27,8 +27,8 @@ def _prepare() -> None:
     catalogue.texts()
 
 
-def live(pid: int | None) -> Examination:
-    """The examination of this host, with the JVM of a process in detail."""
+def live(pid: int | None, timeout_s: float | None = None) -> Examination:
+    """The examination of this host, with the JVM of a process and the timeout of its clients."""
     begin = time.monotonic()
     is_shown = sys.stderr.isatty() and not display.is_quiet()
     shown = ""
@@ -43,7 +43,11 @@ def live(pid: int | None) -> Examination:
         shown = text
 
     try:
-        gathered = gather(Host(pid=pid), on_wait=on_wait, meanwhile=_prepare)
+        gathered = gather(
+            Host(pid=pid, timeout_ns=None if timeout_s is None else round(timeout_s * 1e9)),
+            on_wait=on_wait,
+            meanwhile=_prepare,
+        )
     finally:
         if shown:
             sys.stderr.write("\r" + " " * 2 * len(shown) + "\r")

@@ -39,6 +39,8 @@ CRITICAL_S: Final = 5.0
 #: Mount points that a message names.
 _MOST_NAMED: Final = 4
 DENIED: Final = "Permission denied"
+#: The kernel's message about any process that hangs.
+_BLOCKED: Final = "blocked for more than"
 
 
 class HungMount(Incident[Mounts]):
@@ -101,7 +103,11 @@ def _of_server(mount: RemoteMount, evidence: Mounts) -> Iterator[Quote]:
     """Lines of the kernel that name the server of a mount."""
     server = mount.source.removeprefix("//").partition("/")[0].rpartition(":")[0] or mount.source
     names = [name for name in (server.strip("[]"), mount.mounted_address) if name]
-    yield from (quote for quote in evidence.quotes if any(name in quote.text for name in names))
+    yield from (
+        quote
+        for quote in evidence.quotes
+        if _BLOCKED in quote.text or any(name in quote.text for name in names)
+    )
 
 
 def _named(points: tuple[str, ...]) -> list[str]:

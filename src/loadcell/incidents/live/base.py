@@ -22,6 +22,8 @@ class Host:
     root: Path = procfs.ROOT
     pid: int | None = None
     interval_s: float = 0.8
+    #: time-out of the clients of JVMs
+    timeout_ns: int | None = None
     #: port of time servers
     time_port: int = 123
 

@@ -1,33 +1,27 @@
-"""JVMs of this user: counters read twice, and the end of the GC log of each."""
+"""JVMs of this user: counters, read twice."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
-from loadcell.incidents import gc_logs
 from loadcell.incidents.evidence.base import Missing
-from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.evidence.jvms import JvmCounters
 from loadcell.incidents.live.base import Gatherer, Host
-from loadcell.ingest.base import ImportProblemError
-from loadcell.linux import gc_log_files, mount_table, procfs
+from loadcell.linux import mount_table, procfs
 from loadcell.linux.hsperfdata import PerfDataFile, UnknownFormatError
 from loadcell.linux.java_processes import JavaProcess, Lack, find
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Message, MessageCode
 
 NO_JVM = MessageCode("doctor.live.no-jvm", "info")
+NOT_JVM = MessageCode("doctor.live.not-jvm", "info", pid=str)
 ENDED = MessageCode("doctor.live.jvm-ended", "info", pid=str)
 HIDDEN = MessageCode("doctor.live.jvm-hidden", "info")
 NO_COUNTERS = MessageCode("doctor.live.jvm-without-counters", "info", pid=str, lack=Message)
 LACKS = {lack: MessageCode(f"doctor.live.jvm-lack.{lack.value}", "info") for lack in Lack}
-NO_LOG = MessageCode("doctor.live.no-gc-log", "info", pid=str)
-UNREADABLE = MessageCode("doctor.live.gc-log-unreadable", "info", path=str, pid=str, reason=ForeignText)
 
 _TIMES: Final = tuple(f"sun.gc.collector.{number}.time" for number in range(3))
 _NUMBERS: Final = (
@@ -60,31 +54,36 @@ class JvmGatherer(Gatherer):
     gathers = (JvmCounters,)
     limit_s = 4.0
 
-    def gather(self, host: Host) -> Iterable[JvmCounters | Collections | Missing]:
-        processes = find(_pids(host), host.root)[:_MOST]
+    def gather(self, host: Host) -> Iterable[JvmCounters | Missing]:
+        processes = jvms(host)
         if _is_hidden(host):
             yield Missing(JvmCounters, HIDDEN())
         elif not processes:
-            yield Missing(JvmCounters, NO_JVM())
+            yield Missing(JvmCounters, NO_JVM() if host.pid is None else NOT_JVM(pid=str(host.pid)))
             return
         before = {process.pid: _read(process) for process in processes if process.lack is None}
-        begin = time.monotonic()
-        for process in processes:
-            yield from _log(process.pid, host)
-        time.sleep(max(0.0, host.interval_s - (time.monotonic() - begin)))
+        time.sleep(host.interval_s)
         for process in processes:
             yield _counters(process, before.get(process.pid), host)
 
 
+def jvms(host: Host) -> list[JavaProcess]:
+    """The JVMs of this user, or the named one."""
+    return find(_pids(host), host.root)[:_MOST]
+
+
 def _pids(host: Host) -> Iterator[int]:
-    """Processes that are this user's; of root all."""
+    """Processes of this user, of root all; without those that hang on a page of a dead mount: reading their
+    mappings would hang, too.
+    """
     user = os.getuid()
     for pid in [host.pid] if host.pid is not None else procfs.process_ids(host.root):
         try:
             owner = os.stat(f"{host.root}/proc/{pid}").st_uid  # noqa: PTH116 - of /proc
         except OSError:
             continue
-        if user in (0, owner):
+        stat = procfs.process_stat(host.root, pid)
+        if user in (0, owner) and stat is not None and stat.state != "D":
             yield pid
 
 
@@ -140,39 +139,6 @@ def _counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmC
         now.old_used_bytes,
         now.old_limit_bytes,
     )
-
-
-def _log(pid: int, host: Host) -> Iterator[Collections | Missing]:
-    """Collections by the end of the GC log of a JVM."""
-    location = gc_log_files.located(pid, host.root)
-    if location is None:
-        yield Missing(Collections, NO_LOG(pid=str(pid)))
-        return
-    name, path = location
-    try:
-        end = gc_log_files.end_of(path)
-        with tempfile.NamedTemporaryFile(prefix="gc-", suffix=".log") as copy:
-            copy.write(end.text)
-            copy.flush()
-            jvms = gc_logs.read([(Path(copy.name), name)]).jvms
-    except OSError as error:
-        yield _unreadable(name, pid, error.strerror or str(error))
-    except ImportProblemError as error:
-        yield _unreadable(name, pid, str(error))
-    else:
-        yield _of_process(jvms[-1], pid, end.collector, host)
-
-
-def _unreadable(name: str, pid: int, reason: str) -> Missing:
-    return Missing(Collections, UNREADABLE(path=name, pid=str(pid), reason=reason))
-
-
-def _of_process(jvm: Collections, pid: int, collector: str, host: Host) -> Collections:
-    """The evidence with what only the begin of the log, or the process, tells."""
-    log = jvm.log
-    flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
-    around = log.around if log.around.flags else replace(log.around, flags=flags)
-    return replace(jvm, log=replace(log, collector=log.collector or collector, around=around))
 
 
 PART = JvmGatherer
