@@ -52,6 +52,11 @@ def test_full_collections_below_a_threshold_are_no_spiral(tmp_path: Path, log: L
     assert is_healthy(judgements, SPIRAL)
 
 
+def test_full_collections_that_take_half_a_minute_are_a_spiral(tmp_path: Path) -> None:
+    assert diagnosed(judged(tmp_path, spiral(repeat(10), 28, 27)), SPIRAL).level == "critical"
+    assert is_healthy(judged(tmp_path, spiral(repeat(10), 31, 30)), SPIRAL), "two in a minute"
+
+
 @pytest.mark.parametrize("cause", ["System.gc()", "Heap Inspection Initiated GC", "Heap Dump Initiated GC"])
 def test_requested_full_collections_are_no_spiral(tmp_path: Path, cause: str) -> None:
     log = Log()
@@ -170,6 +175,12 @@ def test_metaspace_at_its_limit(tmp_path: Path) -> None:
     failing.young(1, 500, 100)
     failing.lines.append('Exception in thread "main" java.lang.OutOfMemoryError: Metaspace\n')
     assert diagnosed(judged(tmp_path, failing), incident).level == "critical"
+    refused = Log()
+    refused.young(1, 500, 100)
+    refused.lines.append(
+        "[2.000s][info][gc,metaspace,freelist,oom] Metaspace (data) allocation failed for size 9\n"
+    )
+    assert diagnosed(judged(tmp_path, refused), incident).level == "critical"
     other = Log()
     other.young(1, 500, 100)
     other.lines.append("java.lang.OutOfMemoryError: Java heap space\n")

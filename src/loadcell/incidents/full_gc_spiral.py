@@ -133,19 +133,19 @@ def _sized(pause: Pause, capacity_bytes: int | None) -> _Sized | None:
 
 
 def _time_share(items: Sequence[_Sized]) -> float:
-    """Share of the time from the start of the first to the end of the last."""
-    elapsed_ns = items[-1].pause.end_ns - items[0].pause.start_ns
-    return min(1.0, sum(item.pause.duration_ns for item in items) / elapsed_ns) if elapsed_ns > 0 else 0.0
+    """Share of the time from the end of the first to that of the last: with the first one there would
+    be one pause more than intervals.
+    """
+    elapsed_ns = items[-1].pause.end_ns - items[0].pause.end_ns
+    return min(1.0, sum(item.pause.duration_ns for item in items[1:]) / elapsed_ns) if elapsed_ns > 0 else 0.0
 
 
 def _windows(sized: Sequence[_Sized]) -> Iterator[Sequence[_Sized]]:
-    """The collections of the last minute before the end of each."""
+    """The collections that end within a minute: one alone may take half of that."""
     first = 0
     for index, item in enumerate(sized):
-        while sized[first].pause.start_ns < item.pause.end_ns - WINDOW_NS:
+        while sized[first].pause.end_ns < item.pause.end_ns - WINDOW_NS:
             first += 1
-            if first > index:
-                break
         yield sized[first : index + 1]
 
 

@@ -27,6 +27,7 @@ _DUMPED: Final = re.compile(r"Heap dump file created \[(\d{1,18}) bytes in (\d{1
 _DUMPING: Final = re.compile(r"Dumping heap to (\S+)")
 #: Pauses that are counted together.
 _MOST_ROWS: Final = 500
+_NO_METASPACE: Final = re.compile(r"Metaspace \((?:data|class)\) allocation failed")
 _OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
 
 
@@ -162,6 +163,8 @@ class Reader:
             )
         except UnusableNumberError:
             return False
+        if _NO_METASPACE.match(text):
+            self._gathering.error(line)
         if text.startswith(("CommandLine flags", "jvm_args")) and (flags := flags_of(text)) is not None:
             self._gathering.flags = flags
         return is_understood

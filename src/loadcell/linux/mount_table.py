@@ -31,6 +31,10 @@ _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _SERVER: Final = re.compile(r"(?:\w+@)?(\[[^\]]+\]|[^/:\[\]@]+):|//([^/]+)/")
 
 
+#: Options of a file system that refuses writes: since Linux 6.14 ext4 has a flag for that after an error.
+_REFUSING: Final = frozenset({"ro", "emergency_ro", "shutdown"})
+
+
 @dataclass(frozen=True)
 class Mount:
     """A mount. `device` is the number of its file system, `options` of the mount and the file system."""
@@ -56,7 +60,7 @@ class Mount:
     @property
     def is_read_only(self) -> bool:
         """True where the file system, not only this mount of it, refuses writes."""
-        return "ro" in self.options
+        return not _REFUSING.isdisjoint(self.options)
 
     @property
     def server(self) -> str:

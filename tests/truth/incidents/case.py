@@ -1,0 +1,66 @@
+"""Contract of replayed incidents and their controls, and how they are judged."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from incidents.gc_texts import Log
+from incidents.gc_texts import evidence as of_log
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.evidence.base import Evidence
+
+#: Longest time between the last sign that a definition needs and the end of the evidence.
+LATEST_S: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Evidence of a random size, in words. `sign_s` is the time of the last sign before its end."""
+
+    evidence: Evidence
+    size: str
+    sign_s: float = 0.0
+
+
+Build = Callable[[random.Random, Path], Scene]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """An incident from recorded samples: `seen` has it, each of `near` is below one of its thresholds."""
+
+    incident: str
+    seen: Build
+    near: tuple[Build, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Incidents that evidence shows by their level, notes apart."""
+
+    critical: tuple[str, ...]
+    warning: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Both."""
+        return (*self.critical, *self.warning)
+
+
+def judged(evidence: Evidence) -> Judged:
+    """Incidents of evidence."""
+    diagnoses = [item for item in examine(evidence) if isinstance(item, Diagnosis)]
+
+    def of(level: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(item.incident for item in diagnoses if item.level == level))
+
+    return Judged(of("critical"), of("warning"))
+
+
+def log_scene(log: Log, directory: Path, size: str, sign_s: float = 0.0) -> Scene:
+    """A GC log as a scene."""
+    return Scene(of_log(directory, log), size, sign_s)

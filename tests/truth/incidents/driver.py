@@ -1,0 +1,119 @@
+"""Makes each incident for real, replays it at random sizes, examines healthy controls: recall and precision.
+
+`python -m truth.incidents.driver --state FILE`, in the folder `tests`, as root, prints the table of
+docs/reference/incidents.md. It resumes where it stopped: every result is one line of FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from truth.incidents.case import judged
+from truth.incidents.host_replays import REPLAYS as OF_HOSTS
+from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
+from truth.incidents.log_replays import REPLAYS as OF_LOGS
+from truth.incidents.rehearsals import REHEARSALS
+
+REPLAYS = (*OF_JVMS, *OF_HOSTS, *OF_LOGS)
+REAL, REPLAYED, CONTROLS = 3, 10, 10
+
+
+def results(state: Path) -> list[dict[str, Any]]:
+    """Results that exist."""
+    return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
+
+
+def cases(only: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, incident and number of all cases; a control has the number of its threshold in its kind."""
+    for number in range(REAL):
+        yield from (("real", item.incident, number) for item in REHEARSALS if only in item.incident)
+    for replay in REPLAYS:
+        if only in replay.incident:
+            yield from (("replayed", replay.incident, number) for number in range(REPLAYED))
+            for near in range(len(replay.near)):
+                yield from ((f"control {near}", replay.incident, number) for number in range(CONTROLS))
+
+
+def run(kind: str, incident: str, number: int) -> dict[str, Any]:
+    """One case; its seed is its name."""
+    chance = random.Random(f"{incident} {kind} {number}")
+    began = time.monotonic()
+    row: dict[str, Any] = {"kind": kind, "incident": incident, "number": number}
+    with tempfile.TemporaryDirectory(prefix="loadcell-test-", dir="/var/tmp") as home:
+        directory = Path(home)
+        if kind == "real":
+            [rehearsal] = [item for item in REHEARSALS if item.incident == incident]
+            outcome = rehearsal.run(chance, directory)
+            row |= {"size": outcome.size, "seen": outcome.is_seen, "gone": outcome.is_gone}
+        else:
+            [replay] = [item for item in REPLAYS if item.incident == incident]
+            build = replay.seen if kind == "replayed" else replay.near[int(kind.split()[1])]
+            scene = build(chance, directory)
+            found = judged(scene.evidence)
+            row |= {"size": scene.size, "seen": incident in found.all, "critical": found.critical}
+    return {**row, "seconds": round(time.monotonic() - began, 1)}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """A table in Markdown: a row for each incident."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        kind = row["kind"].split()[0]
+        counts[row["incident"], kind] += 1
+        counts[row["incident"], f"{kind} seen"] += bool(row["seen"])
+        counts[row["incident"], f"{kind} gone"] += bool(row.get("gone"))
+        counts[row["incident"], f"{kind} critical"] += bool(row.get("critical")) and kind == "control"
+    lines = [
+        "| incident | made by | real: recognised | gone after the remedy | replayed: recognised | "
+        "healthy controls | of them with a finding |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    made = {item.incident: f"{item.made}; remedy: {item.remedy}" for item in REHEARSALS}
+    for name in dict.fromkeys((*made, *(replay.incident for replay in REPLAYS))):
+        real, replayed = counts[name, "real"], counts[name, "replayed"]
+        cells = [
+            f"`{name}`",
+            made.get(name, "replayed only"),
+            f"{counts[name, 'real seen']} of {real}" if real else "–",
+            f"{counts[name, 'real gone']} of {real}" if real else "–",
+            f"{counts[name, 'replayed seen']} of {replayed}" if replayed else "–",
+            str(counts[name, "control"]),
+            str(counts[name, "control seen"]),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    total = sum(counts[name, "control"] for name in {row["incident"] for row in rows})
+    critical = sum(counts[name, "control critical"] for name in {row["incident"] for row in rows})
+    lines.append(f"\n{total} healthy controls, {critical} with a critical finding of any incident")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    done = {(row["kind"], row["incident"], row["number"]) for row in results(options.state)}
+    for case in cases(options.only):
+        if case in done:
+            continue
+        row = run(*case)
+        with options.state.open("a") as state:
+            state.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
+        if row["kind"] == "real" or row["seen"] != (row["kind"] == "replayed") or row.get("critical"):
+            sys.stdout.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+            sys.stdout.flush()
+    sys.stdout.write(table(results(options.state)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Incidents of hosts at random sizes, and states of hosts below their thresholds."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from incidents.test_clocks import watched
+from incidents.test_container_incidents import connections, cpu, files, used
+from incidents.test_container_incidents import memory as group_memory
+from incidents.test_host_incidents import disks, log, memory, system
+from loadcell.incidents.evidence.clocks import TimeServer
+from loadcell.incidents.evidence.connections import ListenQueue
+from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
+from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
+
+from .case import Build, Replay, Scene
+
+GIB = 1 << 30
+
+
+def _mount(answered: tuple[float, float] | None, waited: tuple[float, float] = (0, 0)) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        others = tuple(
+            RemoteMount((f"/m{number}",), "nfs4", f"s{number}:/x", chance.uniform(0, 0.5))
+            for number in range(chance.randint(0, 5))
+        )
+        answer = None if answered is None else chance.uniform(*answered)
+        waited_s = chance.uniform(*waited)
+        mount = RemoteMount(
+            ("/data",), chance.choice(["nfs4", "cifs", "fuse.glusterfs"]), "a:/x", answer, waited_s
+        )
+        return Scene(Mounts("host", (*others, mount)), f"{answer if answer is not None else waited_s:.1f} s")
+
+    return build
+
+
+def _fight(sizes: tuple[float, float], difference: tuple[float, float], apart: tuple[int, int]) -> Build:
+    """Steps forth and back whose sizes differ by this share, so many seconds apart."""
+
+    def build(chance: random.Random, _: Path) -> Scene:
+        forth = chance.uniform(*sizes)
+        back = forth * (1 - chance.uniform(*difference))
+        seconds = chance.randint(*apart)
+        offsets: list[float] = [0.0] * chance.randint(2, 60)
+        offsets += [forth] * seconds
+        offsets += [forth - back] * chance.randint(1, 59)
+        return Scene(watched(*offsets), f"{forth:.1f} s and {back:.1f} s, {seconds} s apart", 59.0)
+
+    return build
+
+
+def _step(sizes: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        size = chance.uniform(*sizes) * chance.choice([-1, 1])
+        offsets = [0.0] * chance.randint(2, 60) + [size] * chance.randint(1, 59)
+        return Scene(watched(*offsets), f"{size:+.2f} s", 59.0)
+
+    return build
+
+
+def _slewing(chance: random.Random, _: Path) -> Scene:
+    rate = chance.uniform(-0.0005, 0.0005)
+    return Scene(
+        watched(*(rate * index for index in range(chance.randint(100, 900)))), f"{rate * 1e3:+.2f} ms/s"
+    )
+
+
+def _servers(outlier: tuple[float, float], services: tuple[str, ...] = ("chronyd",)) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        offsets = [chance.uniform(-0.02, 0.02) for _ in range(chance.randint(3, 5))]
+        offsets[0] += chance.uniform(*outlier) * chance.choice([-1, 1])
+        servers = tuple(TimeServer(f"s{number}", "chronyd", value) for number, value in enumerate(offsets))
+        seen = watched(0, 0, services=services, servers=servers)
+        return Scene(seen, f"{offsets[0]:+.2f} s of {len(offsets)} servers")
+
+    return build
+
+
+def _swap(rate: tuple[float, float], full: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        into, out, share = chance.uniform(*rate), chance.uniform(*rate), chance.uniform(*full)
+        return Scene(memory(into, out, share), f"{into:.0f} and {out:.0f} MiB/s, {share:.0%} stalled")
+
+    return build
+
+
+def _kernel(*texts: str) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        pid = chance.randint(2, 99_999)
+        lines = [text.replace("PID", str(pid)) for text in texts]
+        return Scene(log(*lines, age_s=chance.uniform(5, 59)), f"process {pid}", 59.0)
+
+    return build
+
+
+def _disk(busy: tuple[float, float], wait: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        share, wait_ms = chance.uniform(*busy), chance.uniform(*wait)
+        return Scene(disks(share, wait_ms), f"{share:.0%} busy, {wait_ms:.0f} ms")
+
+    return build
+
+
+def _full(free: tuple[float, float], inodes: tuple[float, float] = (0.3, 0.9)) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        share, nodes = chance.uniform(*free), chance.uniform(*inodes)
+        return Scene(system(share, nodes, chance.randint(10, 150) * GIB), f"{share:.1%} free")
+
+    return build
+
+
+def _read_only(should_write: bool) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        return Scene(system(chance.uniform(0.2, 0.9), is_read_only=True, should_write=should_write), "")
+
+    return build
+
+
+def _throttled(share: tuple[int, int]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        periods = chance.randint(*share)
+        return Scene(cpu(periods), f"{periods}% of the periods")
+
+    return build
+
+
+def _group_memory(kills: tuple[int, int], reached: tuple[int, int]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        count, times = chance.randint(*kills), chance.randint(*reached)
+        return Scene(group_memory(count, times), f"{count} kills, {times} times at the limit")
+
+    return build
+
+
+def _ports(count: tuple[int, int]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        number = chance.randint(*count)
+        return Scene(used(number), f"{number} of 1000 ports")
+
+    return build
+
+
+def _dropped(count: tuple[int, int]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        number = chance.randint(*count)
+        queues = (ListenQueue(80, 129, 128),) if number else (ListenQueue(80, 128, 128),)
+        return Scene(connections(dropped=number, queues=queues), f"{number} dropped")
+
+    return build
+
+
+def _tracked(share: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        part = chance.uniform(*share)
+        return Scene(connections(tracked=round(65536 * part), most_tracked=65536), f"{part:.0%} of the table")
+
+    return build
+
+
+def _files(count: tuple[int, int]) -> Build:
+    def build(chance: random.Random, _: Path) -> Scene:
+        number = chance.randint(*count)
+        return Scene(files(number), f"{number} of 1000 files")
+
+    return build
+
+
+KILLED = "Out of memory: Killed process PID (java) total-vm:2942936kB, anon-rss:152520kB, UID:0"
+REPLAYS = (
+    Replay("hung-mount", _mount(None, (5.01, 8)), (_mount((0.5, 1.6)),)),
+    Replay("fighting-clocks", _fight((0.6, 30), (0, 0.18), (1, 590)), (
+        _fight((0.05, 0.4), (0, 0.18), (1, 590)),
+        _slewing,
+    )),
+    Replay("clock-step", _step((0.51, 60)), (_step((0.01, 0.4)), _slewing)),
+    Replay("time-services", _servers((0.6, 30)), (_servers((0.0, 0.35)),)),
+    Replay("swap-storm", _swap((1.2, 200), (0.11, 0.9)), (
+        _swap((0, 0.8), (0, 0.08)),
+        _swap((1.2, 50), (0, 0.08)),
+    )),
+    Replay("oom-kill", _kernel("x", KILLED), (
+        _kernel("oom_reaper: something else", "usb 1-1: new high-speed USB device number PID"),
+    )),
+    Replay("disk-errors", _kernel("blk_update_request: I/O error, dev sda, sector PID op 0x0:(READ)"), (
+        _kernel("sd 0:0:0:0: [sda] Attached SCSI disk", "EXT4-fs (sda1): mounted filesystem PID"),
+    )),
+    Replay("saturated-disk", _disk((0.96, 1.0), (105, 3000)), (
+        _disk((0.1, 0.76), (105, 900)),
+        _disk((0.96, 1), (1, 80)),
+    )),
+    Replay("full-file-system", _full((0.0, 0.045)), (_full((0.065, 0.9)),)),
+    Replay("read-only-remount", _read_only(True), (_read_only(False),)),
+    Replay("throttled-container", _throttled((26, 100)), (_throttled((0, 20)),)),
+    Replay("container-memory", _group_memory((1, 20), (0, 200)), (_group_memory((0, 0), (0, 7)),)),
+    Replay("port-exhaustion", _ports((760, 1000)), (_ports((0, 600)),)),
+    Replay("listen-overflow", _dropped((1, 400)), (_dropped((0, 0)),)),
+    Replay("conntrack-table", _tracked((0.81, 1.0)), (_tracked((0.0, 0.64)),)),
+    Replay("open-files", _files((801, 1000)), (_files((0, 640)),)),
+)  # fmt: skip
+
+#: Incidents that are only notes on a live host.
+NUMA = NumaMemory("host", 2, (NodeMemory(7, "java", 0, 8 * GIB, 4 * GIB),))
