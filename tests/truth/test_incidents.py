@@ -22,16 +22,16 @@ SEEDS = range(10)
 @pytest.mark.parametrize("replay", ALL, ids=lambda replay: replay.incident)
 def test_an_incident_is_recognised_at_any_size(replay: Replay, tmp_path: Path) -> None:
     for seed in SEEDS:
-        scene = replay.seen(random.Random(f"{replay.incident} {seed}"), tmp_path)
-        assert scene.sign_s <= LATEST_S
-        assert replay.incident in judged(scene.evidence).all, f"{seed}: {scene.size}"
+        example = replay.seen(random.Random(f"{replay.incident} {seed}"), tmp_path)
+        assert example.sign_s <= LATEST_S
+        assert replay.incident in judged(example.evidence).all, f"{seed}: {example.size}"
 
 
 @pytest.mark.parametrize("replay", ALL, ids=lambda replay: replay.incident)
 def test_a_state_below_a_threshold_is_healthy(replay: Replay, tmp_path: Path) -> None:
     for number, near in enumerate(replay.near):
         for seed in SEEDS:
-            scene = near(random.Random(f"{replay.incident} near {number} {seed}"), tmp_path)
-            result = judged(scene.evidence)
-            assert replay.incident not in result.all, f"{number} {seed}: {scene.size}"
-            assert result.critical == (), f"{number} {seed}: {scene.size}"
+            example = near(random.Random(f"{replay.incident} near {number} {seed}"), tmp_path)
+            result = judged(example.evidence)
+            assert replay.incident not in result.all, f"{number} {seed}: {example.size}"
+            assert result.critical == (), f"{number} {seed}: {example.size}"

@@ -1,4 +1,4 @@
-"""Contract of replayed incidents and their controls, and how they are judged."""
+"""Contract of replayed incidents and their controls, and their judgement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATEST_S: Final = 60.0
 
 
 @dataclass(frozen=True)
-class Scene:
+class Example:
     """Evidence of a random size, in words. `sign_s` is the time of the last sign before its end."""
 
     evidence: Evidence
@@ -26,7 +26,7 @@ class Scene:
     sign_s: float = 0.0
 
 
-Build = Callable[[random.Random, Path], Scene]
+Build = Callable[[random.Random, Path], Example]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ def judged(evidence: Evidence) -> Judged:
     return Judged(of("critical"), of("warning"))
 
 
-def log_scene(log: Log, directory: Path, size: str, sign_s: float = 0.0) -> Scene:
-    """A GC log as a scene."""
-    return Scene(of_log(directory, log), size, sign_s)
+def log_example(log: Log, directory: Path, size: str, sign_s: float = 0.0) -> Example:
+    """A GC log as a example."""
+    return Example(of_log(directory, log), size, sign_s)

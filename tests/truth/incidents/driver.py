@@ -57,9 +57,9 @@ def run(kind: str, incident: str, number: int) -> dict[str, Any]:
         else:
             [replay] = [item for item in REPLAYS if item.incident == incident]
             build = replay.seen if kind == "replayed" else replay.near[int(kind.split()[1])]
-            scene = build(chance, directory)
-            found = judged(scene.evidence)
-            row |= {"size": scene.size, "seen": incident in found.all, "critical": found.critical}
+            example = build(chance, directory)
+            result = judged(example.evidence)
+            row |= {"size": example.size, "seen": incident in result.all, "critical": result.critical}
     return {**row, "seconds": round(time.monotonic() - began, 1)}
 
 

@@ -14,13 +14,13 @@ from loadcell.incidents.evidence.connections import ListenQueue
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
 
-from .case import Build, Replay, Scene
+from .case import Build, Example, Replay
 
 GIB = 1 << 30
 
 
 def _mount(answered: tuple[float, float] | None, waited: tuple[float, float] = (0, 0)) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         others = tuple(
             RemoteMount((f"/m{number}",), "nfs4", f"s{number}:/x", chance.uniform(0, 0.5))
             for number in range(chance.randint(0, 5))
@@ -30,138 +30,142 @@ def _mount(answered: tuple[float, float] | None, waited: tuple[float, float] = (
         mount = RemoteMount(
             ("/data",), chance.choice(["nfs4", "cifs", "fuse.glusterfs"]), "a:/x", answer, waited_s
         )
-        return Scene(Mounts("host", (*others, mount)), f"{answer if answer is not None else waited_s:.1f} s")
+        return Example(
+            Mounts("host", (*others, mount)), f"{answer if answer is not None else waited_s:.1f} s"
+        )
 
     return build
 
 
 def _fight(sizes: tuple[float, float], difference: tuple[float, float], apart: tuple[int, int]) -> Build:
-    """Steps forth and back whose sizes differ by this share, so many seconds apart."""
+    """Steps forth and back: their sizes, the share by which they differ, and the seconds between them."""
 
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         forth = chance.uniform(*sizes)
         back = forth * (1 - chance.uniform(*difference))
         seconds = chance.randint(*apart)
         offsets: list[float] = [0.0] * chance.randint(2, 60)
         offsets += [forth] * seconds
         offsets += [forth - back] * chance.randint(1, 59)
-        return Scene(watched(*offsets), f"{forth:.1f} s and {back:.1f} s, {seconds} s apart", 59.0)
+        return Example(watched(*offsets), f"{forth:.1f} s and {back:.1f} s, {seconds} s apart", 59.0)
 
     return build
 
 
 def _step(sizes: tuple[float, float]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         size = chance.uniform(*sizes) * chance.choice([-1, 1])
         offsets = [0.0] * chance.randint(2, 60) + [size] * chance.randint(1, 59)
-        return Scene(watched(*offsets), f"{size:+.2f} s", 59.0)
+        return Example(watched(*offsets), f"{size:+.2f} s", 59.0)
 
     return build
 
 
-def _slewing(chance: random.Random, _: Path) -> Scene:
+def _slewing(chance: random.Random, _: Path) -> Example:
     rate = chance.uniform(-0.0005, 0.0005)
-    return Scene(
+    return Example(
         watched(*(rate * index for index in range(chance.randint(100, 900)))), f"{rate * 1e3:+.2f} ms/s"
     )
 
 
 def _servers(outlier: tuple[float, float], services: tuple[str, ...] = ("chronyd",)) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         offsets = [chance.uniform(-0.02, 0.02) for _ in range(chance.randint(3, 5))]
         offsets[0] += chance.uniform(*outlier) * chance.choice([-1, 1])
         servers = tuple(TimeServer(f"s{number}", "chronyd", value) for number, value in enumerate(offsets))
         seen = watched(0, 0, services=services, servers=servers)
-        return Scene(seen, f"{offsets[0]:+.2f} s of {len(offsets)} servers")
+        return Example(seen, f"{offsets[0]:+.2f} s of {len(offsets)} servers")
 
     return build
 
 
 def _swap(rate: tuple[float, float], full: tuple[float, float]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         into, out, share = chance.uniform(*rate), chance.uniform(*rate), chance.uniform(*full)
-        return Scene(memory(into, out, share), f"{into:.0f} and {out:.0f} MiB/s, {share:.0%} stalled")
+        return Example(memory(into, out, share), f"{into:.0f} and {out:.0f} MiB/s, {share:.0%} stalled")
 
     return build
 
 
 def _kernel(*texts: str) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         pid = chance.randint(2, 99_999)
         lines = [text.replace("PID", str(pid)) for text in texts]
-        return Scene(log(*lines, age_s=chance.uniform(5, 59)), f"process {pid}", 59.0)
+        return Example(log(*lines, age_s=chance.uniform(5, 59)), f"process {pid}", 59.0)
 
     return build
 
 
 def _disk(busy: tuple[float, float], wait: tuple[float, float]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         share, wait_ms = chance.uniform(*busy), chance.uniform(*wait)
-        return Scene(disks(share, wait_ms), f"{share:.0%} busy, {wait_ms:.0f} ms")
+        return Example(disks(share, wait_ms), f"{share:.0%} busy, {wait_ms:.0f} ms")
 
     return build
 
 
 def _full(free: tuple[float, float], inodes: tuple[float, float] = (0.3, 0.9)) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         share, nodes = chance.uniform(*free), chance.uniform(*inodes)
-        return Scene(system(share, nodes, chance.randint(10, 150) * GIB), f"{share:.1%} free")
+        return Example(system(share, nodes, chance.randint(10, 150) * GIB), f"{share:.1%} free")
 
     return build
 
 
 def _read_only(should_write: bool) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
-        return Scene(system(chance.uniform(0.2, 0.9), is_read_only=True, should_write=should_write), "")
+    def build(chance: random.Random, _: Path) -> Example:
+        return Example(system(chance.uniform(0.2, 0.9), is_read_only=True, should_write=should_write), "")
 
     return build
 
 
 def _throttled(share: tuple[int, int]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         periods = chance.randint(*share)
-        return Scene(cpu(periods), f"{periods}% of the periods")
+        return Example(cpu(periods), f"{periods}% of the periods")
 
     return build
 
 
 def _group_memory(kills: tuple[int, int], reached: tuple[int, int]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         count, times = chance.randint(*kills), chance.randint(*reached)
-        return Scene(group_memory(count, times), f"{count} kills, {times} times at the limit")
+        return Example(group_memory(count, times), f"{count} kills, {times} times at the limit")
 
     return build
 
 
 def _ports(count: tuple[int, int]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         number = chance.randint(*count)
-        return Scene(used(number), f"{number} of 1000 ports")
+        return Example(used(number), f"{number} of 1000 ports")
 
     return build
 
 
 def _dropped(count: tuple[int, int]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         number = chance.randint(*count)
         queues = (ListenQueue(80, 129, 128),) if number else (ListenQueue(80, 128, 128),)
-        return Scene(connections(dropped=number, queues=queues), f"{number} dropped")
+        return Example(connections(dropped=number, queues=queues), f"{number} dropped")
 
     return build
 
 
 def _tracked(share: tuple[float, float]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         part = chance.uniform(*share)
-        return Scene(connections(tracked=round(65536 * part), most_tracked=65536), f"{part:.0%} of the table")
+        return Example(
+            connections(tracked=round(65536 * part), most_tracked=65536), f"{part:.0%} of the table"
+        )
 
     return build
 
 
 def _files(count: tuple[int, int]) -> Build:
-    def build(chance: random.Random, _: Path) -> Scene:
+    def build(chance: random.Random, _: Path) -> Example:
         number = chance.randint(*count)
-        return Scene(files(number), f"{number} of 1000 files")
+        return Example(files(number), f"{number} of 1000 files")
 
     return build
 

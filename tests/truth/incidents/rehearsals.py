@@ -155,11 +155,11 @@ def _hung_mount(chance: random.Random, directory: Path) -> Outcome:
     count = chance.randint(1, 4)
     with namespace(["-0", *points(directory, count)]) as pid:
         record, _ = live_doctor(pid)
-        found = of_mounts(record)["diagnoses"]
+        diagnoses = of_mounts(record)["diagnoses"]
     with namespace(["0", *points_again(directory, count)]) as pid:
         record, _ = live_doctor(pid)
         after = of_mounts(record)["diagnoses"]
-    return Outcome(f"{count} mounts", len(found) == count, not after)
+    return Outcome(f"{count} mounts", len(diagnoses) == count, not after)
 
 
 def points_again(directory: Path, count: int) -> list[str]:
@@ -295,7 +295,7 @@ def _files(chance: random.Random, _: Path) -> Outcome:
         ) as process:  # fmt: skip
             assert process.stdout is not None
             process.stdout.readline()
-            seen, *_rest = ConnectionGatherer().gather(Host(interval_s=0.1))
+            seen, *_ = ConnectionGatherer().gather(Host(interval_s=0.1))
             process.communicate(b"")
         assert isinstance(seen, OpenFiles)
         near = tuple(item for item in seen.processes if item.pid == process.pid)
@@ -346,7 +346,7 @@ def _silence(chance: random.Random, directory: Path) -> Outcome:
 
 
 def _image(chance: random.Random, directory: Path, look: Callable[[Path], Any]) -> tuple[int, Any]:
-    """A file system of its own in an image."""
+    """A new file system in an image, and what the function sees in it."""
     size = chance.randint(16, 64)
     image, point = directory / "image", directory / "point"
     with image.open("wb") as file:
