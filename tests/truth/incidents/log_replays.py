@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from incidents.log_texts import ServiceLog, evidence
+from incidents.log_texts import BEGIN_S, ServiceLog, evidence
 from incidents.test_log_clock_steps import fighting, service
-from incidents.test_log_incidents import failing, pool, spans
+from incidents.test_log_incidents import failing, pool
+from loadcell.incidents.evidence.application_log import Spans
 
 from .case import Build, Example, Replay
 
@@ -57,11 +58,15 @@ def _pauses(*, coincide: bool) -> Build:
     def build(chance: random.Random, directory: Path) -> Example:
         begins = sorted(chance.sample(range(100, 1700, 60), 4))
         quiet = tuple((float(begin), begin + chance.uniform(3, 9)) for begin in begins)
-        pauses = [begin + (0.0 if coincide else 30.0) for begin in begins]
+        later_s = 0.0 if coincide else 30.0
+        pauses = tuple(
+            (round((BEGIN_S + begin + later_s) * 1e9), round((BEGIN_S + end + later_s) * 1e9))
+            for begin, end in quiet
+        )
         log = ServiceLog()
         for number in range(4):
             log.thread(f"worker-{number}", 0, 1800, 0.3, quiet=quiet, seed=chance.randrange(10**6))
-        seen = evidence(directory, log, others=(spans(*pauses, duration_s=3.0),))
+        seen = evidence(directory, log, others=(Spans("gc-pause", "gc.log", pauses),))
         return Example(seen, f"{len(begins)} silences")
 
     return build
