@@ -94,6 +94,8 @@ def test_mounts_are_read_from_mountinfo(tmp_path: Path) -> None:
     }  # fmt: skip
     assert remote["/a b"].option("addr") == "fd00::1"
     assert [mount.point for mount in mounts if mount.is_local_disk] == ["/"]
+    assert mount_table.Mount("/", "overlay", "overlay", "0:9").is_local_disk
+    assert not mount_table.Mount("/var/lib/x", "overlay", "overlay", "0:9").is_local_disk
     on = mount_table.mount_of("/s/logs/gc.log", mounts)
     assert on is not None
     assert on.point == "/s"

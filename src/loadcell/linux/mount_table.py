@@ -54,7 +54,9 @@ class Mount:
 
     @property
     def is_local_disk(self) -> bool:
-        """True of a file system that stores on this machine."""
+        """True of a file system that stores on this machine; of a container it is the root."""
+        if self.type == "overlay" and self.point == "/":
+            return True
         return not self.is_remote and self.type not in _NO_DEVICE and not self.type.startswith("fuse.")
 
     @property

@@ -23,7 +23,6 @@ class RemoteMount:
     answered_s: float | None
     waited_s: float = 0.0
     error: str = ""
-    is_soft: bool = False
     mounted_address: str = ""
     addresses: tuple[str, ...] = ()
 

@@ -19,6 +19,8 @@ _POLL_S: Final = 0.05
 #: Servers that are asked, and the age of steps in logs that count.
 _MOST_SERVERS: Final = 32
 _AGE_S: Final = 3600.0
+#: A step soon after the start of the machine is ordinary.
+_START_NS: Final = 300 * 10**9
 
 
 class ClockGatherer(Gatherer):
@@ -37,6 +39,7 @@ class ClockGatherer(Gatherer):
         logged = tuple(
             ClockStep(step.utc_ns - offset_ns, step.size_s, Quote(step.source, 0, step.text))
             for step in clock_log.steps(host.root, now_ns, _AGE_S)
+            if step.utc_ns - offset_ns >= _START_NS
         )
         yield Clocks(
             SOURCE,

@@ -14,6 +14,7 @@ import pkgutil
 import selectors
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -83,8 +84,12 @@ def gather(
             if gatherer.name in stalled:
                 reason = STALLED(pid=str(stalled[gatherer.name]))
                 items += [Missing(needs, reason) for needs in gatherer.gathers]
-            else:
+                continue
+            try:
                 running.append(_start(gatherer, host))
+            except OSError as error:  # no more processes
+                reason = FAILED(error=error.strerror or str(error))
+                items += [Missing(needs, reason) for needs in gatherer.gathers]
         meanwhile()
         items += _answers(running, on_wait)
     finally:
@@ -106,7 +111,15 @@ def _stalled(host: Host) -> dict[str, int]:
 
 def _start(gatherer: type[Gatherer], host: Host) -> _Work:
     reader, writer = os.pipe()
-    pid = os.fork()
+    try:
+        with warnings.catch_warnings():
+            # threads of libraries do nothing that the new process needs
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        raise
     if pid == 0:
         _work(gatherer, host, writer)
     os.close(writer)

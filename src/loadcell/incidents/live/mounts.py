@@ -89,7 +89,6 @@ def _remote(
         None if answer is None else answer.seconds,
         answers.silent.get(mount.point, 0.0),
         os.strerror(answer.error) if answer is not None and answer.error else "",
-        "soft" in mount.options or "softerr" in mount.options,
         mount.option("addr"),
         () if answer is not None else names.addresses(mount.server),
     )
