@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ CLOCK_STEPS = MessageCode("doctor.clock-steps", "caution", source=str, count=Cou
 #: Lines of the beginning in which a sign of a collector must be: a service prints others first.
 _MOST_BEFORE: Final = 20_000
 _MOST_DUMPS: Final = 1_000
+#: A line of a collection, in either format; other signs are those of the readers of all tools.
+_COLLECTION: Final = re.compile(rb"\] GC\(\d+\) |\[(?:Full )?GC[ (]")
 _SHOWN: Final = 80
 
 
@@ -121,7 +124,8 @@ _LATER_NS: Final = 600 * 10**9
 def _must_be_log(path: Path, shown: str) -> None:
     """Raises ImportProblemError for what cannot be a GC log."""
     head = head_of(path, shown, lambda name: "gc" in name, _DIRECTORY_WITHOUT)
-    if not tools_of(head, "gc-log") and not _has_collector(head):
+    is_log = _COLLECTION.search(head) is not None or bool(tools_of(head, "gc-log"))
+    if not is_log and not _has_collector(head):
         raise NoGcLogError(_other(path, shown, head))
 
 

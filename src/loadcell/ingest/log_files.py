@@ -94,8 +94,9 @@ def blocks_of(path: Path) -> Iterator[bytes]:
     """Blocks of whole lines, unpacked. Raises an error of DAMAGES at a damaged place."""
     opener: Callable[[Path], Any] = unpacker(path) or (lambda file: file.open("rb"))
     with opener(path) as file:
-        for block in blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8):
-            if block[0] or block != bytes(len(block)):  # not the hole of a sparse file
+        for number, block in enumerate(blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8)):
+            # a file that begins with zeros is no text; zeros behind text are a hole
+            if not number or block[0] or block != bytes(len(block)):
                 yield block
 
 
