@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from truth.incidents.case import LATEST_S, Replay, judged
+from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
 from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
 
-ALL = (*OF_JVMS, *OF_HOSTS, *OF_LOGS)
+ALL = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_VOLUMES)
 SEEDS = range(10)
 
 

@@ -35,7 +35,7 @@ class LongPause(Incident[Collections]):
     needs = Collections
     source = (
         "R. B. Miller: Response time in man-computer conversational transactions, 1968 (a second); "
-        "time-outs of clients"
+        "timeouts of clients"
     )
     signs = SIGNS(limit_s=LIMIT_NS / 1e9, critical_s=CRITICAL_NS / 1e9)
 

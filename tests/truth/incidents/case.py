@@ -40,15 +40,16 @@ class Replay:
 
 @dataclass(frozen=True)
 class Judged:
-    """Incidents that evidence shows by their level, notes apart."""
+    """Incidents that evidence shows, by their level."""
 
     critical: tuple[str, ...]
     warning: tuple[str, ...]
+    note: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Both."""
-        return (*self.critical, *self.warning)
+        """Those of any level."""
+        return (*self.critical, *self.warning, *self.note)
 
 
 def judged(evidence: Evidence) -> Judged:
@@ -58,7 +59,7 @@ def judged(evidence: Evidence) -> Judged:
     def of(level: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.incident for item in diagnoses if item.level == level))
 
-    return Judged(of("critical"), of("warning"))
+    return Judged(of("critical"), of("warning"), of("note"))
 
 
 def log_example(log: Log, directory: Path, size: str, sign_s: float = 0.0) -> Example:

@@ -11,6 +11,7 @@ from incidents.test_container_incidents import memory as group_memory
 from incidents.test_host_incidents import disks, log, memory, system
 from loadcell.incidents.evidence.clocks import TimeServer
 from loadcell.incidents.evidence.connections import ListenQueue
+from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
 
@@ -170,6 +171,27 @@ def _files(count: tuple[int, int]) -> Build:
     return build
 
 
+def _numa(share: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Example:
+        total, part = chance.randint(1, 64) * GIB, chance.uniform(*share)
+        process = NodeMemory(7, "java", 0, total, round(total * part))
+        return Example(NumaMemory("host", chance.choice([2, 4, 8]), (process,)), f"{part:.0%} on other nodes")
+
+    return build
+
+
+def _classes(growth: tuple[int, int], share: tuple[float, float]) -> Build:
+    def build(chance: random.Random, _: Path) -> Example:
+        before = chance.randint(*growth) << 20
+        after = round(before * (1 + chance.uniform(*share)))
+        grown = (ClassGrowth("app.Row", before, after),)
+        return Example(
+            ClassHistograms("jvm", 7, 1.0, 2 * after, grown), f"{before >> 20} to {after >> 20} MiB"
+        )
+
+    return build
+
+
 KILLED = "Out of memory: Killed process PID (java) total-vm:2942936kB, anon-rss:152520kB, UID:0"
 REPLAYS = (
     Replay("hung-mount", _mount(None, (5.01, 8)), (_mount((0.5, 1.6)),)),
@@ -201,7 +223,6 @@ REPLAYS = (
     Replay("listen-overflow", _dropped((1, 400)), (_dropped((0, 0)),)),
     Replay("conntrack-table", _tracked((0.81, 1.0)), (_tracked((0.0, 0.64)),)),
     Replay("open-files", _files((801, 1000)), (_files((0, 640)),)),
+    Replay("numa-spread", _numa((0.3, 1.0)), (_numa((0.0, 0.2)),)),
+    Replay("class-growth", _classes((30, 900), (0.06, 3.0)), (_classes((30, 900), (0.0, 0.04)),)),
 )  # fmt: skip
-
-#: Incidents that are only notes on a live host.
-NUMA = NumaMemory("host", 2, (NodeMemory(7, "java", 0, 8 * GIB, 4 * GIB),))
