@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jvms import running
-from loadcell.incidents.watch import Condition, Watch, WatchError, parse
+from loadcell.incidents.watch import Condition, Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import MOST_BYTES, EventDirectory
 
 from .test_live_jvms import LEAKING
@@ -88,6 +88,20 @@ def test_the_total_of_several_processes_counts() -> None:
     ]
     assert watch.take(1.0, rows) == 120.0
     assert watch.take(2.0, []) is None
+
+
+def test_of_disks_cores_and_links_the_worst_counts() -> None:
+    condition = parse("disks.util_percent >= 90", has_pid=False)
+    assert (condition.monitor, condition.table, condition.metric) == ("host", "disks", "disks.util_percent")
+    watch = Watch(condition)
+    rows = [{"disk": "a", "util_percent": 95.0}, {"disk": "b", "util_percent": 5.0}, {"disk": "c"}]
+    assert watch.take(1.0, rows) == 95.0
+    assert Watch(parse("cores.cpu_busy_percent < 1", has_pid=False)).take(1.0, []) is None
+    monitor = monitor_of(condition, None)
+    sampled(monitor, condition, 0)
+    time.sleep(0.2)
+    assert all("util_percent" in row for row in sampled(monitor, condition, 0.2))
+    monitor.close()
 
 
 def test_the_directory_of_an_event_is_bounded(tmp_path: Path) -> None:

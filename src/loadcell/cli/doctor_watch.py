@@ -16,7 +16,7 @@ from typing import Any, Final
 from loadcell.cli import display, language, messages, streams
 from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination
-from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse
+from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import gather_event
 from loadcell.linux import procfs
 from loadcell.model import numbers
@@ -66,7 +66,7 @@ def watch(options: WatchOptions) -> int:
                 if stop.wait(max(0.0, last + _INTERVAL_S - time.monotonic())):
                     break
                 now = time.monotonic()
-                value = state.take(now, monitor.sample(now - last))
+                value = state.take(now, sampled(monitor, condition, now - last))
                 last = now
                 if value is not None:
                     count += 1
@@ -101,7 +101,7 @@ def _event(options: WatchOptions, state: Watch, directory: Path, value: float) -
         return
     about = {
         "utc": utc,
-        "metric": f"{state.condition.monitor}.{state.condition.column}",
+        "metric": state.condition.metric,
         "value": numbers.short(value),
         "path": str(directory),
     }

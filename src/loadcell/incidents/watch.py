@@ -1,7 +1,8 @@
 """Conditions on metrics of this host, sampled once a second, such as `gc.full >= 3 in 60s`.
 
-A metric is a column of a monitor. Counts are added up over the time; other metrics must fulfil the condition
-in each sample of it. After an event a condition must be broken before it can happen again.
+A metric is a column of a monitor; of single cores, disks and links the worst one counts. Counts are added up
+over the time; other metrics must fulfil the condition in each sample of it. After an event a condition must
+be broken before it can happen again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loadcell.model.message import MessageCode, MessageError
+from loadcell.monitors import host_parts
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.host import Host
 from loadcell.monitors.jvm import JvmMonitor
@@ -43,6 +45,8 @@ _SHORT: Final = {
     "clock.step": "host.clock_offset_step_s",
 }
 _MONITORS: Final[Mapping[str, type[Monitor[Any]]]] = {"host": Host, "target": Target, "jvm": JvmMonitor}
+#: Tables of the monitor `host` with a row for each core, disk or link.
+_PARTS: Final = host_parts.TABLES
 _OF_PROCESS: Final = frozenset({"target", "jvm"})
 #: Samples that are retained without a longer window.
 _LEAST_SAMPLES: Final = 60
@@ -62,6 +66,13 @@ class Condition:
     operator: str
     value: float
     window_s: float | None = None
+    #: further table of the monitor, with several rows
+    table: str = ""
+
+    @property
+    def metric(self) -> str:
+        """Full name of the column."""
+        return f"{self.table or self.monitor}.{self.column}"
 
     @property
     def is_count(self) -> bool:
@@ -89,19 +100,29 @@ def parse(text: str, *, has_pid: bool) -> Condition:
         window_s = None if window is None else float(units.Duration.read(window))
     except SettingError:
         raise WatchError(NOT_UNDERSTOOD(text=repr(text))) from None
-    return Condition(text.strip(), monitor, column, match["operator"], _value(match, column), window_s)
+    table = monitor if monitor in _PARTS else ""
+    return Condition(
+        text.strip(),
+        "host" if table else monitor,
+        column,
+        match["operator"],
+        _value(match, column),
+        window_s,
+        table,
+    )
 
 
 def _columns(monitor: str) -> tuple[str, ...]:
     """Columns of a monitor that have numbers."""
     kind = _MONITORS.get(monitor)
-    if kind is None:
+    table = _PARTS.get(monitor) if kind is None else kind.table
+    if table is None:
         return ()
-    return tuple(column for column in kind.table.columns if column not in kind.table.text)
+    return tuple(column for column in table.columns if column not in table.text)
 
 
 def _near(metric: str) -> list[str]:
-    names = [f"{monitor}.{column}" for monitor in _MONITORS for column in _columns(monitor)]
+    names = [f"{monitor}.{column}" for monitor in (*_MONITORS, *_PARTS) for column in _columns(monitor)]
     names += _SHORT
     similar = nearest(metric, names, 0.0)
     return [similar] if similar else []
@@ -137,7 +158,7 @@ class Watch:
 
     def take(self, instant: float, rows: list[Row]) -> float | None:
         """Take the rows of a sample; the value of the condition at its event, else None."""
-        row = _row(rows)
+        row = _row(rows, self.condition)
         if row is None:
             return None
         self.rows.append((instant, row))
@@ -180,11 +201,22 @@ class Watch:
 _SLACK_S: Final = 1.5
 
 
-def _row(rows: list[Row]) -> Row | None:
-    """The row of a sample: of several processes their total."""
+def _row(rows: list[Row], condition: Condition) -> Row | None:
+    """The row of a sample: of several processes their total, of parts of the host the worst one."""
+    if condition.table:
+        valued = [row for row in rows if row.get(condition.column) is not None]
+        pick = min if condition.operator.startswith("<") else max
+        return pick(valued, key=lambda row: float(row[condition.column]), default=None)
     totals = [row for row in rows if row.get("pid") == 0]
     chosen = totals or rows
     return chosen[-1] if chosen else None
+
+
+def sampled(monitor: Monitor[Any], condition: Condition, elapsed_s: float) -> list[Row]:
+    """Rows of the table of a condition since the last sample."""
+    rows = monitor.sample(elapsed_s)
+    further = monitor.further_rows()
+    return further.get(condition.table, []) if condition.table else rows
 
 
 def monitor_of(condition: Condition, pid: int | None) -> Monitor[Any]:
