@@ -1,0 +1,43 @@
+"""Throughput of a run by a factor that places the target on one NUMA node, or on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.evidence.base import Evidence
+from loadcell.incidents.evidence.placements import Placements
+from loadcell.store.read import StoredRun
+
+_FACTORS: Final = ("affinity.target", "affinity.node")
+_ONE, _ALL = "one node", "all"
+
+
+def of_run(stored: StoredRun) -> Iterator[Evidence]:
+    """The placements of a run whose factor has the levels `one node` and `all`; for each combination of its
+    other factors.
+    """
+    nodes = _nodes(stored)
+    for factor in stored.run.factors:
+        if factor.key not in _FACTORS or not {_ONE, _ALL} <= {level.label for level in factor.levels}:
+            continue
+        by_others: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
+        levels = {treatment.id: treatment.levels for treatment in stored.run.treatments}
+        for trial in stored.trials:
+            of_trial = levels.get(trial.treatment, {})
+            throughput = trial.totals.throughput_per_s if trial.totals else None
+            if trial.status == "ok" and throughput is not None and factor.key in of_trial:
+                others = tuple((key, level) for key, level in of_trial.items() if key != factor.key)
+                by_level = by_others.setdefault(others, {})
+                by_level.setdefault(of_trial[factor.key], []).append(throughput)
+        for others, by_level in by_others.items():
+            name = ", ".join(f"{key}={level}" for key, level in others)
+            pinned, spread = (tuple(by_level.get(level, ())) for level in (_ONE, _ALL))
+            yield Placements(name, factor.key, nodes, pinned, spread)
+
+
+def _nodes(stored: StoredRun) -> int:
+    """NUMA nodes of the machine; 1 where they are unknown."""
+    hosts = stored.environment.get("hosts")
+    host = hosts[0] if hosts else {}
+    return int(host.get("numa_nodes") or len(host.get("numa") or ()) or 1)

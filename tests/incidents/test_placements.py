@@ -1,0 +1,58 @@
+"""Throughput on one NUMA node and on all processors."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import fake_runs
+from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
+from loadcell.incidents.evidence.placements import Placements
+from loadcell.incidents.runs import placements
+from loadcell.store.read import read_run
+
+
+def evidence(ratio: float, far_share: float | None = None, nodes: int = 2, count: int = 6) -> Placements:
+    chance = random.Random(5)
+    pinned = tuple(1000 * chance.uniform(0.99, 1.01) for _ in range(count))
+    spread = tuple(1000 * ratio * chance.uniform(0.99, 1.01) for _ in range(count))
+    return Placements("", "affinity.target", nodes, pinned, spread, far_share)
+
+
+def test_all_processors_that_are_slower_than_one_node() -> None:
+    (diagnosis,) = examine(evidence(0.9, 0.5))
+    assert isinstance(diagnosis, Diagnosis)
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "high")
+    assert diagnosis.summary.arguments["change_times"] == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize("far_share", [None, 0.2])
+def test_without_memory_on_other_nodes_the_cause_is_unproven(far_share: float | None) -> None:
+    (diagnosis,) = examine(evidence(0.9, far_share))
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.confidence == "low"
+    assert "cause unproven" in diagnosis.summary.text
+
+
+def test_a_smaller_loss_a_gain_and_one_node_are_healthy() -> None:
+    for seen in (evidence(0.96, 0.5), evidence(1.4, 0.5), evidence(0.5, nodes=1)):
+        (judgement,) = examine(seen)
+        assert isinstance(judgement, Healthy)
+    (judgement,) = examine(evidence(0.5, count=2))
+    assert isinstance(judgement, Unseen)
+
+
+def test_the_levels_of_a_run_are_its_placements(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(factors={"affinity.target": ["one node", "all"]}, repeats=3)
+    run = fake_runs.write_run(tmp_path, shape)
+    path = run / "environment.json"
+    environment = json.loads(path.read_text())
+    environment["hosts"][0]["numa_nodes"] = 2
+    path.write_text(json.dumps(environment))
+    (seen,) = placements.of_run(read_run(run))
+    assert isinstance(seen, Placements)
+    assert (seen.nodes, len(seen.pinned), len(seen.spread)) == (2, 3, 3)
+    assert seen.pinned != seen.spread
