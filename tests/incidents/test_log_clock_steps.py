@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -122,6 +123,30 @@ def test_a_change_of_the_zone_in_the_stamps_is_no_step(tmp_path: Path) -> None:
     path.write_text("".join([*lines[:500], *moved]))
     evidence, _ = application_logs.read([(path, "app.log")])
     assert is_healthy(examine(evidence), STEPS)
+
+
+@pytest.mark.parametrize("spacing_s", [0.2, 1.0])
+def test_stamps_of_whole_seconds_show_a_fight(tmp_path: Path, spacing_s: float) -> None:
+    log = ServiceLog(fighting(7.3, 7.2, 300))
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 900, spacing_s)
+    path = tmp_path / "app.log"
+    path.write_text("".join(re.sub(r"\.\d+Z", "Z", line) for line in log.lines()))
+    evidence, _ = application_logs.read([(path, "app.log")])
+    assert diagnosed(examine(evidence), STEPS).level == "critical"
+
+
+def test_whole_seconds_that_concurrent_threads_write_in_turn_are_no_steps(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    stamps = [number * 0.1 - chance.random() * 0.2 for number in range(5000)]
+    lines = [
+        f"{ServiceLog().stamp(at_s)[:19]}Z [w-{number % 9}] INFO x\n" for number, at_s in enumerate(stamps)
+    ]
+    path = tmp_path / "app.log"
+    path.write_text("".join(lines))
+    evidence, reading = application_logs.read([(path, "app.log")])
+    assert is_healthy(examine(evidence), STEPS)
+    assert not reading.remarks
 
 
 def test_late_lines_of_slow_requests_are_none(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ PAIR_NS: Final = 600 * 10**9
 #: Relative difference of their sizes.
 LIKE: Final = 0.2
 #: Steps by half hours, give or take the time between two lines, of a log without a zone.
+_SECOND_NS: Final = 10**9
 _HALF_HOUR_NS: Final = 1800 * 10**9
 _ZONE_WITHIN_NS: Final = 60 * 10**9
 _MOST_ZONE_NS: Final = 26 * 3600 * 10**9
@@ -64,6 +65,8 @@ class Steps:
         self._recent: deque[int] = deque([0], maxlen=_RECENT)
         self._steps: list[StepBack] = []
         self._lines = self._file_lines = 0
+        #: of the sizes of steps: stamps without fractions are exact to a second
+        self._tolerance_ns = _SECOND_NS
         #: leaps forward that have not lasted yet, with the number of entries before them
         self._pending: list[tuple[Leap, int]] = []
         self.count = self.late_lines = self.furthest_back_ns = self.furthest_late_ns = 0
@@ -75,10 +78,13 @@ class Steps:
         last, self._last = self._last, (line, text)
         self._lines += 1
         self._file_lines += 1
+        if self._tolerance_ns and instant_ns % _SECOND_NS:
+            self._tolerance_ns = 0
         if last_ns is None:
             return
         size_ns = instant_ns - last_ns
-        if -STEP_NS < size_ns < STEP_NS and self._candidate is None:
+        least_ns = STEP_NS + self._tolerance_ns
+        if -least_ns < size_ns < STEP_NS and self._candidate is None:
             self._recent.append(size_ns)
             return
         usual_ns = max(0, sorted(self._recent)[len(self._recent) // 2])
@@ -88,7 +94,7 @@ class Steps:
             self._settle(last_ns)
         if leap.size_ns >= STEP_NS:
             self._pending = [*self._pending[-_MOST_PENDING:], (leap, self._lines)]
-        elif size_ns <= -STEP_NS:
+        elif size_ns <= -least_ns:
             if not has_zone and is_zone_change(-size_ns):
                 self._close()
                 self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
@@ -122,11 +128,15 @@ class Steps:
     def _ends_excursion(self, leap: Leap) -> bool:
         """True if a step back ends few lines of another clock, whose first line leapt forward as far."""
         is_one = self._file_lines <= _LEAST_LINES or any(
-            _are_like(-leap.size_ns, forward.size_ns) for forward, _ in self._pending
+            self._are_like(-leap.size_ns, forward.size_ns) for forward, _ in self._pending
         )
         if is_one:
             self._pending = []
         return is_one
+
+    def _are_like(self, first_ns: int, second_ns: int) -> bool:
+        """True if sizes of two steps differ by at most a share of the larger one."""
+        return abs(first_ns - second_ns) <= LIKE * max(first_ns, second_ns) + self._tolerance_ns
 
     def _settle(self, last_ns: int) -> None:
         """Take the leaps forward that have lasted by now."""
@@ -143,7 +153,7 @@ class Steps:
             step = self._steps[index]
             if not 0 <= leap.before_ns - step.leap.after_ns <= PAIR_NS:
                 break
-            if _is_like(step, leap) and not any(
+            if self._are_like(step.size_ns, leap.size_ns) and not any(
                 item.after.number > step.leap.after.number for item in step.leaps
             ):
                 self._steps[index] = replace(step, leaps=(*step.leaps, leap))
@@ -186,7 +196,8 @@ class Steps:
         """The latest leap forward of its size before a step that is not that of an earlier step."""
         used = {leap.after.number for earlier in self._steps[-8:] for leap in earlier.leaps}
         middle = _size_class(step.size_ns)
-        near = (self._leaps.get(number) for number in range(middle - 3, middle + 4))
+        reach = _size_class(step.size_ns * (1 + 2 * LIKE) + 2 * self._tolerance_ns) - middle
+        near = (self._leaps.get(number) for number in range(middle - reach, middle + reach + 1))
         leaps = [
             leap
             for leap in near
@@ -194,23 +205,14 @@ class Steps:
             and leap.after.number < step.leap.after.number
             and leap.after.number not in used
             and step.leap.before_ns - leap.after_ns <= PAIR_NS
-            and _is_like(step, leap)
+            and self._are_like(step.size_ns, leap.size_ns)
         ]
         if leaps:
             yield max(leaps, key=lambda leap: leap.after.number)
 
 
-def _size_class(size_ns: int) -> int:
-    return round(math.log2(size_ns) * _CLASSES_PER_DOUBLE)
-
-
-def _is_like(step: StepBack, leap: Leap) -> bool:
-    return _are_like(step.size_ns, leap.size_ns)
-
-
-def _are_like(first_ns: int, second_ns: int) -> bool:
-    """True if sizes of two steps differ by at most a share of the larger one."""
-    return abs(first_ns - second_ns) <= LIKE * max(first_ns, second_ns)
+def _size_class(size_ns: float) -> int:
+    return round(math.log2(max(1, size_ns)) * _CLASSES_PER_DOUBLE)
 
 
 def is_zone_change(size_ns: int) -> bool:

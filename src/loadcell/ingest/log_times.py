@@ -177,8 +177,8 @@ FORMATS: Final = (
     _format("month-day", rf"^\W?(\d\d[-/]\d\d {_CLOCK})[.,](\d{{1,9}})()", _month_day),
     _format("java", rf"({_MONTH} \d\d?, \d{{4}} \d\d?:\d\d:\d\d (?i:AM|PM))()()", _java),
     _format("klog", rf"^[IWEF](\d{{4}} {_CLOCK})\.(\d{{6}})(?=\s+\d+ )()", _klog),
-    _format("epoch-ms", r"^\W{0,3}([1-3]\d{9})(\d{3}(?:\d{3}){0,2})(?!\d)(?=[\s\]|,])()", _epoch),
-    _format("epoch", r"^\W{0,3}([1-3]\d{9})(?:\.(\d{1,9}))?(?!\d)(?=[\s\]|,:])()", _epoch),
+    _format("epoch-ms", r"^\W{0,3}([1-3]\d{9})(\d{3}(?:\d{3}){0,2})(?!\d)(?=[\s\]|,]|$)()", _epoch),
+    _format("epoch", r"^\W{0,3}([1-3]\d{9})(?:\.(\d{1,9}))?(?!\d)(?=[\s\]|,:]|$)()", _epoch),
     _format("time-only", rf"^\W?({_CLOCK})[.,](\d{{1,9}})(?!\d)()", _time_only),
 )
 _BY_NAME: Final = {item.name: item for item in FORMATS}
