@@ -102,6 +102,20 @@ def test_several_trials_are_one_finding_on_the_worst(tmp_path: Path) -> None:
     assert finding.startswith("Full GC spiral in 2 trials;")
 
 
+@pytest.mark.parametrize(("timeout", "level"), [("500ms", "critical"), ("1min", None)])
+def test_a_pause_longer_than_the_clients_wait(tmp_path: Path, timeout: str, level: str | None) -> None:
+    name = trial_names(tmp_path)[0]
+    log = Log()
+    for index in range(10):
+        log.young(1 + index, 500, 100, 600 if index == 5 else 10)
+    run = with_logs(tmp_path / "run", {name: log})
+    path = run / "trials" / name / "trial.json"
+    trial = json.loads(path.read_text())
+    trial["settings"].setdefault("load", {})["timeout"] = timeout
+    path.write_text(json.dumps(trial))
+    assert diagnosed(run).get("long-pause", (name, None)) == (name, level)
+
+
 def test_an_invalid_trial_is_explained(tmp_path: Path) -> None:
     name = trial_names(tmp_path)[0]
     run = with_logs(tmp_path / "run", {name: spiral()}, "invalid")

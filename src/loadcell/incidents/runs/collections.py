@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_gathering import Gathering
 from loadcell.model.gc_pauses import PAUSES, SOURCE, Pause
 from loadcell.model.trial_record import TrialRecord
+from loadcell.plan.problems import SettingError
+from loadcell.plan.units import Duration
 from loadcell.store.read import StoredRun
 
 #: Name of the log in the directory of a trial.
@@ -45,11 +48,21 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
         name: trial for name, trial in trials.items() if name not in logs and SOURCE in trial.monitors
     }
     sampled = dict(_sampled(stored, without_log))
+    timeouts_ns = dict(_timeouts_ns(stored))
     for name in trials:
         for jvm in logs.get(name, ()):
-            yield replace(jvm, source=name)
+            yield replace(jvm, source=name, timeout_ns=timeouts_ns.get(name))
         if name in sampled:
-            yield sampled[name]
+            yield replace(sampled[name], timeout_ns=timeouts_ns.get(name))
+
+
+def _timeouts_ns(stored: StoredRun) -> Iterator[tuple[str, int]]:
+    """Time for which the clients of each trial wait for a response."""
+    for trial in stored.trials:
+        written = (trial.settings.get("load") or {}).get("timeout")
+        with suppress(SettingError):
+            if isinstance(written, str):
+                yield trial.name, Duration.read(written).ns
 
 
 def _sampled(stored: StoredRun, trials: Mapping[str, TrialRecord]) -> Iterator[tuple[str, Collections]]:
