@@ -18,6 +18,8 @@ from loadcell.report.doctor import document
 
 #: Time after which waiting is shown.
 _SHOWN_AFTER_S: Final = 1.5
+#: Topics that the line names.
+_MOST_NAMED: Final = 4
 
 
 def _prepare() -> None:
@@ -37,7 +39,7 @@ def live(pid: int | None, timeout_s: float | None = None) -> Examination:
         nonlocal shown
         if not is_shown or time.monotonic() - begin < _SHOWN_AFTER_S or not names:
             return
-        text = language.written(messages.DOCTOR_WAITING(names=names))
+        text = language.written(messages.DOCTOR_WAITING(names=names[:_MOST_NAMED]))
         sys.stderr.write("\r" + text + " " * max(0, len(shown) - len(text)))
         sys.stderr.flush()
         shown = text
