@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +21,9 @@ from loadcell.incidents.evidence.clocks import ClockReading, Clocks, TimeServer
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.clocks import ClockGatherer
 from loadcell.linux import clock_log, sntp, time_services
+from loadcell.linux.fault_control import FaultControl
+from loadcell.systems.shared.account import Account, environment
+from loadcell.systems.shared.preload import Preload
 
 START_NS = 1_700_000_000 * 10**9
 
@@ -232,3 +238,55 @@ def test_the_gatherer_asks_the_configured_servers(tmp_path: Path) -> None:
 def item_matters(item: Judgement) -> bool:
     """The opinion of the kernel depends on the machine of the test."""
     return not isinstance(item, Diagnosis) or item.level != "note"
+
+
+#: Watches the clock for 3 s, and prints the incidents with their levels.
+WATCHING = """
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.clocks import ClockGatherer
+print("ready", flush=True)
+(evidence,) = ClockGatherer().gather(Host(interval_s=3.0))
+for item in examine(evidence):
+    if isinstance(item, Diagnosis) and item.level != "note":
+        print(item.incident, item.level, item.summary.text)
+"""
+
+
+def watched_while(preload: Preload, change: Callable[[FaultControl], None]) -> str:
+    """Output of the program whose clock is changed meanwhile."""
+    environment_of = preload.variables({**os.environ, **environment()})
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHING], stdout=subprocess.PIPE, text=True, env=environment_of
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.8)
+        change(FaultControl(preload.control))
+        return process.communicate(timeout=30)[0]
+
+
+def test_a_clock_that_two_sources_set_is_recognised_while_it_happens(tmp_path: Path) -> None:
+    preload = Preload.install(tmp_path, Account("me", os.geteuid(), os.getegid(), (), other=False))
+
+    def forth_and_back(control: FaultControl) -> None:
+        control.shift_clock(7_300_000_000)
+        time.sleep(0.7)
+        control.shift_clock(100_000_000)
+
+    assert watched_while(preload, forth_and_back).startswith("fighting-clocks critical")
+
+
+def test_a_single_step_and_slewing_differ_while_they_happen(tmp_path: Path) -> None:
+    preload = Preload.install(tmp_path, Account("me", os.geteuid(), os.getegid(), (), other=False))
+    step = watched_while(preload, lambda control: control.shift_clock(-3_000_000_000))
+    assert step.startswith("clock-step warning")
+    assert "back" in step
+    (tmp_path / "slewing").mkdir()
+    preload = Preload.install(
+        tmp_path / "slewing", Account("me", os.geteuid(), os.getegid(), (), other=False)
+    )
+    slewing = watched_while(
+        preload, lambda control: control.shift_clock(400_000_000, time.monotonic_ns(), 2_000_000_000)
+    )
+    assert slewing == ""
