@@ -124,6 +124,12 @@ def test_pauses_of_the_collector_explain_silences(tmp_path: Path) -> None:
     incidents = {item.incident: item for item in subject(examined).diagnoses}
     assert incidents["log-coincidences"].values["count"] == 3
     assert "long GC pauses" in incidents["log-coincidences"].summary
+    assert len(incidents["log-coincidences"].lines) == 6
+    contents = subject(examined).log
+    assert contents is not None
+    assert [silence.coincides_with for silence in contents.silences] == [("gc-pause",)] * 3
+    assert "Long GC pause" in doctor("--log", path, "--gc-log", collector).stdout
+    assert "Coincides with" not in doctor("--log", path).stdout
     assert {item.kind for item in examined.subjects} == {"collections", "application-log"}
     assert [item.kind for item in examined.logs] == ["gc-log", "application-log"]
 

@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from loadcell.incidents.base import Incident, Judgement, Level
+from loadcell.incidents.base import Confidence, Incident, Judgement, Level
 from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationLog
+from loadcell.model.application_log import Gap, LogLine
 from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Seconds, Share
 from loadcell.stats import coincidence
 
@@ -53,6 +54,7 @@ class Coincidence:
     expected: float
     chance: float
     instants: tuple[int, ...]
+    lines: tuple[LogLine, ...] = ()
 
 
 class LogCoincidences(Incident[ApplicationLog]):
@@ -85,7 +87,8 @@ class LogCoincidences(Incident[ApplicationLog]):
                 source=pair.source,
             )
             span = pair.instants[0], pair.instants[-1]
-            yield self.diagnosis(level, "high" if pair.count > 1 else "medium", summary, span)
+            confidence: Confidence = "high" if pair.count > 1 else "medium"
+            yield self.diagnosis(level, confidence, summary, span, evidence.quotes(pair.lines))
         for pair in pairs:
             if pair not in notable:
                 yield self.healthy(
@@ -106,12 +109,12 @@ def is_notable(pair: Coincidence, tests: int) -> bool:
 
 def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
     """All pairs of kinds of events, and kinds of spans."""
-    silences = [
-        (silence.gap.begin_ns, silence.gap.end_ns)
-        for silence in evidence.silences
-        if not silence.may_lack_work
-    ]
-    errors = [(begin, begin) for service in evidence.logs.services for begin in service.error_begins]
+    gaps = sorted(
+        (silence.gap for silence in evidence.silences if not silence.may_lack_work),
+        key=lambda gap: gap.begin_ns,
+    )
+    silences = [(gap.begin_ns, gap.end_ns) for gap in gaps]
+    errors = sorted((begin, begin) for service in evidence.logs.services for begin in service.error_begins)
     # A step repeats the time that it takes back.
     changes = tuple(
         (min(leap.before_ns, leap.after_ns) - AFTER_NS, max(leap.before_ns, leap.after_ns))
@@ -127,12 +130,17 @@ def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
             sources.append(("clock-step", evidence.source, changes))
         for kind, source, spans in sources:
             if spans and events:
-                pairs.append(_pair(evidence, name, sorted(events), (kind, source), spans))
+                pairs.append(_pair(evidence, name, events, (kind, source), spans, gaps))
     return pairs
 
 
 def _pair(
-    evidence: ApplicationLog, name: str, events: Spans, kind: tuple[str, str], items: Spans
+    evidence: ApplicationLog,
+    name: str,
+    events: Spans,
+    kind: tuple[str, str],
+    items: Spans,
+    gaps: Sequence[Gap],
 ) -> Coincidence:
     """The events whose middle is within a span; one that is shorter than half of an event explains it not."""
     origin = evidence.begin_ns  # of floats, which have 53 bits
@@ -151,7 +159,12 @@ def _pair(
     count = int(is_within.sum())
     instants = tuple(int(middle) + origin for middle in middles[is_within]) or (origin,)
     chance = coincidence.tail(count, probabilities.tolist())
-    return Coincidence(name, *kind, count, len(events), float(probabilities.sum()), chance, instants)
+    lines: tuple[LogLine, ...] = ()
+    if name == "silences":
+        inside = [gap for gap, is_inside in zip(gaps, is_within, strict=True) if is_inside]
+        lines = tuple(line for gap in inside for line in (gap.before, gap.after))
+    expected = float(probabilities.sum())
+    return Coincidence(name, *kind, count, len(events), expected, chance, instants, lines)
 
 
 PART = LogCoincidences

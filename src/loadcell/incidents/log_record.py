@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from loadcell.incidents.evidence.application_log import ApplicationLog
+from loadcell.incidents.evidence.application_log import ApplicationLog, SpanKind
 from loadcell.incidents.evidence.log_clocks import ClockStep
 from loadcell.incidents.evidence.log_silences import Silence
 from loadcell.model.application_log import LogLevel, LogMessage
@@ -46,7 +46,10 @@ class LogMessageRecord:
 
 @dataclass(frozen=True)
 class SilenceRecord:
-    """A silence; no thread where all of the service was silent. `chance` is the number by chance."""
+    """A silence; no thread where all of the service was silent. `chance` is the number by chance.
+
+    `coincides_with` are the kinds of events of other sources that take half of it.
+    """
 
     service: str
     threads: tuple[str, ...]
@@ -56,6 +59,7 @@ class SilenceRecord:
     chance: float
     ends_in_error: bool
     may_lack_work: bool
+    coincides_with: tuple[SpanKind, ...]
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,7 @@ def _silence(silence: Silence, evidence: ApplicationLog) -> SilenceRecord:
         silence.chance,
         silence.gap.ends_in_error,
         silence.may_lack_work,
+        tuple(evidence.kinds_at(silence)),
     )
 
 

@@ -80,6 +80,21 @@ class ApplicationLog(Evidence):
         leaps = [leap for step in self.clock_steps for leap in step.leaps]
         return silences(self.logs.services, leaps)
 
+    def kinds_at(self, silence: Silence) -> list[SpanKind]:
+        """Kinds of events that take half of a silence, with its middle."""
+        gap = silence.gap
+        middle_ns = (gap.begin_ns + gap.end_ns) // 2
+        return [
+            kind
+            for kind in SPAN_KINDS
+            if any(
+                begin_ns <= middle_ns <= end_ns and end_ns - begin_ns >= gap.duration_ns / 2
+                for spans in self.others
+                if spans.kind == kind
+                for begin_ns, end_ns in spans.spans
+            )
+        ]
+
     @property
     def errors(self) -> list[LogMessage]:
         """Messages of errors, the most frequent first."""

@@ -11,7 +11,7 @@ from loadcell.incidents.evidence.log_silences import Silence
 from loadcell.model import numbers
 from loadcell.model.application_log import LOG_LEVELS, LogMessage
 from loadcell.model.message import Labels
-from loadcell.report.blocks import Cell, Column, Definitions, Section, Table, Tone
+from loadcell.report.blocks import Cell, Column, Definitions, Section, Table, Tone, without_empty
 from loadcell.report.charts import log_entries as charts
 from loadcell.report.texts import Texts
 
@@ -103,10 +103,11 @@ def _silences(evidence: ApplicationLog, number: int, texts: Texts, most: int) ->
         Column(texts("doctor.log.column.duration"), figure=True),
         Column(texts("doctor.log.column.usual"), figure=True),
         Column(texts("doctor.log.column.end"), many=True, yields=1),
+        Column(texts("doctor.log.column.coincides"), many=True, spare=True),
     ]
     rows = [_silence(silence, evidence, texts) for silence in evidence.silences[:most]]
     note = _more(len(rows), len(evidence.silences), texts)
-    return Table(f"silences-{number}", "", columns, rows, note, only=True)
+    return Table(f"silences-{number}", "", *without_empty(columns, rows), note, only=True)
 
 
 def _silence(silence: Silence, evidence: ApplicationLog, texts: Texts) -> list[Cell]:
@@ -120,6 +121,7 @@ def _silence(silence: Silence, evidence: ApplicationLog, texts: Texts) -> list[C
         who = texts("doctor.log.more-threads", names=shown, count=len(names) - _MOST_NAMES)
     else:
         who = texts("mark.list").join(names)
+    kinds = evidence.kinds_at(silence)
     end = "without-work" if silence.may_lack_work else "error" if silence.gap.ends_in_error else "line"
     return [
         Cell(who),
@@ -127,6 +129,7 @@ def _silence(silence: Silence, evidence: ApplicationLog, texts: Texts) -> list[C
         Cell(numbers.seconds(duration_s), sort=duration_s),
         Cell(numbers.seconds(usual_s), sort=usual_s),
         Cell(texts(END(end))),
+        Cell(texts("mark.list").join(texts(charts.MARK(kind)) for kind in kinds), sort=len(kinds) or None),
     ]
 
 
