@@ -253,6 +253,21 @@ def test_silences_during_pauses_of_the_collector_coincide(tmp_path: Path) -> Non
     assert (diagnosis.level, diagnosis.confidence) == ("warning", "high")
 
 
+@pytest.mark.parametrize(("late_s", "is_seen"), [(0.0, True), (1.5, False)])
+def test_silences_of_a_short_log_coincide_by_their_begin_and_end(
+    tmp_path: Path, late_s: float, is_seen: bool
+) -> None:
+    log = ServiceLog()
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 60, 0.05, quiet=((15, 17.3), (35, 37)))
+    pauses = tuple(
+        (round((BEGIN_S + begin + late_s) * 1e9), round((BEGIN_S + end + late_s) * 1e9))
+        for begin, end in ((15, 17.3), (35, 37), (2, 3.6))
+    )
+    judgements = judged(tmp_path, log, others=(Spans("gc-pause", "gc.log", pauses),))
+    assert is_healthy(judgements, COINCIDENCE) is not is_seen
+
+
 def test_silences_at_other_times_than_pauses_do_not_coincide(tmp_path: Path) -> None:
     assert is_healthy(judged(tmp_path, stalling(300, 900), others=(spans(400, 1200),)), COINCIDENCE)
 

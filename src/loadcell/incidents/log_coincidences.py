@@ -10,7 +10,8 @@ import numpy as np
 
 from loadcell.incidents.base import Confidence, Incident, Judgement, Level
 from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationLog
-from loadcell.model.application_log import Gap, LogLine
+from loadcell.incidents.evidence.log_silences import Silence
+from loadcell.model.application_log import LogLine
 from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Seconds, Share
 from loadcell.stats import coincidence
 
@@ -31,13 +32,16 @@ _NO_DATE = MessageCode("incident.log-coincidences.no-date", "info")
 EVENTS = Labels("log-events", ("silences", "errors"))
 SPANS = Labels("log-spans", (*SPAN_KINDS, "clock-step"))
 
-#: Begins and ends in ns since 1970.
-Spans: TypeAlias = Sequence[tuple[int, int]]
+#: Kind and source of spans, and their begins and ends in ns since 1970.
+_Source: TypeAlias = tuple[str, str, Sequence[tuple[int, int]]]
 
 #: Errors follow their cause so closely.
 AFTER_NS: Final = 2 * 10**9
 #: Chance that independent events coincide so often, for all pairs of kinds.
 LEVEL: Final = 0.001
+#: A silence begins and ends with its cause, give or take the usual time between two lines.
+_EXACT_NS: Final = 100_000_000
+_EXACT_GAPS: Final = 2
 #: Of the events: less explains nothing.
 LEAST_SHARE: Final = 0.1
 
@@ -109,62 +113,81 @@ def is_notable(pair: Coincidence, tests: int) -> bool:
 
 def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
     """All pairs of kinds of events, and kinds of spans."""
-    gaps = sorted(
-        (silence.gap for silence in evidence.silences if not silence.may_lack_work),
-        key=lambda gap: gap.begin_ns,
+    silences = sorted(
+        (silence for silence in evidence.silences if not silence.may_lack_work),
+        key=lambda silence: silence.gap.begin_ns,
     )
-    silences = [(gap.begin_ns, gap.end_ns) for gap in gaps]
-    errors = sorted((begin, begin) for service in evidence.logs.services for begin in service.error_begins)
+    errors = sorted(begin for service in evidence.logs.services for begin in service.error_begins)
     # A step repeats the time that it takes back.
     changes = tuple(
         (min(leap.before_ns, leap.after_ns) - AFTER_NS, max(leap.before_ns, leap.after_ns))
         for step in evidence.clock_steps
         for leap in (step.leap, *step.leaps)
     )
-    pairs = []
-    for name, events in (("silences", silences), ("errors", errors)):
-        sources: list[tuple[str, str, Spans]] = [
-            (item.kind, item.source, item.spans) for item in evidence.others
-        ]
-        if name == "errors":
-            sources.append(("clock-step", evidence.source, changes))
-        for kind, source, spans in sources:
-            if spans and events:
-                pairs.append(_pair(evidence, name, events, (kind, source), spans, gaps))
-    return pairs
+    sources: list[_Source] = [(item.kind, item.source, item.spans) for item in evidence.others if item.spans]
+    pairs = [_of_silences(evidence, silences, source) for source in sources if silences]
+    if changes:
+        sources.append(("clock-step", evidence.source, changes))
+    return pairs + [_of_errors(evidence, errors, source) for source in sources if errors]
 
 
-def _pair(
-    evidence: ApplicationLog,
-    name: str,
-    events: Spans,
-    kind: tuple[str, str],
-    items: Spans,
-    gaps: Sequence[Gap],
-) -> Coincidence:
-    """The events whose middle is within a span; one that is shorter than half of an event explains it not."""
+def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: _Source) -> Coincidence:
+    """Silences that begin and end with a span, or else those that a span makes half of.
+
+    The first is rare by chance where a log is dense, the second also shows delayed effects; the less probable
+    of both counts, with twice its chance.
+    """
     origin = evidence.begin_ns  # of floats, which have 53 bits
-    after_ns = AFTER_NS if name == "errors" else 0
-    spans = np.array([(begin - origin, end - origin + after_ns) for begin, end in items], float)
-    middles = np.array([(begin + end) / 2 - origin for begin, end in events], float)
-    durations = np.array([end - begin for begin, end in events], float)
     end = float(evidence.end_ns - origin)
-    is_within = np.zeros(len(events), dtype=np.bool_)
-    probabilities = np.zeros(len(events))
-    for duration in np.unique(durations):
-        of_duration = durations == duration
-        long = spans[spans[:, 1] - spans[:, 0] >= duration / 2]
-        is_within[of_duration] = coincidence.within(middles[of_duration], long)
-        probabilities[of_duration] = coincidence.share_covered(long, 0.0, end)
+    spans = np.array(source[2], float) - origin
+    lengths = spans[:, 1] - spans[:, 0]
+    masks: tuple[list[bool], list[bool]] = ([], [])
+    probabilities: tuple[list[float], list[float]] = ([], [])
+    for silence in silences:
+        begin_ns, duration_ns = silence.gap.begin_ns - origin, silence.duration_ns
+        within_ns = max(_EXACT_NS, _EXACT_GAPS * silence.usual_ns)
+        alike = spans[np.abs(lengths - duration_ns) <= within_ns]
+        edges = np.abs(alike - (begin_ns, begin_ns + duration_ns)) <= within_ns
+        masks[0].append(bool(edges.all(axis=1).any()))
+        begins = np.column_stack((alike[:, 0] - within_ns, alike[:, 0] + within_ns))
+        probabilities[0].append(coincidence.share_covered(begins, 0.0, end))
+        long = spans[lengths >= duration_ns / 2]
+        middle = np.array([begin_ns + duration_ns / 2])
+        masks[1].append(bool(coincidence.within(middle, long)[0]))
+        probabilities[1].append(coincidence.share_covered(long, 0.0, end))
+    chances = [coincidence.tail(sum(mask), shares) for mask, shares in zip(masks, probabilities, strict=True)]
+    index = chances.index(min(chances))
+    inside = [silence.gap for silence, is_inside in zip(silences, masks[index], strict=True) if is_inside]
+    return Coincidence(
+        "silences",
+        source[0],
+        source[1],
+        len(inside),
+        len(silences),
+        sum(probabilities[index]),
+        min(1.0, len(chances) * chances[index]),
+        tuple(gap.begin_ns for gap in inside) or (origin,),
+        tuple(line for gap in inside for line in (gap.before, gap.after)),
+    )
+
+
+def _of_errors(evidence: ApplicationLog, begins: Sequence[int], source: _Source) -> Coincidence:
+    """Episodes of errors that begin within a span, or shortly after it."""
+    origin = evidence.begin_ns
+    spans = np.array([(begin - origin, end - origin + AFTER_NS) for begin, end in source[2]], float)
+    is_within = coincidence.within(np.array(begins, float) - origin, spans)
+    share = coincidence.share_covered(spans, 0.0, float(evidence.end_ns - origin))
     count = int(is_within.sum())
-    instants = tuple(int(middle) + origin for middle in middles[is_within]) or (origin,)
-    chance = coincidence.tail(count, probabilities.tolist())
-    lines: tuple[LogLine, ...] = ()
-    if name == "silences":
-        inside = [gap for gap, is_inside in zip(gaps, is_within, strict=True) if is_inside]
-        lines = tuple(line for gap in inside for line in (gap.before, gap.after))
-    expected = float(probabilities.sum())
-    return Coincidence(name, *kind, count, len(events), expected, chance, instants, lines)
+    return Coincidence(
+        "errors",
+        source[0],
+        source[1],
+        count,
+        len(begins),
+        share * len(begins),
+        coincidence.tail(count, [share] * len(begins)),
+        tuple(begin for begin, is_inside in zip(begins, is_within, strict=True) if is_inside) or (origin,),
+    )
 
 
 PART = LogCoincidences
