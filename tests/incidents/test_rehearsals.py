@@ -12,6 +12,7 @@ import pytest
 from execution.live import loadcell
 
 FULL_GC = "full-gc-spiral"
+BATCH_ROWS = "workload.tool.env.BATCH_ROWS"
 
 
 def rehearsed(home: Path, plan: str, factor: str, *settings: str) -> dict[str, set[str]]:
@@ -36,6 +37,18 @@ def test_a_spiral_of_full_gcs_is_recognised_and_removed(tmp_path: Path) -> None:
     incidents = rehearsed(tmp_path, "incident-full-gc", "retention", "repeats=1", "monitors=[]")
     assert FULL_GC in incidents["leak"]
     assert incidents["leak-larger-heap"] == incidents["last-60000"] == set()
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("javac", "mvn", "mariadbd"))), reason="needs a JDK, Maven and MariaDB"
+)
+def test_a_batch_that_does_not_fit_is_recognised_and_removed(tmp_path: Path) -> None:
+    incidents = rehearsed(
+        tmp_path, "incident-batch", BATCH_ROWS, f'factors={{{BATCH_ROWS}: ["50000", "5000"]}}', "monitors=[]"
+    )
+    assert FULL_GC in incidents["50000"]
+    assert incidents["5000"] == set()
+    assert incidents[""] == {"oversized-batch"}
 
 
 def test_a_rehearsal_without_a_jdk_names_what_is_missing(

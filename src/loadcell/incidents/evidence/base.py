@@ -21,6 +21,11 @@ class Evidence:
     source: str
 
     @property
+    def trials(self) -> tuple[str, ...]:
+        """Names of the trials of a run that an incident in this evidence concerns."""
+        return (self.source,) if self.source else ()
+
+    @property
     def begin_ns(self) -> int | None:
         """First instant; None where the evidence has no time."""
         return None

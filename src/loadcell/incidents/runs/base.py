@@ -1,12 +1,15 @@
-"""Evidence from a stored run: each module of this package that defines `of_run` gathers one type."""
+"""Evidence from a stored run: each module of this package that defines `of_run` gathers one type, and each
+that defines `of_evidence` combines what the others gathered.
+"""
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TypeAlias
 
 from loadcell.incidents import runs
@@ -19,11 +22,26 @@ from loadcell.store.read import StoredRun
 Gatherer: TypeAlias = Callable[[StoredRun], Iterator[Evidence]]
 
 
+#: Evidence from that of the single trials: of the levels of a factor, for example.
+Combiner: TypeAlias = Callable[[StoredRun, Sequence[Evidence]], Iterator[Evidence]]
+
+
 @cache
 def gatherers() -> tuple[Gatherer, ...]:
     """Gatherers by the names of their modules."""
-    modules = (import_module(item.name) for item in pkgutil.iter_modules(runs.__path__, f"{runs.__name__}."))
-    return tuple(module.of_run for module in modules if hasattr(module, "of_run"))
+    return tuple(module.of_run for module in _modules() if hasattr(module, "of_run"))
+
+
+@cache
+def combiners() -> tuple[Combiner, ...]:
+    """Functions `of_evidence` of the modules, which see the evidence of all gatherers."""
+    return tuple(module.of_evidence for module in _modules() if hasattr(module, "of_evidence"))
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    names = (item.name for item in pkgutil.iter_modules(runs.__path__, f"{runs.__name__}."))
+    return tuple(import_module(name) for name in names)
 
 
 def examined(stored: StoredRun) -> Examination:
@@ -38,7 +56,8 @@ def title_of(stored: StoredRun) -> str:
 
 def evidence_of(stored: StoredRun) -> list[Evidence]:
     """Evidence of all types from all finished trials of a run."""
-    return [item for gatherer in gatherers() for item in gatherer(stored)]
+    evidence = [item for gatherer in gatherers() for item in gatherer(stored)]
+    return [*evidence, *(item for combiner in combiners() for item in combiner(stored, evidence))]
 
 
 def start_ns(trial: TrialRecord) -> int | None:

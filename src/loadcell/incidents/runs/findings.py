@@ -47,7 +47,7 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
     status = {trial.name: trial.status for trial in stored.trials}
     for incident, seen in _by_incident(examination).items():
         subject, worst = min(seen, key=lambda pair: LEVELS.index(pair[1].level))
-        trials = list(dict.fromkeys(item.evidence.source for item, _ in seen))
+        trials = list(dict.fromkeys(name for item, _ in seen for name in item.evidence.trials))
         words = {
             "title": Message(registered()[incident].texts("title")),
             "summary": worst.summary,
@@ -73,9 +73,10 @@ def explanations(examination: Examination) -> dict[str, list[str]]:
     by_trial: dict[str, list[str]] = {}
     for incident, seen in _by_incident(examination).items():
         for subject, _ in seen:
-            names = by_trial.setdefault(subject.evidence.source, [])
-            if incident not in names:
-                names.append(incident)
+            for trial in subject.evidence.trials:
+                names = by_trial.setdefault(trial, [])
+                if incident not in names:
+                    names.append(incident)
     return by_trial
 
 
