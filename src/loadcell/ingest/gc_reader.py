@@ -79,31 +79,40 @@ class Reader:
 
     def take_all(self, lines: Iterable[str]) -> None:
         """All lines of a log of any length."""
+        pattern = YOUNG_LINE
         is_young = False
+        count = 0
         for number, line in enumerate(lines, self._number + 1):
             # in a log of pauses alone a young one follows another
-            young = YOUNG_LINE.match(line) if is_young else None
-            at = 0 if young is not None else line.find("] GC(")
-            if at > 0:
-                begin = line.find(") ", at) + 2
-                head = line[begin : begin + 3]
-                if head == "Pau" and "->" in line:
-                    young = YOUNG_LINE.match(line)
-                    is_done = False
+            match = pattern.match(line) if is_young else None
+            if match is None:
+                at = line.find("] GC(")
+                if at < 0:
+                    pattern = LEGACY_YOUNG_LINE
+                    match = pattern.match(line)
                 else:
-                    is_done = self._is_detail(line, at, head)
-            elif at < 0:
-                old = LEGACY_YOUNG_LINE.match(line)
-                is_done = old is not None and self._legacy.young(old.groups(), line, number)
-            if young is not None:
-                is_done = self._unified.young(young.groups(), line, number)
-            is_young = young is not None
-            if not is_done:
-                self._number = number - 1
-                self._gathering.settle()
-                self.take(line)
-            elif len(self._gathering.rows) >= _MOST_ROWS:
-                self._gathering.settle()
+                    begin = line.find(") ", at) + 2
+                    head = line[begin : begin + 3]
+                    if head == "Pau" and "->" in line:
+                        pattern = YOUNG_LINE
+                        match = pattern.match(line)
+                    elif self._is_detail(line, at, head):
+                        is_young = False
+                        continue
+            if match is not None:
+                take = self._unified.young if pattern is YOUNG_LINE else self._legacy.young
+                if take(match.groups(), line, number):
+                    is_young = True
+                    count += 1
+                    if count == _MOST_ROWS:
+                        self._gathering.settle()
+                        count = 0
+                    continue
+            is_young = False
+            count = 0
+            self._number = number - 1
+            self._gathering.settle()
+            self.take(line)
 
     def _is_detail(self, line: str, at: int, head: str) -> bool:
         """Take a line of a collection that is a detail or needless, as most are."""
