@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
-from loadcell.ingest.gc_counters import MOST_NAMES, Counter, count, durations_of
+from loadcell.ingest.gc_counters import MOST_NAMES, Counter, HeapGrowth, count, durations_of
 from loadcell.model import duration_classes
 from loadcell.model.gc_pauses import (
     NONE,
@@ -46,6 +47,8 @@ LONG_NS: Final = 250_000_000
 _CLOCK_STEP_NS: Final = 500_000_000
 #: Lines of concurrent threads overtake one another by less.
 OVERTAKEN_NS: Final = 10**9
+#: Pauses that are counted together.
+MOST_ROWS: Final = 500
 #: Kinds of pauses that are notable.
 _NOTABLE: Final = ("full", "degenerated")
 #: Names of collections that neither begin nor end a mark of the old generation.
@@ -96,8 +99,8 @@ class Gathering:
     furthest_back_ns: int = 0
     #: pauses that are not counted yet
     rows: list[Row] = field(default_factory=list)
-    _pauses: list[Pause] = field(default_factory=list)
-    _notable: list[Pause] = field(default_factory=list)
+    _pauses: list[Row] = field(default_factory=list)
+    _notable: list[Row] = field(default_factory=list)
     _changes: list[HeapChange] = field(default_factory=list)
     _stride: int = 1
     _ordinary: int = 0
@@ -108,9 +111,7 @@ class Gathering:
     _failures: dict[Failure, Counter] = field(default_factory=dict)
     _classes: dict[int, int] = field(default_factory=dict)
     _latest: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_NESTED))
-    _latest_change: tuple[int, int, int] | None = None
-    _allocated_bytes: int | None = None
-    _promoted_bytes: int | None = None
+    _growth: HeapGrowth = field(default_factory=HeapGrowth)
     _live_sets: list[LiveSet] = field(default_factory=list)
     _lowest: LiveSet | None = None
     _is_marked: bool = False
@@ -150,11 +151,12 @@ class Gathering:
             pause.after_bytes, pause.capacity_bytes, pause.promoted_bytes, pause.line, pause.utc_ns,
             pause.metaspace_bytes, pause.failures, text,
         ))  # fmt: skip
-        self.settle()
+        if len(self.rows) >= MOST_ROWS:
+            self.settle()
 
     def settle(self) -> None:
         """Count the pauses of `rows`: of a log with millions of pauses few become objects."""
-        counters, lengths, latest = self._counters, self._lengths, self._latest
+        counters, lengths, latest, grow = self._counters, self._lengths, self._latest, self._growth.add
         is_by_date, notable_ns = self.clock == "utc", self._notable_ns
         stopped_ns, offset_ns, stride, ordinary = (
             self._stopped_ns, self._offset_ns, 1 if not self.selects else self._stride, self._ordinary,
@@ -171,7 +173,7 @@ class Gathering:
                 latest_kind, latest_cause = kind, cause
             counter.count += 1
             counter.total_ns += duration_ns
-            if duration_ns > counter.longest_ns or counter.count == 1:
+            if duration_ns > counter.longest_ns:
                 counter.longest_ns, counter.longest_line = duration_ns, line
             lengths[duration_ns] = lengths.get(duration_ns, 0) + 1
             start_ns = end_ns - duration_ns
@@ -189,12 +191,15 @@ class Gathering:
             else:
                 ordinary += 1
                 if not ordinary % stride:
-                    self._retain(Pause(*row[:-1]))
+                    self._retain(row)
                     stride = 1 if not self.selects else self._stride
             if before_bytes is not None and after_bytes is not None:
                 if self._is_marked or name not in _ORDINARY:
                     self._follow_live_set(kind, name, end_ns, after_bytes, line)
-                self._change(end_ns, before_bytes, after_bytes, 0, promoted_bytes, duration_ns)
+                grow(start_ns, end_ns, before_bytes, after_bytes, 0, promoted_bytes)
+                if not self.selects:
+                    change = HeapChange(end_ns, before_bytes, after_bytes, 0, promoted_bytes, duration_ns)
+                    self._retain_change(change)
         self._stopped_ns, self._offset_ns, self._ordinary = stopped_ns, offset_ns, ordinary
         self.rows.clear()
         if len(lengths) > _MOST_LENGTHS:
@@ -204,16 +209,15 @@ class Gathering:
         """A concurrent cycle. `is_total`: it collected the complete heap, of which the live set remains."""
         if not self.is_wanted(change.end_ns):
             return
+        self.settle()
         if is_total:
             self._live(LiveSet(change.end_ns, change.after_bytes, line, has_allocated=True))
-        self._change(
-            change.end_ns,
-            change.before_bytes,
-            change.after_bytes,
-            change.allocated_bytes,
+        end_ns = change.end_ns
+        self._growth.add(
+            end_ns, end_ns, change.before_bytes, change.after_bytes, change.allocated_bytes,
             change.promoted_bytes,
-            0,
-        )
+        )  # fmt: skip
+        self._retain_change(change)
 
     def note(self, line: int, text: str) -> None:
         """Retain a line of evidence."""
@@ -268,7 +272,7 @@ class Gathering:
             self.clock or "uptime",
             self.collector,
             # lines of concurrent threads may overtake one another
-            tuple(sorted((*self._notable, *self._pauses), key=lambda pause: pause.end_ns)),
+            tuple(Pause(*row[:-1]) for row in sorted((*self._notable, *self._pauses), key=itemgetter(0))),
             tuple(sorted(self._changes, key=lambda change: change.end_ns)),
             self.lines,
             self.unread,
@@ -285,8 +289,8 @@ class Gathering:
                 durations_of(by_cause),
                 durations_of(self._failures),
                 self._classes,
-                self._allocated_bytes,
-                self._promoted_bytes,
+                self._growth.allocated_bytes,
+                self._growth.promoted_bytes,
             ),
             Around(
                 self.vm, self.flags, durations_of(self.safepoints), self.reaching.durations(),
@@ -321,50 +325,29 @@ class Gathering:
         self.note(line, text)
 
     def _retain_notable(self, row: Row) -> None:
-        pause = Pause(*row[:-1])
-        self.note(pause.line, row[-1])
-        for failure in pause.failures:
-            count(self._failures, failure, pause.duration_ns, pause.line)
+        duration_ns, line, failures = row[1], row[9], row[12]
+        self.note(line, row[-1])
+        for failure in failures:
+            count(self._failures, failure, duration_ns, line)
         if self.selects and len(self._notable) < MOST_SELECTED:
-            self._notable.append(pause)
+            self._notable.append(row)
         else:
-            self._retain(pause)
+            self._retain(row)
 
-    def _retain(self, pause: Pause) -> None:
+    def _retain(self, row: Row) -> None:
         if not self.selects:
             if len(self._pauses) < MOST_PAUSES:
-                self._pauses.append(pause)
+                self._pauses.append(row)
             else:
                 self.left_out += 1
             return
-        self._pauses.append(pause)
+        self._pauses.append(row)
         if len(self._pauses) > MOST_SELECTED:
             del self._pauses[::2]
             self._stride *= 2
 
-    def _change(
-        self,
-        end_ns: int,
-        before_bytes: int,
-        after_bytes: int,
-        allocated_bytes: int,
-        promoted_bytes: int | None,
-        duration_ns: int,
-    ) -> None:
-        earlier = self._latest_change
-        self._latest_change = end_ns, duration_ns, after_bytes
-        if earlier is not None:
-            earlier_end_ns, earlier_ns, earlier_bytes = earlier
-            is_within = end_ns - duration_ns <= earlier_end_ns - earlier_ns < earlier_end_ns < end_ns
-            if not is_within:
-                grown = max(0, before_bytes - earlier_bytes) + allocated_bytes
-                self._allocated_bytes = (self._allocated_bytes or 0) + grown
-        if promoted_bytes is not None:
-            self._promoted_bytes = (self._promoted_bytes or 0) + promoted_bytes
+    def _retain_change(self, change: HeapChange) -> None:
         if not self.selects and len(self._changes) < MOST_PAUSES:
-            change = HeapChange(
-                end_ns, before_bytes, after_bytes, allocated_bytes, promoted_bytes, duration_ns
-            )
             self._changes.append(change)
 
     def _follow_live_set(self, kind: PauseKind, name: str, end_ns: int, after_bytes: int, line: int) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from loadcell.ingest import gc_legacy_lines
 from loadcell.ingest.gc_decorators import DATE, instants, is_single_in_nanoseconds
-from loadcell.ingest.gc_gathering import LONG_NS, OVERTAKEN_NS, Gathering
+from loadcell.ingest.gc_gathering import LONG_NS, MOST_ROWS, OVERTAKEN_NS, Gathering
 from loadcell.ingest.gc_legacy import YOUNG_LINE as LEGACY_YOUNG_LINE
 from loadcell.ingest.gc_legacy import Legacy, flags_of
 from loadcell.ingest.gc_unified import BEGINNINGS, DETAILS, YOUNG_LINE, Unified, is_needless, seconds_ns
@@ -25,8 +25,6 @@ DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
 _WITHIN: Final = re.compile(rf"\[(?:{DATE}|\d{{1,12}}[.,]\d{{3}}s|\d{{1,18}}[mn]s)\]")
 _DUMPED: Final = re.compile(r"Heap dump file created \[(\d{1,18}) bytes in (\d{1,9})[.,](\d{1,9}) secs\]")
 _DUMPING: Final = re.compile(r"Dumping heap to (\S+)")
-#: Pauses that are counted together.
-_MOST_ROWS: Final = 500
 _NO_METASPACE: Final = re.compile(r"Metaspace \((?:data|class)\) allocation failed")
 _OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
 
@@ -104,14 +102,12 @@ class Reader:
                 if take(match.groups(), line, number):
                     is_young = True
                     count += 1
-                    if count == _MOST_ROWS:
+                    if count == MOST_ROWS:
                         self._gathering.settle()
                         count = 0
                     continue
             is_young = False
-            count = 0
             self._number = number - 1
-            self._gathering.settle()
             self.take(line)
 
     def _is_detail(self, line: str, at: int, head: str) -> bool:
