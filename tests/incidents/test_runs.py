@@ -247,6 +247,25 @@ def test_a_target_at_its_processor_limit(tmp_path: Path, share: float, level: st
 
 
 @pytest.mark.parametrize(
+    ("condition", "incident"),
+    [("listed_twice == 0", "gluster-doubled-names"), ("wrong_directory_mode == 0", "gluster-lost-modes")],
+)
+def test_files_on_glusterfs_that_are_not_as_written(tmp_path: Path, condition: str, incident: str) -> None:
+    run = fake_runs.write_run(tmp_path, fake_runs.two_treatments())
+    name = read_run(run).trials[0].name
+    path = run / "trials" / name / "trial.json"
+    trial = json.loads(path.read_text())
+    check = {"name": "files", "verdict": "noticed", "detail": {condition: 3, "first": "d2: mode 40000"}}
+    trial["checks"].append(check)
+    trial["settings"]["target"] = {"directory": {"storage": {"gluster": {"hosts": 4}}}}
+    path.write_text(json.dumps(trial))
+    assert diagnosed(run) == {incident: (name, "critical")}
+    trial["settings"]["target"] = {"directory": {}}
+    path.write_text(json.dumps(trial))
+    assert diagnosed(run) == {}
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [(["no-such-run"], "no-such-run"), (["a", "b"], "one run at a time")],
     ids=["missing", "several"],

@@ -28,7 +28,9 @@ class GlusterDoubledNames(Incident[GlusterNames]):
         if not paths:
             yield self.healthy(_HEALTHY(count=evidence.names, mount=evidence.source))
             return
-        summary = _SEEN(count=len(paths), mount=evidence.source, names=paths[:_MOST_NAMED])
+        summary = _SEEN(
+            count=len(paths), mount=evidence.source, names=list(dict.fromkeys(paths))[:_MOST_NAMED]
+        )
         quotes = [Quote(evidence.source, 0, path) for path in paths]
         yield self.diagnosis("critical", "high", summary, None, quotes)
 

@@ -1,0 +1,122 @@
+"""Mount FUSE file systems whose server answers, answers late, or is stopped, and examine the host meanwhile.
+
+Run in a private mount namespace (`unshare -m`), by root, with the seconds of the measurement. MOUNTS is the
+number of mounts, STATE is stopped, slow or healthy. Standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from doctor import diagnoses
+
+HEADER = struct.Struct("=IIQQIIIHH")
+INIT, STATFS, DESTROY = 26, 17, 38
+NOT_IMPLEMENTED = -38
+DELAYS = {"stopped": 0.0, "slow": 1.5, "healthy": 0.0}
+
+
+def mount(point: str) -> int:
+    """The descriptor of a new mount. Raises OSError."""
+    descriptor = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={descriptor},rootmode=40000,user_id=0,group_id=0,allow_other"
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"rehearsal:/export", point.encode(), b"fuse.rehearsal", 0, options.encode()) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), point)
+    return descriptor
+
+
+def serve(descriptor: int, delay_s: float) -> None:
+    """Answer the questions of the kernel for the size of the file system."""
+    while True:
+        try:
+            request = os.read(descriptor, 1 << 18)
+        except OSError:
+            return
+        _, operation, unique, *_ = HEADER.unpack_from(request)
+        if operation == DESTROY:
+            return
+        error, body = 0, b""
+        if operation == INIT:
+            body = struct.pack("=IIIIHHIIHHI7I", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0, *[0] * 8)
+        elif operation == STATFS:
+            time.sleep(delay_s)
+            body = struct.pack("=5Q10I", 1000, 500, 500, 100, 50, 4096, 255, 4096, *[0] * 7)
+        else:
+            error = NOT_IMPLEMENTED
+        os.write(descriptor, struct.pack("=IiQ", 16 + len(body), error, unique) + body)
+
+
+def server(points: list[str], delay_s: float) -> int:
+    """The process id of a server of mounts at these points."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for point in points:
+                threading.Thread(target=serve, args=(mount(point), delay_s), daemon=True).start()
+            os.write(writer, b"1")
+            signal.pause()
+        except OSError as error:
+            sys.stderr.write(f"cannot mount: {error}; it needs root and /dev/fuse\n")
+        os._exit(1)
+    os.close(writer)
+    if os.read(reader, 1) != b"1":
+        sys.exit(1)
+    return pid
+
+
+def examine(points: list[str]) -> tuple[float, float]:
+    """The share of these mounts that the doctor names, and the seconds that it took."""
+    begin = time.monotonic()
+    named = {
+        point
+        for item in diagnoses("--live")
+        if item["incident"] == "hung-mount"
+        for point in item["values"]["points"]
+    }
+    return len(named & set(points)) / len(points), time.monotonic() - begin
+
+
+def main() -> None:
+    """Print the metrics of the plan."""
+    state = os.environ.get("STATE", "stopped")
+    if state not in DELAYS:
+        sys.exit(f"STATE is {state}: use one of {', '.join(DELAYS)}")
+    base = Path(tempfile.mkdtemp(prefix="mounts-", dir=Path.cwd()))
+    points = [str(base / str(number)) for number in range(int(os.environ.get("MOUNTS", "3")))]
+    for point in points:
+        Path(point).mkdir()
+    pid = server(points, DELAYS[state])
+    try:
+        if state == "stopped":
+            os.kill(pid, signal.SIGSTOP)
+        local = subprocess.run(["df", "-l"], capture_output=True, timeout=10, check=False)
+        begin, results = time.monotonic(), [examine(points)]
+        while time.monotonic() - begin < float(sys.argv[1]):
+            results.append(examine(points))
+        elapsed_s = time.monotonic() - begin
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        for point in points:
+            subprocess.run(["umount", "-l", point], capture_output=True, check=False)
+    count = len(points) * len(results)
+    print(f"mounts: {count}")
+    print(f"mounts per second: {count / elapsed_s:.2f}")
+    print(f"recognised: {sum(share for share, _ in results) / len(results):.2f}")
+    print(f"answered: {int(local.returncode == 0):d}")
+    print(f"examination: {max(seconds for _, seconds in results):.2f} s")
+
+
+if __name__ == "__main__":
+    main()
