@@ -16,7 +16,7 @@ from loadcell.model.message import Count, Labels, Message, MessageCode, Number, 
 from loadcell.stats import coincidence
 
 SIGNS = MessageCode(
-    "incident.log-coincidences.signs", "info", after_s=Seconds, part_share=Share, chance=Number
+    "incident.log-coincidences.signs", "info", after_s=Seconds, part_share=Share, chance_share=Share
 )
 _SEEN = MessageCode(
     "incident.log-coincidences.seen", "info",
@@ -65,7 +65,7 @@ class LogCoincidences(Incident[ApplicationLog]):
     name = "log-coincidences"
     needs = ApplicationLog
     source = "Y. Hong: On computing the distribution function for the Poisson binomial distribution, 2013"
-    signs = SIGNS(after_s=AFTER_NS / 1e9, part_share=LEAST_SHARE, chance=LEVEL)
+    signs = SIGNS(after_s=AFTER_NS / 1e9, part_share=LEAST_SHARE, chance_share=LEVEL)
 
     def examine(self, evidence: ApplicationLog) -> Iterator[Judgement]:
         if not evidence.has_date and evidence.others:
