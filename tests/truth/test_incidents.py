@@ -15,8 +15,9 @@ from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
 from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
+from truth.incidents.run_replays import REPLAYS as OF_RUNS
 
-ALL = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_VOLUMES)
+ALL = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_RUNS, *OF_VOLUMES)
 SEEDS = range(10)
 
 

@@ -23,8 +23,9 @@ from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
 from truth.incidents.rehearsals import REHEARSALS
+from truth.incidents.run_replays import REPLAYS as OF_RUNS
 
-REPLAYS = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_VOLUMES)
+REPLAYS = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_RUNS, *OF_VOLUMES)
 REAL, REPLAYED, CONTROLS = 3, 10, 10
 
 

@@ -151,6 +151,17 @@ def _metaspace(chance: random.Random, directory: Path) -> Outcome:
     return Outcome(f"{limit} MiB", _has(name, seen), not _has(name, after))
 
 
+def _exhausted(chance: random.Random, directory: Path) -> Outcome:
+    """Objects that all survive, in a heap that is nearly full."""
+    heap = chance.randint(32, 96)
+    flags = (f"-Xmx{heap}m", "-XX:+UseG1GC", f"-Dretained={int(heap * 0.97) << 20}")
+    seen = _logged(_ALLOCATING, "Allocating", directory, *flags, "-XX:G1ReservePercent=0")
+    # the remedy: a larger heap
+    after = _logged(_ALLOCATING, "Allocating", directory, f"-Xmx{8 * heap}m", *flags[1:])
+    name = "to-space-exhausted"
+    return Outcome(f"{heap} MiB", _has(name, seen), not _has(name, after))
+
+
 def _hung_mount(chance: random.Random, directory: Path) -> Outcome:
     count = chance.randint(1, 4)
     with namespace(["-0", *points(directory, count)]) as pid:
