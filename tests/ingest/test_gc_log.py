@@ -196,6 +196,30 @@ def test_generational_shenandoah_collects_the_old_generation_beside_the_young_on
     assert [item.used_bytes for item in read_log.around.live_sets] == [30 * MIB], "the young one lives less"
 
 
+def test_a_promotion_that_fails_is_of_the_young_pause_around_the_full_one() -> None:
+    full, young = log(
+        "GC(14) Pause Young (Allocation Failure)",
+        "Promotion failed",
+        "GC(15) Pause Full (Allocation Failure)",
+        "GC(15) Pause Full (Allocation Failure) 154M->76M(154M) 5.000ms",
+        "GC(14) Pause Young (Allocation Failure) 119M->76M(154M) 60.000ms",
+    ).pauses
+    assert (full.failures, young.failures) == ((), ("promotion",))
+    [later] = log(
+        "GC(3) Promotion failed", "GC(3) Pause Young (Allocation Failure) 9M->7M(15M) 6.000ms"
+    ).pauses
+    assert later.failures == ("promotion",)
+
+
+def test_objects_that_generational_shenandoah_does_not_promote_are_no_failure() -> None:
+    [pause] = log(
+        *["GC(3) Promotion failed, size 16, has plab? yes, PLAB remaining: 10224, plab promotions disabled"]
+        * 3,
+        "GC(3) Pause Final Update Refs 0.058ms",
+    ).pauses
+    assert pause.failures == ()
+
+
 def test_lines_in_brackets_without_the_time_are_of_another_program() -> None:
     read_log = read(
         [

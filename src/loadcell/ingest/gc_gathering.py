@@ -132,11 +132,11 @@ class Gathering:
             self.furthest_back_ns = max(self.furthest_back_ns, back_ns)
         return end_ns + self._shift_ns
 
-    def not_understood(self, line: str) -> None:
-        """Count a line, and retain the first."""
+    def not_understood(self, line: str, number: int | None = None) -> None:
+        """Count a line, by default the present one, and retain the first."""
         self.unread += 1
         if len(self.examples) < _MOST_EXAMPLES:
-            self.examples.append((self.number, line.strip()))
+            self.examples.append((self.number if number is None else number, line.strip()))
 
     def is_wanted(self, end_ns: int) -> bool:
         """True if an instant of the log's clock is within the wanted time."""

@@ -149,7 +149,8 @@ class Legacy:
             start_ns = gathering.onward(date_ns)
         else:
             return False
-        if start_ns < gathering.latest_ns or self._lines or self._waiting is not None or not self._has_any:
+        is_after_others = start_ns >= gathering.latest_ns and gathering.first_ns is not None
+        if not is_after_others or self._lines or self._waiting is not None or not self._has_any:
             return False
         gathering.latest_ns = gathering.last_ns = start_ns
         gathering.lines += 1
@@ -208,7 +209,7 @@ class Legacy:
     def _drop(self) -> None:
         """Count a collection without end as not understood."""
         if self._lines:
-            self.gathering.not_understood(self._lines[0])
+            self.gathering.not_understood(self._lines[0], self._number)
         self._lines = []
 
     def _flush(self) -> None:

@@ -84,8 +84,8 @@ class Reader:
             # in a log of pauses alone a young one follows another
             match = pattern.match(line) if is_young else None
             if match is None:
-                at = line.find("] GC(")
-                if at < 0:
+                at = line.find("] ")
+                if not line.startswith("GC(", at + 2):
                     pattern = LEGACY_YOUNG_LINE
                     match = pattern.match(line)
                 else:

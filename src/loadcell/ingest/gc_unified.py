@@ -47,9 +47,12 @@ _PHASE: Final = re.compile(
     rf"^GC\(\d+\) (?:[yYO]: )?(Concurrent [A-Za-z][\w \-]*?)(?: \([^)]*\))*(?: {_SIZES})?"
     r" (\d{1,18})[.,](\d{1,18})ms$"
 )
+#: Generational Shenandoah states each object that it cannot promote, with its size; that is no failure.
 _FAILURE: Final = re.compile(
-    r"^GC\((\d+)\) (Promotion failed|To-space exhausted|Concurrent mode failure)", re.I
+    r"^GC\((\d+)\) (Promotion failed(?!,)|To-space exhausted|Concurrent mode failure)", re.I
 )
+#: Serial of JDK 17 and later writes this without the number of the collection, whose pause follows.
+_PROMOTION_FAILED: Final = "Promotion failed"
 _FAILURES: Final[dict[str, Failure]] = {
     "promotion failed": "promotion",
     "to-space exhausted": "to-space",
@@ -124,6 +127,7 @@ class Unified:
     gathering: Gathering
     region_bytes: int = 0
     operation: str = ""
+    _has_failed: bool = False
     _open: dict[str, _Open] = field(default_factory=dict)
 
     def take(
@@ -142,6 +146,8 @@ class Unified:
             named = _COLLECTOR.match(text)
             if not self.gathering.collector and named is not None and "workers" not in text:
                 self.gathering.collector = named[1]
+        elif text == _PROMOTION_FAILED:
+            self._has_failed = True
         elif (match := _VERSION.match(text)) is not None:
             self.gathering.vm = match[1]
         elif (match := _STALL.match(text)) is not None:
@@ -156,14 +162,14 @@ class Unified:
     def _of_collection(
         self, text: str, line: str, end_ns: Callable[[], int | None], utc_ns: Callable[[], int | None]
     ) -> bool:
-        if "Pause " in text:
-            if (pause := _PAUSE.match(text)) is None:
-                return not _CUT_PAUSE.match(text)
-            return self._pause(pause, line, end_ns, utc_ns)
         begin = text.find(") ") + 2
         head = text[begin : begin + 3]
         if head in DETAILS and self.detail(text, 0, head):
             return True
+        if "Pause " in text:
+            if (pause := _PAUSE.match(text)) is None:
+                return not _CUT_PAUSE.match(text)
+            return self._pause(pause, line, end_ns, utc_ns)
         if (cycle := _CYCLE.match(text)) is not None:
             self._cycle(cycle, end_ns)
         elif (match := _PHASE.match(text)) is not None:
@@ -173,7 +179,9 @@ class Unified:
         elif (match := _TABLE.match(text)) is not None:
             self._row(match[1], match[2], digits(match[3]) * UNITS["M"])
         elif (match := _FAILURE.match(text)) is not None:
-            self._of(match[1]).failures += (_FAILURES[match[2].lower()],)
+            collection, failure = self._of(match[1]), _FAILURES[match[2].lower()]
+            if failure not in collection.failures:
+                collection.failures += (failure,)
             self.gathering.note(self.gathering.number, line)
         elif (match := _DUMP.match(text)) is not None:
             duration_ns = _milliseconds(match[1], match[2])
@@ -208,6 +216,10 @@ class Unified:
                 del self._open[next(iter(self._open))]
             collection = self._open[number] = _Open()
         return collection
+
+    def _with_promotion(self, failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+        self._has_failed = False
+        return failures if "promotion" in failures else (*failures, "promotion")
 
     def _guess(self, collector: str) -> None:
         """Name the collector by its words where no line states it."""
@@ -276,6 +288,8 @@ class Unified:
             promoted = promoted if promoted is None or promoted > 0 else 0
         if "Fail" in words or "To-" in words:
             failures = _with_no_room(words, failures)
+        if self._has_failed:
+            failures = self._with_promotion(failures)
         gathering.rows.append((
             end_ns, int(full_ms) * 1_000_000 + int(micros) * 1_000, kind, name, cause,
             int(before) * UNITS[before_unit], int(after) * UNITS[after_unit], int(capacity) * UNITS[unit],
@@ -298,6 +312,8 @@ class Unified:
         name, cause, kind = _name(words)
         collection = self._open.get(number, _Open())
         failures = _with_no_room(words, collection.failures)
+        if self._has_failed and kind == "young":
+            failures = self._with_promotion(failures)
         promoted = collection.promoted_bytes if before is not None else None
         pause = Pause(
             instant,
@@ -343,7 +359,7 @@ def is_needless(line: str, begin: int) -> bool:
     if head[1:] == ": " and head[0] in "yYO":
         return line[at + 3 : at + 20].lstrip()[:3] not in _OF_A_GENERATION
     if head == "Con":  # the line of its start
-        return not any(word in line[at:] for word in ("ms", "->", "failure"))
+        return not any(word in line[at:] for word in ("ms", "->", "ailure"))
     return head not in BEGINNINGS
 
 
