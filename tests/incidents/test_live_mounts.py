@@ -101,13 +101,23 @@ def test_mounts_are_read_from_mountinfo(tmp_path: Path) -> None:
     assert on.point == "/s"
 
 
+def test_mounts_are_silent_where_the_program_that_asks_them_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mount_answers, "_START_S", -1.0)
+    answers = mount_answers.ask([mount_table.Mount("/", "ext4", "/dev/x", "8:1")], 1.0)
+    assert answers.by_point == {}
+    assert list(answers.silent) == ["/"]
+
+
 @contextmanager
 def namespace(*setup: list[str]) -> Iterator[int]:
     """A mount namespace with servers of mounts, each stopped by SIGSTOP if its delay is negative."""
-    holder = subprocess.Popen(["unshare", "-m", "sleep", "1000"])
+    holder = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", "echo ready; exec sleep 1000"], stdout=subprocess.PIPE
+    )
     servers = []
     try:
-        time.sleep(0.2)
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"ready\n"
         for delay, *points in setup:
             server = subprocess.Popen(
                 [*entered(holder.pid), sys.executable, str(SERVER), delay.lstrip("-"), *points],

@@ -82,7 +82,8 @@ def _asked(
         sys.executable, "-I", "-S", str(Path(mount_questions.__file__)), str(limit_s), str(AT_ONCE),
     ]  # fmt: skip
     answers: dict[str, Answer] = {}
-    silence: dict[str, float] = {}
+    silence: dict[str, float] | None = None
+    begin = time.monotonic()
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"
     ) as process:
@@ -103,6 +104,10 @@ def _asked(
                 seconds, error, blocks * size, free * size, inodes, free_inodes
             )
         process.kill()
+    if silence is None:  # the program is late on a busy machine
+        elapsed_s = time.monotonic() - begin
+        unanswered = [mount.device for mount in mounts if mount.device not in answers]
+        silence = dict.fromkeys(unanswered[:AT_ONCE], elapsed_s)
     return answers, silence
 
 

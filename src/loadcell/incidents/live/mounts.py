@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
@@ -20,8 +21,10 @@ from loadcell.model.numbers import utc_text
 
 #: Slightly more than what is critical.
 WAIT_S: Final = 5.1
-#: A mount without an answer for so long has the name of its server looked up.
-_LOOKUP_S: Final = 0.7
+#: Further wait for the address of a server; its lookup began when the mount was late.
+_LOOKUP_S: Final = 0.05
+#: Wait for a mount from which on other signs are read.
+_SIGNS_AFTER_S: Final = 1.0
 _SERVER_LINE: Final = re.compile(
     r"nfs4?: server .*(not responding|timed out|OK)|CIFS.*(has not responded|reconnect)|(lib)?ceph.*"
     r"(hung|hunting|timed? ?out|session lost)|blocked for more than \d+ seconds",
@@ -38,12 +41,13 @@ class MountGatherer(Gatherer):
 
     def gather(self, host: Host) -> Iterable[Mounts]:
         mounts = [mount for mount in mount_table.read(host.root) if mount.is_remote]
-        names = _Names()
+        names, signs = _Names(), _Signs(host)
 
         def on_wait(answers: dict[str, Answer]) -> None:
             for mount in mounts:
                 if mount.device not in answers:
                     names.look_up(mount.server)
+            signs.read_when_late()
 
         answers = mount_answers.ask(_servers_first(mounts), WAIT_S, on_wait)
         points: dict[str, list[str]] = {}
@@ -57,14 +61,31 @@ class MountGatherer(Gatherer):
                 remote.append(_remote(mount, tuple(points[mount.device]), answers, names))
             else:
                 unasked += points[mount.device]
-        is_hung = bool(answers.silent)
-        yield Mounts(
-            SOURCE,
-            tuple(remote),
-            tuple(unasked),
-            tuple(_blocked(host)) if is_hung else (),
-            tuple(_lines(host)) if is_hung else (),
-        )
+        if answers.silent:
+            signs.read()
+        yield Mounts(SOURCE, tuple(remote), tuple(unasked), signs.blocked, signs.lines)
+
+
+class _Signs:
+    """Blocked processes and lines of the kernel, read once, while mounts are waited for."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._begin = time.monotonic()
+        self._is_read = False
+        self.blocked: tuple[Quote, ...] = ()
+        self.lines: tuple[Quote, ...] = ()
+
+    def read_when_late(self) -> None:
+        """Read them, if mounts have been waited for long enough for that."""
+        if time.monotonic() - self._begin >= _SIGNS_AFTER_S:
+            self.read()
+
+    def read(self) -> None:
+        """Read them once."""
+        if not self._is_read:
+            self._is_read = True
+            self.blocked, self.lines = tuple(_blocked(self._host)), tuple(_lines(self._host))
 
 
 def _servers_first(mounts: list[Mount]) -> list[Mount]:
@@ -110,7 +131,7 @@ class _Names:
     def addresses(self, name: str) -> tuple[str, ...]:
         """Addresses of a name; none if it has none, or the answer is late."""
         if name in self._threads:
-            self._threads[name].join(_LOOKUP_S if name not in self._addresses else 0)
+            self._threads[name].join(_LOOKUP_S)
         return self._addresses.get(name, ())
 
     def _look_up(self, name: str) -> None:
