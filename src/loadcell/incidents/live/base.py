@@ -21,7 +21,7 @@ class Host:
 
     root: Path = procfs.ROOT
     pid: int | None = None
-    interval_s: float = 0.8
+    interval_s: float = 0.6
     #: time-out of the clients of JVMs
     timeout_ns: int | None = None
     #: port of time servers
