@@ -152,7 +152,7 @@ def _row(item: Healthy | Unseen, source: str, texts: Texts) -> list[Cell]:
 
 
 def _table(anchor: str, title: str, column: str, rows: Sequence[list[Cell]], texts: Texts) -> Table:
-    columns = [Column(texts("doctor.column.incident"), keep=True), Column(column, many=True)]
+    columns = [Column(texts("doctor.column.incident"), keep=True), Column(column, many=True, sentences=True)]
     return Table(anchor, title, columns, rows)
 
 
