@@ -15,20 +15,22 @@ from loadcell.model.message import Count, Message, Seconds, Severity
 from loadcell.model.trial_record import Status
 from loadcell.store.read import StoredRun
 
+#: An incident is a cause: it precedes the differences between levels.
+_RANK = (Concern.ANSWER, 7)
 _SEEN = FindingCode(
-    "found.incident", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message, summary=Message,
+    "found.incident", Subject.INCIDENTS, "caution", _RANK, title=Message, summary=Message,
     remedy=Message,
 )  # fmt: skip
 _OF_TRIAL = FindingCode(
-    "found.incident.of-trial", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message,
+    "found.incident.of-trial", Subject.INCIDENTS, "caution", _RANK, title=Message,
     summary=Message, remedy=Message, trial=str, at_s=Seconds,
 )  # fmt: skip
 _OF_TRIALS = FindingCode(
-    "found.incident.of-trials", Subject.INCIDENTS, "caution", (Concern.WRONG, 5), title=Message,
+    "found.incident.of-trials", Subject.INCIDENTS, "caution", _RANK, title=Message,
     summary=Message, remedy=Message, trial=str, at_s=Seconds, count=Count,
 )  # fmt: skip
 _EXPLAINS = FindingCode(
-    "found.incident.explains", Subject.INCIDENTS, "problem", (Concern.WRONG, 4), title=Message,
+    "found.incident.explains", Subject.INCIDENTS, "problem", _RANK, title=Message,
     trials=list, count=Count,
 )  # fmt: skip
 _SEVERITY: Mapping[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
