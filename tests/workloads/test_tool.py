@@ -283,7 +283,7 @@ def test_metrics_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
 )
 def test_names_of_files_that_a_trial_cannot_retain(tmp_path: Path, files: str, reason: str) -> None:
     entry = problem(tmp_path, f"{{command: 'true ${{duration_s}}', files: {files}}}")
-    assert entry["problem"] == reason
+    assert reason in entry["finding"]
 
 
 def test_a_file_that_a_trial_retains_may_stand_alone() -> None:
