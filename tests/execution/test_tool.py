@@ -310,7 +310,7 @@ factors:
   end:
     good: {workload.tool.command: "sh ${plan}/write 0"}
     failing: {workload.tool.command: "sh ${plan}/write 3"}
-    endless: {workload.tool.command: "sh ${plan}/write endless", limits.load_slack: 500ms}
+    endless: {workload.tool.command: "sh ${plan}/write endless", limits.load_slack: 6s}
     missing: {workload.tool.command: "sh -c 'ln -s /etc/passwd gc.log; mkfifo other.bin'"}
     large: {workload.tool.command: "sh -c 'truncate -s 65M gc.log; echo > other.bin'"}
 repeats: 1
@@ -329,9 +329,10 @@ def test_files_that_a_command_leaves_are_retained_however_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_TEST", "hidden-value-1")
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "plan.yaml").write_text(FILES.replace("sh write", "sh ${plan}/write 0"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    plan = FILES.replace("sh write", "sh ${plan}/write 0")
+    (tmp_path / "plan.yaml").write_text(plan.replace("host: {}", f"host: {{directory: {scratch}}}"))
     (tmp_path / "write").write_text(WRITE)
     loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     records = {
@@ -356,7 +357,7 @@ def test_files_that_a_command_leaves_are_retained_however_it_ends(
     ]
     assert files_check(records["large"])["detail"] == {"too_large": ["gc.log"]}
     assert not (tmp_path / "run" / "trials" / records["large"]["name"] / "gc.log").exists()
-    assert not list((tmp_path / "tmp").glob("loadcell-tool-*"))
+    assert not list(scratch.rglob("loadcell-tool-*"))
 
 
 def files_check(record: dict[str, Any]) -> dict[str, Any]:
@@ -372,6 +373,22 @@ def test_an_interrupted_run_leaves_nothing_running(tmp_path: Path, how: signal.S
         until(lambda: len(sleeping(mark)) == 2, "the tool")
         live.send(how)
         assert live.end() == status
+    until(lambda: not sleeping(mark), "the end of what the tool had started")
+
+
+def test_files_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+    mark, scratch = f"79{os.getpid()}", tmp_path / "scratch"
+    scratch.mkdir()
+    plan = TROUBLE.replace("MARK", mark).replace("duration: 1s", "duration: 60s")
+    plan = plan.replace("host: {}", f"host: {{directory: {scratch}}}").replace(
+        "{tool: {", "{tool: {files: gc.log, "
+    )
+    with Live(tmp_path, plan) as live:
+        until(lambda: len(sleeping(mark)) == 2, "the tool")
+        assert list(scratch.rglob("loadcell-tool-*"))
+        live.send(signal.SIGKILL)
+        assert live.end() == -signal.SIGKILL
+        until(lambda: not list(scratch.rglob("loadcell-tool-*")), "the end of the directory")
     until(lambda: not sleeping(mark), "the end of what the tool had started")
 
 

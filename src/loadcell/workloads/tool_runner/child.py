@@ -36,6 +36,8 @@ _PATIENCE_S = 5.0
 _LOOK_AGAIN_S, _LOOKS = 0.05, 100
 #: Told in place of a process group while a program is being started.
 _STARTING = -1
+#: States of processes that have ended (proc(5)).
+_ENDED = frozenset("ZX")
 #: Lines longer than this are cut into pieces.
 _LONGEST = 1 << 20
 
@@ -172,10 +174,16 @@ def _guardian(directory: Path, receiver: int | None) -> tuple[int, int]:
                 time.sleep(_LOOK_AGAIN_S)
                 if not (ended or _end_strays(directory)):
                     break
-        if receiver is None or procfs.started(receiver) != receiver_start:
+        if receiver is None or not _runs(receiver, receiver_start):
             shutil.rmtree(directory, ignore_errors=True)
     finally:
         os._exit(0)
+
+
+def _runs(pid: int, start: int | None) -> bool:
+    """True if the process that started then still runs: one that nobody has waited for yet does not."""
+    stat = procfs.process_stat(procfs.ROOT, pid)
+    return stat is not None and stat.start == start and stat.state not in _ENDED
 
 
 def _end_strays(directory: Path) -> bool:
