@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 from loadcell import incidents, lazy
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model import extensions
-from loadcell.model.message import Labels, Message
+from loadcell.model.message import ForeignText, Labels, Message, MessageCode
 
 #: The worst first.
 Level = Literal["critical", "warning", "note"]
@@ -31,6 +31,7 @@ LEVELS: Final[tuple[Level, ...]] = ("critical", "warning", "note")
 Confidence = Literal["high", "medium", "low"]
 #: Texts of each incident.
 TEXTS: Final = ("title", "signs", "remedy", "disproof", "prevention")
+_FAILED = MessageCode("incident.failed", "caution", error=ForeignText)
 #: Lines of evidence that a diagnosis shows.
 MOST_QUOTES: Final = 8
 
@@ -133,14 +134,24 @@ def registered() -> dict[str, type[Incident[Any]]]:
 
 
 def examine(evidence: Evidence) -> tuple[Judgement, ...]:
-    """Judgements of all incidents that need this type of evidence; the worst diagnosis first."""
+    """Judgements of all incidents that need this type of evidence; the worst diagnosis first.
+
+    An incident that fails does not take the others with it: it is reported as one that could not be judged.
+    """
     judgements = [
         judgement
         for incident in registered().values()
         if isinstance(evidence, incident.needs)
-        for judgement in incident().examine(evidence)
+        for judgement in _judged(incident(), evidence)
     ]
     return tuple(sorted(judgements, key=_order))
+
+
+def _judged(incident: Incident[Any], evidence: Evidence) -> list[Judgement]:
+    try:
+        return list(incident.examine(evidence))
+    except Exception as error:
+        return [incident.unseen(_FAILED(error=f"{type(error).__name__}: {error}"))]
 
 
 def _order(judgement: Judgement) -> int:
