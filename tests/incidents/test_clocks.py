@@ -97,6 +97,22 @@ def test_of_two_servers_none_is_named() -> None:
     assert "not known which is right" in diagnosis.summary.text
 
 
+@pytest.mark.parametrize(
+    "offsets_s", [(0, 0.6), (0, 0.4, 0.8), (0, 0, 0, 0.4, -0.4), (0, 0, 0.7, 0.7)], ids=str
+)
+def test_servers_around_the_middle_are_not_named(offsets_s: tuple[float, ...]) -> None:
+    (diagnosis,) = of_services(*offsets_s)
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.level == "warning"
+    assert "not known which is right" in diagnosis.summary.text
+
+
+@pytest.mark.parametrize("offsets_s", [(0, 0.4), (0, 0.2, 0.4), (0, 0, 0, 0.2, -0.2)], ids=str)
+def test_servers_near_one_another_are_healthy(offsets_s: tuple[float, ...]) -> None:
+    (healthy,) = of_services(*offsets_s)
+    assert isinstance(healthy, Healthy)
+
+
 def test_servers_that_agree_are_healthy_unless_this_clock_is_wrong() -> None:
     (healthy,) = of_services(0.0, 0.4, 0.1)
     assert isinstance(healthy, Healthy)

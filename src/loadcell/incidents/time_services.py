@@ -85,7 +85,7 @@ class TimeServices(Incident[Clocks]):
             return
         middle_s = median(server.offset_s for server in timed)
         outliers = [server for server in timed if abs(server.offset_s - middle_s) > STEP_S]
-        if len(outliers) * 2 >= len(timed):
+        if not outliers or len(outliers) * 2 >= len(timed):
             names = [server.name for server in timed]
             yield self.diagnosis("warning", "high", _UNDECIDED(names=names, difference_s=_spread(timed)))
             return

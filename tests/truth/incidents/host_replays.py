@@ -20,6 +20,15 @@ from .case import Build, Example, Replay
 GIB = 1 << 30
 
 
+def _any(*builds: Build) -> Build:
+    """An example of one of several kinds."""
+
+    def build(chance: random.Random, directory: Path) -> Example:
+        return chance.choice(builds)(chance, directory)
+
+    return build
+
+
 def _mount(answered: tuple[float, float] | None, waited: tuple[float, float] = (0, 0)) -> Build:
     def build(chance: random.Random, _: Path) -> Example:
         others = tuple(
@@ -76,6 +85,19 @@ def _servers(outlier: tuple[float, float], services: tuple[str, ...] = ("chronyd
         servers = tuple(TimeServer(f"s{number}", "chronyd", value) for number, value in enumerate(offsets))
         seen = watched(0, 0, services=services, servers=servers)
         return Example(seen, f"{offsets[0]:+.2f} s of {len(offsets)} servers")
+
+    return build
+
+
+def _spread(difference: tuple[float, float], count: tuple[int, int]) -> Build:
+    """Servers at even distances, by the difference of the first and the last."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        number, spread_s = chance.randint(*count), chance.uniform(*difference)
+        offsets = [spread_s * index / (number - 1) - spread_s / 2 for index in range(number)]
+        servers = tuple(TimeServer(f"s{index}", "chronyd", value) for index, value in enumerate(offsets))
+        seen = watched(0, 0, services=("chronyd",), servers=servers)
+        return Example(seen, f"{spread_s:.2f} s between {number} servers")
 
     return build
 
@@ -200,7 +222,11 @@ REPLAYS = (
         _slewing,
     )),
     Replay("clock-step", _step((0.51, 60)), (_step((0.01, 0.4)), _slewing)),
-    Replay("time-services", _servers((0.6, 30)), (_servers((0.0, 0.35)),)),
+    Replay("time-services", _any(_servers((0.6, 30)), _spread((0.51, 1.5), (2, 9))), (
+        _servers((0.0, 0.35)),
+        _spread((0.0, 0.4), (2, 2)),
+        _spread((0.0, 0.4), (3, 9)),
+    )),
     Replay("swap-storm", _swap((1.2, 200), (0.11, 0.9)), (
         _swap((0, 0.8), (0, 0.08)),
         _swap((1.2, 50), (0, 0.08)),
