@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ from loadcell.incidents import application_logs, gc_logs
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.clocks import ClockReading, Clocks
 from loadcell.incidents.evidence.connections import OpenFiles
+from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.clocks import ClockGatherer
 from loadcell.incidents.live.connections import ConnectionGatherer
 from loadcell.incidents.live.disks import DiskGatherer
+from loadcell.incidents.live.kernel_log import KernelLogGatherer
 from loadcell.linux.fault_control import FaultControl
 from loadcell.systems.shared.account import Account, environment
 from loadcell.systems.shared.preload import Preload
@@ -160,6 +162,96 @@ def _exhausted(chance: random.Random, directory: Path) -> Outcome:
     after = _logged(_ALLOCATING, "Allocating", directory, f"-Xmx{8 * heap}m", *flags[1:])
     name = "to-space-exhausted"
     return Outcome(f"{heap} MiB", _has(name, seen), not _has(name, after))
+
+
+#: A list of small objects, which each full collection has to follow.
+_LINKED = """
+public class Linked {
+  static Linked last;
+  final Linked next;
+  Linked(Linked next) { this.next = next; }
+  public static void main(String[] words) throws Exception {
+    for (int i = 0; i < Integer.parseInt(System.getProperty("objects")); i++) last = new Linked(last);
+    System.gc();
+    Thread.sleep(200);
+  }
+}
+"""
+#: Retains some objects of each batch for ever.
+_LEAKING_SLOWLY = """
+import java.util.ArrayList;
+public class LeakingSlowly {
+  static volatile Object garbage;
+  public static void main(String[] words) throws Exception {
+    ArrayList<byte[]> all = new ArrayList<>();
+    int leaked = Integer.getInteger("leaked");
+    for (int i = 0; i < 40; i++) all.add(new byte[1 << 20]);
+    for (long end = System.nanoTime() + Long.getLong("seconds") * 1_000_000_000L; System.nanoTime() < end;) {
+      for (int i = 0; i < leaked; i++) all.add(new byte[1000]);
+      for (int i = 0; i < 400; i++) garbage = new byte[10_000];
+      Thread.sleep(10);
+    }
+  }
+}
+"""
+
+
+def _long_pause(chance: random.Random, directory: Path) -> Outcome:
+    millions = chance.randint(45, 60)
+    flags = ("-Xmx4g", "-Xms4g", "-Xss512m", "-XX:+UseSerialGC")
+    seen = _logged(_LINKED, "Linked", directory, *flags, f"-Dobjects={millions * 10**6}")
+    after = _logged(_LINKED, "Linked", directory, *flags, f"-Dobjects={millions * 10**4}")
+    return Outcome(f"{millions} million objects", _has("long-pause", seen), not _has("long-pause", after))
+
+
+def _leak(chance: random.Random, directory: Path) -> Outcome:
+    leaked = chance.randint(15, 40)
+    flags = ("-Xmx400m", "-XX:+UseG1GC", "-XX:InitiatingHeapOccupancyPercent=5", "-XX:-G1UseAdaptiveIHOP")
+    flags = (*flags, "-Dseconds=100")
+    seen = _logged(_LEAKING_SLOWLY, "LeakingSlowly", directory, *flags, f"-Dleaked={leaked}")
+    after = _logged(_LEAKING_SLOWLY, "LeakingSlowly", directory, *flags, "-Dleaked=0")
+    return Outcome(f"{leaked * 100} kB/s", _has("memory-leak", seen), not _has("memory-leak", after))
+
+
+def _log_steps(chance: random.Random, directory: Path) -> Outcome:
+    """A service that logs, whose clock a preloaded library shifts forth and back."""
+    size = chance.uniform(2, 30)
+    back = size * chance.uniform(0.9, 1.0)
+    preload = Preload.install(directory, Account("me", os.geteuid(), os.getegid(), (), other=False))
+    control = FaultControl(preload.control)
+
+    def write(name: str, shifts: list[float]) -> list[Evidence]:
+        path = directory / name
+        words = (sys.executable, "-c", _WRITING, str(path), "9")
+        process = subprocess.Popen(words, env=preload.variables(environment()))
+        for shift in shifts:
+            time.sleep(3)
+            control.shift_clock(round(shift * 1e9))
+        process.wait(60)
+        control.shift_clock(0)
+        seen, _reading = application_logs.read([(path, name)])
+        return [seen]
+
+    seen, after = write("a.log", [size, size - back]), write("b.log", [])
+    name = "log-clock-steps"
+    return Outcome(f"{size:.1f} s and {back:.1f} s", _has(name, seen), not _has(name, after))
+
+
+def _oom_kill(chance: random.Random, _: Path) -> Outcome:
+    limit = chance.randint(12, 48) << 20
+    evidence = []
+    for share in (2.0, 0.3):
+        begin_ns = time.time_ns()
+        with group("memory", limit_in_bytes=str(limit)) as path:
+            process = entered(path, f"x = b'x' * {round(limit * share)}")
+            process.wait()
+        time.sleep(0.2)
+        for seen in KernelLogGatherer().gather(Host()):
+            assert isinstance(seen, KernelLog)
+            lines = tuple(line for line in seen.lines if line.utc_ns >= begin_ns - 10**9)
+            evidence.append(replace(seen, lines=lines, oom_kills=None))
+        time.sleep(1.5)
+    return Outcome(f"{limit >> 20} MiB", _has("oom-kill", evidence[:1]), not _has("oom-kill", evidence[1:]))
 
 
 def _hung_mount(chance: random.Random, directory: Path) -> Outcome:
