@@ -18,8 +18,8 @@ from loadcell.incidents.base import Diagnosis, examine
 from loadcell.incidents.evidence.gluster import GlusterNames, GlusterVolume, LostName, Rebalance
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gathering import gather
-from loadcell.incidents.live.gluster import GlusterGatherer
-from loadcell.incidents.live.gluster_names import GlusterNamesGatherer, Walk
+from loadcell.incidents.live.gluster import Brick, GlusterGatherer
+from loadcell.incidents.live.gluster_names import GlusterNamesGatherer, Walk, divided
 from loadcell.linux.mount_table import Mount
 from loadcell.systems.gluster import name_hash, text_answers
 from loadcell.systems.gluster.options import GlusterOptions
@@ -115,6 +115,17 @@ def test_what_the_command_did_not_answer_is_not_judged() -> None:
     assert [item.incident for item in examine(volume())] == ["gluster-slow-rebalance"]
 
 
+def test_a_brick_of_another_host_with_the_same_path_is_not_local(tmp_path: Path) -> None:
+    (tmp_path / ".glusterfs").mkdir()
+    bricks = [Brick(f"n{number}:{tmp_path}", f"id-{number}") for number in (1, 2)]
+    unknown = Brick(f"n3:{tmp_path}")
+    removed = Brick(f"n1:{tmp_path}/removed", "id-1")
+    result = divided([*bricks, unknown, removed], "id-1")
+    assert (result.local, result.others) == ((bricks[0],), (bricks[1], unknown, removed))
+    assert divided(bricks, "").local == ()
+    assert Brick("[fe80::1]:/data/brick").path == Path("/data/brick")
+
+
 def test_a_walk_ends_at_its_deadline(tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"d{number}").mkdir()
@@ -196,9 +207,13 @@ def test_a_damaged_volume_is_recognised(storage: Gluster, tmp_path: Path) -> Non
     assert seen["gluster-lost-modes"]["values"]["names"] == ["dir/closed"]
     assert seen["gluster-lost-names"]["values"]["names"] == ["dir/lost"]
     (line,) = seen["gluster-lost-names"]["lines"]
-    holder, hashed = line["text"].split("; on ")[1].split("; hash: ")
-    assert holder.endswith(str(others["lost"].parent))
-    assert hashed.endswith(str(of_names["lost"].parent))
+    # the directories of both hosts are on this machine; those of the other host are not its own
+    first, second = storage.volume.bricks
+    is_first = others["lost"].parent == first.path
+    assert line["text"].partition("; on ")[2] == (
+        f"{first.location if is_first else '?'}; hash: {'?' if is_first else first.location}"
+        f"; not inspected: {second.location}"
+    )
 
 
 def test_a_management_that_does_not_answer_is_missing(

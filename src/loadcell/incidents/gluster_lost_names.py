@@ -41,7 +41,8 @@ class GlusterLostNames(Incident[GlusterNames]):
 
 def _bricks(item: LostName) -> str:
     holders, hashed = (", ".join(names) or "?" for names in (item.holders, item.hashed))
-    return f"{item.path}: {item.error}; on {holders}; hash: {hashed}"
+    text = f"{item.path}: {item.error}; on {holders}; hash: {hashed}"
+    return f"{text}; not inspected: {', '.join(item.not_inspected)}" if item.not_inspected else text
 
 
 PART = GlusterLostNames

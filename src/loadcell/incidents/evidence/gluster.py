@@ -11,13 +11,14 @@ from loadcell.incidents.evidence.base import Evidence
 @dataclass(frozen=True, slots=True)
 class LostName:
     """A name without a readable file: the error, the bricks of this host that hold a file of this name, and
-    those to which the hash of the name leads (empty where not known).
+    those to which the hash of the name leads. Bricks of other hosts were not inspected.
     """
 
     path: str
     error: str
     holders: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
+    not_inspected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from loadcell.incidents.evidence.base import Missing
@@ -28,11 +29,24 @@ _DAEMONS: Final = frozenset({"glusterd", "glusterfsd", "glusterfs"})
 
 
 @dataclass(frozen=True)
+class Brick:
+    """A brick (`host:/path`), and the UUID of its host in the pool; empty where it is not stated."""
+
+    location: str
+    host_id: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Its directory on its host."""
+        return Path(self.location[self.location.find(":/") + 1 :])
+
+
+@dataclass(frozen=True)
 class Volume:
-    """A started volume with its bricks (`host:/path`), and the number of copies of a subvolume."""
+    """A started volume with its bricks, and the number of copies of a subvolume."""
 
     name: str
-    bricks: tuple[str, ...]
+    bricks: tuple[Brick, ...]
     copies: int
 
 
@@ -57,23 +71,38 @@ def is_used(host: Host) -> bool:
 
 def volumes() -> list[Volume]:
     """Started volumes. Raises UnavailableError."""
-    output = answer("--xml", "volume", "info")
-    try:
-        document = ET.fromstring(output)  # noqa: S314 - written by a program of this machine
-    except ET.ParseError as error:
-        raise UnavailableError(REFUSED(command="gluster volume info", output=str(error))) from None
-    if document.findtext("opRet") not in ("0", None):
-        text = document.findtext("opErrstr") or "-"
-        raise UnavailableError(REFUSED(command="gluster volume info", output=text))
     return [
         Volume(
             item.findtext("name") or "",
-            tuple(brick.findtext("name") or (brick.text or "") for brick in item.iterfind("bricks/brick")),
+            tuple(
+                Brick(brick.findtext("name") or brick.text or "", brick.findtext("hostUuid") or "")
+                for brick in item.iterfind("bricks/brick")
+            ),
             max(1, int(item.findtext("replicaCount") or 1), int(item.findtext("disperseCount") or 0)),
         )
-        for item in document.iterfind(".//volume")
+        for item in _document("volume", "info").iterfind(".//volume")
         if item.findtext("statusStr") == "Started"
     ]
+
+
+def host_id() -> str:
+    """UUID of this host in its pool; empty where the answer does not state it. Raises UnavailableError."""
+    peers = _document("pool", "list").iterfind(".//peer")
+    return next(
+        (peer.findtext("uuid") or "" for peer in peers if peer.findtext("hostname") == "localhost"), ""
+    )
+
+
+def _document(*words: str) -> ET.Element:
+    """Answer of a command in XML. Raises UnavailableError."""
+    title = " ".join(["gluster", *words])
+    try:
+        document = ET.fromstring(answer("--xml", *words))  # noqa: S314 - of a program of this machine
+    except ET.ParseError as error:
+        raise UnavailableError(REFUSED(command=title, output=str(error))) from None
+    if document.findtext("opRet") not in ("0", None):
+        raise UnavailableError(REFUSED(command=title, output=document.findtext("opErrstr") or "-"))
+    return document
 
 
 def answer(*words: str) -> str:

@@ -7,13 +7,14 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.live.base import Gatherer, Host
-from loadcell.incidents.live.gluster import is_used, volumes
+from loadcell.incidents.live.gluster import Brick, host_id, is_used, volumes
 from loadcell.linux import mount_answers, mount_table
 from loadcell.linux.mount_table import Mount
 from loadcell.linux.time_limits import UnavailableError
@@ -39,11 +40,11 @@ class GlusterNamesGatherer(Gatherer):
         if not mounts:
             return
         answers = mount_answers.ask(mounts, _ANSWER_S)
-        bricks = _local_bricks(host)
+        bricks = _bricks(host)
         for mount in mounts:
             answer = answers.by_point.get(mount.point)
             if answer is not None and not answer.error:
-                walk = Walk(mount, bricks.get(_volume(mount), ()))
+                walk = Walk(mount, bricks.get(_volume(mount), Bricks()))
                 walk.run(time.monotonic() + _WALK_S / len(mounts))
                 yield walk.evidence()
 
@@ -53,21 +54,43 @@ def _volume(mount: Mount) -> str:
     return mount.source.rpartition(":")[2].strip("/").partition("/")[0]
 
 
-def _local_bricks(host: Host) -> dict[str, tuple[str, ...]]:
-    """Bricks on this host (`name:/path`) by volume."""
+@dataclass(frozen=True)
+class Bricks:
+    """Bricks of a volume: those whose directories are on this host, and others."""
+
+    local: tuple[Brick, ...] = ()
+    others: tuple[Brick, ...] = ()
+
+
+def _bricks(host: Host) -> dict[str, Bricks]:
+    """Bricks by volume."""
     if not is_used(host):
         return {}
+    with ThreadPoolExecutor(1) as pool:
+        host_answer = pool.submit(_host_id)
+        try:
+            all_volumes = volumes()
+        except UnavailableError:
+            all_volumes = []
+        this_host = host_answer.result()
+    return {volume.name: divided(volume.bricks, this_host) for volume in all_volumes}
+
+
+def _host_id() -> str:
     try:
-        return {
-            volume.name: tuple(brick for brick in volume.bricks if (_path(brick) / ".glusterfs").is_dir())
-            for volume in volumes()
-        }
+        return host_id()
     except UnavailableError:
-        return {}
+        return ""
 
 
-def _path(brick: str) -> Path:
-    return Path(brick.partition(":")[2])
+def divided(bricks: Iterable[Brick], this_host: str) -> Bricks:
+    """Bricks of this host by its UUID in the pool: another host may have a directory of the same path."""
+    local: list[Brick] = []
+    others: list[Brick] = []
+    for brick in bricks:
+        is_local = bool(this_host) and brick.host_id == this_host and (brick.path / ".glusterfs").is_dir()
+        (local if is_local else others).append(brick)
+    return Bricks(tuple(local), tuple(others))
 
 
 @dataclass
@@ -75,7 +98,7 @@ class Walk:
     """A walk over the tree of a mount, those above first."""
 
     mount: Mount
-    bricks: tuple[str, ...] = ()
+    bricks: Bricks = Bricks()
     names: int = 0
     directories: int = 0
     doubled: list[str] = field(default_factory=list)
@@ -143,9 +166,14 @@ class Walk:
     def _lost(self, path: str, name: str, error: OSError) -> LostName:
         below = f"{path}/{name}".lstrip("/")
         number = name_hash.name_hash(os.fsencode(name))
-        holders = [brick for brick in self.bricks if os.path.lexists(_path(brick) / below)]
-        hashed = [brick for brick in self.bricks if _is_hashed(_path(brick) / path, number)]
-        return LostName(below, error.strerror or str(error), tuple(holders), tuple(hashed))
+        local = self.bricks.local
+        return LostName(
+            below,
+            error.strerror or str(error),
+            tuple(brick.location for brick in local if os.path.lexists(brick.path / below)),
+            tuple(brick.location for brick in local if _is_hashed(brick.path / path, number)),
+            tuple(brick.location for brick in self.bricks.others),
+        )
 
 
 def _is_hashed(directory: Path, number: int) -> bool:
