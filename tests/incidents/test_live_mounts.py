@@ -101,11 +101,52 @@ def test_mounts_are_read_from_mountinfo(tmp_path: Path) -> None:
     assert on.point == "/s"
 
 
-def test_mounts_are_silent_where_the_program_that_asks_them_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mount_answers, "_START_S", -1.0)
-    answers = mount_answers.ask([mount_table.Mount("/", "ext4", "/dev/x", "8:1")], 1.0)
-    assert answers.by_point == {}
-    assert list(answers.silent) == ["/"]
+ROOT = mount_table.Mount("/", "ext4", "/dev/x", "8:1")
+
+
+def test_a_mount_is_not_silent_where_the_program_that_asks_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = tmp_path / "python"
+    late.write_text("#!/bin/sh\nexec sleep 30\n")
+    late.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(late))
+    assert mount_answers.ask([ROOT], 0.2) == mount_answers.Answers({}, {})
+
+
+def with_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statvfs: str) -> None:
+    """Ask by a program whose `os.statvfs` has another body."""
+    program = tmp_path / "questions.py"
+    text = Path(mount_questions.__file__).read_text()
+    program.write_text(text.replace("def main()", f"def _statvfs(path):\n    {statvfs}\n\n\ndef main()", 1)
+                       .replace("os.statvfs(path)", "_statvfs(path)"))  # fmt: skip
+    monkeypatch.setattr(mount_questions, "__file__", str(program))
+
+
+def test_silence_counts_from_the_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two places, mounts that answer after 1.0 s leave the next ones 0.9 s of 1.9 s."""
+    with_questions(tmp_path, monkeypatch, "time.sleep(1.0); return os.statvfs_result([1] * 11)")
+    monkeypatch.setattr(mount_answers, "AT_ONCE", 2)
+    mounts = [mount_table.Mount(f"/{number}", "nfs", "s:/x", f"0:{number}") for number in range(5)]
+    answers = mount_answers.ask(mounts, 1.9)
+    assert set(answers.by_point) == {"/0", "/1"}
+    assert set(answers.silent) == {"/2", "/3"}
+    assert all(0.3 < waited_s < 1.0 for waited_s in answers.silent.values())
+
+
+def test_a_process_that_is_killed_is_no_silent_mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_questions(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGKILL)")
+    begin = time.monotonic()
+    assert mount_answers.ask([ROOT], 20.0) == mount_answers.Answers({}, {}, frozenset({"/"}))
+    assert time.monotonic() - begin < 10
+    (judgement,) = examine(Mounts("host", (), failed=("/",)))
+    assert isinstance(judgement, Unseen)
+
+
+def test_a_short_silence_is_not_judged() -> None:
+    judgement = judged(answered_s=None, waited_s=0.9)
+    assert isinstance(judgement, Unseen)
+    assert "too short" in judgement.reason.text
 
 
 @contextmanager

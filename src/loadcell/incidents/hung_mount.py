@@ -32,6 +32,8 @@ _ERROR = MessageCode(
 _HEALTHY = MessageCode("incident.hung-mount.healthy", "info", count=Count, slowest_s=Seconds, limit_s=Seconds)
 _NONE = MessageCode("incident.hung-mount.none", "info")
 _UNASKED = MessageCode("incident.hung-mount.unasked", "info", count=Count, points=list)
+_SHORT = MessageCode("incident.hung-mount.short", "info", points=list, waited_s=Seconds)
+_FAILED = MessageCode("incident.hung-mount.failed", "info", points=list)
 _DENIED = MessageCode("incident.hung-mount.denied", "info", points=list)
 
 LIMIT_S: Final = 2.0
@@ -63,10 +65,12 @@ class HungMount(Incident[Mounts]):
         if evidence.unasked:
             names = _named(evidence.unasked)
             yield self.unseen(_UNASKED(count=len(evidence.unasked), points=names))
+        if evidence.failed:
+            yield self.unseen(_FAILED(points=_named(evidence.failed)))
         if healthy:
             slowest_s = max(mount.answered_s or 0.0 for mount in healthy)
             yield self.healthy(_HEALTHY(count=len(healthy), slowest_s=slowest_s, limit_s=LIMIT_S))
-        elif not evidence.mounts and not evidence.unasked:
+        elif not evidence.mounts and not evidence.unasked and not evidence.failed:
             yield self.healthy(_NONE())
 
     def _judged(self, mount: RemoteMount, evidence: Mounts) -> Judgement | None:
@@ -74,7 +78,7 @@ class HungMount(Incident[Mounts]):
         position = {"points": _named(mount.points), "source": mount.source, "type": mount.type}
         if mount.answered_s is None:
             if mount.waited_s <= LIMIT_S:
-                return self.unseen(_UNASKED(count=len(mount.points), points=_named(mount.points)))
+                return self.unseen(_SHORT(points=_named(mount.points), waited_s=mount.waited_s))
             level = "critical" if mount.waited_s > CRITICAL_S else "warning"
             return self.diagnosis(level, "high", self._silence(mount), None, quotes)  # type: ignore[arg-type]
         if mount.error:

@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from loadcell.linux import mount_questions, procfs
 from loadcell.linux.mount_table import Mount
@@ -37,10 +37,47 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers by mount point; `silent` were asked and did not answer for so long; others were not asked."""
+    """Answers by mount point; `silent` were asked and did not answer for so long.
+
+    The process that asked a mount of `failed` ended without an answer. Others were not asked.
+    """
 
     by_point: dict[str, Answer]
     silent: dict[str, float]
+    failed: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Asked:
+    """Answers of devices, the instants at which they were asked, and the last one of a look at answers."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    instants: dict[str, float] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    looked: float = 0.0
+
+    def take(self, row: list[Any], devices: Sequence[str]) -> None:
+        """Take a row of the program."""
+        kind, *values = row
+        if kind == "looked":
+            self.looked = values[0]
+            return
+        device = devices[values[0]]
+        if kind == "asked":
+            self.instants[device] = values[1]
+        elif kind == "ended":
+            self.failed.add(device)
+        else:
+            seconds, error, blocks, free, size, inodes, free_inodes = values[1:]
+            self.answers[device] = Answer(seconds, error, blocks * size, free * size, inodes, free_inodes)
+
+    def silence(self) -> dict[str, float]:
+        """Times without an answer, each from the question to the last look."""
+        return {
+            device: max(0.0, self.looked - instant)
+            for device, instant in self.instants.items()
+            if device not in self.answers and device not in self.failed
+        }
 
 
 def ask(
@@ -56,11 +93,12 @@ def ask(
     for mount in mounts:
         first_of.setdefault(mount.device, mount)
     asked = [mount for device, mount in first_of.items() if device not in pending]
-    answers, silence = _asked(asked, limit_s, on_wait) if asked else ({}, {})
-    silence |= {device: age_s for device, age_s in pending.items() if device in first_of}
+    result = _asked(asked, limit_s, on_wait) if asked else _Asked()
+    silence = result.silence() | {device: age_s for device, age_s in pending.items() if device in first_of}
     return Answers(
-        {mount.point: answers[mount.device] for mount in mounts if mount.device in answers},
+        {mount.point: result.answers[mount.device] for mount in mounts if mount.device in result.answers},
         {mount.point: silence[mount.device] for mount in mounts if mount.device in silence},
+        frozenset(mount.point for mount in mounts if mount.device in result.failed),
     )
 
 
@@ -77,13 +115,12 @@ def outstanding() -> dict[str, float]:
 
 def _asked(
     mounts: Sequence[Mount], limit_s: float, on_wait: Callable[[dict[str, Answer]], None] | None
-) -> tuple[dict[str, Answer], dict[str, float]]:
+) -> _Asked:
     command = [
         sys.executable, "-I", "-S", str(Path(mount_questions.__file__)), str(limit_s), str(AT_ONCE),
     ]  # fmt: skip
-    answers: dict[str, Answer] = {}
-    silence: dict[str, float] | None = None
-    begin = time.monotonic()
+    result = _Asked()
+    devices = [mount.device for mount in mounts]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"
     ) as process:
@@ -92,33 +129,29 @@ def _asked(
         questions = json.dumps([[mount.device, mount.point] for mount in mounts])
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(questions.encode())
-        process.stdin.close()
+            process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         deadline = time.monotonic() + limit_s + _START_S
-        for row in _lines(process.stdout.fileno(), deadline, lambda: on_wait(answers) if on_wait else None):
-            index, seconds, *values = json.loads(row)
-            if index < 0:
-                silence = {mounts[number].device: seconds for number in values[0]}
-                break
-            error, blocks, free, size, inodes, free_inodes = values
-            answers[mounts[index].device] = Answer(
-                seconds, error, blocks * size, free * size, inodes, free_inodes
-            )
+        wait = on_wait or (lambda _: None)
+        for row in _lines(process.stdout.fileno(), deadline, lambda: wait(result.answers)):
+            result.take(json.loads(row), devices)
         process.kill()
-    if silence is None:  # the program is late on a busy machine
-        elapsed_s = time.monotonic() - begin
-        unanswered = [mount.device for mount in mounts if mount.device not in answers]
-        silence = dict.fromkeys(unanswered[:AT_ONCE], elapsed_s)
-    return answers, silence
+    return result
 
 
 def _lines(descriptor: int, deadline: float, on_wait: Callable[[], None]) -> Iterator[bytes]:
-    """Lines of a pipe until its end or the deadline."""
+    """Lines of a pipe until its end or the deadline; `on_wait` is called again and again."""
     remainder = b""
+    next_wait = time.monotonic() + _WAIT_S
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         while (remaining_s := deadline - time.monotonic()) > 0:
-            if not selector.select(min(remaining_s, _WAIT_S)):
+            ready = selector.select(min(remaining_s, _WAIT_S))
+            if time.monotonic() >= next_wait:
                 on_wait()
+                next_wait = time.monotonic() + _WAIT_S
+            if not ready:
                 continue
             part = os.read(descriptor, _PART_BYTES)
             if not part:

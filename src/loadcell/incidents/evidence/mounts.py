@@ -34,8 +34,9 @@ class RemoteMount:
 
 @dataclass(frozen=True)
 class Mounts(Evidence):
-    """Remote mounts of a host; `unasked` are those that too many hanging ones left no time for.
+    """Remote mounts of a host; `unasked` are those for which there was no time.
 
+    The process that asked a mount of `failed` ended without an answer.
     `blocked` has the processes in uninterruptible sleep, `quotes` lines of the kernel about servers.
     """
 
@@ -45,3 +46,4 @@ class Mounts(Evidence):
     unasked: tuple[str, ...] = ()
     blocked: tuple[Quote, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    failed: tuple[str, ...] = ()

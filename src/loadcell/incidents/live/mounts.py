@@ -55,15 +55,17 @@ class MountGatherer(Gatherer):
             points.setdefault(mount.device, []).append(mount.point)
         first_of = {mount.device: mount for mount in reversed(mounts)}
         asked = [mount for mount in mounts if first_of[mount.device] is mount]
-        remote, unasked = [], []
+        remote, unasked, failed = [], [], []
         for mount in asked:
             if mount.point in answers.by_point or mount.point in answers.silent:
                 remote.append(_remote(mount, tuple(points[mount.device]), answers, names))
+            elif mount.point in answers.failed:
+                failed += points[mount.device]
             else:
                 unasked += points[mount.device]
         if answers.silent:
             signs.read()
-        yield Mounts(SOURCE, tuple(remote), tuple(unasked), signs.blocked, signs.lines)
+        yield Mounts(SOURCE, tuple(remote), tuple(unasked), signs.blocked, signs.lines, tuple(failed))
 
 
 class _Signs:
