@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from loadcell.incidents.base import Diagnosis, Healthy, Judgement, Unseen, examine
-from loadcell.incidents.evidence.clocks import ClockReading, Clocks, TimeServer
+from loadcell.incidents.evidence.clocks import ClockReading, Clocks, ClockStep, TimeServer
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.clocks import ClockGatherer
 from loadcell.linux import clock_log, sntp, time_services
@@ -68,6 +68,28 @@ def test_steps_forth_and_back_are_clocks_that_fight() -> None:
 def test_other_changes_are_no_fight(evidence: Clocks) -> None:
     (judgement,) = judged(evidence)["fighting-clocks"]
     assert isinstance(judgement, Healthy)
+
+
+def of_log(*sizes_s: float) -> Clocks:
+    """A steady clock, and steps that its log states, one a minute."""
+    steps = tuple(ClockStep(index * 60 * 10**9, size_s) for index, size_s in enumerate(sizes_s))
+    return watched(0, 0, logged=steps)
+
+
+def test_steps_of_the_log_are_judged_by_their_size() -> None:
+    (fight,) = judged(of_log(0.6, -0.6))["fighting-clocks"]
+    assert isinstance(fight, Diagnosis)
+    assert fight.level == "critical"
+    (step,) = judged(of_log(0.6))["clock-step"]
+    assert isinstance(step, Diagnosis)
+
+
+@pytest.mark.parametrize("sizes_s", [(0.13, -0.13), (0.4, -0.4, 0.4), (-0.4,)], ids=str)
+def test_small_steps_of_the_log_are_ordinary(sizes_s: tuple[float, ...]) -> None:
+    judgements = judged(of_log(*sizes_s))
+    for incident in ("fighting-clocks", "clock-step"):
+        (judgement,) = judgements[incident]
+        assert isinstance(judgement, Healthy)
 
 
 def test_a_single_step_is_a_warning() -> None:

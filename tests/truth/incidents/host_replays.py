@@ -9,7 +9,7 @@ from incidents.test_clocks import watched
 from incidents.test_container_incidents import connections, cpu, files, used
 from incidents.test_container_incidents import memory as group_memory
 from incidents.test_host_incidents import disks, log, memory, system
-from loadcell.incidents.evidence.clocks import TimeServer
+from loadcell.incidents.evidence.clocks import ClockStep, TimeServer
 from loadcell.incidents.evidence.connections import ListenQueue
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
@@ -67,6 +67,20 @@ def _step(sizes: tuple[float, float]) -> Build:
         size = chance.uniform(*sizes) * chance.choice([-1, 1])
         offsets = [0.0] * chance.randint(2, 60) + [size] * chance.randint(1, 59)
         return Example(watched(*offsets), f"{size:+.2f} s", 59.0)
+
+    return build
+
+
+def _logged(sizes: tuple[float, float]) -> Build:
+    """Steps forth and back that only the log states."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        size, apart_ns = chance.uniform(*sizes), chance.randint(1, 590) * 10**9
+        logged = tuple(
+            ClockStep(index * apart_ns, size * chance.uniform(0.85, 1.0) * (-1) ** index)
+            for index in range(chance.randint(2, 20))
+        )
+        return Example(watched(0, 0, logged=logged), f"{size:.2f} s, {apart_ns // 10**9} s apart")
 
     return build
 
@@ -217,11 +231,12 @@ def _classes(growth: tuple[int, int], share: tuple[float, float]) -> Build:
 KILLED = "Out of memory: Killed process PID (java) total-vm:2942936kB, anon-rss:152520kB, UID:0"
 REPLAYS = (
     Replay("hung-mount", _mount(None, (5.01, 8)), (_mount((0.5, 1.6)),)),
-    Replay("fighting-clocks", _fight((0.6, 30), (0, 0.18), (1, 590)), (
+    Replay("fighting-clocks", _any(_fight((0.6, 30), (0, 0.18), (1, 590)), _logged((0.6, 30))), (
         _fight((0.05, 0.4), (0, 0.18), (1, 590)),
         _slewing,
+        _logged((0.128, 0.4)),
     )),
-    Replay("clock-step", _step((0.51, 60)), (_step((0.01, 0.4)), _slewing)),
+    Replay("clock-step", _step((0.51, 60)), (_step((0.01, 0.4)), _slewing, _logged((0.128, 0.4)))),
     Replay("time-services", _any(_servers((0.6, 30)), _spread((0.51, 1.5), (2, 9))), (
         _servers((0.0, 0.35)),
         _spread((0.0, 0.4), (2, 2)),

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model.message import Message
 
-#: A change between two readings that is no slewing (at most 0.5 ms/s).
+#: A larger change is a step that matters, and no slewing (at most 0.5 ms/s).
 STEP_S: Final = 0.5
 
 
@@ -83,8 +83,14 @@ class Clocks(Evidence):
 
     @cached_property
     def steps(self) -> tuple[ClockStep, ...]:
-        """Steps of readings and logs, in the order of time; one that is in both counts once."""
-        steps = sorted((*self._read_steps(), *self.logged), key=lambda step: step.instant_ns)
+        """Steps above `STEP_S` of readings and logs, in the order of time; one that is in both counts once.
+
+        A time service steps from 128 ms on: smaller steps of a log are ordinary.
+        """
+        changes = (*self._changes(), *self.logged)
+        steps = sorted(
+            (step for step in changes if abs(step.size_s) > STEP_S), key=lambda step: step.instant_ns
+        )
         results: list[ClockStep] = []
         for step in steps:
             if not any(_is_same(step, other) for other in results):
@@ -97,11 +103,9 @@ class Clocks(Evidence):
         changes = (abs(after.offset_ns - before.offset_ns) for before, after in pairwise(self.readings))
         return max(changes, default=0) / 1e9
 
-    def _read_steps(self) -> Iterator[ClockStep]:
+    def _changes(self) -> Iterator[ClockStep]:
         for before, after in pairwise(self.readings):
-            size_s = (after.offset_ns - before.offset_ns) / 1e9
-            if abs(size_s) > STEP_S:
-                yield ClockStep(after.instant_ns, size_s)
+            yield ClockStep(after.instant_ns, (after.offset_ns - before.offset_ns) / 1e9)
 
     def utc_ns(self, instant_ns: int) -> int | None:
         """An instant by the wall clock of that time."""
