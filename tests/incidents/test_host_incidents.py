@@ -120,6 +120,8 @@ def test_errors_of_disks_are_critical(text: str, device: str) -> None:
         "ata3: hard resetting link",
         "ata3.00: exception Emask 0x0 SAct 0x0 SErr 0x0 action 0x6 frozen",
         "nvme nvme0: I/O 5 QID 2 timeout, aborting".replace("nvme nvme0", "nvme0"),
+        "sd 2:0:0:0: [sda] tag#21 FAILED: attempting target reset",
+        "sd 2:0:0:0: attempting task abort! scmd(00000000c0ffee)",
     ],
 )
 def test_resets_of_disks_are_a_warning(text: str) -> None:
@@ -132,6 +134,8 @@ def test_resets_of_disks_are_a_warning(text: str) -> None:
         "I/O error, dev fd0, sector 0",
         "Buffer I/O error on dev sr0, logical block 0",
         "EXT4-fs (vda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro",
+        "sd 2:0:0:0: Power-on or device reset occurred",
+        "sd 2:0:0:0: [sda] tag#0 Power-on or device reset occurred",
         "ata3: SATA link up 6.0 Gbps (SStatus 133 SControl 300)",
     ],
 )

@@ -26,10 +26,12 @@ _ERRORS: Final = re.compile(
     r"|(?P<h>md/raid[\w:]*).*(?:[Dd]isk failure|faulty)"
     r"|(?P<i>[\w:.]+): rejecting I/O to (?:offline|dead) device"
 )
+#: A disk reports its power-on to every host that starts (drivers/scsi/scsi_error.c): no reset of an error.
 _RESET_LINES: Final = re.compile(
     r"(?P<a>ata\d+)(?:\.\d+)?: (?:hard resetting link|exception Emask.* frozen|failed command)"
     r"|(?P<b>nvme\w+): (?:I/O .*timeout|I/O tag .*timeout|resetting controller|controller is down)"
-    r"|sd (?P<c>[\d:]+).*(?:ABORT|abort.*task|timing out command|reset)"
+    r"|sd (?P<c>[\d:]+)(?!.*Power-on or device reset occurred).*"
+    r"(?:ABORT|abort.*task|task abort|timing out command|reset)"
     r"|(?P<d>virtio_blk \S+|mmc\d+): .*timeout"
 )
 #: Drives without a medium.

@@ -251,6 +251,7 @@ REPLAYS = (
     )),
     Replay("disk-errors", _kernel("blk_update_request: I/O error, dev sda, sector PID op 0x0:(READ)"), (
         _kernel("sd 0:0:0:0: [sda] Attached SCSI disk", "EXT4-fs (sda1): mounted filesystem PID"),
+        _kernel("sd 2:0:0:0: Power-on or device reset occurred", "scsi host2: PID requests"),
     )),
     Replay("saturated-disk", _disk((0.96, 1.0), (105, 3000)), (
         _disk((0.1, 0.76), (105, 900)),
