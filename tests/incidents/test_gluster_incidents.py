@@ -8,16 +8,16 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Unseen, examine
 from loadcell.incidents.evidence.gluster import GlusterNames, GlusterVolume, LostName, Rebalance
 from loadcell.incidents.live.base import Host
-from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.gathering import Gathered, gather
 from loadcell.incidents.live.gluster import Brick, GlusterGatherer
 from loadcell.incidents.live.gluster_names import GlusterNamesGatherer, Walk, divided
 from loadcell.linux.mount_table import Mount
@@ -109,10 +109,6 @@ def test_the_counter_below_zero_is_explained() -> None:
     assert isinstance(diagnosis, Diagnosis)
     assert "17,424 below zero" in diagnosis.summary.text
     assert "n1:/data/brick" in diagnosis.summary.text
-
-
-def test_what_the_command_did_not_answer_is_not_judged() -> None:
-    assert [item.incident for item in examine(volume())] == ["gluster-slow-rebalance"]
 
 
 def test_a_brick_of_another_host_with_the_same_path_is_not_local(tmp_path: Path) -> None:
@@ -216,16 +212,67 @@ def test_a_damaged_volume_is_recognised(storage: Gluster, tmp_path: Path) -> Non
     )
 
 
-def test_a_management_that_does_not_answer_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program named `gluster` that hangs."""
-    program = tmp_path / "gluster"
-    program.write_text("#!/bin/sh\nexec sleep 100\n")
-    program.chmod(0o755)
-    (tmp_path / "proc/5").mkdir(parents=True)
-    (tmp_path / "proc/5/stat").write_text("5 (glusterd) S 1 " + "0 " * 40)
-    monkeypatch.setattr("loadcell.incidents.live.gluster._PATH", f"{tmp_path}:/usr/bin:/bin")
-    gathered = gather(Host(tmp_path), [GlusterGatherer])
-    (missing,) = gathered.missing
+@pytest.fixture
+def answering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Gathered]:
+    """Evidence by a program named `gluster`: started volumes, and a shell script for the other commands."""
+
+    def gathered(script: str, *volumes: str, copies: int = 2) -> Gathered:
+        items = "".join(
+            f"<volume><name>{name}</name><statusStr>Started</statusStr><replicaCount>{copies}</replicaCount>"
+            f"<bricks><brick>n1:/b<name>n1:/b</name></brick></bricks></volume>"
+            for name in volumes
+        )
+        (tmp_path / "info.xml").write_text(f"<cliOutput><opRet>0</opRet>{items}</cliOutput>")
+        info = f'case "$*" in *--xml*info) cat {tmp_path}/info.xml; exit;; esac\n' if volumes else ""
+        program = tmp_path / "gluster"
+        program.write_text(f"#!/bin/sh\n{info}{script}\n")
+        program.chmod(0o755)
+        (tmp_path / "proc/5").mkdir(parents=True)
+        (tmp_path / "proc/5/stat").write_text("5 (glusterd) S 1 " + "0 " * 40)
+        monkeypatch.setattr("loadcell.incidents.live.gluster._PATH", f"{tmp_path}:/usr/bin:/bin")
+        return gather(Host(tmp_path), [GlusterGatherer])
+
+    return gathered
+
+
+def reasons(gathered: Gathered) -> dict[str, str]:
+    """Text of each incident that could not be seen."""
+    (evidence,) = gathered.evidence
+    return {item.incident: item.reason.text for item in examine(evidence) if isinstance(item, Unseen)}
+
+
+def test_a_management_that_does_not_answer_is_missing(answering: Callable[..., Gathered]) -> None:
+    (missing,) = answering("exec sleep 100").missing
     assert missing.reason.text == "`gluster --xml volume info` did not answer within 2 s"
+
+
+def test_a_refused_command_is_not_healthy(answering: Callable[..., Gathered]) -> None:
+    unseen = reasons(answering("echo Another transaction is in progress >&2; exit 1", "data"))
+    assert set(unseen) == {"gluster-split-brain", "gluster-negative-counter", "gluster-slow-rebalance"}
+    assert unseen["gluster-slow-rebalance"] == (
+        "`gluster volume rebalance data status` failed: Another transaction is in progress"
+    )
+
+
+def test_a_command_that_hangs_is_not_healthy(answering: Callable[..., Gathered]) -> None:
+    unseen = reasons(answering('case "$*" in *rebalance*) exec sleep 100;; esac; cat', "data"))
+    assert unseen["gluster-slow-rebalance"].endswith("did not answer within 2 s")
+    assert unseen["gluster-negative-counter"] == "no brick of the volume data states its open files"
+    assert unseen["gluster-split-brain"] == "none of 1 bricks of the volume data answered"
+
+
+def test_a_rebalance_that_nobody_started_is_healthy(answering: Callable[..., Gathered]) -> None:
+    script = "echo volume rebalance: data: failed: Rebalance not started for volume data. >&2; exit 1"
+    (evidence,) = answering(script, "data", copies=1).evidence
+    assert level(evidence, "gluster-slow-rebalance") == "healthy"
+    assert level(evidence, "gluster-split-brain") == "healthy", "it has no copies"
+
+
+@pytest.mark.parametrize(("script", "asked"), [("exit 1", 8), ("exec sleep 100", 2)])
+def test_volumes_that_were_not_asked_are_missing(
+    answering: Callable[..., Gathered], script: str, asked: int
+) -> None:
+    gathered = answering(script, *(f"v{number}" for number in range(10)))
+    assert len(gathered.evidence) <= asked
+    (missing,) = gathered.missing
+    assert missing.reason.arguments["count"] == 10 - len(gathered.evidence)

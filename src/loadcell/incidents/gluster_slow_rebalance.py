@@ -7,7 +7,7 @@ from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.gluster import GlusterVolume
-from loadcell.model.message import MessageCode, Rate, Seconds
+from loadcell.model.message import Message, MessageCode, Rate, Seconds
 
 SIGNS = MessageCode("incident.gluster-slow-rebalance.signs", "info", limit_s=Seconds)
 _SEEN = MessageCode(
@@ -33,7 +33,9 @@ class GlusterSlowRebalance(Incident[GlusterVolume]):
 
     def examine(self, evidence: GlusterVolume) -> Iterator[Judgement]:
         rebalance = evidence.rebalance
-        if rebalance is None:
+        if isinstance(rebalance, Message):
+            yield self.unseen(rebalance)
+        elif rebalance is None:
             yield self.healthy(_NONE(volume=evidence.source))
         elif rebalance.left_s is None:
             yield self.unseen(_UNKNOWN(volume=evidence.source))

@@ -8,13 +8,15 @@ from typing import Final
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.gluster import GlusterVolume
-from loadcell.model.message import Count, MessageCode
+from loadcell.model.message import Count, Message, MessageCode
 
 SIGNS = MessageCode("incident.gluster-split-brain.signs", "info")
 _SEEN = MessageCode("incident.gluster-split-brain.seen", "info", count=Count, volume=str, names=list)
 _HEALTHY = MessageCode(
     "incident.gluster-split-brain.healthy", "info", volume=str, connected=Count, bricks=Count
 )
+_NO_COPIES = MessageCode("incident.gluster-split-brain.no-copies", "info", volume=str)
+_NO_BRICK = MessageCode("incident.gluster-split-brain.no-brick", "info", volume=str, bricks=Count)
 
 _MOST_NAMED: Final = 4
 
@@ -27,7 +29,14 @@ class GlusterSplitBrain(Incident[GlusterVolume]):
 
     def examine(self, evidence: GlusterVolume) -> Iterator[Judgement]:
         entries = evidence.split_brain
+        if isinstance(entries, Message):
+            yield self.unseen(entries)
+            return
         if entries is None:
+            yield self.healthy(_NO_COPIES(volume=evidence.source))
+            return
+        if not entries and not evidence.connected:
+            yield self.unseen(_NO_BRICK(volume=evidence.source, bricks=evidence.bricks))
             return
         if not entries:
             yield self.healthy(

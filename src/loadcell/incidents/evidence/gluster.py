@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from loadcell.incidents.evidence.base import Evidence
+from loadcell.model.message import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,14 @@ class Rebalance:
 
 @dataclass(frozen=True)
 class GlusterVolume(Evidence):
-    """State of a volume: entries in split-brain, open files by brick, and a rebalance; None of those
-    that the command did not answer.
+    """State of a volume: entries in split-brain (None where it stores no copies), open files by brick, and
+    a rebalance (None where none runs). A message in place of an answer is the reason for none.
     """
 
     kind: ClassVar[str] = "gluster-volume"
 
     bricks: int
-    split_brain: tuple[str, ...] | None = None
+    split_brain: tuple[str, ...] | Message | None = None
     connected: int = 0
-    open_files: tuple[tuple[str, int], ...] | None = None
-    rebalance: Rebalance | None = None
+    open_files: tuple[tuple[str, int], ...] | Message = ()
+    rebalance: Rebalance | Message | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import threading
+import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +18,22 @@ from loadcell.incidents.evidence.gluster import GlusterVolume, Rebalance
 from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.linux import procfs
 from loadcell.linux.time_limits import UnavailableError
-from loadcell.model.message import ForeignText, MessageCode, Seconds
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
 from loadcell.systems.gluster import text_answers
 
 SILENT = MessageCode("doctor.live.gluster-silent", "info", command=str, limit_s=Seconds)
 REFUSED = MessageCode("doctor.live.gluster-refused", "info", command=str, output=ForeignText)
 
+NOT_ASKED = MessageCode("doctor.live.gluster-not-asked", "info", count=Count, volumes=list)
+
 LIMIT_S: Final = 2.0
+#: For the start and end of commands.
+_GRACE_S: Final = 0.5
 _PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 _MOST_VOLUMES: Final = 8
+_MOST_NAMED: Final = 4
+#: Status of a volume whose rebalance nobody started, or that has nothing to distribute.
+_NOT_STARTED: Final = re.compile(r"Rebalance not started|is not a distribute", re.IGNORECASE)
 _DAEMONS: Final = frozenset({"glusterd", "glusterfsd", "glusterfs"})
 
 
@@ -43,7 +52,7 @@ class Brick:
 
 @dataclass(frozen=True)
 class Volume:
-    """A started volume with its bricks, and the number of copies of a subvolume."""
+    """A started volume with its bricks, and the number of copies of a file."""
 
     name: str
     bricks: tuple[Brick, ...]
@@ -54,13 +63,20 @@ class GlusterGatherer(Gatherer):
     name = "gluster"
     gathers = (GlusterVolume,)
     is_optional = True
-    limit_s = 2 * LIMIT_S + 1.5
+    limit_s = 2 * LIMIT_S + 3 * _GRACE_S
 
     def gather(self, host: Host) -> Iterable[GlusterVolume | Missing]:
         if not is_used(host):
             return
-        for volume in volumes()[:_MOST_VOLUMES]:
-            yield from _state(volume)
+        last_begin = time.monotonic() + self.limit_s - LIMIT_S - 2 * _GRACE_S
+        waiting = volumes()
+        for _ in range(_MOST_VOLUMES):
+            if not waiting or time.monotonic() > last_begin:
+                break
+            yield _state(waiting.pop(0))
+        if waiting:
+            names = [volume.name for volume in waiting]
+            yield Missing(GlusterVolume, NOT_ASKED(count=len(names), volumes=names[:_MOST_NAMED]))
 
 
 def is_used(host: Host) -> bool:
@@ -78,7 +94,7 @@ def volumes() -> list[Volume]:
                 Brick(brick.findtext("name") or brick.text or "", brick.findtext("hostUuid") or "")
                 for brick in item.iterfind("bricks/brick")
             ),
-            max(1, int(item.findtext("replicaCount") or 1), int(item.findtext("disperseCount") or 0)),
+            int(item.findtext("replicaCount") or 1),
         )
         for item in _document("volume", "info").iterfind(".//volume")
         if item.findtext("statusStr") == "Started"
@@ -123,7 +139,7 @@ def answer(*words: str) -> str:
     return done.stdout
 
 
-def _state(volume: Volume) -> Iterator[GlusterVolume | Missing]:
+def _state(volume: Volume) -> GlusterVolume:
     """State of a volume by three commands at the same time."""
     commands = {
         "heal": ("volume", "heal", volume.name, "info", "split-brain"),
@@ -132,35 +148,39 @@ def _state(volume: Volume) -> Iterator[GlusterVolume | Missing]:
     }
     if volume.copies == 1:
         del commands["heal"]
-    outputs: dict[str, str] = {}
-    refusals: dict[str, UnavailableError] = {}
+    answers: dict[str, str | Message] = {
+        name: SILENT(command=" ".join(["gluster", *words]), limit_s=LIMIT_S)
+        for name, words in commands.items()
+    }
 
     def ask(name: str, words: tuple[str, ...]) -> None:
         try:
-            outputs[name] = answer(*words)
+            answers[name] = answer(*words)
         except UnavailableError as error:
-            refusals[name] = error
+            answers[name] = error.message
 
     threads = [threading.Thread(target=ask, args=item, daemon=True) for item in commands.items()]
     for thread in threads:
         thread.start()
+    deadline = time.monotonic() + LIMIT_S + _GRACE_S
     for thread in threads:
-        thread.join(LIMIT_S + 0.5)
-    split_brain = text_answers.split_brain(outputs["heal"]) if "heal" in outputs else None
-    status = text_answers.rebalance(outputs.get("rebalance", ""))
-    if not outputs:
-        reason = next(iter(refusals.values())).message if refusals else None
-        if reason is not None:
-            yield Missing(GlusterVolume, reason)
-        return
-    yield GlusterVolume(
-        volume.name,
-        len(volume.bricks),
-        None if split_brain is None else split_brain.entries,
-        0 if split_brain is None else split_brain.connected,
-        text_answers.open_files(outputs["open"]) if "open" in outputs else None,
-        None if status is None else Rebalance(status.running_s, status.scanned, status.left_s),
-    )
+        thread.join(max(0.0, deadline - time.monotonic()))
+    state = GlusterVolume(volume.name, len(volume.bricks), rebalance=_rebalance(answers["rebalance"]))
+    opened = answers["open"]
+    state = replace(state, open_files=text_answers.open_files(opened) if isinstance(opened, str) else opened)
+    healing = answers.get("heal")
+    if isinstance(healing, str):
+        split_brain = text_answers.split_brain(healing)
+        return replace(state, split_brain=split_brain.entries, connected=split_brain.connected)
+    return replace(state, split_brain=healing)
+
+
+def _rebalance(status: str | Message) -> Rebalance | Message | None:
+    """The running rebalance by the status of a volume, or why it is not known."""
+    if isinstance(status, Message):
+        return None if _NOT_STARTED.search(str(status.arguments.get("output", ""))) else status
+    running = text_answers.rebalance(status)
+    return None if running is None else Rebalance(running.running_s, running.scanned, running.left_s)
 
 
 PART = GlusterGatherer
