@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,59 @@ def test_a_walk_ends_at_its_deadline(tmp_path: Path) -> None:
     cut = Walk(Mount(str(tmp_path), "fuse.glusterfs", "h:/v", "0:1"))
     cut.run(time.monotonic() - 1)
     assert not cut.evidence().is_all
+
+
+class Listing(Walk):
+    """A walk over a directory whose readings give these names, an iterable for each; the last one again."""
+
+    readings: int = 0
+    listings: Sequence[Iterable[str] | OSError] = ()
+
+    def _names(self, path: str) -> Iterator[str]:
+        names = self.listings[min(self.readings, len(self.listings) - 1)]
+        self.readings += 1
+        if isinstance(names, OSError):
+            raise names
+        yield from names
+
+
+def listing(directory: Path, *listings: Iterable[str] | OSError) -> Listing:
+    walk = Listing(Mount(str(directory), "fuse.glusterfs", "h:/v", "0:1"))
+    walk.listings = listings
+    return walk
+
+
+def test_thousands_of_defects_need_two_readings(tmp_path: Path) -> None:
+    for number in range(3000):
+        (tmp_path / f"d{number}").touch()
+    names = [f"d{number}" for number in range(3000)] * 2 + [f"lost-{number}" for number in range(3000)]
+    walk = listing(tmp_path, names)
+    walk.run(time.monotonic() + 20)
+    assert walk.readings == 2
+    evidence = walk.evidence()
+    assert (len(evidence.doubled), len(evidence.lost), evidence.is_all) == (3000, 3000, True)
+
+
+def test_defects_of_one_reading_are_changes_by_other_clients(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    walk = listing(tmp_path, ["a", "a", "removed"], ["a"])
+    walk.run(time.monotonic() + 5)
+    assert (walk.doubled, walk.lost, walk.is_all) == ([], [], True)
+
+
+def test_a_directory_that_cannot_be_read_again_makes_a_walk_partial(tmp_path: Path) -> None:
+    walk = listing(tmp_path, ["a", "a"], OSError(5, "Input/output error"))
+    walk.run(time.monotonic() + 5)
+    assert (walk.doubled, walk.is_all) == ([], False)
+
+
+def test_a_walk_over_equal_names_ends_at_its_deadline(tmp_path: Path) -> None:
+    walk = listing(tmp_path, itertools.repeat("a"))
+    begin = time.monotonic()
+    walk.run(begin + 0.01)
+    assert time.monotonic() - begin < 2
+    assert (walk.doubled, walk.is_all) == (["a"], False)
+    assert walk.names < 50_000, "the deadline comes first"
 
 
 def test_a_host_without_gluster_has_no_evidence_and_lacks_none(tmp_path: Path) -> None:

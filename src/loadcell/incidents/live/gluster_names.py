@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,7 +23,10 @@ from loadcell.systems.gluster import name_hash
 _ANSWER_S: Final = 1.5
 _WALK_S: Final = 1.2
 _MOST_NAMES: Final = 50_000
-_MOST_SHOWN: Final = 50
+#: Lost names whose bricks are looked for.
+_MOST_LOCATED: Final = 50
+#: Least time for the second reading of a directory.
+_CONFIRM_S: Final = 0.2
 _LAYOUT: Final = "trusted.glusterfs.dht"
 
 
@@ -110,8 +113,7 @@ class Walk:
         """Walk until the deadline, or until there are many names."""
         waiting = deque([""])
         while waiting:
-            if time.monotonic() > deadline or self.names > _MOST_NAMES:
-                self.is_all = False
+            if self._is_over(deadline):
                 return
             waiting.extend(self._directory(waiting.popleft(), deadline))
 
@@ -121,50 +123,76 @@ class Walk:
             self.mount.point,
             self.names,
             self.directories,
-            tuple(self.doubled[:_MOST_SHOWN]),
-            tuple(self.without_mode[:_MOST_SHOWN]),
-            tuple(self.lost[:_MOST_SHOWN]),
+            tuple(self.doubled),
+            tuple(self.without_mode),
+            tuple(self.lost),
             self.is_all,
         )
 
-    def _directory(self, path: str, deadline: float) -> Iterator[str]:
+    def _is_over(self, deadline: float) -> bool:
+        """True after the deadline, or when there are many names: the tree is then not complete."""
+        if time.monotonic() <= deadline and self.names < _MOST_NAMES:
+            return False
+        self.is_all = False
+        return True
+
+    def _directory(self, path: str, deadline: float) -> list[str]:
         """Look at the names of a directory; those that are directories."""
         self.directories += 1
-        seen: set[str] = set()
+        counts: Counter[str] = Counter()
+        errors: dict[str, OSError] = {}
+        below: list[str] = []
         try:
-            names = self._names(path)
+            for name in self._names(path):
+                if self._is_over(deadline):
+                    break
+                self.names += 1
+                counts[name] += 1
+                if counts[name] > 1:
+                    continue
+                try:
+                    status = os.lstat(f"{self.mount.point}/{_joined(path, name)}")
+                except OSError as error:
+                    errors[name] = error
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    below.append(_joined(path, name))
+                    if not stat.S_IMODE(status.st_mode) and status.st_uid == 0:
+                        self.without_mode.append(below[-1])
+        except FileNotFoundError:  # another client removed it meanwhile
+            pass
         except OSError:
-            return
-        for name in names:
-            self.names += 1
-            below = f"{path}/{name}".lstrip("/")
-            if name in seen:
-                # another client may rename a file meanwhile
-                if self._names(path).count(name) > 1:
-                    self.doubled.append(below)
-                continue
-            seen.add(name)
-            if time.monotonic() > deadline:
-                self.is_all = False
-                return
-            try:
-                status = os.lstat(f"{self.mount.point}/{below}")
-            except OSError as error:
-                if name in self._names(path):
-                    self.lost.append(self._lost(path, name, error))
-                continue
-            if stat.S_ISDIR(status.st_mode):
-                if not stat.S_IMODE(status.st_mode) and status.st_uid == 0:
-                    self.without_mode.append(below)
-                yield below
+            self.is_all = False
+        if errors or len(counts) < counts.total():
+            self._confirm(path, counts, errors, max(deadline, time.monotonic() + _CONFIRM_S))
+        return below
 
-    def _names(self, path: str) -> list[str]:
-        """Names of a directory by one reading. Raises OSError."""
+    def _confirm(self, path: str, counts: Counter[str], errors: dict[str, OSError], deadline: float) -> None:
+        """Add doubled and lost names that a second reading shows, too: other clients may rename files."""
+        again: Counter[str] = Counter()
+        try:
+            for name in self._names(path):
+                if time.monotonic() > deadline or again.total() > _MOST_NAMES:
+                    self.is_all = False
+                    break
+                again[name] += 1
+        except OSError:
+            self.is_all = False
+        self.doubled += [_joined(path, name) for name, count in counts.items() if min(count, again[name]) > 1]
+        for name, error in errors.items():
+            if name in again:
+                self.lost.append(self._lost(path, name, error))
+
+    def _names(self, path: str) -> Iterator[str]:
+        """Names of a directory, as it is read. Raises OSError."""
         with os.scandir(f"{self.mount.point}/{path}") as entries:
-            return [entry.name for entry in entries]
+            for entry in entries:
+                yield entry.name
 
     def _lost(self, path: str, name: str, error: OSError) -> LostName:
-        below = f"{path}/{name}".lstrip("/")
+        below = _joined(path, name)
+        if len(self.lost) >= _MOST_LOCATED:
+            return LostName(below, error.strerror or str(error))
         number = name_hash.name_hash(os.fsencode(name))
         local = self.bricks.local
         return LostName(
@@ -174,6 +202,10 @@ class Walk:
             tuple(brick.location for brick in local if _is_hashed(brick.path / path, number)),
             tuple(brick.location for brick in self.bricks.others),
         )
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
 
 
 def _is_hashed(directory: Path, number: int) -> bool:
