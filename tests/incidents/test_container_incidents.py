@@ -35,10 +35,9 @@ from .test_host_incidents import level
 GIB = 1 << 30
 
 
-def cpu(throttled: int, all_throttled: int = 0, periods: int = 100) -> ControlGroups:
-    return ControlGroups(
-        "host", 1.0, (CpuLimit("/a", 0.5, periods, throttled, 0.2, 1000, all_throttled),), ()
-    )
+def cpu(throttled: int, all_throttled: int = 0, periods: int = 100, all_periods: int = 1000) -> ControlGroups:
+    limit = CpuLimit("/a", 0.5, periods, throttled, 0.2, all_periods, all_throttled)
+    return ControlGroups("host", 1.0, (limit,), ())
 
 
 def memory(kills: int = 0, reached: int = 0, before: int = 0) -> ControlGroups:
@@ -66,7 +65,10 @@ def files(count: int, host: int = 10) -> OpenFiles:
     ("incident", "evidence", "expected"),
     [
         ("throttled-container", cpu(30), "warning"),
-        ("throttled-container", cpu(80), "critical"),
+        ("throttled-container", cpu(80, 300), "critical"),
+        ("throttled-container", cpu(80, 200), "warning"),  # a burst
+        ("throttled-container", cpu(3, 3, periods=4, all_periods=4), "warning"),  # 0.4 s
+        ("throttled-container", cpu(9, 230, periods=10, all_periods=240), "warning"),  # of a start
         ("throttled-container", cpu(20), "healthy"),
         ("throttled-container", cpu(3, periods=3), "healthy"),
         ("throttled-container", cpu(0, 300), "note"),
@@ -210,15 +212,18 @@ def seen_group(path: Path) -> ControlGroups:
 
 
 def test_a_throttled_group_of_this_machine_is_recognised() -> None:
-    with group("cpu", cfs_quota_us="10000", cfs_period_us="100000") as path:
+    with group("cpu", cfs_quota_us="1000", cfs_period_us="10000") as path:
         process = entered(path, "while True: pass")
         try:
             time.sleep(0.5)
+            start = seen_group(path)
+            time.sleep(3)
             seen = seen_group(path)
         finally:
             process.kill()
             process.wait()
     assert seen.cpu[0].cores == 0.1
+    assert level(start, "throttled-container") == "warning"
     assert level(seen, "throttled-container") == "critical"
 
 

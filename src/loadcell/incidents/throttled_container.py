@@ -9,7 +9,13 @@ from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.containers import ControlGroups, CpuLimit
 from loadcell.model.message import Count, Message, MessageCode, Number, Seconds, Share
 
-SIGNS = MessageCode("incident.throttled-container.signs", "info", used_share=Share, critical_share=Share)
+SIGNS = MessageCode(
+    "incident.throttled-container.signs",
+    "info",
+    used_share=Share,
+    critical_share=Share,
+    periods=Count,
+)
 _SEEN = MessageCode(
     "incident.throttled-container.seen",
     "info",
@@ -19,6 +25,7 @@ _SEEN = MessageCode(
     periods=Count,
     stopped_s=Seconds,
     interval_s=Seconds,
+    total_share=Share,
 )
 _SEEN_WITHOUT = MessageCode(
     "incident.throttled-container.seen-without-time",
@@ -45,6 +52,8 @@ SHARE, CRITICAL_SHARE = 0.25, 0.75
 #: Fewer periods (of 100 ms) show nothing.
 FEWEST: Final = 4
 FEWEST_BEFORE: Final = 100
+#: Half a minute, since the start of the group: a burst of a second is ordinary.
+FEWEST_CRITICAL: Final = 300
 _MOST: Final = 8
 
 
@@ -52,13 +61,18 @@ class ThrottledContainer(Incident[ControlGroups]):
     name = "throttled-container"
     needs = ControlGroups
     source = "Linux, Documentation/scheduler/sched-bwc.rst; kubernetes-mixin, CPUThrottlingHigh (25%)"
-    signs = SIGNS(used_share=SHARE, critical_share=CRITICAL_SHARE)
+    signs = SIGNS(used_share=SHARE, critical_share=CRITICAL_SHARE, periods=FEWEST_CRITICAL)
 
     def examine(self, evidence: ControlGroups) -> Iterator[Judgement]:
         throttled = [group for group in evidence.cpu if group.periods >= FEWEST and group.share >= SHARE]
         for group in sorted(throttled, key=lambda group: -group.share)[:_MOST]:
-            level = "critical" if group.share >= CRITICAL_SHARE else "warning"
-            yield self.diagnosis(level, "high", _seen(group, evidence))  # type: ignore[arg-type]
+            is_lasting = group.all_periods >= FEWEST_CRITICAL and group.total_share >= SHARE
+            is_critical = is_lasting and group.share >= CRITICAL_SHARE
+            yield self.diagnosis(
+                "critical" if is_critical else "warning",
+                "high" if is_lasting else "medium",
+                _seen(group, evidence),
+            )
         before = [
             group
             for group in evidence.cpu
@@ -97,6 +111,7 @@ def _seen(group: CpuLimit, evidence: ControlGroups) -> Message:
         periods=group.periods,
         stopped_s=group.throttled_s,
         interval_s=evidence.interval_s,
+        total_share=group.total_share,
     )
 
 
