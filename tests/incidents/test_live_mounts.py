@@ -101,6 +101,29 @@ def test_mounts_are_read_from_mountinfo(tmp_path: Path) -> None:
     assert on.point == "/s"
 
 
+@pytest.mark.parametrize("name", ["a\u3000b", "a\xa0b", "a\x85b", "a\u2028b", "a\rb", "a\udcffb"])
+def test_a_mount_point_may_have_any_white_space(tmp_path: Path, name: str) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    row = f"1 0 0:50 / /{name}\\040c rw - nfs4 s:/{name} rw,addr=10.0.0.1\n"
+    (tmp_path / "proc/self/mountinfo").write_bytes(os.fsencode(row))
+    (mount,) = mount_table.read(tmp_path)
+    assert (mount.point, mount.source) == (f"/{name} c", f"s:/{name}")
+    assert mount.option("addr") == "10.0.0.1"
+
+
+@needs_fuse
+def test_mount_points_are_listed_with_any_white_space(tmp_path: Path) -> None:
+    point = tmp_path / "a\u3000b c\x85d"
+    point.mkdir()
+    code = "import os, sys; from loadcell.linux import mounts; print(ascii(mounts.mount_points()[-1]))"
+    script = 'mount -t tmpfs tmpfs "$1" && "$2" -c "$3"'
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", point, sys.executable, code],
+        capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    assert done.stdout.strip() == ascii(point)
+
+
 ROOT = mount_table.Mount("/", "ext4", "/dev/x", "8:1")
 
 

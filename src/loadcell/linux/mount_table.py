@@ -4,6 +4,7 @@ system is touched.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,15 +80,15 @@ class Mount:
 def read(root: Path = procfs.ROOT) -> list[Mount]:
     """The visible mounts: of several on one point the last. In the order in which they were mounted."""
     by_point: dict[str, Mount] = {}
-    for row in procfs.text(root / "proc/self/mountinfo").splitlines():
+    for row in rows(root / "proc/self/mountinfo"):
         before, _, after = row.partition(" - ")
-        head, tail = before.split(), after.split()
+        head, tail = before.split(" "), after.split(" ")
         if len(head) < 6 or len(tail) < 2:
             continue
-        point = _plain(head[4])
+        point = plain(head[4])
         options = tuple(tail[2].split(",")) if len(tail) > 2 else ()
         by_point.pop(point, None)
-        by_point[point] = Mount(point, tail[0], _plain(tail[1]), head[2], tuple(head[5].split(",")), options)
+        by_point[point] = Mount(point, tail[0], plain(tail[1]), head[2], tuple(head[5].split(",")), options)
     return list(by_point.values())
 
 
@@ -101,6 +102,14 @@ def mount_of(path: str, mounts: list[Mount]) -> Mount | None:
     return max(candidates, key=lambda mount: len(mount.point), default=None)
 
 
-def _plain(text: str) -> str:
-    r"""A path of mountinfo, where blanks are written as `\040`."""
+def rows(path: Path) -> list[str]:
+    """Rows of a table of mounts, whose fields have one space between them; other white space is of a path."""
+    try:
+        return os.fsdecode(path.read_bytes()).split("\n")
+    except OSError:
+        return []
+
+
+def plain(text: str) -> str:
+    r"""A path of a table of mounts, where blanks are written as `\040`."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

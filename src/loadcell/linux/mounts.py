@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from pathlib import Path
 
+from loadcell.linux import mount_table, procfs
+
 _DETACH = 2  # sys/mount.h: MNT_DETACH
-_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def mount_points() -> list[Path]:
     """Mount points, in the order in which they were mounted."""
-    try:
-        lines = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return []
-    return [Path(_OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[1])) for line in lines]
+    fields = (row.split(" ") for row in mount_table.rows(procfs.ROOT / "proc/self/mounts"))
+    return [Path(mount_table.plain(words[1])) for words in fields if len(words) > 1]
 
 
 def is_mounted(path: Path) -> bool:
