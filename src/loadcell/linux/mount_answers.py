@@ -108,8 +108,32 @@ def outstanding() -> dict[str, float]:
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     return {
         stat.name.removeprefix(mount_questions.PREFIX): now_s - stat.start / ticks
-        for stat in procfs.all_stats(procfs.ROOT)
-        if stat.name.startswith(mount_questions.PREFIX) and stat.state not in "ZX"
+        for stat in procfs.trusted_stats(mount_questions.PREFIX, "D")
+    }
+
+
+def ask_after_others(mounts: Sequence[Mount], limit_s: float) -> Answers:
+    """Ask mounts that another part of the same examination asks: first wait for its answers.
+
+    Mounts that it still waits for at the limit are not asked.
+    """
+    devices = {mount.device for mount in mounts}
+    time.sleep(_OTHERS_S)
+    deadline = time.monotonic() + limit_s
+    while (busy := devices & _being_asked()) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    return ask([mount for mount in mounts if mount.device not in busy], limit_s)
+
+
+#: Time in which another part has normally asked.
+_OTHERS_S: Final = 0.3
+_LOOK_S: Final = 0.02
+
+
+def _being_asked() -> set[str]:
+    return {
+        stat.name.removeprefix(mount_questions.PREFIX)
+        for stat in procfs.trusted_stats(mount_questions.PREFIX, "DSR")
     }
 
 

@@ -226,6 +226,21 @@ def all_stats(root: Path) -> Iterator[ProcessStat]:
     return (stat for stat in stats if stat is not None)
 
 
+def trusted_stats(prefix: str, states: str) -> Iterator[ProcessStat]:
+    """Processes of this user or root in one of these states, whose names have a prefix.
+
+    Names are free to choose, so those of other users prove nothing. The owner of /proc/PID does neither: a
+    process that may not be traced has root there.
+    """
+    trusted = {"0", str(os.geteuid())}
+    for stat in all_stats(ROOT):
+        if stat.state in states and stat.name.startswith(prefix):
+            status = read_small(f"{ROOT}/proc/{stat.pid}/status").splitlines()
+            users = next((row.split()[1:] for row in status if row.startswith("Uid:")), [])
+            if users and trusted.issuperset(users):
+                yield stat
+
+
 def _lists_children(root: Path, pid: int) -> bool:
     return Path(f"{root}/proc/{pid}/task/{pid}/children").exists()
 

@@ -102,11 +102,9 @@ def gather(
 
 def _stalled(host: Host) -> dict[str, int]:
     """Gatherers of earlier calls in uninterruptible sleep: their processes by name."""
-    return {
-        stat.name.removeprefix(_PROCESS): stat.pid
-        for stat in procfs.all_stats(procfs.ROOT)
-        if stat.name.startswith(_PROCESS) and stat.state == "D" and host.root == procfs.ROOT
-    }
+    if host.root != procfs.ROOT:
+        return {}
+    return {stat.name.removeprefix(_PROCESS): stat.pid for stat in procfs.trusted_stats(_PROCESS, "D")}
 
 
 def _start(gatherer: type[Gatherer], host: Host) -> _Work:
