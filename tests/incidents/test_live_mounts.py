@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 
 from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
-from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.base import Missing, Quote
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
+from loadcell.incidents.live import gathering
+from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.gluster_names import GlusterNamesGatherer
 from loadcell.linux import mount_answers, mount_questions, mount_table, procfs
 
 SERVER = Path(__file__).with_name("fuse_server.py")
@@ -279,6 +282,63 @@ def processes() -> list[str]:
 def of_mounts_timed(pid: int) -> tuple[Any, float]:
     record, elapsed_s = doctor(pid)
     return of_mounts(record), elapsed_s
+
+
+#: A process in uninterruptible sleep: it waits for a child that shares its memory.
+STUCK = """
+import ctypes, os, sys, time
+library = ctypes.PyDLL(None)
+if sys.argv[2] != "0":
+    os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
+library.prctl(15, sys.argv[1].encode())
+print("ready", flush=True)
+library.vfork()
+time.sleep(100)
+"""
+
+
+@contextmanager
+def stuck(name: str, user: int) -> Iterator[int]:
+    command = [sys.executable, "-c", STUCK, name, str(user)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + 10
+        while (stat := procfs.process_stat(procfs.ROOT, process.pid)) is not None and stat.state != "D":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@needs_fuse
+def test_processes_of_other_users_prove_nothing() -> None:
+    device, name = "77:12345", f"{mount_questions.PREFIX}77:12345"
+    with stuck(name, 65534), stuck("lc-clocks", 65534):
+        assert device not in mount_answers.outstanding()
+        assert "clocks" not in gathering.stalled(Host())
+    with stuck(name, 0), stuck("lc-clocks", 0) as pid:
+        assert device in mount_answers.outstanding()
+        assert gathering.stalled(Host())["clocks"] == pid
+
+
+@needs_fuse
+def test_a_mount_of_gluster_is_asked_once_and_its_silence_reported(tmp_path: Path) -> None:
+    (point,) = points(tmp_path, 1)
+    device = "77:1"
+    mount = mount_table.Mount(point, "fuse.glusterfs", "s:/v", device)
+    with stuck(f"{mount_questions.PREFIX}{device}", 0):
+        assert mount_answers.ask_after_others([mount], 0.2) == mount_answers.Answers({}, {})
+    assert set(mount_answers.ask_after_others([mount], 5.0).by_point) == {point}
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(f"1 0 {device} / {point} rw - fuse.glusterfs s:/v rw\n")
+    with stuck(f"{mount_questions.PREFIX}{device}", 0):
+        (missing,) = GlusterNamesGatherer().gather(Host(tmp_path))
+    assert isinstance(missing, Missing)
+    assert point in missing.reason.text
 
 
 @needs_fuse

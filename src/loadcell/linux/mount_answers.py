@@ -115,14 +115,15 @@ def outstanding() -> dict[str, float]:
 def ask_after_others(mounts: Sequence[Mount], limit_s: float) -> Answers:
     """Ask mounts that another part of the same examination asks: first wait for its answers.
 
-    Mounts that it still waits for at the limit are not asked.
+    Mounts that it still waits for at half of the limit are not asked.
     """
     devices = {mount.device for mount in mounts}
-    time.sleep(_OTHERS_S)
-    deadline = time.monotonic() + limit_s
+    end = time.monotonic() + limit_s
+    time.sleep(min(_OTHERS_S, limit_s / 2))
+    deadline = end - limit_s / 2
     while (busy := devices & _being_asked()) and time.monotonic() < deadline:
         time.sleep(_LOOK_S)
-    return ask([mount for mount in mounts if mount.device not in busy], limit_s)
+    return ask([mount for mount in mounts if mount.device not in busy], end - time.monotonic())
 
 
 #: Time in which another part has normally asked.

@@ -76,13 +76,13 @@ def gather(
     """Evidence of a host. `on_wait` gets the names of the gatherers that still run, again and again;
     `meanwhile` is called once while they run.
     """
-    stalled = _stalled(host)
+    earlier = stalled(host)
     items: list[Evidence | Missing] = []
     running: list[_Work] = []
     try:
         for gatherer in gatherers() if chosen is None else chosen:
-            if gatherer.name in stalled:
-                reason = STALLED(pid=str(stalled[gatherer.name]))
+            if gatherer.name in earlier:
+                reason = STALLED(pid=str(earlier[gatherer.name]))
                 items += [Missing(needs, reason) for needs in gatherer.gathers]
                 continue
             try:
@@ -100,7 +100,7 @@ def gather(
     )
 
 
-def _stalled(host: Host) -> dict[str, int]:
+def stalled(host: Host) -> dict[str, int]:
     """Gatherers of earlier calls in uninterruptible sleep: their processes by name."""
     if host.root != procfs.ROOT:
         return {}

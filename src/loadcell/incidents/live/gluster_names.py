@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.incidents.live.gluster import Brick, host_id, is_used, volumes
 from loadcell.linux import mount_answers, mount_table
 from loadcell.linux.mount_table import Mount
 from loadcell.linux.time_limits import UnavailableError
+from loadcell.model.message import MessageCode
 from loadcell.systems.gluster import name_hash
 
+SKIPPED = MessageCode("doctor.live.gluster-mounts-skipped", "info", points=list)
 _ANSWER_S: Final = 1.5
 _WALK_S: Final = 1.2
 _MOST_NAMES: Final = 50_000
@@ -36,20 +39,25 @@ class GlusterNamesGatherer(Gatherer):
     is_optional = True
     limit_s = 6.0
 
-    def gather(self, host: Host) -> Iterable[GlusterNames]:
+    def gather(self, host: Host) -> Iterable[GlusterNames | Missing]:
         mounts = [
             mount for mount in mount_table.read(host.root) if mount.type in ("fuse.glusterfs", "glusterfs")
         ]
         if not mounts:
             return
-        answers = mount_answers.ask(mounts, _ANSWER_S)
+        answers = mount_answers.ask_after_others(mounts, _ANSWER_S)
         bricks = _bricks(host)
+        skipped: list[str] = []
         for mount in mounts:
             answer = answers.by_point.get(mount.point)
             if answer is not None and not answer.error:
                 walk = Walk(mount, bricks.get(_volume(mount), Bricks()))
                 walk.run(time.monotonic() + _WALK_S / len(mounts))
                 yield walk.evidence()
+            else:
+                skipped.append(mount.point)
+        if skipped:
+            yield Missing(GlusterNames, SKIPPED(points=skipped))
 
 
 def _volume(mount: Mount) -> str:
