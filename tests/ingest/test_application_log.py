@@ -13,6 +13,7 @@ import pytest
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.log_entries import without_values
+from loadcell.ingest.log_excerpts import excerpt, log_line
 from loadcell.ingest.log_gathering import MOST_MESSAGES, MOST_SLOTS, MOST_THREADS
 from loadcell.ingest.log_pattern import LINE_S, Pattern
 from loadcell.model.application_log import ApplicationLogs
@@ -308,3 +309,85 @@ def test_any_text_is_read_without_an_error(seed: int) -> None:
     for line in lines:
         reader.take(line)
     assert reader.logs().lines == 200
+
+
+AWS = "AKIAIOSFODNN7EXAMPLE"
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpM"
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "parts"),
+    [
+        ("2026-11-29 11:02:03 ERROR cannot reach postgres://app:hunter2@db/x", None, ("hunter",)),
+        (f"2026-11-29 11:02:03 ERROR upload with {AWS} failed", None, ("IOSFODNN",)),
+        (f"2026-11-29 11:02:03 ERROR {'x' * 180} token={TOKEN}", None, ("eyJ", "SflK")),
+        (f"2026-11-29 11:02:03 ERROR x{' ' * 1940}{TOKEN}", None, ("eyJ", "SflK")),
+        (f"2026-11-29 11:02:03 [job {AWS}] ERROR failed", None, ("IOSFODNN",)),
+        (f"2026-11-29 11:02:03 ERROR failed thread={'a' * 70}/{TOKEN}", None, ("eyJ", "SflK")),
+        ('{"time":"2026-11-29T11:02:03Z","level":"error","msg":"at postgres:\\/\\/app:hunter2@db"}',
+         None, ("hunter",)),
+        ('{"time":"2026-11-29T11:02:03Z","level":"error","msg":"x","thread":"%s"}' % ("a" * 70 + "/" + TOKEN),
+         None, ("eyJ", "SflK")),
+        ("E 2026-11-29T11:02:03 password=hunter2x9", r"(?P<level>.) (?P<time>\S+) \w+=(?P<message>.*)",
+         ("hunter",)),
+        (f"E 2026-11-29T11:02:03 {'a' * 70}/{TOKEN} x",
+         r"(?P<level>.) (?P<time>\S+) (?P<thread>\S+) (?P<message>.*)", ("eyJ", "SflK")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_secrets_are_removed_before_values_are_masked_and_texts_are_cut(
+    line: str, pattern: str | None, parts: tuple[str, ...], earlier: int
+) -> None:
+    """Messages, names of threads and excerpts, with and without an earlier line of the same form."""
+    lines = [f"{line}\n".replace("hunter2", "hunter1")] * earlier + [f"{line}\n"] * 3
+    logs = read(lines, pattern)
+    [service] = logs.services
+    names = [thread.name for thread in service.threads]
+    retained = [log_line.text for thread in service.threads for log_line in [thread.last]]
+    shown = [*names, *(item.text for item in logs.messages), *map(excerpt, retained)]
+    assert not [text for text in shown for part in parts if part in text]
+    assert sum(item.count for item in logs.messages) == len(lines)
+    assert any("[redacted" in text for text in shown)
+
+
+def test_a_token_at_the_end_of_an_excerpt_is_removed() -> None:
+    for before in range(200, 300):
+        text = f"2026-11-29 11:02:03 ERROR {'x' * before} {TOKEN} failed"
+        assert "eyJ" not in log_line(1, text).text
+        assert "eyJ" not in excerpt(log_line(1, text).text)
+
+
+def test_names_of_threads_that_stepped_back_have_no_secrets() -> None:
+    names = [f"job {number} {AWS}" for number in range(3)]
+    stamps = [f"2026-11-29 11:{minute:02}:{second:02}.5" for minute in (10, 5) for second in range(50)]
+    logs = read([f"{stamp} [{name}] INFO tick\n" for stamp in stamps for name in names])
+    [service] = logs.services
+    assert [len(step.threads) for step in service.steps] == [3]
+    assert not any("IOSFODNN" in name for step in service.steps for name in step.threads)
+
+
+def test_a_group_of_threads_has_no_secrets() -> None:
+    lines = [f"2026-11-29 11:02:03 [worker-{number}] INFO x\n" for number in range(MOST_THREADS)]
+    logs = read([*lines, f"2026-11-29 11:02:03 [job {AWS}] INFO x\n"])
+    assert not any("IOSFODNN" in thread.name for thread in logs.services[0].threads)
+    assert logs.services[0].more_threads == 1
+
+
+def test_the_lines_of_a_private_key_are_no_examples() -> None:
+    body = ["MIIEpAIBAAKCAQEA7Xq\n"] * 4
+    logs = read([
+        "2026-11-29 11:02:03 INFO a\n", "-----BEGIN RSA PRIVATE KEY-----\n", *body,
+        "-----END RSA PRIVATE KEY-----\n", "usage\n",
+    ])  # fmt: skip
+    assert not any("MIIEp" in line.text for line in logs.examples)
+    assert "usage\n" in [line.text for line in logs.examples]
+
+
+def test_a_line_with_which_a_pattern_takes_too_long_is_quoted_without_secrets() -> None:
+    with (
+        pytest.raises(ImportProblemError) as caught,
+        Pattern(r"password=hunter2 (?P<time>(\d+)+)$") as pattern,
+    ):
+        stamps_of(["password=hunter2 " + "1" * 60 + "x\n"], WRITTEN_S, pattern)
+    assert "hunter2" not in caught.value.args[0].text
+    assert "password=" in caught.value.args[0].text

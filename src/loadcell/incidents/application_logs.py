@@ -17,13 +17,13 @@ from loadcell.ingest import log_times
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.inputs import STDIN
+from loadcell.ingest.log_excerpts import excerpt
 from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of
 from loadcell.ingest.log_pattern import Pattern
 from loadcell.ingest.log_times import Stamps
 from loadcell.ingest.text import OnProgress, decoded
 from loadcell.model.application_log import ApplicationLogs, Service
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
-from loadcell.plan.secret_patterns import without_secrets
 
 _DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
 _NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
@@ -87,7 +87,7 @@ def read(
     ):
         lines.remarks.insert(0, REORDERED(files=names))
     remarks = (*lines.remarks, *(remark for service in logs.services for remark in _remarks(service)))
-    evidence = ApplicationLog(", ".join(names), logs, lines.position, without_secrets, others)
+    evidence = ApplicationLog(", ".join(names), logs, lines.position, excerpt, others)
     return evidence, _reading(logs, evidence, names, remarks)
 
 
@@ -105,7 +105,7 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
         code = _NO_STAMPS if pattern is None else _NO_MATCH
-        raise ImportProblemError(code(path=shown, line=repr(without_secrets(first.strip())[:_SHOWN])))
+        raise ImportProblemError(code(path=shown, line=repr(excerpt(first.strip())[:_SHOWN])))
     probe = Reader(pattern)
     probe.begin_file("", "", stamps_of(beginning(path), path.stat().st_mtime, pattern) or stamps)
     for line in islice(beginning(path), log_times.MOST_LINES):

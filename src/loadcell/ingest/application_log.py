@@ -9,15 +9,18 @@ from typing import Final
 
 from loadcell.ingest import log_times
 from loadcell.ingest.log_entries import Entry, Forms, json_entry, level_of, without_values
+from loadcell.ingest.log_excerpts import LONGEST_RAW, log_line
 from loadcell.ingest.log_gathering import Messages, ServiceLines
 from loadcell.ingest.log_pattern import Pattern
 from loadcell.ingest.log_times import Stamps
 from loadcell.model.application_log import ApplicationLogs, LogLine
+from loadcell.plan.secret_patterns import REDACTED, without_secrets
 
 #: Lines without a time that are retained.
 _MOST_EXAMPLES: Final = 5
-#: Characters of a line that are retained.
-_LONGEST_TEXT: Final = 300
+#: Stands where the lines of a private key begin and end; none of them is an example.
+_KEY: Final = "PRIVATE KEY"
+_KEY_END: Final = "-----END "
 #: Lines that continue an entry: stack traces of Java, Python and Go, and what is indented.
 _CONTINUED: Final = re.compile(
     r"\s|Caused by: |Suppressed: |\.\.\. \d+ |Traceback \(|goroutine \d+ |[\w.$]+(?:Exception|Error)\b"
@@ -37,6 +40,7 @@ class Reader:
         self._number = self._unstamped = self._continued = 0
         self._examples: list[LogLine] = []
         self._pending: tuple[Entry, int, str] | None = None
+        self._is_in_key = False
 
     def begin_file(self, service: str, file: str, stamps: Stamps) -> None:
         """The next line is the first of a file; files of a service follow one another."""
@@ -63,11 +67,12 @@ class Reader:
             else:
                 self._note_unstamped(line)
             return
+        self._is_in_key = False
         self._flush()
         if self._is_java and entry.level == "other":
-            self._pending = entry, self._number, line[:_LONGEST_TEXT]
+            self._pending = entry, self._number, line
             return
-        self._add(entry, self._number, line[:_LONGEST_TEXT])
+        self._add(entry, self._number, line)
 
     @property
     def entries(self) -> int:
@@ -99,9 +104,33 @@ class Reader:
         stamp = self._stamps.take(line)
         return None if stamp is None else self._forms.take(line, *stamp)
 
-    def _add(self, entry: Entry, number: int, text: str) -> None:
-        if not self._lines.take(entry, number, text, has_zone=self._stamps.has_zone):
+    def _add(self, entry: Entry, number: int, line: str, second: str = "") -> None:
+        """An entry of this line, and of a second one that has its message."""
+        text = f"{line.rstrip()} {second}" if second else line
+
+        def redacted() -> Entry:
+            return self._redacted(entry, line, second)
+
+        has_zone = self._stamps.has_zone
+        if not self._lines.take(entry, number, text[:LONGEST_RAW], redacted, has_zone=has_zone):
             self._note_unstamped(text)
+
+    def _redacted(self, entry: Entry, line: str, second: str) -> Entry:
+        """An entry as it is read from its line without secrets: values are masked, and names cut, afterwards.
+
+        The time and the level are those of the line itself.
+        """
+        without, shown = without_secrets(line), None
+        if line[0] == "{" and self._pattern is None:
+            # what is escaped in JSON is recognised in its fields alone
+            shown = json_entry(without, self._stamps, without_secrets)
+        if shown is None:
+            shown = entry if without == line else self._entry(without)
+        message = REDACTED if shown is None else shown.message
+        if second and (match := _SECOND_LINE.match(without_secrets(second))) is not None:
+            message = without_values(match["text"])
+        thread = entry.thread and ((shown is not None and shown.thread) or REDACTED)
+        return Entry(entry.instant_ns, entry.level, thread, message)
 
     def _finish(self, line: str) -> None:
         """Complete an entry by its second line."""
@@ -112,7 +141,7 @@ class Reader:
         if (match := _SECOND_LINE.match(line)) is not None:
             entry.level = level_of(match["level"]) or "other"
             entry.message = without_values(match["text"])
-        self._add(entry, number, f"{text.rstrip()} {line[:_LONGEST_TEXT]}")
+        self._add(entry, number, text, line)
         self._unstamped += 1
         self._continued += 1
 
@@ -123,10 +152,12 @@ class Reader:
 
     def _note_unstamped(self, line: str) -> None:
         self._unstamped += 1
-        if self._lines.entries and _CONTINUED.match(line) is not None:
+        if _KEY in line:
+            self._is_in_key = _KEY_END not in line
+        if self._lines.entries and (self._is_in_key or _CONTINUED.match(line) is not None):
             self._continued += 1
-        elif len(self._examples) < _MOST_EXAMPLES:
-            self._examples.append(LogLine(self._number, line[:_LONGEST_TEXT]))
+        elif len(self._examples) < _MOST_EXAMPLES and not self._is_in_key:
+            self._examples.append(log_line(self._number, line[:LONGEST_RAW]))
 
 
 def stamps_of(lines: Iterable[str], written_s: float | None, pattern: Pattern | None = None) -> Stamps | None:

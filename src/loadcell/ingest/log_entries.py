@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -307,8 +308,8 @@ _TEXTS: Final = ("msg", "message", "event", "error", "log")
 _LOGGERS: Final = ("logger", "logger_name", "log.logger", "name", "component", "c")
 
 
-def json_entry(line: str, stamps: Stamps) -> Entry | None:
-    """The parts of a JSON line; None where it is none, or has no time."""
+def json_entry(line: str, stamps: Stamps, redact: Callable[[str], str] | None = None) -> Entry | None:
+    """The parts of a JSON line, redacted before they are masked; None where it is none, or has no time."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
@@ -324,10 +325,14 @@ def json_entry(line: str, stamps: Stamps) -> Entry | None:
         and (match := _LEVEL.search(str(_first(document, _TEXTS)), 0, _LEVEL_WITHIN)) is not None
     ):
         level = level_of(match[match.lastindex or 0])
-    thread = str(_first(document, _THREAD_FIELDS) or "")[:_LONGEST_NAME]
+    thread = str(_first(document, _THREAD_FIELDS) or "")
     logger, text = _first(document, _LOGGERS), _first(document, _TEXTS)
     words = f"{logger} - {text}" if isinstance(logger, str) else str(text if text is not None else "")
-    return Entry(instant_ns, level or "other", thread, masked(words))
+    if redact is not None:
+        return Entry(
+            instant_ns, level or "other", redact(thread)[:_LONGEST_NAME], without_values(redact(words))
+        )
+    return Entry(instant_ns, level or "other", thread[:_LONGEST_NAME], masked(words))
 
 
 def _first(document: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 from loadcell.ingest.log_entries import Entry
+from loadcell.ingest.log_excerpts import log_line
 from loadcell.ingest.log_steps import Steps
 from loadcell.model import duration_classes
 from loadcell.model.application_log import Gap, LogLevel, LogLine, LogMessage, LogThread, Service
-from loadcell.plan.secret_patterns import without_secrets
 
 #: Threads of a service that are followed by their names; of more, by the name without its numbers.
 MOST_THREADS: Final = 2_000
@@ -40,6 +41,9 @@ _MOST_RAW: Final = 20_000
 
 _NUMBER: Final = re.compile(r"\d+")
 
+#: Gives the entry of the present line as it is read from the line without secrets.
+Redacted: TypeAlias = Callable[[], Entry]
+
 
 class Messages:
     """Messages of all logs, and their entries by time slot."""
@@ -52,8 +56,9 @@ class Messages:
         self.entries: dict[int, int] = {}
         self._first = self._last = 0
 
-    def take(self, level: LogLevel, text: str, instant_ns: int, line: int, shown: str) -> None:
-        """Count an entry with this message; `shown` is its line."""
+    def take(self, entry: Entry, number: int, line: str, redacted: Redacted) -> None:
+        """Count an entry; only the message of the redacted one is shown."""
+        level, text, instant_ns = entry.level, entry.message, entry.instant_ns
         slot = instant_ns // self.slot_ns
         if not self.entries:
             self._first = self._last = slot
@@ -62,7 +67,10 @@ class Messages:
         self.entries[slot] = self.entries.get(slot, 0) + 1
         message = self._by_raw.get((level, text))
         if message is None:
-            message = self._message(level, text, instant_ns, LogLine(line, shown))
+            message = self._message(level, redacted().message, instant_ns, log_line(number, line))
+            if len(self._by_raw) >= _MOST_RAW:
+                self._by_raw.clear()
+            self._by_raw[level, text] = message
         message.count += 1
         if level == "error":
             message.slots[slot] = message.slots.get(slot, 0) + 1
@@ -91,9 +99,8 @@ class Messages:
                 message.slots = _doubled(message.slots)
         return instant_ns // self.slot_ns
 
-    def _message(self, level: LogLevel, text: str, instant_ns: int, line: LogLine) -> _Message:
+    def _message(self, level: LogLevel, shown: str, instant_ns: int, line: LogLine) -> _Message:
         """The message of a text that is new."""
-        shown = without_secrets(text)
         message = self._messages.get((level, shown))
         if message is None and self._counts[level] >= MOST_MESSAGES:
             shown = self._beginning(level, shown)
@@ -102,9 +109,6 @@ class Messages:
             message = _Message(shown, level, instant_ns, instant_ns, line)
             self._messages[level, shown] = message
             self._counts[level] += 1
-        if len(self._by_raw) >= _MOST_RAW:
-            self._by_raw.clear()
-        self._by_raw[level, text] = message
         return message
 
     def _beginning(self, level: LogLevel, text: str) -> str:
@@ -151,9 +155,10 @@ def _class_of(gap_ns: int) -> int:
 class _Thread:
     """Lines of one thread so far."""
 
-    __slots__ = ("begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "recent", "text")
+    __slots__ = ("begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "name", "recent", "text")
 
-    def __init__(self, instant_ns: int, line: int, text: str, file: int) -> None:
+    def __init__(self, name: str, instant_ns: int, line: int, text: str, file: int) -> None:
+        self.name = name
         self.begin_ns = self.last_ns = instant_ns
         self.line, self.text, self.lines, self.file = line, text, 1, file
         self.gaps: dict[int, int] = {}
@@ -171,7 +176,7 @@ class _Thread:
             longest = self.longest
             if len(longest) < _MOST_GAPS or gap_ns > longest[0][0]:
                 before_ns = max(self.recent)
-                before, after = LogLine(self.line, self.text), LogLine(line, text)
+                before, after = log_line(self.line, self.text), log_line(line, text)
                 gap = Gap(self.last_ns, instant_ns, before, after, before_ns, is_error, file != self.file)
                 (heapq.heappush if len(longest) < _MOST_GAPS else heapq.heappushpop)(
                     longest, (gap_ns, line, gap)
@@ -180,11 +185,11 @@ class _Thread:
         self.last_ns, self.line, self.text, self.file = instant_ns, line, text, file
         self.lines += 1
 
-    def thread(self, name: str) -> LogThread:
+    def thread(self) -> LogThread:
         """The thread, its longest gap first."""
         longest = tuple(gap for _, _, gap in sorted(self.longest, reverse=True))
-        last = LogLine(self.line, self.text)
-        return LogThread(name, self.lines, self.begin_ns, self.last_ns, last, self.gaps, longest)
+        last = log_line(self.line, self.text)
+        return LogThread(self.name, self.lines, self.begin_ns, self.last_ns, last, self.gaps, longest)
 
 
 class ServiceLines:
@@ -212,12 +217,12 @@ class ServiceLines:
         self._file += 1
         self._steps.restart()
 
-    def take(self, entry: Entry, line: int, text: str, *, has_zone: bool) -> bool:
+    def take(self, entry: Entry, line: int, text: str, redacted: Redacted, *, has_zone: bool) -> bool:
         """The next entry; False if its time cannot be true."""
         instant_ns, level = entry.instant_ns, entry.level
         total = self._total
         if total is None:
-            self._total = _Thread(instant_ns, line, text, self._file)
+            self._total = _Thread("", instant_ns, line, text, self._file)
             self.begin_ns = self.end_ns = instant_ns
         else:
             if abs(instant_ns - total.last_ns) > _DOUBTFUL_NS:
@@ -235,20 +240,27 @@ class ServiceLines:
         self._steps.take(instant_ns, name, line, text, has_zone=has_zone)
         followed = self._threads.get(name)
         if followed is None:
-            self._threads[name] = _Thread(instant_ns, line, text, self._file)
+            shown = redacted().thread if name else ""
+            shown = _NUMBER.sub("#", shown) if name != entry.thread else shown
+            self._threads[name] = _Thread(
+                _MORE if name == _MORE else shown, instant_ns, line, text, self._file
+            )
         else:
             followed.take(instant_ns, line, text, self._file, is_error=level == "error")
         self._latest[name] = instant_ns
-        self._messages.take(level, entry.message, instant_ns, line, text)
+        self._messages.take(entry, line, text, redacted)
         if level == "error":
             self._note_error(instant_ns)
         return True
 
     def service(self, *, has_zone: bool, has_date: bool) -> Service:
         """The log of the service."""
-        steps = self._steps.steps()
-        named = [thread.thread(without_secrets(name)) for name, thread in self._threads.items() if name]
-        total = [] if self._total is None else [self._total.thread("")]
+        steps = tuple(
+            replace(step, threads=tuple(self._threads[name].name for name in step.threads))
+            for step in self._steps.steps()
+        )
+        named = [thread.thread() for name, thread in self._threads.items() if name]
+        total = [] if self._total is None else [self._total.thread()]
         return Service(
             self.name,
             tuple(self.files),

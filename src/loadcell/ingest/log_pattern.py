@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.log_entries import Entry, level_of, masked
+from loadcell.ingest.log_excerpts import excerpt
 from loadcell.ingest.log_times import Stamps, read_text
 from loadcell.model.message import Count, ForeignText, MessageCode, Seconds
 
@@ -70,7 +71,8 @@ class Pattern:
 
     def take(self, line: str, stamps: Stamps) -> Entry | None:
         """The entry of a line; None where it does not match, or has no time. Raises ImportProblemError."""
-        self._line = line = line.rstrip("\r\n")[:LONGEST]
+        self._line = line = line.rstrip("\r\n")
+        line = line[:LONGEST]
         self._since_s = began_s = time.monotonic()
         match = self._pattern.search(line)
         self._since_s = None
@@ -95,4 +97,4 @@ class Pattern:
             raise self._slow()
 
     def _slow(self) -> ImportProblemError:
-        return ImportProblemError(PATTERN_SLOW(limit_s=LINE_S, line=repr(self._line[:_SHOWN])))
+        return ImportProblemError(PATTERN_SLOW(limit_s=LINE_S, line=repr(excerpt(self._line)[:_SHOWN])))

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from loadcell.model.application_log import Leap, LogLine, StepBack
+from loadcell.ingest.log_excerpts import log_line
+from loadcell.model.application_log import Leap, StepBack
 
 #: Less is the disorder of concurrent writers, and the reach of a slewed clock (ntpd steps from 128 ms on).
 STEP_NS: Final = 500_000_000
@@ -89,7 +90,7 @@ class Steps:
             return
         usual_ns = max(0, sorted(self._recent)[len(self._recent) // 2])
         self._recent.append(size_ns)
-        leap = Leap(last_ns, instant_ns, LogLine(*last), LogLine(line, text), usual_ns)
+        leap = Leap(last_ns, instant_ns, log_line(*last), log_line(line, text), usual_ns)
         if self._pending:
             self._settle(last_ns)
         if leap.size_ns >= STEP_NS:
