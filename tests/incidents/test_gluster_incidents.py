@@ -134,6 +134,26 @@ def test_a_walk_ends_at_its_deadline(tmp_path: Path) -> None:
     assert not cut.evidence().is_all
 
 
+@pytest.mark.parametrize(
+    ("incident", "defect"),
+    [
+        ("gluster-doubled-names", {"doubled": ("a",) * 60}),
+        ("gluster-lost-modes", {"without_mode": ("a",) * 60}),
+        ("gluster-lost-names", {"lost": (LostName("a", "x"),) * 60}),
+    ],
+)
+def test_a_partial_walk_is_stated(incident: str, defect: dict[str, Any]) -> None:
+    (partly,) = of(GlusterNames("/m", 70, 70, is_all=False), incident)
+    assert isinstance(partly, Unseen)
+    assert partly.reason.text.startswith("not all")
+    (diagnosis,) = of(GlusterNames("/m", 70, 70, is_all=False, **defect), incident)
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.summary.text.startswith("at least 60 ")
+    (complete,) = of(GlusterNames("/m", 70, 70, **defect), incident)
+    assert isinstance(complete, Diagnosis)
+    assert complete.summary.text.startswith("60 ")
+
+
 class Listing(Walk):
     """A walk over a directory whose readings give these names, an iterable for each; the last one again."""
 

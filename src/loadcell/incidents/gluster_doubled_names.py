@@ -12,7 +12,11 @@ from loadcell.model.message import Count, MessageCode
 
 SIGNS = MessageCode("incident.gluster-doubled-names.signs", "info")
 _SEEN = MessageCode("incident.gluster-doubled-names.seen", "info", count=Count, mount=str, names=list)
+_SEEN_PARTLY = MessageCode(
+    "incident.gluster-doubled-names.seen-partly", "info", count=Count, mount=str, names=list
+)
 _HEALTHY = MessageCode("incident.gluster-doubled-names.healthy", "info", count=Count, mount=str)
+_PARTLY = MessageCode("incident.gluster-doubled-names.partly", "info", count=Count, mount=str)
 
 _MOST_NAMED: Final = 4
 
@@ -26,9 +30,11 @@ class GlusterDoubledNames(Incident[GlusterNames]):
     def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
         paths = evidence.doubled
         if not paths:
-            yield self.healthy(_HEALTHY(count=evidence.names, mount=evidence.source))
+            about = {"count": evidence.names, "mount": evidence.source}
+            yield self.healthy(_HEALTHY(**about)) if evidence.is_all else self.unseen(_PARTLY(**about))
             return
-        summary = _SEEN(
+        code = _SEEN if evidence.is_all else _SEEN_PARTLY
+        summary = code(
             count=len(paths), mount=evidence.source, names=list(dict.fromkeys(paths))[:_MOST_NAMED]
         )
         quotes = [Quote(evidence.source, 0, path) for path in paths]

@@ -12,7 +12,11 @@ from loadcell.model.message import Count, MessageCode
 
 SIGNS = MessageCode("incident.gluster-lost-modes.signs", "info")
 _SEEN = MessageCode("incident.gluster-lost-modes.seen", "info", count=Count, mount=str, names=list)
+_SEEN_PARTLY = MessageCode(
+    "incident.gluster-lost-modes.seen-partly", "info", count=Count, mount=str, names=list
+)
 _HEALTHY = MessageCode("incident.gluster-lost-modes.healthy", "info", count=Count, mount=str)
+_PARTLY = MessageCode("incident.gluster-lost-modes.partly", "info", count=Count, mount=str)
 
 _MOST_NAMED: Final = 4
 
@@ -26,9 +30,11 @@ class GlusterLostModes(Incident[GlusterNames]):
     def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
         paths = evidence.without_mode
         if not paths:
-            yield self.healthy(_HEALTHY(count=evidence.directories, mount=evidence.source))
+            about = {"count": evidence.directories, "mount": evidence.source}
+            yield self.healthy(_HEALTHY(**about)) if evidence.is_all else self.unseen(_PARTLY(**about))
             return
-        summary = _SEEN(
+        code = _SEEN if evidence.is_all else _SEEN_PARTLY
+        summary = code(
             count=len(paths), mount=evidence.source, names=list(dict.fromkeys(paths))[:_MOST_NAMED]
         )
         quotes = [Quote(evidence.source, 0, path) for path in paths]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.base import MOST_QUOTES, Incident, Judgement
 from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.model.message import Count, ForeignText, MessageCode
@@ -14,7 +14,11 @@ SIGNS = MessageCode("incident.gluster-lost-names.signs", "info")
 _SEEN = MessageCode(
     "incident.gluster-lost-names.seen", "info", count=Count, mount=str, error=ForeignText, names=list
 )
+_SEEN_PARTLY = MessageCode(
+    "incident.gluster-lost-names.seen-partly", "info", count=Count, mount=str, error=ForeignText, names=list
+)
 _HEALTHY = MessageCode("incident.gluster-lost-names.healthy", "info", count=Count, mount=str)
+_PARTLY = MessageCode("incident.gluster-lost-names.partly", "info", count=Count, mount=str)
 
 _MOST_NAMED: Final = 4
 
@@ -27,15 +31,17 @@ class GlusterLostNames(Incident[GlusterNames]):
 
     def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
         if not evidence.lost:
-            yield self.healthy(_HEALTHY(count=evidence.names, mount=evidence.source))
+            about = {"count": evidence.names, "mount": evidence.source}
+            yield self.healthy(_HEALTHY(**about)) if evidence.is_all else self.unseen(_PARTLY(**about))
             return
-        summary = _SEEN(
+        code = _SEEN if evidence.is_all else _SEEN_PARTLY
+        summary = code(
             count=len(evidence.lost),
             mount=evidence.source,
             error=evidence.lost[0].error,
             names=[item.path for item in evidence.lost[:_MOST_NAMED]],
         )
-        quotes = [Quote(evidence.source, 0, _bricks(item)) for item in evidence.lost]
+        quotes = [Quote(evidence.source, 0, _bricks(item)) for item in evidence.lost[:MOST_QUOTES]]
         yield self.diagnosis("critical", "high", summary, None, quotes)
 
 

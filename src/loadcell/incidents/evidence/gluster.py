@@ -26,7 +26,7 @@ class LostName:
 class GlusterNames(Evidence):
     """Names of a mount: those twice in one reading, directories without mode, names without a file.
 
-    `is_all` is False where the time was too short for the whole tree.
+    `is_all` is False where the tree was read in part: of many names, or in too short a time.
     """
 
     kind: ClassVar[str] = "gluster-names"
