@@ -183,6 +183,36 @@ def test_the_year_of_syslog_is_that_of_its_file_and_december_is_before_january()
     assert service.end_ns - service.begin_ns == 2 * 10**9
 
 
+@pytest.mark.parametrize(
+    ("written", "stamps", "dates"),
+    [
+        ("2027-01-15", ("Nov 20", "Jan  3"), ("2026-11-20", "2027-01-03")),
+        ("2027-01-15", ("Nov 20", "Jan  3", "Dec 31", "Jan  4"),
+         ("2026-11-20", "2027-01-03", "2026-12-31", "2027-01-04")),
+        ("2027-03-01", ("Sep  9", "Feb  8"), ("2026-09-09", "2027-02-08")),
+        ("2029-01-15", ("Feb 29", "Mar  1"), ("2028-02-29", "2028-03-01")),
+        ("2028-03-15", ("Dec  1", "Feb 29"), ("2027-12-01", "2028-02-29")),
+        ("2026-11-29", ("Nov 29", "Nov 29"), ("2026-11-29", "2026-11-29")),
+    ],
+)  # fmt: skip
+def test_years_of_stamps_without_one_are_nearest_to_the_stamp_before(
+    written: str, stamps: tuple[str, ...], dates: tuple[str, ...]
+) -> None:
+    written_s = datetime.fromisoformat(f"{written}T12:00:00+00:00").timestamp()
+    lines = [f"{stamp} 11:02:03 h app[1]: a\n" for stamp in stamps]
+    reader = stamps_of(lines, written_s)
+    assert reader is not None
+    instants = [reader.take(line) for line in lines]
+    assert [
+        instant and f"{datetime.fromtimestamp(instant[0] / 1e9, UTC):%Y-%m-%d}" for instant in instants
+    ] == list(dates)
+
+
+def test_29_february_without_a_leap_year_nearby_is_no_stamp() -> None:
+    logs = read(["Nov 20 11:02:03 h a[1]: a\n", "Feb 29 11:02:03 h a[1]: a\n", "Nov 21 11:02:03 h a[1]: a\n"])
+    assert (logs.services[0].entries, logs.unstamped) == (2, 1)
+
+
 def test_the_leap_second_and_an_impossible_date() -> None:
     logs = read([
         "2026-06-30T23:59:59Z INFO a\n", "2026-06-30T23:59:60Z INFO a\n", "2026-07-01T00:00:01Z INFO a\n",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from loadcell.ingest.printed_numbers import digits
 
 _SECOND: Final = 10**9
 _DAY_S: Final = 86_400
+#: Half a year, and years in which 29 February is at least once.
+_MOST_DAYS: Final = 184
+_LEAP_YEARS: Final = 8
 _MONTHS: Final = {
     name: number
     for number, name in enumerate(
@@ -53,22 +57,29 @@ class Reference:
     """Year and date of stamps that lack them, by the time at which the file was written."""
 
     written_s: int
-    year: int = 0
-    month: int = 0
+    last_day: int = 0
     day_s: int = 0
     of_day_s: int = -1
 
     def year_of(self, month: int, day: int) -> int:
-        """The year of a date: no stamp is after its file, and December is followed by January."""
-        if not self.year:
-            at = datetime(1970, 1, 1) + timedelta(seconds=self.written_s + _DAY_S)
-            self.year = at.year - ((month, day) > (at.month, at.day))
-        elif self.month == 12 and month == 1:
-            self.year += 1
-        elif self.month == 1 and month == 12:
-            self.year -= 1
-        self.month = month
-        return self.year
+        """The year of a date: the first is not after its file, the others are nearest to the one before.
+
+        Raises ValueError for a date that is in no such year.
+        """
+        limit = self.last_day or _ORIGIN + self.written_s // _DAY_S + 1
+        year = datetime.fromordinal(limit).year
+        if self.last_day:
+            days = list(_days(month, day, range(year - 1, year + 2)))
+            nearest = min(days, key=lambda item: abs(item - limit), default=0)
+            if abs(nearest - limit) > _MOST_DAYS:
+                raise ValueError(month, day)
+        else:
+            days = [item for item in _days(month, day, range(year - _LEAP_YEARS, year + 1)) if item <= limit]
+            if not days:
+                raise ValueError(month, day)
+            nearest = days[-1]
+        self.last_day = nearest
+        return datetime.fromordinal(nearest).year
 
     def date_of(self, of_day_s: int) -> int:
         """Seconds of a time of the day: a time that is half a day earlier is that of the next day."""
@@ -80,6 +91,13 @@ class Reference:
             self.day_s -= _DAY_S
         self.of_day_s = of_day_s
         return self.day_s + of_day_s
+
+
+def _days(month: int, day: int, years: Iterable[int]) -> Iterator[int]:
+    """Ordinals of a date in those of the years that have it."""
+    for year in years:
+        if (month, day) != (2, 29) or calendar.isleap(year):
+            yield datetime(year, month, day).toordinal()
 
 
 def _civil(year: int, month: int, day: int, clock: str) -> int:
