@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, JvmCounters
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
+from loadcell.incidents.live import jvms
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.classes import ClassGatherer
 from loadcell.incidents.live.gathering import gather
 from loadcell.incidents.live.gc_log_ends import GcLogGatherer
 from loadcell.incidents.live.jvms import JvmGatherer
 from loadcell.incidents.live.numa import NumaGatherer
-from loadcell.linux import gc_log_files
+from loadcell.linux import gc_log_files, java_processes
 
 from .test_host_incidents import level
 
@@ -63,8 +65,11 @@ def counters(share: float, now: float = 0.0, running_s: float = 100.0, **values:
         (counters(0.6, running_s=24), "healthy"),  # of a start
         (counters(0.05, now=0.6), "warning"),
         (counters(0.05, now=0.4), "healthy"),
-        (counters(0.05, full=9, full_now=1, old_used_bytes=int(1.9 * GIB)), "critical"),
-        (counters(0.05, full=9, full_now=1, old_used_bytes=int(1.4 * GIB)), "healthy"),
+        (counters(0.05, full=9, full_now=2, old_used_bytes=int(1.9 * GIB)), "critical"),
+        (counters(0.05, full=9, full_now=2, old_used_bytes=int(1.4 * GIB)), "healthy"),
+        (counters(0.05, full=9, full_now=1, old_used_bytes=int(1.9 * GIB)), "healthy"),  # requested once
+        (counters(0.05, full=None, full_now=None, old_used_bytes=int(1.9 * GIB)), "healthy"),
+        (counters(0.6, full=None, full_now=None, old_used_bytes=int(1.9 * GIB)), "critical"),
         (counters(0.05, old_used_bytes=int(1.9 * GIB)), "healthy"),
     ],
 )
@@ -134,6 +139,7 @@ def test_a_jvm_without_memory_is_recognised_while_it_runs(tmp_path: Path) -> Non
         gathered = gather(Host(pid=process.pid), [JvmGatherer, GcLogGatherer])
     jvm = of_pid(gathered.evidence, process.pid)
     assert jvm.source.startswith("Leaking")
+    assert jvm.full is not None
     assert jvm.full > 3
     assert jvm.collecting_s > 1
     (collections,) = [item for item in gathered.evidence if isinstance(item, Collections)]
@@ -141,6 +147,33 @@ def test_a_jvm_without_memory_is_recognised_while_it_runs(tmp_path: Path) -> Non
     assert [item.level for item in spirals if isinstance(item, Diagnosis)] == ["critical"]
     incidents = {item.incident for item in examine(jvm) if isinstance(item, Diagnosis)}
     assert incidents == {"gc-time"}
+
+
+def with_collector(pid: int, name: str, directory: Path) -> JvmCounters:
+    """Counters of a JVM with the serial collector, under the name of another one."""
+    process = java_processes.inspect(pid)
+    assert process is not None
+    serial = b"Serial full collection pauses"
+    data = Path(process.path).read_bytes()
+    assert data.count(serial) == 1
+    path = directory / "counters"
+    path.write_bytes(data.replace(serial, name.encode().ljust(len(serial), b"\0")))
+    copied = replace(process, path=str(path), owners=frozenset({os.getuid()}))
+    seen = jvms.counters(copied, jvms.read(copied), Host())
+    assert isinstance(seen, JvmCounters)
+    return seen
+
+
+def test_pauses_of_concurrent_cycles_are_no_full_collections(tmp_path: Path) -> None:
+    with running("-Xmx24m", "-XX:+UseSerialGC", "-Dmost=1000000", source=LEAKING) as process:
+        time.sleep(2)
+        assert (with_collector(process.pid, "MSC", tmp_path).full or 0) > 3
+        of_cms = with_collector(process.pid, "CMS", tmp_path)
+    assert (of_cms.full, of_cms.full_now) == (None, None)
+    assert of_cms.collecting_s > 0
+    with running("-Xmx200m", "-XX:+UseShenandoahGC") as process:
+        gathered = gather(Host(pid=process.pid), [JvmGatherer])
+    assert of_pid(gathered.evidence, process.pid).full_now is None
 
 
 def test_a_healthy_jvm_is_healthy_and_named_without_a_log() -> None:

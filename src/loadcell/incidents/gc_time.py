@@ -17,6 +17,7 @@ SIGNS = MessageCode(
     now_share=Share,
     critical_share=Share,
     occupied_share=Share,
+    full=Count,
 )
 _SEEN = MessageCode(
     "incident.gc-time.seen",
@@ -43,6 +44,8 @@ START_SHARE, CRITICAL_SHARE = 0.15, 0.5
 NOW_SHARE: Final = 0.5
 LEAST_S: Final = 30.0
 OCCUPIED_SHARE: Final = 0.9
+#: One alone may have been requested, or may be the one that frees much.
+FEWEST_FULL: Final = 2
 
 
 class GcTime(Incident[JvmCounters]):
@@ -51,13 +54,14 @@ class GcTime(Incident[JvmCounters]):
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: GCTimeRatio"
     signs = SIGNS(
         start_share=START_SHARE, least_s=LEAST_S, now_share=NOW_SHARE, critical_share=CRITICAL_SHARE,
-        occupied_share=OCCUPIED_SHARE,
+        occupied_share=OCCUPIED_SHARE, full=FEWEST_FULL,
     )  # fmt: skip
 
     def examine(self, evidence: JvmCounters) -> Iterator[Judgement]:
-        if evidence.full_now and evidence.occupied_share >= OCCUPIED_SHARE:
+        full = evidence.full_now or 0
+        if full >= FEWEST_FULL and evidence.occupied_share >= OCCUPIED_SHARE:
             summary = _FULL(
-                count=evidence.full_now,
+                count=full,
                 interval_s=evidence.interval_s,
                 occupied_share=evidence.occupied_share,
             )

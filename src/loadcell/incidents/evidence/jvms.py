@@ -12,8 +12,8 @@ from loadcell.incidents.evidence.base import Evidence
 class JvmCounters(Evidence):
     """Time in collections and the old generation of a JVM.
 
-    `running_s` since its start. Sizes of the old generation are those after the last collection; its limit
-    is None where the collector has none.
+    `running_s` since its start. Full collections are None where the JVM counts other pauses with them. Sizes
+    of the old generation are those after the last collection; its limit is None where the collector has none.
     """
 
     kind: ClassVar[str] = "jvm"
@@ -23,8 +23,8 @@ class JvmCounters(Evidence):
     interval_s: float
     collecting_s: float
     collecting_now_s: float
-    full: int
-    full_now: int
+    full: int | None
+    full_now: int | None
     old_used_bytes: int
     old_limit_bytes: int | None = None
 

@@ -31,7 +31,9 @@ _NUMBERS: Final = (
     "sun.gc.generation.1.space.0.used",
     "sun.gc.generation.1.maxCapacity",
 )
-_TEXTS: Final = ("sun.rt.javaCommand",)
+_TEXTS: Final = ("sun.rt.javaCommand", "sun.gc.collector.1.name")
+#: Collectors whose pauses of concurrent cycles count as full collections (CollectorCounters of OpenJDK).
+_CONCURRENT: Final = ("CMS", "Shenandoah")
 #: JVMs of a host that are examined.
 _MOST: Final = 50
 _MOST_CHARACTERS: Final = 60
@@ -43,7 +45,7 @@ class _Reading:
 
     instant: float
     collecting_s: float
-    full: int
+    full: int | None
     old_used_bytes: int
     old_limit_bytes: int | None
     name: str
@@ -61,10 +63,10 @@ class JvmGatherer(Gatherer):
         elif not processes:
             yield Missing(JvmCounters, NO_JVM() if host.pid is None else NOT_JVM(pid=str(host.pid)))
             return
-        before = {process.pid: _read(process) for process in processes if process.lack is None}
+        before = {process.pid: read(process) for process in processes if process.lack is None}
         time.sleep(host.interval_s)
         for process in processes:
-            yield _counters(process, before.get(process.pid), host)
+            yield counters(process, before.get(process.pid), host)
 
 
 def jvms(host: Host) -> list[JavaProcess]:
@@ -94,7 +96,7 @@ def _is_hidden(host: Host) -> bool:
     return hiding not in ("", "0", "off") and os.getuid() != 0
 
 
-def _read(process: JavaProcess) -> _Reading | None:
+def read(process: JavaProcess) -> _Reading | None:
     """Counters of a JVM; None if it has ended, or has none yet."""
     try:
         file = PerfDataFile(process.path, process.owners, _NUMBERS, _TEXTS)
@@ -111,19 +113,21 @@ def _read(process: JavaProcess) -> _Reading | None:
 def _reading(file: PerfDataFile, values: tuple[Any, ...] | None) -> _Reading | None:
     if values is None:
         return None
-    *times, frequency, full, used, limit, command = values
+    *times, frequency, full, used, limit, command, collector = values
     if not frequency:
         return None
     ticks = sum(value or 0 for value in times)
     name = (file.text(command).split() or [""])[0]
-    return _Reading(time.monotonic(), ticks / frequency, full or 0, used or 0, limit or None, name)
+    number = None if file.text(collector).startswith(_CONCURRENT) else full or 0
+    return _Reading(time.monotonic(), ticks / frequency, number, used or 0, limit or None, name)
 
 
-def _counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCounters | Missing:
+def counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCounters | Missing:
+    """Evidence of a JVM from two readings, the second of this moment."""
     if process.lack is not None:
         lack = LACKS[process.lack]()
         return Missing(JvmCounters, NO_COUNTERS(pid=str(process.pid), lack=lack))
-    now, started = _read(process), procfs.started(process.pid, host.root)
+    now, started = read(process), procfs.started(process.pid, host.root)
     if before is None or now is None or started is None:
         return Missing(JvmCounters, ENDED(pid=str(process.pid)))
     running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
@@ -135,7 +139,7 @@ def _counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmC
         now.collecting_s,
         max(0.0, now.collecting_s - before.collecting_s),
         now.full,
-        max(0, now.full - before.full),
+        None if now.full is None or before.full is None else max(0, now.full - before.full),
         now.old_used_bytes,
         now.old_limit_bytes,
     )
