@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from loadcell.ingest import log_times
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.log_entries import without_values
@@ -27,9 +28,11 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Stamps without a zone are those of this machine."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
+    log_times.local_offsets_s.cache_clear()
     yield
     monkeypatch.undo()
     time.tzset()
+    log_times.local_offsets_s.cache_clear()
 
 
 def read(lines: Sequence[str], pattern: str | None = None, written_s: float = WRITTEN_S) -> ApplicationLogs:
@@ -211,6 +214,57 @@ def test_years_of_stamps_without_one_are_nearest_to_the_stamp_before(
 def test_29_february_without_a_leap_year_nearby_is_no_stamp() -> None:
     logs = read(["Nov 20 11:02:03 h a[1]: a\n", "Feb 29 11:02:03 h a[1]: a\n", "Nov 21 11:02:03 h a[1]: a\n"])
     assert (logs.services[0].entries, logs.unstamped) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("zone", "stamps", "instants"),
+    [
+        ("Europe/Berlin", ("2026-10-24 12:00:00", "2026-10-26 12:00:00"),
+         ("2026-10-24T10:00:00", "2026-10-26T11:00:00")),
+        ("Europe/Berlin", ("2026-10-25 02:59:59", "2026-10-25 02:00:00", "2026-10-25 02:59:59",
+                           "2026-10-25 03:00:00"),
+         ("2026-10-25T00:59:59", "2026-10-25T01:00:00", "2026-10-25T00:59:59", "2026-10-25T02:00:00")),
+        ("America/New_York", ("2026-03-08 01:59:59", "2026-03-08 03:00:00"),
+         ("2026-03-08T06:59:59", "2026-03-08T07:00:00")),
+        ("Asia/Shanghai", ("2026-10-24 12:00:00",), ("2026-10-24T04:00:00",)),
+    ],
+)  # fmt: skip
+def test_stamps_without_a_zone_have_the_offset_of_their_hour(
+    monkeypatch: pytest.MonkeyPatch, zone: str, stamps: tuple[str, ...], instants: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    lines = [f"{stamp} INFO a\n" for stamp in stamps]
+    reader = stamps_of(lines, datetime(2026, 10, 27, tzinfo=UTC).timestamp())
+    assert reader is not None
+    taken = [reader.take(line) for line in lines]
+    assert [item and f"{datetime.fromtimestamp(item[0] / 1e9, UTC):%FT%T}" for item in taken] == list(
+        instants
+    )
+
+
+def test_the_hour_that_is_twice_is_no_change_of_the_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    times = [f"{hour}:{minute:02}" for hour in ("01", "02", "02", "03") for minute in range(60)]
+    [service] = read([f"2026-10-25 {at}:00 INFO a\n" for at in times]).services
+    assert service.end_ns - service.begin_ns == 239 * 60 * 10**9
+    assert not service.zone_changes
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("11:02:03.123+08 INFO", 8),
+        ("11:02:03-05 INFO", -5),
+        ("11:02:03 +08:00 INFO", 8),
+        ("11:02:03 -10 a", 0),
+    ],
+)
+def test_a_zone_may_be_hours_alone_right_behind_the_time(text: str, hours: int) -> None:
+    [service] = read([f"2026-11-29 {text} x\n"]).services
+    assert service.begin_ns // 10**9 == NOON.timestamp() - hours * 3600
+    assert service.has_zone is bool(hours)
 
 
 def test_the_leap_second_and_an_impossible_date() -> None:

@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -18,6 +18,9 @@ _DAY_S: Final = 86_400
 #: Half a year, and years in which 29 February is at least once.
 _MOST_DAYS: Final = 184
 _LEAP_YEARS: Final = 8
+#: Offsets of zones change at multiples of it.
+_CELL_S: Final = 900
+_MOST_CELLS: Final = 10_000
 _MONTHS: Final = {
     name: number
     for number, name in enumerate(
@@ -30,7 +33,9 @@ _CLOCK: Final = r"\d\d:\d\d:\d\d"
 _DATE: Final = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"
 _FRACTION: Final = r"(?:[.,](\d{1,9}))?"
 _OFFSET: Final = r"[+-](?:0\d|1[0-4]):?(?:00|15|30|45)(?!\d)"
-_ZONE: Final = rf"(?: ?(Z\b|UTC\b|GMT\b|{_OFFSET}))?"
+#: Hours alone, right behind the time: a number behind a space is part of the text.
+_HOURS: Final = r"(?<! )[+-](?:0\d|1[0-4])(?![\w:.-])"
+_ZONE: Final = rf"(?: ?(Z\b|UTC\b|GMT\b|{_OFFSET}|{_HOURS}))?"
 #: Characters of a line in which its stamp begins.
 SEARCHED: Final = 160
 #: Lines with a time at the beginning of a log, which show its formats, and lines among which they are.
@@ -212,11 +217,12 @@ class Stamps:
     formats: tuple[Format, ...]
     #: texts before the stamps, with their words and numbers replaced
     shapes: frozenset[str]
-    #: of stamps without a zone
-    local_s: int
     has_zone: bool = True
     _position: int = 0
     _last: tuple[str, int] = ("", 0)
+    _last_utc_s: int | None = None
+    #: of the zone of this machine
+    _offsets: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def has_date(self) -> bool:
@@ -253,15 +259,43 @@ class Stamps:
             seconds -= offset_s(zone)
         elif item.name not in _ABSOLUTE:
             self.has_zone = False
-            seconds -= self.local_s
+            seconds = self._utc_s(seconds)
+        self._last_utc_s = seconds
         return seconds * _SECOND + (digits(fraction.ljust(9, "0")) if fraction else 0)
+
+    def _utc_s(self, seconds: int) -> int:
+        """Seconds since 1970 of a time in the zone of this machine; of one that is twice, those nearer to the
+        stamp before.
+        """
+        cell = seconds // _CELL_S
+        offsets = self._offsets.get(cell)
+        if offsets is None:
+            if len(self._offsets) >= _MOST_CELLS:
+                self._offsets.clear()
+            offsets = self._offsets[cell] = _local_offsets_s(cell)
+        instants = [seconds - offset_s for offset_s in offsets]
+        last_s = self._last_utc_s
+        if len(instants) == 1 or last_s is None:
+            return instants[0]
+        return min(instants, key=lambda instant: abs(instant - last_s))
+
+
+def _local_offsets_s(cell: int) -> tuple[int, ...]:
+    """Offsets of the zone of this machine at a quarter of an hour by its clock, the earlier instant first.
+
+    There are two where the clock is put back, and the one before where it is put forward.
+    """
+    seconds = cell * _CELL_S
+    around = [local_offset_s(seconds + side * _DAY_S) for side in (-1, 1)]
+    offsets = {offset for offset in around if local_offset_s(seconds - offset) == offset}
+    return tuple(sorted(offsets, reverse=True)) or (around[0],)
 
 
 def offset_s(zone: str) -> int:
     """Seconds that a zone is east of UTC."""
     if zone[0] not in "+-":
         return 0
-    seconds = digits(zone[1:3]) * 3600 + digits(zone[-2:]) * 60
+    seconds = digits(zone[1:3]) * 3600 + (digits(zone[-2:]) * 60 if len(zone) > 3 else 0)
     return -seconds if zone[0] == "-" else seconds
 
 
@@ -304,8 +338,7 @@ def of_fields(written_s: float | None = None) -> Stamps:
 
 def _stamps(written_s: float | None, formats: tuple[Format, ...], shapes: frozenset[str]) -> Stamps:
     at_s = time.time() if written_s is None else written_s
-    local_s = local_offset_s(at_s)
-    return Stamps(Reference(round(at_s) + local_s), formats, shapes, local_s)
+    return Stamps(Reference(round(at_s) + local_offset_s(at_s)), formats, shapes)
 
 
 def local_offset_s(at_s: float) -> int:
