@@ -33,7 +33,7 @@ needs_fuse = pytest.mark.skipif(
 
 
 def judged(**values: Any) -> Any:
-    mount = RemoteMount(("/data",), "nfs4", "files.example:/data", **values)
+    mount = RemoteMount(("/data",), "nfs4", "files.example:/data", server="files.example", **values)
     quotes = (Quote("/dev/kmsg", 0, "nfs: server files.example not responding, still trying"),)
     (judgement,) = examine(Mounts("host", (mount,), quotes=quotes))
     return judgement
@@ -54,6 +54,49 @@ def test_a_mount_that_does_not_answer_is_an_incident(values: dict[str, Any], lev
     assert isinstance(diagnosis, Diagnosis)
     assert diagnosis.level == level
     assert "not responding" in diagnosis.quotes[0].text
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "line", "is_quoted"),
+    [
+        ("cifs", "//nas/share", "CIFS: VFS: \\\\nas has not responded in 180 seconds. Reconnecting...", True),
+        ("nfs4", "nas1:/x", "nfs: server nas1 not responding, still trying", True),
+        ("nfs4", "nas1:/x", "nfs: server nas10 not responding, still trying", False),
+        ("nfs4", "nas1:/x", "nfs: server nas1-b not responding, still trying", False),
+        ("nfs4", "nas1:/x", "nfs: server old.nas1 not responding, still trying", False),
+        ("nfs4", "10.0.0.1:/x", "nfs: server 10.0.0.1 not responding", True),
+        ("nfs4", "10.0.0.1:/x", "nfs: server 10.0.0.1.", True),
+        ("nfs4", "10.0.0.1:/x", "nfs: server 10.0.0.12 not responding", False),
+        ("ceph", "10.0.0.1:6789:/x", "libceph: mon0 (1)10.0.0.1:6789 session lost", True),
+        ("nfs4", "[fd00::1]:/x", "nfs: server fd00::1 not responding", True),
+        ("nfs4", "[fd00::1]:/x", "nfs: server fd00::1:2 not responding", False),
+    ],
+)
+def test_lines_about_its_server_are_quoted(kind: str, source: str, line: str, is_quoted: bool) -> None:
+    server = mount_table.Mount("/data", kind, source, "0:9").server
+    mount = RemoteMount(("/data",), kind, source, None, 5.1, server=server)
+    (diagnosis,) = examine(Mounts("host", (mount,), quotes=(Quote("/dev/kmsg", 0, line),)))
+    assert isinstance(diagnosis, Diagnosis)
+    assert bool(diagnosis.quotes) is is_quoted
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "server", "is_remote"),
+    [
+        ("fuse", "https://dav.example/x", "", True),
+        ("fuse.mergerfs", "a:b", "", False),
+        ("fuse.encfs", "encfs", "", False),
+        ("fuse.gocryptfs", "/secret", "", False),
+        ("fuse.bindfs", "/x:y", "", False),
+        ("fuse.ntfs-3g", "/dev/sdb1", "", False),
+        ("fuse.rclone", "drive:x", "", True),
+        ("fuse.sshfs", "first.last@far:/x", "far", True),
+        ("smb3", "//nas/share", "nas", True),
+    ],
+)
+def test_only_types_with_servers_have_one(kind: str, source: str, server: str, is_remote: bool) -> None:
+    mount = mount_table.Mount("/m", kind, source, "0:9")
+    assert (mount.server, mount.is_remote) == (server, is_remote)
 
 
 def test_a_slow_mount_is_healthy() -> None:

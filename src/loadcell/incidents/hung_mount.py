@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -105,13 +106,19 @@ class HungMount(Incident[Mounts]):
 
 def _of_server(mount: RemoteMount, evidence: Mounts) -> Iterator[Quote]:
     """Lines of the kernel that name the server of a mount."""
-    server = mount.source.removeprefix("//").partition("/")[0].rpartition(":")[0] or mount.source
-    names = [name for name in (server.strip("[]"), mount.mounted_address) if name]
+    names = [name for name in (mount.server, mount.mounted_address) if name]
+    patterns = [_word(name) for name in names]
     yield from (
         quote
         for quote in evidence.quotes
-        if _BLOCKED in quote.text or any(name in quote.text for name in names)
+        if _BLOCKED in quote.text or any(pattern.search(quote.text) for pattern in patterns)
     )
+
+
+def _word(name: str) -> re.Pattern[str]:
+    """A host name or address that is no part of a longer one; a port may follow, but not in IPv6."""
+    joints = ".:" if ":" in name else "."
+    return re.compile(rf"(?<![\w{joints}-]){re.escape(name)}(?![\w-]|[{joints}]\w)", re.IGNORECASE)
 
 
 def _named(points: tuple[str, ...]) -> list[str]:

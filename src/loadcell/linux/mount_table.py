@@ -20,7 +20,12 @@ _REMOTE: Final = frozenset({
 #: Programs of FUSE mounts whose data are on this machine.
 _LOCAL_PROGRAMS: Final = frozenset({
     "portal", "gvfsd-fuse", "lxcfs", "snapfuse", "squashfuse", "squashfuse_ll", "fuse-overlayfs",
-    "archivemount", "jetbrains-toolbox", "doc",
+    "archivemount", "jetbrains-toolbox", "doc", "encfs", "gocryptfs", "cryfs", "securefs", "bindfs",
+    "mergerfs", "mhddfs", "unionfs", "unionfs-fuse", "ntfs", "ntfs-3g", "exfat", "fuse-zip", "ratarmount",
+})  # fmt: skip
+#: Types whose sources begin with a server.
+_WITH_SERVER: Final = frozenset({
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "lustre", "glusterfs", "fuse.glusterfs", "fuse.sshfs",
 })  # fmt: skip
 _NO_DEVICE: Final = frozenset({
     "proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "ramfs", "cgroup", "cgroup2", "pstore", "bpf",
@@ -29,7 +34,7 @@ _NO_DEVICE: Final = frozenset({
 })  # fmt: skip
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 #: `server:/export`, also with an IPv6 address in brackets; `//server/share`.
-_SERVER: Final = re.compile(r"(?:\w+@)?(\[[^\]]+\]|[^/:\[\]@]+):|//([^/]+)/")
+_SERVER: Final = re.compile(r"(?:[^@/:]+@)?(\[[^\]]+\]|[^/:\[\]@]+):|//([^/]+)/")
 
 
 #: Options of a file system that refuses writes: since Linux 6.14 ext4 has a flag for that after an error.
@@ -67,8 +72,8 @@ class Mount:
 
     @property
     def server(self) -> str:
-        """Name or address of the server; empty without one."""
-        match = _SERVER.match(self.source)
+        """Name or address of the server; empty of types without one, whose sources may look similar."""
+        match = _SERVER.match(self.source) if self.type in _WITH_SERVER else None
         return (match[1] or match[2] or "").strip("[]") if match else ""
 
     def option(self, name: str) -> str:

@@ -14,7 +14,8 @@ class RemoteMount:
 
     `answered_s` is the time in which it gave its size; None of one that did not within `waited_s`. `error`
     is the answer where that is an error. `mounted_address` is that of the time of the mount, `addresses`
-    those that its name has now, empty where it has none or was not looked up.
+    those that its name has now, empty where it has none or was not looked up. `server` is its name or
+    address, empty of a file system without one.
     """
 
     points: tuple[str, ...]
@@ -25,6 +26,7 @@ class RemoteMount:
     error: str = ""
     mounted_address: str = ""
     addresses: tuple[str, ...] = ()
+    server: str = ""
 
     @property
     def has_moved(self) -> bool:

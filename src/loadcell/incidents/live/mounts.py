@@ -114,6 +114,7 @@ def _remote(
         os.strerror(answer.error) if answer is not None and answer.error else "",
         mount.option("addr"),
         () if answer is not None else names.addresses(mount.server),
+        mount.server,
     )
 
 
