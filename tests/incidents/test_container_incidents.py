@@ -54,7 +54,7 @@ def connections(**values: Any) -> Connections:
 
 
 def used(ports: int) -> Connections:
-    return connections(destinations=(Destination("10.0.0.1:5432", ports, ports // 2),))
+    return connections(destinations=(Destination("10.0.0.1:5432", ports, ports // 2, "10.0.0.9"),))
 
 
 def files(count: int, host: int = 10) -> OpenFiles:
@@ -125,11 +125,34 @@ def test_connections_are_counted_by_destination(tmp_path: Path) -> None:
     _, seen = ConnectionGatherer().gather(Host(tmp_path, interval_s=0.1))
     assert isinstance(seen, Connections)
     assert seen.ephemeral_ports == 10
-    assert seen.destinations[0] == Destination("127.0.0.1:5432", 7, 6)
+    assert seen.destinations[0] == Destination("127.0.0.1:5432", 7, 6, "127.0.0.1")
     assert {item.address for item in seen.destinations[1:]} == {
         "127.0.0.1:80", "[fe80::2:dff:100:0]:81",
     }  # fmt: skip
     assert (seen.waiting, seen.all_dropped, seen.tracked) == (7, 61, 5)
+
+
+def test_each_local_address_has_its_ports(tmp_path: Path) -> None:
+    """Connections of sockets of both families from one address to one destination share ports."""
+    for path in ("proc/net", "proc/sys/net/ipv4"):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / "proc/sys/net/ipv4/ip_local_port_range").write_text("40000\t40009\n")
+    row = "   0: 0{host}00007F:{local:04X} 0100007F:1538 01 00000000:00000000 00:00000000\n"
+    rows = [row.format(host=host, local=40000 + number) for host in (1, 2) for number in range(4)]
+    (tmp_path / "proc/net/tcp").write_text("  sl\n" + "".join(rows))
+    mapped = "0000000000000000FFFF0000"
+    (tmp_path / "proc/net/tcp6").write_text(
+        f"  sl\n 0: {mapped}0200007F:9C47 {mapped}0100007F:1538 06 0:0 0\n"
+    )
+    _, seen = ConnectionGatherer().gather(Host(tmp_path, interval_s=0.1))
+    assert isinstance(seen, Connections)
+    assert seen.destinations == (
+        Destination("127.0.0.1:5432", 5, 1, "127.0.0.2"),
+        Destination("127.0.0.1:5432", 4, 0, "127.0.0.1"),
+    )
+    assert level(seen, "port-exhaustion") == "healthy"
+    (judgement,) = (item for item in examine(seen) if item.incident == "port-exhaustion")
+    assert "from 127.0.0.2 to 127.0.0.1:5432" in judgement.value.text  # type: ignore[union-attr]
 
 
 def test_a_full_listen_queue_of_this_machine_is_recognised() -> None:

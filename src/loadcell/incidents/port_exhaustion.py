@@ -1,4 +1,4 @@
-"""Connections to one destination that use up the ephemeral ports: the next one has no address."""
+"""Connections from one address to one destination that use up the ephemeral ports: the next one has none."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ SIGNS = MessageCode("incident.port-exhaustion.signs", "info", used_share=Share, 
 _SEEN = MessageCode(
     "incident.port-exhaustion.seen",
     "info",
+    source=str,
     destination=str,
     used=Count,
     ports=Count,
@@ -19,7 +20,13 @@ _SEEN = MessageCode(
     waiting=Count,
 )
 _HEALTHY = MessageCode(
-    "incident.port-exhaustion.healthy", "info", destination=str, used=Count, ports=Count, waiting=Count
+    "incident.port-exhaustion.healthy",
+    "info",
+    source=str,
+    destination=str,
+    used=Count,
+    ports=Count,
+    waiting=Count,
 )
 
 SHARE, CRITICAL_SHARE = 0.75, 0.95
@@ -37,13 +44,24 @@ class PortExhaustion(Incident[Connections]):
         for item in full:
             share = min(1.0, item.used / ports)
             summary = _SEEN(
-                destination=item.address, used=item.used, ports=ports, used_share=share, waiting=item.waiting
+                source=item.source,
+                destination=item.address,
+                used=item.used,
+                ports=ports,
+                used_share=share,
+                waiting=item.waiting,
             )
             yield self.diagnosis("critical" if share >= CRITICAL_SHARE else "warning", "high", summary)
         if not full:
-            most = max(evidence.destinations, key=lambda item: item.used, default=Destination("–", 0, 0))
+            most = max(evidence.destinations, key=lambda item: item.used, default=Destination("–", 0, 0, "–"))
             yield self.healthy(
-                _HEALTHY(destination=most.address, used=most.used, ports=ports, waiting=evidence.waiting)
+                _HEALTHY(
+                    source=most.source,
+                    destination=most.address,
+                    used=most.used,
+                    ports=ports,
+                    waiting=evidence.waiting,
+                )
             )
 
 

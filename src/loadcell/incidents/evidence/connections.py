@@ -10,11 +10,14 @@ from loadcell.incidents.evidence.base import Evidence
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Ephemeral ports in use by connections to one destination, and those of them in TIME_WAIT."""
+    """Ephemeral ports in use by connections from a local address to one destination, and those of them in
+    TIME_WAIT.
+    """
 
     address: str
     used: int
     waiting: int
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,10 @@ class ConnectionGatherer(Gatherer):
             SOURCE,
             time.monotonic() - begin,
             len(ports),
-            tuple(Destination(name, used, counts.waiting[name]) for name, used in counts.used.items()),
+            tuple(
+                Destination(pair[1], used, counts.waiting[pair], pair[0])
+                for pair, used in counts.used.items()
+            ),
             counts.all_waiting,
             difference(before, now),
             now,
