@@ -37,6 +37,11 @@ LEAKING = """
 import java.util.ArrayList;
 public class Leaking {
   public static void main(String[] words) throws Exception {
+    Thread named = new Thread(() -> {
+      try { Thread.sleep(100_000); } catch (InterruptedException e) { }
+    }, "postgres://app:hunter2@db/x");
+    named.setDaemon(true);
+    named.start();
     System.out.println("ready");
     ArrayList<byte[]> all = new ArrayList<>();
     int most = Integer.getInteger("most", 1000);

@@ -22,6 +22,7 @@ from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
 from loadcell.incidents.live import gathering
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gluster_names import GlusterNamesGatherer
+from loadcell.incidents.live.mounts import MountGatherer
 from loadcell.linux import mount_answers, mount_questions, mount_table, procfs
 
 SERVER = Path(__file__).with_name("fuse_server.py")
@@ -168,6 +169,18 @@ def test_mount_points_are_listed_with_any_white_space(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True, timeout=30,
     )  # fmt: skip
     assert done.stdout.strip() == ascii(point)
+
+
+def test_passwords_in_sources_of_mounts_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(
+        f"1 0 77:9 / {tmp_path} rw - fuse https://u:hunter2@dav.example/x rw\n"
+    )
+    (seen,) = MountGatherer().gather(Host(tmp_path))
+    assert isinstance(seen, Mounts)
+    assert seen.mounts[0].source.startswith("https://")
+    assert "dav.example/x" in seen.mounts[0].source
+    assert "hunter2" not in repr(seen)
 
 
 ROOT = mount_table.Mount("/", "ext4", "/dev/x", "8:1")

@@ -130,9 +130,14 @@ def test_evidence_of_full_collections_is_gathered(tmp_path: Path) -> None:
     assert "gc-time" in happened[0]["incidents"]
     directory = Path(happened[0]["directory"])
     assert directory.parent == tmp_path
-    assert '"main"' in (directory / "threads.txt").read_text()
+    threads = (directory / "threads.txt").read_text()
+    assert '"main"' in threads
+    assert "@db/x" in threads
+    assert "hunter2" not in threads
     assert f"{process.pid} " in (directory / "processes.txt").read_text()
     assert "full_gcs" in (directory / "samples.csv").read_text().splitlines()[0]
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
     kinds = {item["kind"] for item in json.loads((directory / "examination.json").read_text())["subjects"]}
     assert {"jvm", "memory", "mounts"} <= kinds
 

@@ -42,17 +42,23 @@ class EventDirectory:
     remaining_bytes: int = MOST_BYTES
 
     def write(self, name: str, text: str) -> None:
-        """Write a file, cut where the room ends. Raises OSError."""
+        """Write a file for its owner alone, cut where the room ends. Raises OSError."""
         data = text.encode("utf-8", "replace")[: self.remaining_bytes]
         self.remaining_bytes -= len(data)
-        (self.path / name).write_bytes(data)
+        with open(self.path / name, "xb", opener=_for_owner) as file:
+            file.write(data)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def gather_event(
     directory: Path, pid: int | None, title: str, rows: Iterable[tuple[float, Row]]
 ) -> Examination:
     """Write the evidence of an event; the examination of the host at this time. Raises OSError."""
-    directory.mkdir(parents=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700)
     event = EventDirectory(directory)
     if pid is not None:
         event.write("threads.txt", _threads(pid))
@@ -69,9 +75,9 @@ def gather_event(
 
 
 def _threads(pid: int) -> str:
-    """Threads of a JVM with their stacks, or why there are none."""
+    """Threads of a JVM with their stacks, or why there are none. Applications name threads as they like."""
     try:
-        return run(pid, "Thread.print", _THREADS_S)
+        return without_secrets(run(pid, "Thread.print", _THREADS_S))
     except AttachError as error:
         return f"{error}\n"
 

@@ -18,6 +18,7 @@ from loadcell.linux.mount_answers import Answer
 from loadcell.linux.mount_table import Mount
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.model.numbers import utc_text
+from loadcell.plan.secret_patterns import without_secrets
 
 #: Slightly more than what is critical.
 WAIT_S: Final = 5.1
@@ -108,7 +109,7 @@ def _remote(
     return RemoteMount(
         points,
         mount.type,
-        mount.source,
+        without_secrets(mount.source),
         None if answer is None else answer.seconds,
         answers.silent.get(mount.point, 0.0),
         os.strerror(answer.error) if answer is not None and answer.error else "",
@@ -164,7 +165,7 @@ def _lines(host: Host) -> Iterator[Quote]:
         return
     lines = [line for line in log.lines if _SERVER_LINE.search(line.text)]
     for line in lines[-_MOST_LINES:]:
-        yield Quote(log.source, 0, f"{utc_text(line.utc_ns)[:19]}Z {line.text}")
+        yield Quote(log.source, 0, f"{utc_text(line.utc_ns)[:19]}Z {without_secrets(line.text)}")
 
 
 PART = MountGatherer
