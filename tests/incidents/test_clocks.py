@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,11 +152,17 @@ def test_two_services_are_a_warning() -> None:
     assert isinstance(healthy, Healthy)
 
 
-def test_configured_servers_are_read_with_their_directories(tmp_path: Path) -> None:
-    def write(path: str, text: str) -> None:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+def written(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
 
+
+def names(service: str, root: Path) -> list[str]:
+    return [str(address) for address in time_services.servers(service, root)]
+
+
+def test_configured_servers_are_read_with_their_directories(tmp_path: Path) -> None:
+    write = partial(written, tmp_path)
     write(
         "etc/chrony/chrony.conf", "pool a.example iburst\nconfdir /etc/chrony/conf.d\nsourcedir /run/dhcp\n"
     )
@@ -164,13 +171,90 @@ def test_configured_servers_are_read_with_their_directories(tmp_path: Path) -> N
     write("etc/ntp.conf", "server 127.127.1.0\nserver n.example prefer\n")
     write("etc/systemd/timesyncd.conf", "[Time]\n#NTP=\nFallbackNTP=f.example\n")
     write("etc/crontab", "0 * * * * root /usr/sbin/ntpdate -u t.example\n# rdate\n")
-    assert time_services.servers("chronyd", tmp_path) == ["a.example", "b.example", "10.0.0.9"]
-    assert time_services.servers("ntpd", tmp_path) == ["n.example"]
-    assert time_services.servers("systemd-timesyncd", tmp_path) == ["f.example"]
+    assert names("chronyd", tmp_path) == ["a.example", "b.example", "10.0.0.9"]
+    assert names("ntpd", tmp_path) == ["n.example"]
+    assert names("systemd-timesyncd", tmp_path) == ["f.example"]
     write("etc/systemd/timesyncd.conf.d/x.conf", "[Time]\nNTP=g.example h.example\n")
-    assert time_services.servers("systemd-timesyncd", tmp_path) == ["g.example", "h.example"]
+    assert names("systemd-timesyncd", tmp_path) == ["g.example", "h.example"]
     write("proc/5/stat", "5 (chronyd) S 1 " + "0 " * 40)
     assert time_services.running(tmp_path) == (["chronyd", "cron: ntpdate (/etc/crontab)"], [])
+
+
+def test_options_and_ports_of_servers_are_read(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        "etc/ntp.conf",
+        "server -4 a.example iburst\npool -6 b.example\nserver c.example minpoll 4 port 11123\n"
+        "server d.example port 123\nserver e.example port 99999\nserver -4\n\n",
+    )
+    assert names("ntpd", tmp_path) == [
+        "a.example", "b.example", "c.example port 11123", "d.example", "e.example",
+    ]  # fmt: skip
+
+
+def test_a_server_is_asked_at_its_port_and_a_false_name_has_its_reason(tmp_path: Path) -> None:
+    written(tmp_path, "proc/5/stat", "5 (chronyd) S 1 " + "0 " * 40)
+    with server(shifted(7.3)) as port:
+        written(tmp_path, "etc/chrony.conf", f"server 127.0.0.1 port {port}\nserver a..b iburst\n")
+        (evidence,) = ClockGatherer().gather(Host(tmp_path, interval_s=0.1))
+    answered, refused = evidence.servers
+    assert answered.name == f"127.0.0.1 port {port}"
+    assert answered.offset_s == pytest.approx(7.3, abs=0.2)
+    assert refused.reason is not None
+    assert "no address" in refused.reason.text
+
+
+def test_the_services_of_timemaster_are_one(tmp_path: Path) -> None:
+    for pid, name, parent in (
+        (5, "timemaster", 1), (6, "chronyd", 5), (7, "ptp4l", 5), (8, "phc2sys", 5), (9, "ntpd", 1),
+    ):  # fmt: skip
+        written(tmp_path, f"proc/{pid}/stat", f"{pid} ({name}) S {parent} " + "0 " * 40)
+    written(tmp_path, "run/timemaster/chrony.conf", "server a.example\nrefclock SHM 0\n")
+    assert time_services.running(tmp_path)[0] == ["ntpd", "timemaster"]
+    assert names("timemaster", tmp_path) == ["a.example"]
+
+
+@pytest.mark.parametrize(
+    ("row", "command"),
+    [
+        ("0 * * * * root /usr/sbin/ntpdate -u t.example", "ntpdate"),
+        ("@daily root timeout 10 ntpdate t.example", "ntpdate"),
+        ("5 4 * jan mon root [ -x /usr/sbin/ntpdate ] && A=1 sudo -n ntpdate t.example", "ntpdate"),
+        ("5\t4\t*\t*\t*\troot\thwclock --hctosys", "hwclock --hctosys"),
+        ('*/5 * * * * root sleep 3; date -s "$(wget t.example)" >/dev/null 2>&1', "date -s"),
+        ("5 4 * * * root sh -c 'chronyd -q \"server t.example\"'", "chronyd -q"),
+        ("5 4 * * * root ntpd -gq", "ntpd -gq"),
+    ],
+)
+def test_commands_of_cron_that_set_the_clock(tmp_path: Path, row: str, command: str) -> None:
+    written(tmp_path, "etc/cron.d/x", f"MAILTO=root\n{row}\n")
+    assert time_services.cron_entries(tmp_path) == [f"cron: {command} (/etc/cron.d/x)"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "0 * * * * root logger 'ntpdate removed'",
+        "0 * * * * root logger ntpdate removed",
+        "0 * * * * root /opt/backup --date --set x",
+        "0 * * * * root /opt/a --date -s x",
+        "0 * * * * root date -d yesterday -Iseconds",
+        "0 * * * * root ntpdate -q t.example",
+        "0 * * * * ntpdate /opt/backup",  # a user
+        "# 0 * * * * root ntpdate t.example",
+    ],
+)
+def test_other_commands_of_cron_do_not_set_the_clock(tmp_path: Path, row: str) -> None:
+    written(tmp_path, "etc/crontab", f"{row}\n")
+    assert time_services.cron_entries(tmp_path) == []
+
+
+def test_scripts_of_cron_that_set_the_clock(tmp_path: Path) -> None:
+    written(tmp_path, "etc/cron.daily/ntp", "if true; then ntpdate a.example; fi\necho 'of\ntwo rows'\n")
+    written(tmp_path, "var/spool/cron/crontabs/root", "0 * * * * rdate -s a.example\n")
+    assert time_services.cron_entries(tmp_path) == [
+        "cron: ntpdate (/etc/cron.daily/ntp)", "cron: rdate (/var/spool/cron/crontabs/root)",
+    ]  # fmt: skip
 
 
 def test_steps_are_read_from_the_log(tmp_path: Path) -> None:

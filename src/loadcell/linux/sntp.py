@@ -55,7 +55,7 @@ def offset_s(name: str, clock: SteadyClock, limit_s: float, port: int = PORT) ->
     """Time of the server minus that of the clock. Raises SntpError."""
     try:
         rows = socket.getaddrinfo(name, port, type=socket.SOCK_DGRAM)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for an empty or long label
         raise SntpError(NO_ADDRESS()) from None
     family, kind, protocol, _, address = rows[0]
     deadline = time.monotonic() + limit_s

@@ -12,7 +12,9 @@ from loadcell.incidents.evidence.clocks import ClockReading, Clocks, ClockStep, 
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
 from loadcell.linux import clock_log, sntp, time_services
 from loadcell.linux.system import time_sync
+from loadcell.linux.time_services import ServerAddress
 from loadcell.linux.wall_clock import realtime_offset_ns
+from loadcell.model.message import Message
 
 _SERVER_LIMIT_S: Final = 1.0
 _POLL_S: Final = 0.05
@@ -31,7 +33,9 @@ class ClockGatherer(Gatherer):
     def gather(self, host: Host) -> Iterable[Clocks]:
         services, guest_tools = time_services.running(host.root)
         asked = [
-            (service, name) for service in services for name in time_services.servers(service, host.root)
+            (service, address)
+            for service in services
+            for address in time_services.servers(service, host.root)
         ][:_MOST_SERVERS]
         asking = _Asking(asked, host.time_port)
         readings = _readings(host.interval_s)
@@ -65,25 +69,24 @@ def _readings(interval_s: float) -> list[ClockReading]:
 class _Asking:
     """Questions to time servers, in threads: the lookup of a name has no time limit."""
 
-    def __init__(self, asked: list[tuple[str, str]], port: int) -> None:
+    def __init__(self, asked: list[tuple[str, ServerAddress]], port: int) -> None:
         self._asked, self._port = asked, port
         self._clock = sntp.SteadyClock.now()
-        self._answers: dict[str, TimeServer] = {}
-        services = {name: service for service, name in asked}
+        self._answers: dict[ServerAddress, float | Message] = {}
         self._threads = [
-            threading.Thread(target=self._ask, args=(service, name), daemon=True)
-            for name, service in services.items()
+            threading.Thread(target=self._ask, args=(address,), daemon=True)
+            for address in dict.fromkeys(address for _, address in asked)
         ]
         for thread in self._threads:
             thread.start()
         self._deadline = time.monotonic() + _SERVER_LIMIT_S + 0.2
 
-    def _ask(self, service: str, name: str) -> None:
+    def _ask(self, address: ServerAddress) -> None:
+        port = address.port or self._port
         try:
-            offset_s = sntp.offset_s(name, self._clock, _SERVER_LIMIT_S, self._port)
-            self._answers[name] = TimeServer(name, service, offset_s)
+            self._answers[address] = sntp.offset_s(address.name, self._clock, _SERVER_LIMIT_S, port)
         except sntp.SntpError as error:
-            self._answers[name] = TimeServer(name, service, reason=error.message)
+            self._answers[address] = error.message
 
     def servers(self) -> tuple[TimeServer, ...]:
         """All servers, with their answers so far."""
@@ -91,8 +94,14 @@ class _Asking:
             thread.join(max(0.0, self._deadline - time.monotonic()))
         late = sntp.NO_ANSWER(limit_s=_SERVER_LIMIT_S)
         return tuple(
-            self._answers.get(name) or TimeServer(name, service, reason=late) for service, name in self._asked
+            _server(address, service, self._answers.get(address, late)) for service, address in self._asked
         )
+
+
+def _server(address: ServerAddress, service: str, answer: float | Message) -> TimeServer:
+    if isinstance(answer, Message):
+        return TimeServer(str(address), service, reason=answer)
+    return TimeServer(str(address), service, answer)
 
 
 PART = ClockGatherer
