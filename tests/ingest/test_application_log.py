@@ -136,6 +136,24 @@ def test_a_line_has_its_time_level_thread_and_message(
     assert [(item.level, item.text) for item in logs.messages] == [(level, message)]
 
 
+@pytest.mark.parametrize(
+    ("lines", "levels"),
+    [
+        ([f"time=2026-11-29T11:02:03Z level={number} msg=x" for number in (30, 50, 40, 30)],
+         {"other": 2, "error": 1, "warning": 1}),
+        ([f"2026-11-29 11:02:03 [main] level={number} x" for number in (6, 3)], {"other": 1, "error": 1}),
+        ([f"2026-11-29 11:02:03 level={number} [main] x" for number in (6, 3)], {"other": 1, "error": 1}),
+        ([f"<{number}>1 2026-11-29T11:02:03.003Z host app x" for number in (14, 11)],
+         {"other": 1, "error": 1}),
+        ([f"{letter}1129 11:02:03.123456   12345 file.go:123] x" for letter in "IEW"],
+         {"other": 1, "error": 1, "warning": 1}),
+    ],
+)  # fmt: skip
+def test_lines_that_differ_in_their_level_alone(lines: list[str], levels: dict[str, int]) -> None:
+    logs = read([f"{line}\n" for line in lines])
+    assert {item.level: item.count for item in logs.messages} == levels
+
+
 def test_java_util_logging_has_its_level_on_the_second_line() -> None:
     logs = read([
         "Nov 29, 2026 11:02:03 AM com.foo.Bar run\n", "SEVERE: disk 17 full\n",

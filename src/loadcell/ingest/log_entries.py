@@ -118,6 +118,8 @@ class Form:
     thread_begin: int = 0
     thread_end: int = 0
     host: str = ""
+    #: lines of the same form may have other levels
+    has_numeric_level: bool = False
 
 
 def level_of(word: str) -> LogLevel | None:
@@ -172,6 +174,7 @@ class _Head:
     thread_end: int
     host: str
     removed: tuple[tuple[int, int], ...]
+    has_numeric_level: bool
 
 
 class Forms:
@@ -188,12 +191,14 @@ class Forms:
         """The entry of a line whose stamp is at this place."""
         behind = line[end : end + EXAMINED]
         key = behind.encode("utf-8", "surrogatepass").translate(_ALIKE)
-        if begin:
+        if self._stamp == "klog":  # its letter is part of the stamp
+            key += b"\0" + line[:1].encode("utf-8", "surrogatepass")
+        elif begin:
             key += b"\0" + line[:begin].encode("utf-8", "surrogatepass").translate(_ALIKE)
         form = self._forms.get(key)
         if form is None:
             form = self._form(line, behind, begin, end, key)
-            if self._stamp != "clf" and line[0] != "<":
+            if self._stamp != "clf" and line[0] != "<" and not form.has_numeric_level:
                 self._bytes += len(key)
                 if len(self._forms) >= _MOST_FORMS or self._bytes > _MOST_FORM_BYTES:
                     self._forms.clear()
@@ -220,11 +225,17 @@ class Forms:
         if "m" in text and (logged := _LOGGED.search(text)) is not None:
             text = logged["text"] or logged["word"]
         message = without_values(_EMPTY.sub(" ", text))
-        return Form(head.level, message, head.thread_begin, head.thread_end, head.host)
+        return Form(
+            head.level, message, head.thread_begin, head.thread_end, head.host, head.has_numeric_level
+        )
 
     def _head(self, line: str, behind: str, begin: int, end: int, key: bytes) -> _Head:
         """The head of a line; one with level and thread is examined once, and compared at its length."""
-        before = b"" if not begin else key[len(behind.encode("utf-8", "surrogatepass")) :]
+        before = (
+            b""
+            if not begin and self._stamp != "klog"
+            else key[len(behind.encode("utf-8", "surrogatepass")) :]
+        )
         for length in self._lengths:
             head = self._heads.get(key[:length] + before)
             if head is not None:
@@ -239,10 +250,15 @@ class Forms:
             host = f"{thread['host']}/" if "host" in thread.re.groupindex else ""
             parts.add(thread.span() if host or thread.re is _NUMBERED else (thread_begin, thread_end))
         removed = tuple((part_begin - end, part_end - end) for part_begin, part_end in sorted(parts))
-        head = _Head(level or "other", thread_begin - end, thread_end - end, host, removed)
+        is_numeric = line[level_begin:level_end].isdecimal()
+        head = _Head(level or "other", thread_begin - end, thread_end - end, host, removed, is_numeric)
         length = max(level_end, thread_end) - end
         is_certain = (
-            level_end and thread is not None and thread.re is _BRACKETED and behind[:length].isascii()
+            level_end
+            and not is_numeric
+            and thread is not None
+            and thread.re is _BRACKETED
+            and behind[:length].isascii()
         )
         if is_certain:
             self._retain(key[:length] + before, length, head)
