@@ -57,9 +57,7 @@ def doctor(
     for name, files in (("--gc-log", gc_log), ("--log", log)):
         call += [name, *map(str, files)] if files else []
     if pattern is not None and not log:
-        raise language.CallError(
-            messages.CALL_NEEDS(option="--pattern", missing="--log", example="--log app.log")
-        )
+        raise language.CallError(messages.CALL_DOCTOR_PATTERN())
     if watch is not None:
         directory = None if out is None else Path(out)
         options = doctor_watch.WatchOptions(watch, pid, most, for_s, directory, as_json)

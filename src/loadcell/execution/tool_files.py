@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -65,7 +66,7 @@ def _opened(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileNotFoundError(0, "not a regular file")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return os.fdopen(descriptor, "rb")
 
 

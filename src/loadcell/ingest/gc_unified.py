@@ -194,17 +194,17 @@ class Unified:
         """Take a line of the old generation or of metaspace, whose collection begins at an index."""
         if head == "Met":
             if (match := _METASPACE.match(line, begin)) is not None:
-                self._of(match[1]).metaspace_bytes = int(match[2]) << 10
+                self._of(match[1]).metaspace_bytes = digits(match[2]) << 10
         elif head == "Old":
             if (match := _OLD_REGIONS.match(line, begin)) is None:
                 return True
             self.gathering.collector = self.gathering.collector or "G1"
             if self.region_bytes:
-                grown = (int(match[3]) - int(match[2])) * self.region_bytes
+                grown = (digits(match[3]) - digits(match[2])) * self.region_bytes
                 self._of(match[1]).promoted_bytes = grown
         elif (match := _OLD.match(line, begin)) is not None:
             self._guess(_OF_GENERATION[match[2]])
-            self._of(match[1]).promoted_bytes = (int(match[4]) - int(match[3])) << 10
+            self._of(match[1]).promoted_bytes = (digits(match[4]) - digits(match[3])) << 10
         else:
             return False
         return True

@@ -11,6 +11,7 @@ from typing import Any, Final
 from loadcell.ingest.log_times import Stamps, read_text
 from loadcell.ingest.printed_numbers import digits
 from loadcell.model.application_log import LogLevel
+from loadcell.model.json import JsonObject
 
 #: Characters of a line that are examined; what is longer carries data.
 EXAMINED: Final = 2_000
@@ -351,7 +352,7 @@ def json_entry(line: str, stamps: Stamps, redact: Callable[[str], str] | None = 
     return Entry(instant_ns, level or "other", thread[:_LONGEST_NAME], masked(words))
 
 
-def _first(document: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _first(document: JsonObject, names: tuple[str, ...]) -> object:
     for name in names:
         value = document.get(name)
         if isinstance(value, dict) and isinstance(value.get("$date"), str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -62,7 +63,7 @@ def end_of(path: Path) -> LogEnd:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise PermissionError(1, "not a regular file", str(path))
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
         head = file.read(_HEAD_BYTES)
         match = _COLLECTOR.search(head.decode("utf-8", "replace"))
         collector = match["name"].removesuffix(" Garbage Collector") if match else ""

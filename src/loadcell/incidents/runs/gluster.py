@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
@@ -39,7 +39,7 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
                 )
 
 
-def _is_on_gluster(settings: Mapping[str, Any]) -> bool:
+def _is_on_gluster(settings: JsonObject) -> bool:
     targets = (settings.get("target") or {}).values()
     storages = (target.get("storage") for target in targets if isinstance(target, dict))
     return any(isinstance(storage, dict) and "gluster" in storage for storage in storages)
