@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Unseen, examine
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.connections import (
     Connections,
@@ -28,7 +28,7 @@ from loadcell.incidents.evidence.containers import ControlGroups, CpuLimit, Memo
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.connections import ConnectionGatherer
 from loadcell.incidents.live.containers import ContainerGatherer
-from loadcell.linux import limited_groups
+from loadcell.linux import connection_counts, limited_groups
 
 from .test_host_incidents import level
 
@@ -153,6 +153,19 @@ def test_each_local_address_has_its_ports(tmp_path: Path) -> None:
     assert level(seen, "port-exhaustion") == "healthy"
     (judgement,) = (item for item in examine(seen) if item.incident == "port-exhaustion")
     assert "from 127.0.0.2 to 127.0.0.1:5432" in judgement.value.text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["", "TcpExt: SyncookiesSent\nTcpExt: 0\n", "TcpExt: ListenOverflows\n"])
+def test_no_counter_of_drops_is_not_zero_drops(tmp_path: Path, text: str) -> None:
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/net/netstat").write_text(text)
+    assert connection_counts.listen_overflows(tmp_path) is None
+    _, seen = ConnectionGatherer().gather(Host(tmp_path, interval_s=0.1))
+    (judgement,) = [item for item in examine(seen) if item.incident == "listen-overflow"]
+    assert isinstance(judgement, Unseen)
+    assert "no counter" in judgement.reason.text
+    full = connections(dropped=None, all_dropped=None, queues=(ListenQueue(80, 129, 128),))
+    assert level(full, "listen-overflow") == "warning"
 
 
 def test_a_full_listen_queue_of_this_machine_is_recognised() -> None:

@@ -21,6 +21,7 @@ _HEALTHY = MessageCode(
     length=Count,
     limit=Count,
 )
+_NO_COUNTER = MessageCode("incident.listen-overflow.no-counter", "info")
 
 CRITICAL_RATE: Final = 10
 _MOST_NAMED: Final = 5
@@ -42,6 +43,8 @@ class ListenOverflow(Incident[Connections]):
             yield self.diagnosis("critical" if is_critical else "warning", "high", summary)
         elif full:
             yield self.diagnosis("warning", "high", _FULL(queues=_named(full)))
+        elif evidence.dropped is None or evidence.all_dropped is None:
+            yield self.unseen(_NO_COUNTER())
         else:
             longest = fullest[0] if fullest else ListenQueue(0, 0, 0)
             yield self.healthy(

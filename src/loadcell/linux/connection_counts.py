@@ -90,14 +90,12 @@ def ephemeral_ports(root: Path = procfs.ROOT) -> range:
     return range(first, last + 1)
 
 
-def listen_drops(root: Path = procfs.ROOT) -> int:
-    """Connections dropped at listen queues since the start (ListenDrops; overflows are among them)."""
+def listen_overflows(root: Path = procfs.ROOT) -> int | None:
+    """Connections dropped at full listen queues since the start (ListenOverflows); None where not counted."""
     rows = [
         row.split()
         for row in procfs.text(root / "proc/net/netstat").splitlines()
         if row.startswith("TcpExt:")
     ]
-    if len(rows) != 2:
-        return 0
-    values = dict(zip(rows[0], rows[1], strict=False))
-    return int(values.get("ListenOverflows", 0))
+    values = dict(zip(*rows, strict=False)) if len(rows) == 2 else {}
+    return int(values["ListenOverflows"]) if "ListenOverflows" in values else None

@@ -36,7 +36,8 @@ class ListenQueue:
 
 @dataclass(frozen=True)
 class Connections(Evidence):
-    """Connections of a host; `dropped` at listen queues within the interval, `all_dropped` since its start.
+    """Connections of a host; `dropped` at listen queues within the interval, `all_dropped` since its start,
+    both None where the counter is not readable.
 
     `tracked` and its limit are those of the packet filter, None without one.
     """
@@ -47,8 +48,8 @@ class Connections(Evidence):
     ephemeral_ports: int
     destinations: tuple[Destination, ...]
     waiting: int
-    dropped: int
-    all_dropped: int
+    dropped: int | None
+    all_dropped: int | None
     queues: tuple[ListenQueue, ...] = ()
     tracked: int | None = None
     most_tracked: int | None = None

@@ -31,12 +31,12 @@ class ConnectionGatherer(Gatherer):
     gathers = (OpenFiles, Connections)
 
     def gather(self, host: Host) -> Iterable[OpenFiles | Connections]:
-        before, begin = connection_counts.listen_drops(host.root), time.monotonic()
+        before, begin = connection_counts.listen_overflows(host.root), time.monotonic()
         yield _open_files(host)
         ports = connection_counts.ephemeral_ports(host.root)
         counts = connection_counts.count(host.root, ports)
         time.sleep(max(0.0, host.interval_s - (time.monotonic() - begin)))
-        now = connection_counts.listen_drops(host.root)
+        now = connection_counts.listen_overflows(host.root)
         yield Connections(
             SOURCE,
             time.monotonic() - begin,
@@ -46,7 +46,7 @@ class ConnectionGatherer(Gatherer):
                 for pair, used in counts.used.items()
             ),
             counts.all_waiting,
-            difference(before, now),
+            None if before is None or now is None else difference(before, now),
             now,
             tuple(_queues(host)),
             read_number(host.root / f"{_CONNTRACK}_count"),
