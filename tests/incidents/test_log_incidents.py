@@ -300,6 +300,16 @@ def test_errors_at_clock_steps_coincide(tmp_path: Path) -> None:
     assert diagnosis.summary.arguments["spans"].code == "log-spans.clock-step"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("seconds", [0, 15])
+def test_a_log_of_few_seconds_cannot_show_coincidences(tmp_path: Path, seconds: float) -> None:
+    log = ServiceLog()
+    log.add(300 + seconds)
+    for _ in range(3):
+        log.add(300, "main", "ERROR", "refused")
+    pauses = spans(299, duration_s=1.5)
+    assert is_unseen(judged(tmp_path, log, others=(pauses,)), COINCIDENCE)
+
+
 def test_without_another_source_coincidences_are_not_visible(tmp_path: Path) -> None:
     assert is_unseen(judged(tmp_path, pool()), COINCIDENCE)
 

@@ -24,7 +24,7 @@ def test_the_share_of_spans_that_overlap_counts_once() -> None:
     spans = np.array([(10.0, 20.0), (15.0, 30.0), (90.0, 120.0), (-5.0, 2.0), (16.0, 17.0)])
     assert coincidence.share_covered(spans, 0.0, 100.0) == pytest.approx(0.32)
     assert coincidence.share_covered(np.zeros((0, 2)), 0.0, 100.0) == 0
-    assert coincidence.share_covered(spans, 5.0, 5.0) == 0
+    assert coincidence.share_covered(spans, 5.0, 5.0) == 1
 
 
 def test_instants_are_within_any_span_that_holds_them() -> None:

@@ -28,6 +28,7 @@ _HEALTHY = MessageCode(
 )  # fmt: skip
 _NOTHING = MessageCode("incident.log-coincidences.nothing", "info")
 _NO_EVENTS = MessageCode("incident.log-coincidences.no-events", "info")
+_SHORT = MessageCode("incident.log-coincidences.short", "info", duration_s=Seconds, least_s=Seconds)
 _NO_DATE = MessageCode("incident.log-coincidences.no-date", "info")
 EVENTS = Labels("log-events", ("silences", "errors"))
 SPANS = Labels("log-spans", (*SPAN_KINDS, "clock-step"))
@@ -42,6 +43,8 @@ LEVEL: Final = 0.001
 #: A silence begins and ends with its cause, give or take the usual time between two lines.
 _EXACT_NS: Final = 100_000_000
 _EXACT_GAPS: Final = 2
+#: Span of a log that has room for events besides those that coincide.
+LEAST_NS: Final = 10 * AFTER_NS
 #: Of the events: less explains nothing.
 LEAST_SHARE: Final = 0.1
 
@@ -73,6 +76,9 @@ class LogCoincidences(Incident[ApplicationLog]):
             return
         if not evidence.others and not evidence.clock_steps:
             yield self.unseen(_NOTHING())
+            return
+        if evidence.duration_ns < LEAST_NS:
+            yield self.unseen(_SHORT(duration_s=evidence.duration_ns / 1e9, least_s=LEAST_NS / 1e9))
             return
         pairs = coincidences(evidence)
         if not pairs:

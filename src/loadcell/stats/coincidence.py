@@ -19,9 +19,14 @@ _MOST: Final = 2_000
 
 
 def share_covered(spans: Array, begin: float, end: float) -> float:
-    """Share of the time from `begin` to `end` that spans cover; rows are begins and ends."""
-    if end <= begin or not spans.size:
+    """Share of the time from `begin` to `end` that spans cover; rows are begins and ends.
+
+    Spans cover all of a time without a length, in which nothing can be improbable.
+    """
+    if not spans.size:
         return 0.0
+    if end <= begin:
+        return 1.0
     ordered = np.clip(spans[np.argsort(spans[:, 0])], begin, end)
     ends = np.maximum.accumulate(ordered[:, 1])
     before = np.concatenate(([begin], ends[:-1]))
