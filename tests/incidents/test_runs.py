@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -16,6 +17,8 @@ import fake_runs
 from incidents.gc_texts import Log
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.record import ExaminationRecord
 from loadcell.incidents.runs import base, findings
 from loadcell.model import json as model_json
@@ -263,6 +266,41 @@ def test_files_on_glusterfs_that_are_not_as_written(tmp_path: Path, condition: s
     trial["settings"]["target"] = {"directory": {}}
     path.write_text(json.dumps(trial))
     assert diagnosed(run) == {}
+
+
+def test_the_example_of_a_check_belongs_to_its_first_violated_condition(tmp_path: Path) -> None:
+    detail = {
+        "missing == 0": 4, "listed_twice == 0": 0, "two_names == 0": 2, "wrong_directory_mode == 0": 3,
+        "unreadable == 0": 1, "first": "f17-1",
+    }  # fmt: skip
+    names = gluster_names(tmp_path / "first", detail)
+    assert (names.doubled, names.without_mode, names.lost) == ((), (), ())
+    assert (names.further_doubled, names.further_without_mode, names.further_lost) == (2, 3, 1)
+    assert names.names == 96, "a missing file has no name"
+    texts = [item.summary.text for item in examine(names) if isinstance(item, Diagnosis)]
+    assert sorted(texts) == [
+        f"1 name on {names.source} has no readable file",
+        f"2 names are there twice on {names.source}",
+        f"3 directories on {names.source} have the mode 0000 and belong to root",
+    ]
+    names = gluster_names(tmp_path / "lost", {"unreadable == 0": 2, "first": "f7-1: Input/output error"})
+    assert names.lost == (LostName("f7-1", "Input/output error"),)
+    assert names.further_lost == 1
+    names = gluster_names(tmp_path / "missing", {"missing == 0": 4, "first": "f1"})
+    assert not [item for item in examine(names) if isinstance(item, Diagnosis)]
+
+
+def gluster_names(directory: Path, detail: dict[str, Any]) -> GlusterNames:
+    """Evidence of a trial on GlusterFS with this detail of its comparison of files."""
+    run = fake_runs.write_run(directory, fake_runs.two_treatments())
+    path = run / "trials" / read_run(run).trials[0].name / "trial.json"
+    trial = json.loads(path.read_text())
+    trial["checks"] = [{"name": "files", "verdict": "noticed", "detail": detail}]
+    trial["settings"]["target"] = {"directory": {"storage": {"gluster": {"hosts": 4}}}}
+    trial["settings"]["workload"] = {"files": {"count": 100, "directories": 10}}
+    path.write_text(json.dumps(trial))
+    (names,) = (item for item in base.evidence_of(read_run(run)) if isinstance(item, GlusterNames))
+    return names
 
 
 @pytest.mark.parametrize(

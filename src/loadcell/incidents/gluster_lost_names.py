@@ -17,6 +17,7 @@ _SEEN = MessageCode(
 _SEEN_PARTLY = MessageCode(
     "incident.gluster-lost-names.seen-partly", "info", count=Count, mount=str, error=ForeignText, names=list
 )
+_SEEN_COUNT = MessageCode("incident.gluster-lost-names.seen-count", "info", count=Count, mount=str)
 _HEALTHY = MessageCode("incident.gluster-lost-names.healthy", "info", count=Count, mount=str)
 _PARTLY = MessageCode("incident.gluster-lost-names.partly", "info", count=Count, mount=str)
 
@@ -30,13 +31,17 @@ class GlusterLostNames(Incident[GlusterNames]):
     signs = SIGNS()
 
     def examine(self, evidence: GlusterNames) -> Iterator[Judgement]:
-        if not evidence.lost:
+        count = len(evidence.lost) + evidence.further_lost
+        if not count:
             about = {"count": evidence.names, "mount": evidence.source}
             yield self.healthy(_HEALTHY(**about)) if evidence.is_all else self.unseen(_PARTLY(**about))
             return
+        if not evidence.lost:
+            yield self.diagnosis("critical", "high", _SEEN_COUNT(count=count, mount=evidence.source))
+            return
         code = _SEEN if evidence.is_all else _SEEN_PARTLY
         summary = code(
-            count=len(evidence.lost),
+            count=count,
             mount=evidence.source,
             error=evidence.lost[0].error,
             names=[item.path for item in evidence.lost[:_MOST_NAMED]],

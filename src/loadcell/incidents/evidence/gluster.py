@@ -37,6 +37,10 @@ class GlusterNames(Evidence):
     without_mode: tuple[str, ...] = ()
     lost: tuple[LostName, ...] = ()
     is_all: bool = True
+    #: further names with these defects, whose paths are not known
+    further_doubled: int = 0
+    further_without_mode: int = 0
+    further_lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
