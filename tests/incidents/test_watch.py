@@ -53,12 +53,13 @@ def test_metrics_of_processes_need_one() -> None:
         parse("gc.full >= 3", has_pid=False)
 
 
-def events(condition: str, column: str, *samples: float) -> list[int]:
+def events(condition: str, column: str, *samples: float | None) -> list[int]:
     """Seconds at which a condition happens."""
     watch = Watch(parse(condition, has_pid=True))
     instants = []
     for second, sample in enumerate(samples):
-        if watch.take(float(second), [{"pid": 7, column: sample}]) is not None:
+        rows = [] if sample is None else [{"pid": 7, column: sample}]
+        if watch.take(float(second), rows) is not None:
             instants.append(second)
             watch.restart()
     return instants
@@ -73,10 +74,52 @@ def test_counts_are_added_up_over_the_window() -> None:
 
 def test_other_metrics_must_hold_through_the_window() -> None:
     name = "cpu_busy_percent"
-    assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 95, 95, 95, 95) == [4]
+    assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 95, 95, 95, 95) == [5]
     assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 70, 95, 95) == []
     # once, until it has been broken
     assert events("host.cpu_busy_percent >= 90", name, 95, 95, 80, 95) == [0, 3]
+
+
+def test_counts_of_at_most_need_the_complete_window() -> None:
+    assert events("gc.young == 0 in 5s", "young_gcs", 0, 0, 0, 0, 0, 0, 0) == [5]
+    assert events("gc.full <= 1 in 5s", "full_gcs", 0, 1, 0, 0, 1, 0, 0) == [6]
+    assert events("gc.full < 1 in 5s", "full_gcs", 0, 0, 1, 0, 0, 0, 0, 0) == [7]
+    # once, until it has been broken
+    quiet = [0.0] * 6
+    assert events("gc.young == 0 in 5s", "young_gcs", *quiet, *quiet, 1, *quiet) == [5, 17]
+
+
+def test_a_missing_sample_begins_the_window_again() -> None:
+    name = "cpu_busy_percent"
+    assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, None, 95, 95) == []
+    assert events("host.cpu_busy_percent >= 90 in 3s", name, 95, None, 95, 95, 95, 95) == [5]
+    assert events("gc.young == 0 in 3s", "young_gcs", 0, 0, None, 0, 0, 0, 0) == [6]
+    watch = Watch(parse("host.cpu_busy_percent >= 90 in 5s", has_pid=False))
+    instants = [instant for instant in (0.0, 1.0, 30.0, 31.0) if watch.take(instant, [{name: 95.0}])]
+    assert instants == [], "nothing was observed in between"
+
+
+def test_a_condition_that_continues_happens_once() -> None:
+    assert events("host.cpu_busy_percent >= 90 in 2s", "cpu_busy_percent", *[95.0] * 12) == [2]
+
+
+def test_a_window_of_a_second_has_two_samples() -> None:
+    assert events("host.cpu_busy_percent >= 90 in 1s", "cpu_busy_percent", 95, 50, 95, 95) == [3]
+
+
+def test_values_may_be_negative() -> None:
+    assert parse("clock.step <= -0.5", has_pid=False).value == -0.5
+    assert parse("clock.step <= -500ms", has_pid=False).value == -0.5
+    assert events("clock.step <= -0.5", "clock_offset_step_s", 0, -0.6, 0) == [1]
+
+
+def test_rows_and_windows_are_bounded() -> None:
+    with pytest.raises(WatchError, match="at most"):
+        parse("gc.full >= 3 in 30d", has_pid=True)
+    watch = Watch(parse("gc.full >= 100 in 1d", has_pid=True))
+    for second in range(2000):
+        watch.take(float(second), [{"pid": 7, "full_gcs": 0}])
+    assert len(watch.rows) == 600
 
 
 def test_the_total_of_several_processes_counts() -> None:

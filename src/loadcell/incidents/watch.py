@@ -1,8 +1,8 @@
 """Conditions on metrics of this host, sampled once a second, such as `gc.full >= 3 in 60s`.
 
 A metric is a column of a monitor; of single cores, disks and links the worst one counts. Counts are added up
-over the time; other metrics must fulfil the condition in each sample of it. After an event a condition must
-be broken before it can happen again.
+over the time; other metrics must fulfil the condition in each sample of it, without a gap. After an event a
+condition must be broken before it can happen again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loadcell.model.message import MessageCode, MessageError
+from loadcell.model.message import MessageCode, MessageError, Seconds
 from loadcell.monitors import host_parts
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.host import Host
@@ -27,10 +27,11 @@ from loadcell.plan.problems import SettingError, nearest
 NOT_UNDERSTOOD = MessageCode("watch.not-understood", text=str)
 UNKNOWN_METRIC = MessageCode("watch.unknown-metric", metric=str, near=list)
 NEEDS_PID = MessageCode("watch.needs-pid", metric=str)
+LONG_WINDOW = MessageCode("watch.long-window", limit_s=Seconds)
 WRONG_VALUE = MessageCode("watch.value", value=str, metric=str)
 
 _CONDITION: Final = re.compile(
-    r"\s*(?P<metric>[\w.]+)\s*(?P<operator>>=|<=|==|>|<)\s*(?P<value>[\d.]+\s*[\w/%]*?)"
+    r"\s*(?P<metric>[\w.]+)\s*(?P<operator>>=|<=|==|>|<)\s*(?P<value>[+-]?[\d.]+\s*[\w/%]*?)"
     r"(?:\s+in\s+(?P<window>[\d.]+\s*\w+))?\s*"
 )
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -48,8 +49,16 @@ _MONITORS: Final[Mapping[str, type[Monitor[Any]]]] = {"host": Host, "target": Ta
 #: Tables of the monitor `host` with a row for each core, disk or link.
 _PARTS: Final = host_parts.TABLES
 _OF_PROCESS: Final = frozenset({"target", "jvm"})
-#: Samples that are retained without a longer window.
-_LEAST_SAMPLES: Final = 60
+#: Comparisons that a count may fulfil before the end of the time, and no longer at it.
+_AT_MOST: Final = frozenset({"<", "<=", "=="})
+#: Rows that are retained as evidence, of one second each.
+_MOST_ROWS: Final = 600
+#: Longest time of a condition: counts of each second are retained for so long.
+_MOST_WINDOW_S: Final = 86_400.0
+#: Time between two samples after which a metric counts as not observed.
+_MOST_GAP_S: Final = 5.0
+#: Samples are taken a little early or late.
+_SLACK_S: Final = 0.25
 
 
 class WatchError(MessageError):
@@ -100,6 +109,8 @@ def parse(text: str, *, has_pid: bool) -> Condition:
         window_s = None if window is None else float(units.Duration.read(window))
     except SettingError:
         raise WatchError(NOT_UNDERSTOOD(text=repr(text))) from None
+    if window_s is not None and window_s > _MOST_WINDOW_S:
+        raise WatchError(LONG_WINDOW(limit_s=_MOST_WINDOW_S))
     table = monitor if monitor in _PARTS else ""
     return Condition(
         text.strip(),
@@ -135,12 +146,14 @@ def _value(match: re.Match[str], column: str) -> float:
         return float(text)
     except ValueError:
         pass
+    sign = -1.0 if text.startswith("-") else 1.0
+    text = text.lstrip("+-")
     try:
         if column.endswith("_ms"):
-            return float(units.Duration.read(text)) * 1e3
+            return sign * float(units.Duration.read(text)) * 1e3
         if column.endswith("_s") and not column.endswith("_per_s"):
-            return float(units.Duration.read(text))
-        return float(units.Size.read(text.removesuffix("/s")))
+            return sign * float(units.Duration.read(text))
+        return sign * float(units.Size.read(text.removesuffix("/s")))
     except SettingError:
         raise WatchError(WRONG_VALUE(value=match["value"], metric=match["metric"])) from None
 
@@ -151,32 +164,30 @@ class Watch:
 
     condition: Condition
     #: rows of the monitor with their instants, for the evidence
-    rows: deque[tuple[float, Row]] = field(default_factory=deque)
-    _values: deque[tuple[float, float]] = field(default_factory=deque)
+    rows: deque[tuple[float, Row]] = field(default_factory=lambda: deque(maxlen=_MOST_ROWS))
+    #: counts in the window
+    _counts: deque[tuple[float, float]] = field(default_factory=deque)
+    #: instant since which the counts are complete, or the condition holds
     _since: float | None = None
+    _last: float | None = None
     _is_armed: bool = True
 
     def take(self, instant: float, rows: list[Row]) -> float | None:
         """Take the rows of a sample; the value of the condition at its event, else None."""
         row = _row(rows, self.condition)
-        if row is None:
-            return None
-        self.rows.append((instant, row))
-        window_s = self.condition.window_s or 0.0
-        while self.rows and self.rows[0][0] < instant - max(window_s, _LEAST_SAMPLES):
-            self.rows.popleft()
-        sample = row.get(self.condition.column)
+        sample = None if row is None else row.get(self.condition.column)
+        if row is not None:
+            self.rows.append((instant, row))
         if sample is None:
+            self._since = None
             return None
-        self._since = instant if self._since is None else self._since
-        self._values.append((instant, float(sample)))
-        while self._values[0][0] <= instant - window_s and len(self._values) > 1:
-            self._values.popleft()
-        value = self._fulfilled(instant, window_s)
-        if value is None:
+        take = self._take_count if self.condition.is_count else self._take_value
+        value, is_complete = take(instant, float(sample))
+        self._last = instant
+        if not self.condition.holds(value):
             self._is_armed = True
             return None
-        if not self._is_armed:
+        if not is_complete or not self._is_armed:
             return None
         self._is_armed = False
         return value
@@ -184,21 +195,32 @@ class Watch:
     def restart(self) -> None:
         """Forget the counts of an event."""
         if self.condition.is_count:
-            self._values.clear()
-            self._is_armed = True
-        self._since = None
+            self._counts.clear()
+            self._since = None
+            self._is_armed = self.condition.operator not in _AT_MOST
 
-    def _fulfilled(self, instant: float, window_s: float) -> float | None:
-        values = [value for _, value in self._values]
-        if self.condition.is_count:
-            total = sum(values)
-            return total if self.condition.holds(total) else None
-        is_long = self._since is not None and instant - self._since >= window_s - _SLACK_S
-        return values[-1] if is_long and all(map(self.condition.holds, values)) else None
+    def _take_count(self, instant: float, count: float) -> tuple[float, bool]:
+        """The total of the window, and whether it can no longer change."""
+        window_s = self.condition.window_s or 0.0
+        self._since = instant if self._since is None else self._since
+        self._counts.append((instant, count))
+        while self._counts[0][0] <= instant - window_s and len(self._counts) > 1:
+            self._counts.popleft()
+        total = sum(value for _, value in self._counts)
+        return total, self.condition.operator not in _AT_MOST or self._covers(instant)
 
+    def _take_value(self, instant: float, value: float) -> tuple[float, bool]:
+        """The value of a sample, and whether the condition held through the window if it holds now."""
+        has_gap = self._last is not None and instant - self._last > _MOST_GAP_S
+        if not self.condition.holds(value):
+            self._since = None
+        elif self._since is None or has_gap:
+            self._since = instant
+        return value, self._covers(instant)
 
-#: Samples are taken a little early or late.
-_SLACK_S: Final = 1.5
+    def _covers(self, instant: float) -> bool:
+        window_s = self.condition.window_s or 0.0
+        return self._since is not None and instant - self._since >= window_s - _SLACK_S
 
 
 def _row(rows: list[Row], condition: Condition) -> Row | None:
