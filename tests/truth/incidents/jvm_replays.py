@@ -171,6 +171,19 @@ def _counters(share: tuple[float, float], running: tuple[float, float] = (40, 50
     return build
 
 
+def _full_now(count: int | None) -> Build:
+    """Full collections of the last second that leave the old generation full."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        used = round(chance.uniform(0.91, 1.0) * GIB)
+        seen = JvmCounters(
+            "jvm", 7, 500.0, 1.0, chance.uniform(0, 50), chance.uniform(0, 0.4), count, count, used, GIB
+        )
+        return Example(seen, f"{count} full collections, {used / GIB:.0%} in use")
+
+    return build
+
+
 REPLAYS = (
     Replay("full-gc-spiral", _spiral((0, 48), (0.3, 0.9), (930, 999), (2, 28)), (
         _spiral((60, 90), (0.3, 0.9), (930, 999)),
@@ -190,5 +203,10 @@ REPLAYS = (
     Replay("long-pause", _pause((1_010, 9_000)), (_pause((50, 800)),)),
     Replay("slower-collections", _slower((3, 8)), (_slower((1, 1.6)), _slower((3, 6), more=4.0))),
     Replay("memory-leak", _leak((12, 25), (20, 30)), (_leak((0, 0.1), (20, 30)), _stable)),
-    Replay("gc-time", _counters((0.2, 0.9)), (_counters((0, 0.12)), _counters((0.3, 0.9), (2, 24)))),
+    Replay("gc-time", _counters((0.2, 0.9)), (
+        _counters((0, 0.12)),
+        _counters((0.3, 0.9), (2, 24)),
+        _full_now(1),
+        _full_now(None),
+    )),
 )  # fmt: skip
