@@ -257,3 +257,12 @@ def test_a_real_service_whose_clock_two_sources_set(tmp_path: Path) -> None:
     assert diagnosis.summary.arguments["back_s"] == pytest.approx(7.2, abs=0.2)
     others = [item.incident for item in judgements if isinstance(item, Diagnosis)]
     assert others == [STEPS], "the silence is the leap of the clock"
+
+
+def test_directions_of_a_clock_are_unambiguous_in_chinese() -> None:
+    directory = Path(application_logs.__file__).parent
+    texts = "".join(path.read_text() for path in directory.glob("messages*.toml"))
+    assert "跳快" in texts
+    assert "跳慢" in texts
+    assert "向前" not in texts
+    assert "向后" not in texts

@@ -98,9 +98,7 @@ def service_of(name: str) -> str:
 
 def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     """A file with the stamps that its first lines show. Raises ImportProblemError for what is no log."""
-    head = head_of(
-        path, shown, lambda name: "log" in name or name.endswith((".out", ".err")), _DIRECTORY_WITHOUT
-    )
+    head = head_of(path, shown, _is_log, _DIRECTORY_WITHOUT)
     stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
