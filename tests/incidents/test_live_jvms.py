@@ -131,6 +131,62 @@ def test_the_log_of_a_command_line(argument: str, path: str) -> None:
     assert gc_log_files.named(["java", argument, "Main"], 7) == path
 
 
+@pytest.mark.parametrize(
+    ("words", "environment", "path"),
+    [
+        ("java -jar app.jar -Xloggc:/x", {}, ""),
+        ("java -Xloggc:/x -jar app.jar -Xloggc:/y", {}, "/x"),
+        ("java -cp a:b -Xloggc:/x Main -Xloggc:/y", {}, "/x"),
+        ("java --add-opens a/b=c -Xloggc:/x @file -m a/b -Xloggc:/y", {}, "/x"),
+        ("java --module=a/b -Xloggc:/y", {}, ""),
+        ("jsvc -user tomcat -Xloggc:/x Main", {}, "/x"),
+        ("java Main", {"JAVA_TOOL_OPTIONS": "-Xmx1g -Xlog:gc*:file=/x:time"}, "/x"),
+        ("java Main", {"JDK_JAVA_OPTIONS": "'-Xloggc:/a b'"}, "/a b"),
+        ("java Main", {"JDK_JAVA_OPTIONS": "-Xloggc:/x '"}, "/x"),
+        ("jsvc Main", {"JDK_JAVA_OPTIONS": "-Xloggc:/x"}, ""),
+        ("java -Xloggc:/y Main", {"JAVA_TOOL_OPTIONS": "-Xloggc:/x"}, "/y"),
+        ("java -Xloggc:/y Main", {"_JAVA_OPTIONS": "-Xloggc:/x"}, "/x"),
+    ],
+)
+def test_options_of_a_jvm_count_and_those_of_applications_do_not(
+    words: str, environment: dict[str, str], path: str
+) -> None:
+    assert gc_log_files.named(words.split(), 7, environment) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "expected"),
+    [
+        ("gc.log", ["gc.log"], "gc.log"),
+        ("gc.log", ["gc.log.0", "gc.log.1.current"], "gc.log.1.current"),
+        ("gc.log", ["gc.log", "gc.log.0.current"], "gc.log.0.current"),
+        ("gc.log", ["gc.log.0", "gc.log"], "gc.log"),
+        ("gc[1].log", ["gc1.log", "gc[1].log.0.current"], "gc[1].log.0.current"),
+        ("gc-%t.log", ["gc-1.log", "gc-2.log"], "gc-2.log"),
+        ("gc-%t.log", ["gc-1.log", "gc-2.log.0.current"], "gc-2.log.0.current"),
+        ("gc.log", [], "gc.log"),
+    ],
+)
+def test_the_file_that_a_jvm_writes(tmp_path: Path, name: str, files: list[str], expected: str) -> None:
+    """The last of the files is the newest."""
+    home = tmp_path / "proc/7"
+    (home / "cwd").mkdir(parents=True)
+    (home / "cmdline").write_bytes(f"java\0-Xloggc:{name}\0Main\0".encode())
+    for second, file in enumerate(files):
+        (home / "cwd" / file).touch()
+        os.utime(home / "cwd" / file, (second, second))
+    assert gc_log_files.located(7, tmp_path) == (expected, home / "cwd" / expected)
+
+
+def test_the_log_of_a_jvm_by_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "gc.log"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Xlog:gc*:file={log}")
+    with running("-Xmx200m", "-Drate=10") as process:
+        location = gc_log_files.located(process.pid)
+        assert location is not None
+        assert location[1].samefile(log)
+
+
 def of_pid(evidence: Any, pid: int) -> JvmCounters:
     (jvm,) = [item for item in evidence if isinstance(item, JvmCounters) and item.pid == pid]
     return jvm
