@@ -62,8 +62,8 @@ def _options(arguments: Sequence[str], environment: Mapping[str, str]) -> list[s
     before = [*_words(environment.get("JAVA_TOOL_OPTIONS", ""))]
     if is_launcher:
         before += _words(environment.get("JDK_JAVA_OPTIONS", ""))
-    own = _before_application(arguments[1:]) if is_launcher else arguments[1:]
-    return [*before, *own, *_words(environment.get("_JAVA_OPTIONS", ""))]
+    dedicated = _before_application(arguments[1:]) if is_launcher else arguments[1:]
+    return [*before, *dedicated, *_words(environment.get("_JAVA_OPTIONS", ""))]
 
 
 def _before_application(arguments: Sequence[str]) -> Iterator[str]:
