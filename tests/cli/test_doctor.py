@@ -123,6 +123,13 @@ def test_the_page_has_charts_and_the_prevention(tmp_path: Path) -> None:
     assert "Prevention." in text
 
 
+def test_the_timeout_of_clients_needs_a_gc_log(tmp_path: Path) -> None:
+    path = written(tmp_path / "app.log", "2026-11-28T10:00:00Z ERROR failed\n" * 5)
+    result = doctor("--log", path, "--timeout", "0.1")
+    assert result.exit_code == 2
+    assert "add `--gc-log gc.log`" in " ".join(result.stderr.split()).replace("'", "`")
+
+
 def test_rotated_files_in_the_wrong_order_and_a_compressed_one_are_one_log(tmp_path: Path) -> None:
     first = tmp_path / "gc.log.0.gz"
     first.write_bytes(gzip.compress(log(10).encode()))

@@ -31,6 +31,22 @@ def test_it_is_a_separate_examination() -> None:
         assert "separate call" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("nosuchrun",), ("--gc-log", "x.log"), ("--log", "x.log"), ("--live",), ("--timeout", "2")]
+)
+def test_a_watch_takes_no_other_evidence(words: tuple[str, ...]) -> None:
+    result = doctor("--watch", "host.load1 > 100000", "--for", "1s", *words)
+    assert result.exit_code == 2
+    assert "separate call" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("words", [("--for", "2s"), ("--most", "5")])
+def test_options_of_a_watch_need_one(words: tuple[str, ...]) -> None:
+    result = doctor("--live", *words)
+    assert result.exit_code == 2
+    assert f"{words[0]} requires --watch" in " ".join(result.stderr.split())
+
+
 def test_a_condition_that_is_none_is_refused() -> None:
     result = doctor("--watch", "gc.full", "--pid", "1")
     assert result.exit_code == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from loadcell.cli import doctor_files, doctor_live, doctor_watch, language, locales, messages, output
 from loadcell.cli.arguments import Integer, Length, Positive, runs
@@ -59,11 +60,19 @@ def doctor(
     if pattern is not None and not log:
         raise language.CallError(messages.CALL_DOCTOR_PATTERN())
     if watch is not None:
+        if gc_log or log or words or live or timeout is not None:
+            raise language.CallError(messages.CALL_DOCTOR_WATCH())
         directory = None if out is None else Path(out)
         options = doctor_watch.WatchOptions(watch, pid, most, for_s, directory, as_json)
         if doctor_watch.watch(options):
             sys.exit(1)
         return
+    source_of = click.get_current_context().get_parameter_source
+    for name, parameter in (("--for", "for_s"), ("--most", "most")):
+        if source_of(parameter) is ParameterSource.COMMANDLINE:
+            raise language.CallError(
+                messages.CALL_NEEDS(option=name, missing="--watch", example='--watch "gc.full >= 3 in 60s"')
+            )
     if live or pid is not None:
         if gc_log or log or words:
             raise language.CallError(messages.CALL_DOCTOR_LIVE())
@@ -88,7 +97,9 @@ def _examined(
     timeout_s: float | None,
 ) -> Examination:
     """The examination of a run, of logs, or of logs with the trials and faults of a run."""
-    stored = _run(run_words, timeout_s if not gc_log else None) if run_words else None
+    stored = _run(run_words) if run_words else None
+    if timeout_s is not None and not gc_log:
+        raise language.CallError(messages.CALL_DOCTOR_TIMEOUT())
     if not gc_log and not log:
         assert stored is not None
         return run_evidence.examined(stored)
@@ -102,13 +113,11 @@ def _examined(
     return examination(", ".join(names), evidence, readings=logs.readings)
 
 
-def _run(words: Sequence[Path], timeout_s: float | None) -> StoredRun:
+def _run(words: Sequence[Path]) -> StoredRun:
     """The run of a name. Raises CallError for what is a file, or several runs."""
     name, *others = words
     if others:
         raise language.CallError(messages.CALL_DOCTOR_ONE_RUN(names=[str(word) for word in words]))
     if name.is_file():
         raise language.CallError(messages.CALL_DOCTOR_FILE(path=str(name)))
-    if timeout_s is not None:
-        raise language.CallError(messages.CALL_DOCTOR_TIMEOUT())
     return read_run(find_run(str(name)))
