@@ -154,6 +154,24 @@ def test_lines_that_differ_in_their_level_alone(lines: list[str], levels: dict[s
     assert {item.level: item.count for item in logs.messages} == levels
 
 
+@pytest.mark.parametrize(
+    ("stamp", "milliseconds"),
+    [
+        ("29.11.2026 11:02:03", 0),
+        ("29.11.2026, 11:02:03,123", 123),
+        ("29.11.2026 12:02:03 +01:00", 0),
+        ("2026年11月29日 11:02:03.123", 123),
+        ("2026年11月29日 11时02分03秒", 0),
+        ("2026年11月29日 19:02:03+08:00", 0),
+    ],
+)
+@pytest.mark.parametrize("pattern", [None, r"^(?P<time>[^|]+)\|(?P<level>\w+)\|(?P<message>.*)"])
+def test_dates_with_dots_and_chinese_ones(stamp: str, milliseconds: int, pattern: str | None) -> None:
+    logs = read([f"{stamp}|ERROR|disk 17 full\n"], pattern)
+    assert logs.services[0].begin_ns == round(NOON.timestamp()) * 10**9 + milliseconds * 10**6
+    assert [(item.level, item.text) for item in logs.messages] == [("error", "disk <n> full")]
+
+
 def test_java_util_logging_has_its_level_on_the_second_line() -> None:
     logs = read([
         "Nov 29, 2026 11:02:03 AM com.foo.Bar run\n", "SEVERE: disk 17 full\n",

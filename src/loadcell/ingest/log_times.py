@@ -143,6 +143,16 @@ def _written_out(text: str, _: Reference) -> int:
     return _civil(digits(year), _MONTHS[month.lower()], digits(day), clock)
 
 
+def _dotted(text: str, _: Reference) -> int:
+    day, month, year = text[:-8].rstrip(", ").split(".")
+    return _civil(digits(year), digits(month), digits(day), text[-8:])
+
+
+def _chinese(text: str, _: Reference) -> int:
+    year, month, day, hour, minute, second = re.findall(r"\d+", text)
+    return _civil(digits(year), digits(month), digits(day), f"{hour:0>2}:{minute}:{second}")
+
+
 def _java(text: str, _: Reference) -> int:
     month, day, year, clock, half = text.split()
     hour = digits(clock.partition(":")[0]) % 12 + (12 if half.upper() == "PM" else 0)
@@ -196,6 +206,12 @@ FORMATS: Final = (
     _format("syslog", rf"({_MONTH} {{1,2}}\d\d? {_CLOCK}){_FRACTION}()", _syslog),
     _format("written-out", rf"(\d\d?[ -]{_MONTH}[ -]\d{{4}} {_CLOCK}){_FRACTION}{_ZONE}", _written_out),
     _format("compact", rf"(?<!\d)({_DATE}[-T_ ]\d\d:?\d\d:?\d\d)(?:[.,:](\d{{1,9}}))?{_ZONE}", _compact),
+    _format("dotted", rf"(?<![\d.])(\d\d?\.\d\d?\.\d{{4}},? {_CLOCK}){_FRACTION}{_ZONE}", _dotted),
+    _format(
+        "chinese",
+        rf"((?:19|20)\d\d年\d\d?月\d\d?日 ?\d\d?[:：时]\d\d[:：分]\d\d){_FRACTION}秒?{_ZONE}",
+        _chinese,
+    ),
     _format("short-year", rf"^\W?(\d\d/\d\d/\d\d {_CLOCK}|\d{{6}} \d\d:?\d\d:?\d\d){_FRACTION}()", _short),
     _format("month-day", rf"^\W?(\d\d[-/]\d\d {_CLOCK})[.,](\d{{1,9}})()", _month_day),
     _format("java", rf"({_MONTH} \d\d?, \d{{4}} \d\d?:\d\d:\d\d (?i:AM|PM))()()", _java),
