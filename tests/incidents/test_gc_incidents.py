@@ -187,6 +187,30 @@ def test_metaspace_at_its_limit(tmp_path: Path) -> None:
     assert is_healthy(judged(tmp_path, other), incident)
 
 
+def test_a_heap_that_is_full(tmp_path: Path) -> None:
+    incident = "heap-exhaustion"
+    rare = spiral(repeat(5), 300, 0.2, 5)
+    diagnosis = diagnosed(judged(tmp_path, rare), incident)
+    assert (diagnosis.level, diagnosis.confidence) == ("critical", "medium")
+    assert diagnosis.summary.arguments["count"] == 5
+    assert is_healthy(judged(tmp_path, spiral(repeat(30), 300, 0.2, 5)), incident), "frees 3 %"
+    assert is_healthy(judged(tmp_path, spiral(repeat(5), 300, 0.2, 2)), incident), "two"
+    recovered = spiral(repeat(5), 300, 0.2, 5)
+    recovered.full(9000, 990, 300, 100)
+    assert is_healthy(judged(tmp_path, recovered), incident), "the last one freed much"
+    requested = Log()
+    for index in range(5):
+        requested.full(10 + index, 995, 990, 100, "System.gc()")
+    assert is_healthy(judged(tmp_path, requested), incident)
+    generational = Log("The Z Garbage Collector")
+    generational.line(10, "Out Of Memory (main)")
+    assert diagnosed(judged(tmp_path, generational), incident).confidence == "high"
+    failing = Log()
+    failing.young(1, 500, 100)
+    failing.lines.append('Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n')
+    assert diagnosed(judged(tmp_path, failing), incident).level == "critical"
+
+
 def test_promotions_that_fail_and_cycles_that_are_late(tmp_path: Path) -> None:
     incident = "promotion-failure"
     log = Log("Parallel")

@@ -25,7 +25,8 @@ DECORATOR: Final = re.compile(r"\[([^\]]*)\]")
 _WITHIN: Final = re.compile(rf"\[(?:{DATE}|\d{{1,12}}[.,]\d{{3}}s|\d{{1,18}}[mn]s)\]")
 _DUMPED: Final = re.compile(r"Heap dump file created \[(\d{1,18}) bytes in (\d{1,9})[.,](\d{1,9}) secs\]")
 _DUMPING: Final = re.compile(r"Dumping heap to (\S+)")
-_NO_METASPACE: Final = re.compile(r"Metaspace \((?:data|class)\) allocation failed")
+#: Memory that the JVM could not allocate: of the metaspace, and of the heap of ZGC.
+_UNAVAILABLE: Final = re.compile(r"Metaspace \((?:data|class)\) allocation failed|Out Of Memory \(")
 _OUT_OF_MEMORY: Final = "java.lang.OutOfMemoryError"
 
 
@@ -168,7 +169,7 @@ class Reader:
             )
         except UnusableNumberError:
             return False
-        if _NO_METASPACE.match(text):
+        if _UNAVAILABLE.match(text):
             self._gathering.error(line)
         if text.startswith(("CommandLine flags", "jvm_args")) and (flags := flags_of(text)) is not None:
             self._gathering.flags = flags

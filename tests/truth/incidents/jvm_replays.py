@@ -47,6 +47,17 @@ def _spiral(
     return build
 
 
+def _filled(freed: tuple[float, float]) -> Build:
+    """Rare full collections at the end of a log that free so much (MiB of 1000)."""
+
+    def build(chance: random.Random, directory: Path) -> Example:
+        freed_mib = chance.uniform(*freed)
+        log = spiral(repeat(freed_mib), chance.uniform(61, 300), 0.3, chance.randint(3, 9), 995)
+        return log_example(log, directory, f"{freed_mib:.0f} MiB freed")
+
+    return build
+
+
 def _requested(chance: random.Random, directory: Path) -> Example:
     log = Log()
     for index in range(chance.randint(10, 60)):
@@ -187,11 +198,12 @@ def _full_now(count: int | None) -> Build:
 REPLAYS = (
     Replay("full-gc-spiral", _spiral((0, 48), (0.3, 0.9), (930, 999), (2, 28)), (
         _spiral((60, 90), (0.3, 0.9), (930, 999)),
-        _spiral((0, 48), (0.05, 0.2), (930, 999)),
+        _spiral((0, 48), (0.05, 0.2), (900, 945)),
         _spiral((0, 30), (0.3, 0.9), (300, 680)),
         _requested,
         _stable,
     )),
+    Replay("heap-exhaustion", _filled((0, 15)), (_filled((30, 200)), _requested, _stable)),
     Replay("heap-dumps", _dumps((2, 40)), (_dumps((0, 1)),)),
     Replay("humongous-allocations", _humongous((0.12, 0.6)), (_humongous((0.0, 0.08)),)),
     Replay("to-space-exhausted", _exhausted, (_pinned,)),

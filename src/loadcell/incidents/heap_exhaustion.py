@@ -1,0 +1,77 @@
+"""A heap that is full: an OutOfMemoryError, or last full collections that free nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.collections import Collections, span_ns
+from loadcell.model.gc_pauses import Pause
+from loadcell.model.message import Bytes, Count, MessageCode, Share
+
+SIGNS = MessageCode(
+    "incident.heap-exhaustion.signs", "info", count=Count, freed_share=Share, used_share=Share
+)
+_ERROR = MessageCode("incident.heap-exhaustion.error", "info", count=Count)
+_FULL = MessageCode(
+    "incident.heap-exhaustion.full", "info", count=Count, freed_bytes=Bytes, used_share=Share,
+    capacity_bytes=Bytes,
+)  # fmt: skip
+_HEALTHY = MessageCode("incident.heap-exhaustion.healthy", "info", count=Count)
+
+FEWEST: Final = 3
+MOST_FREED: Final = 0.02
+LEAST_USED: Final = 0.95
+#: Errors of other memory than the heap.
+_OTHERS: Final = ("Metaspace", "PermGen", "Compressed class space", "Direct buffer", "unable to create")
+
+
+class HeapExhaustion(Incident[Collections]):
+    name = "heap-exhaustion"
+    needs = Collections
+    source = "Troubleshooting Guide (JDK 17): The java.lang.OutOfMemoryError Error"
+    signs = SIGNS(count=FEWEST, freed_share=MOST_FREED, used_share=LEAST_USED)
+
+    def examine(self, evidence: Collections) -> Iterator[Judgement]:
+        errors = _errors(evidence)
+        if errors:
+            yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), None, errors)
+            return
+        full, capacity = evidence.full(), evidence.capacity_bytes
+        last = _last_full(full, capacity)
+        if capacity is None or len(last) < FEWEST:
+            yield self.healthy(_HEALTHY(count=len(full)))
+            return
+        summary = _FULL(
+            count=len(last),
+            freed_bytes=max(_freed(pause) for pause in last),
+            used_share=min((pause.after_bytes or 0) / capacity for pause in last),
+            capacity_bytes=capacity,
+        )
+        yield self.diagnosis("critical", "medium", summary, span_ns(last), evidence.quotes_of(last))
+
+
+def _errors(evidence: Collections) -> list[Quote]:
+    quotes = evidence.quotes(list(evidence.log.around.errors))
+    return [quote for quote in quotes if not any(word in quote.text for word in _OTHERS)]
+
+
+def _last_full(full: list[Pause], capacity_bytes: int | None) -> list[Pause]:
+    """The last full collections up to the end that free nothing and leave the heap full."""
+    last: list[Pause] = []
+    for pause in reversed(full):
+        if pause.after_bytes is None or pause.before_bytes is None or not capacity_bytes:
+            break
+        if _freed(pause) > MOST_FREED * capacity_bytes or pause.after_bytes < LEAST_USED * capacity_bytes:
+            break
+        last.append(pause)
+    return last[::-1]
+
+
+def _freed(pause: Pause) -> int:
+    return max(0, (pause.before_bytes or 0) - (pause.after_bytes or 0))
+
+
+PART = HeapExhaustion
