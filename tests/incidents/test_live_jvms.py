@@ -254,6 +254,14 @@ def test_the_classes_that_grow_are_named() -> None:
     assert level(seen, "class-growth") == "note"
 
 
+def test_histograms_are_no_full_collections_of_the_jvm() -> None:
+    with running("-Xmx60m", "-XX:+UseSerialGC", "-Drate=10") as process:
+        time.sleep(1)
+        gathered = gather(Host(pid=process.pid), [JvmGatherer, ClassGatherer])
+    assert of_pid(gathered.evidence, process.pid).full_now == 0
+    assert any(isinstance(item, ClassHistograms) for item in gathered.evidence)
+
+
 def test_a_jvm_that_ends_meanwhile_is_reported() -> None:
     with running() as process:
         threading.Timer(0.3, process.kill).start()

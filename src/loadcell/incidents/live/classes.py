@@ -19,6 +19,8 @@ NO_PID = MessageCode("doctor.live.no-pid", "info")
 NO_HISTOGRAM = MessageCode("doctor.live.no-histogram", "info", pid=str, reason=Message)
 
 _LIMIT_S: Final = 2.5
+#: Time between the last reading of counters (`live/jvms.py`) and the first histogram.
+_LATER_S: Final = 0.4
 
 
 class ClassGatherer(Gatherer):
@@ -31,6 +33,8 @@ class ClassGatherer(Gatherer):
         if pid is None:
             yield Missing(ClassHistograms, NO_PID())
             return
+        # each histogram is a full collection, which must not be among those that the JVM's counters show
+        time.sleep(host.interval_s + _LATER_S)
         try:
             before, begin = (
                 class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root)),
