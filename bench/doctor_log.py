@@ -73,7 +73,31 @@ def fields() -> Iterator[str]:
         yield f'{{"ts":{at_s:.3f},"level":"{level}","thread":"{thread}","logger":"orders","msg":"{text}"}}\n'
 
 
-FORMATS: dict[str, Callable[[], Iterator[str]]] = {"java": java, "chinese": chinese, "json": fields}
+def requests() -> Iterator[str]:
+    """A log whose lines have a hexadecimal identifier and the name of a user."""
+    chance = random.Random(2)
+    users = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(5000)]
+    for at_s, thread, level, text in entries():
+        key, user = f"{chance.getrandbits(64):016x}", chance.choice(users)
+        yield f"{stamp(at_s)} [{thread}] {level:5} com.example.orders.Api - request {key} of {user}: {text}\n"
+
+
+def unique() -> Iterator[str]:
+    """A log whose messages are texts of users, none of them twice."""
+    chance = random.Random(3)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(5000)]
+    for at_s, thread, level, _text in entries():
+        text = " ".join(chance.choices(words, k=9))
+        yield f"{stamp(at_s)} [{thread}] {level:5} com.example.Chat - {text}\n"
+
+
+FORMATS: dict[str, Callable[[], Iterator[str]]] = {
+    "java": java,
+    "chinese": chinese,
+    "json": fields,
+    "requests": requests,
+    "unique": unique,
+}
 
 
 def write(path: Path, name: str, size_bytes: int) -> None:

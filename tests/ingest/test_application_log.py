@@ -466,6 +466,17 @@ def test_secrets_are_removed_before_values_are_masked_and_texts_are_cut(
     assert any("[redacted" in text for text in shown)
 
 
+def test_beginnings_of_messages_have_no_secrets() -> None:
+    letters = "ghijklmnopq"
+    words = [f"{a}{b}{c}" for a in letters for b in letters for c in letters]
+    lines = [f"2026-11-29 11:02:03 ERROR order by customer {word}\n" for word in words]
+    logs = read([*lines, *[f"2026-11-29 11:02:03 ERROR {AWS} {TOKEN} failed again\n"] * 3])
+    assert len(logs.messages) > MOST_MESSAGES
+    assert sum(message.count for message in logs.messages) == len(lines) + 3
+    assert not [item.text for item in logs.messages if "IOSFODNN" in item.text or "eyJ" in item.text]
+    assert [item.count for item in logs.messages if "redacted" in item.text] == [3]
+
+
 def test_a_token_at_the_end_of_an_excerpt_is_removed() -> None:
     for before in range(200, 300):
         text = f"2026-11-29 11:02:03 ERROR {'x' * before} {TOKEN} failed"

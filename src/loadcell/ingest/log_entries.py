@@ -223,7 +223,7 @@ class Forms:
             at = max(at, part_end)
         pieces.append(behind[at:])
         text = "".join(pieces)
-        if "m" in text and (logged := _LOGGED.search(text)) is not None:
+        if ("msg=" in text or "message=" in text) and (logged := _LOGGED.search(text)) is not None:
             text = logged["text"] or logged["word"]
         message = without_values(_EMPTY.sub(" ", text))
         return Form(

@@ -67,6 +67,8 @@ class Messages:
         self.entries[slot] = self.entries.get(slot, 0) + 1
         message = self._by_raw.get((level, text))
         if message is None:
+            message = self._shown_already(level, text)
+        if message is None:
             message = self._message(level, redacted().message, instant_ns, log_line(number, line))
             if len(self._by_raw) >= _MOST_RAW:
                 self._by_raw.clear()
@@ -110,6 +112,16 @@ class Messages:
             self._messages[level, shown] = message
             self._counts[level] += 1
         return message
+
+    def _shown_already(self, level: LogLevel, text: str) -> _Message | None:
+        """The message of a text whose beginning is shown: it needs no redaction, as no other part is.
+
+        None as long as messages are counted one by one.
+        """
+        if self._counts[level] < MOST_MESSAGES:
+            return None
+        message = self._messages.get((level, text))
+        return message or self._messages.get((level, self._beginning(level, text)))
 
     def _beginning(self, level: LogLevel, text: str) -> str:
         """The first words of a message; fewer where there are many beginnings, too."""
