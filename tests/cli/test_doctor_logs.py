@@ -249,7 +249,7 @@ def test_a_useless_pattern_is_an_error(tmp_path: Path, pattern: str, reason: str
 
 def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
     path = written(tmp_path / "gc.log", gc_log())
-    assert "--pattern requires --log" in doctor("--gc-log", path, "--pattern", "(?P<time>.)").stderr
+    assert "add `--log app.log`" in doctor("--gc-log", path, "--pattern", "(?P<time>.)").stderr
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ that defines `of_evidence` combines what the others gathered.
 
 from __future__ import annotations
 
+import csv
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -16,6 +17,7 @@ from loadcell.incidents import runs
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.examination import Examination, examination
 from loadcell.model.trial_record import TrialRecord
+from loadcell.store import layout
 from loadcell.store.read import StoredRun
 
 #: The evidence of a run: its `source` is the name of a trial, or empty for all of the run.
@@ -66,3 +68,32 @@ def start_ns(trial: TrialRecord) -> int | None:
         return None
     started = datetime.fromisoformat(trial.measure.started_utc)
     return int(started.timestamp()) * 10**9 + started.microsecond * 1000
+
+
+def samples(
+    stored: StoredRun, table: str, columns: Sequence[str]
+) -> Iterator[tuple[TrialRecord, list[tuple[float | None, ...]]]]:
+    """Rows of a table of each trial that has it with these columns; None for a missing value.
+
+    They are read as text: a brief report loads no frames.
+    """
+    for trial in stored.trials:
+        file = layout.sample_files(trial).get(table)
+        if file is None:
+            continue
+        try:
+            with (stored.directory(trial.name) / file).open(encoding="utf-8", errors="replace") as lines:
+                reader = csv.DictReader(lines)
+                if not set(columns) <= set(reader.fieldnames or ()):
+                    continue
+                rows = [tuple(_number(row[column]) for column in columns) for row in reader]
+        except (OSError, csv.Error):
+            continue
+        yield trial, rows
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.memory import Memory
+from loadcell.incidents.runs.base import samples
 from loadcell.store.read import StoredRun
 
 #: Samples of the window: as many seconds as the kernel's mean of its pressure.
@@ -22,24 +23,19 @@ _COLUMNS: Final = (
 
 def of_run(stored: StoredRun) -> Iterator[Evidence]:
     """The memory of the host in each trial with samples."""
-    frame = stored.samples("host")
-    if not frame.has("trial", *_COLUMNS):
-        return
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for trial, *values in frame.rows("trial", *_COLUMNS):
-        rows.setdefault(trial, []).append(tuple(values))
-    for trial, values in rows.items():
-        yield _memory(trial, np.array(values, dtype=np.float64))
+    for trial, rows in samples(stored, "host", _COLUMNS):
+        if rows:
+            yield _memory(trial.name, np.array(rows, dtype=np.float64))
 
 
-def _memory(trial: str, samples: np.ndarray[Any, np.dtype[np.float64]]) -> Memory:
+def _memory(trial: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> Memory:
     """The window of a trial with the highest lower one of both rates."""
-    rates = np.nan_to_num(samples[:, 3:5])
-    length = min(_WINDOW, len(samples))
+    rates = np.nan_to_num(values[:, 3:5])
+    length = min(_WINDOW, len(values))
     kernel = np.full(length, 1 / length)
     moved = np.minimum(*(np.convolve(rates[:, index], kernel, "valid") for index in range(2)))
     first = int(moved.argmax())
-    window = samples[first : first + length]
+    window = values[first : first + length]
     page = os.sysconf("SC_PAGE_SIZE")
     used, available, swap_used, swapped_in, swapped_out, memory, io, cpu = (
         None if np.isnan(column).all() else float(np.nanmean(column)) for column in window.T
