@@ -515,6 +515,16 @@ def _read_only(chance: random.Random, directory: Path) -> Outcome:
 
 
 REHEARSALS = (
+    Rehearsal("heap-exhaustion", "a leak until an OutOfMemoryError of ZGC", "a bounded batch", _exhaustion),
+    Rehearsal(
+        "to-space-exhausted", "objects that survive in a full heap", "eight times the heap", _exhausted
+    ),
+    Rehearsal("long-pause", "a full collection of 45 million objects and more", "a hundredth", _long_pause),
+    Rehearsal(
+        "log-clock-steps", "a service whose clock a preloaded library shifts", "one source", _log_steps
+    ),
+    Rehearsal("oom-kill", "a process above the limit of its group", "less memory", _oom_kill),
+    Rehearsal("memory-leak", "a service that retains 1.5 to 4 MB/s", "nothing retained", _leak),
     Rehearsal("full-gc-spiral", "a leaking class in a heap of 20 to 64 MiB", "a bounded batch", _spiral),
     Rehearsal(
         "heap-dumps", "`-XX:+HeapDumpBeforeFullGC` in a heap of 20 to 40 MiB", "without the flag", _dumps
