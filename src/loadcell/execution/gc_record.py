@@ -20,7 +20,7 @@ from loadcell.model.panels import Row, SampleTable
 from loadcell.model.trial_record import MonitorRecord, TrialRecord
 from loadcell.monitors.jvm import JvmOptions
 from loadcell.plan.model import Resolved
-from loadcell.store.layout import SAMPLE_HEAD
+from loadcell.store.layout import GC_LOG, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 
 GC_LOG_CLOCK = MessageCode("gc-log.clock", "caution")
@@ -28,8 +28,6 @@ GC_LOG_UNREAD = MessageCode("gc-log.unread", "caution", count=Count, unread_shar
 GC_LOG_LEFT_OUT = MessageCode("gc-log.left-out", "caution", count=Count)
 GC_LOG_NOTHING_READ = MessageCode("gc-log.nothing-read", "caution", path=str)
 
-#: Name of the log in the directory of a trial.
-NAME = "gc.log"
 #: A log of which more lines are not understood is perhaps none.
 _UNREAD_SHARE = 0.01
 
@@ -40,7 +38,7 @@ def of_trial(
     """The record with the pauses of the target's JVM: of the log that the plan names, or of the target's."""
     options = resolved.monitors.get(jvm_samples.TABLE)
     named = options.gc_log if isinstance(options, JvmOptions) else None
-    path = Path(named) if named else writer.path / NAME
+    path = Path(named) if named else writer.path / GC_LOG
     return with_gc_log(record, result, path, float(resolved.load.warmup), writer, required=named is not None)
 
 

@@ -48,6 +48,8 @@ INTERVALS: Final = "intervals.csv"
 LATENCY: Final = "latency.hlog"
 EVENTS: Final = "events.jsonl"
 OUTPUT: Final = "output.log"
+#: The GC log of the JVM of a trial.
+GC_LOG: Final = "gc.log"
 #: In front of lines of the worker, or of a tool that it runs; with `$ ` behind it stands a command.
 WORKER_LINE: Final = "worker: "
 #: The heap over time, of a process under massif.

@@ -17,10 +17,9 @@ from loadcell.model.gc_pauses import PAUSES, SOURCE, Pause
 from loadcell.model.trial_record import TrialRecord
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Duration
+from loadcell.store.layout import GC_LOG
 from loadcell.store.read import StoredRun
 
-#: Name of the log in the directory of a trial.
-_LOG: Final = "gc.log"
 #: Logs of a run that are read line by line, in bytes: of larger ones the sampled pauses serve.
 _MOST_BYTES: Final = 32 * 1024**2
 _COLUMNS: Final = (
@@ -36,12 +35,12 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
     available = _MOST_BYTES
     # a trial that failed has a log, and perhaps no metrics of it
     for name in trials:
-        path = stored.directory(name) / _LOG
+        path = stored.directory(name) / GC_LOG
         size = path.stat().st_size if path.is_file() else 0
         if 0 < size <= available:
             available -= size
             try:
-                logs[name] = gc_logs.read([(path, f"{name}/{_LOG}")]).jvms
+                logs[name] = gc_logs.read([(path, f"{name}/{GC_LOG}")]).jvms
             except ImportProblemError:
                 continue
     without_log = {

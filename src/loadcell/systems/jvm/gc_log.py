@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-#: Name of the log, and in a trial's directory.
-NAME: Final = "gc.log"
+from loadcell.store.layout import GC_LOG
+
 #: Monotonic time of a line (decorator `timenanos`).
 _NANOSECONDS: Final = re.compile(r"\[(\d+)ns\]")
 #: Lines that describe the collector and the heap at the start: a reader needs them in each trial. JDK 11 has
@@ -20,7 +20,7 @@ _MOST_HEADS: Final = 60
 def files(directory: Path) -> list[Path]:
     """Files of the log, the oldest first."""
     files_by_time: list[tuple[int, Path]] = []
-    for path in directory.glob(f"{NAME}*"):
+    for path in directory.glob(f"{GC_LOG}*"):
         try:
             files_by_time.append((path.stat().st_mtime_ns, path))
         except OSError:  # rotated away

@@ -16,6 +16,7 @@ from loadcell.model.extensions import HTTP, JVM, STREAM
 from loadcell.model.json import OMITTED
 from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit, Options, SharedSetting
+from loadcell.store.layout import GC_LOG
 from loadcell.systems.base import Role, SettingFacts, TargetContext, TargetError
 from loadcell.systems.jvm import gc_log, java
 from loadcell.systems.jvm.arguments import (
@@ -166,7 +167,7 @@ class Jvm(StartedService[JvmOptions]):
         self._java = java.find(self.options.java_path, path)
         build = self.options.build
         built = None if build is None else build.jar
-        words = java_arguments(self.options, self._log_directory / gc_log.NAME, built)
+        words = java_arguments(self.options, self._log_directory / GC_LOG, built)
         crash = crash_argument(self.options, self.context.work)
         return [str(self._java.program), *crash, *map(self.filled, words)]
 
@@ -203,7 +204,7 @@ class Jvm(StartedService[JvmOptions]):
         # the JVM that ran then: later ones have theirs in the part of the log
         heads = max(before)[1] if before else ()
         log = (*heads, *gc_log.lines_since(self._log_directory, since_ns))
-        return {gc_log.NAME: log, **dict(self._crash_files())}
+        return {GC_LOG: log, **dict(self._crash_files())}
 
     def _crash_files(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Details that JVMs wrote when they crashed, once: the directory of the run is removed. Each is one
@@ -294,7 +295,7 @@ class Jvm(StartedService[JvmOptions]):
         if options.external:
             return self._attached_command
         built = Path(JAR) if options.service is not None else None
-        return ["java", *java_arguments(options, Path(gc_log.NAME), built)]
+        return ["java", *java_arguments(options, Path(GC_LOG), built)]
 
     def _settings(self) -> tuple[SettingFacts, ...]:
         flags = self.options.flags

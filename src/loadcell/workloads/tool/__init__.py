@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from loadcell.model import tools
-from loadcell.model.extensions import DATABASES, HOST, TargetKind
+from loadcell.model.extensions import DATABASES, HOST, JVM, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels, Message, MessageCode
 from loadcell.model.tools import by_protocol, kind_of, of_protocol
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.plan.workload import Workload, declare_unit
+from loadcell.store.layout import GC_LOG
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 from loadcell.workloads.tool_runner.registry import (
     ALWAYS,
@@ -42,8 +43,6 @@ TOOL_NO_PLACEHOLDER = MessageCode("tool.no-placeholder", place=str, target=str, 
 TOOL_GC_LOG_OF_TARGET = MessageCode("tool.gc-log-of-target", target=str)
 TOOL_THE_COMMAND = MessageCode("tool.the-command")
 
-#: The target that logs the collections of its JVM, and the name of a trial's log.
-_HAS_GC_LOG, GC_LOG = "jvm", "gc.log"
 _NOTE = Labels("note", ("tool.reported",))
 #: The protocols whose endpoints command lines can name.
 _PROTOCOLS = frozenset(programs.protocol for programs in by_protocol().values())
@@ -107,7 +106,7 @@ class Tool(Workload[ToolOptions]):
         return f"workload.tool.{self.options.name or COMMAND}"
 
     def _of_target(self, target: TargetKind | None) -> Iterator[Misfit]:
-        if target is not None and target.name == _HAS_GC_LOG and GC_LOG in self.options.files:
+        if target is not None and JVM in target.offers and GC_LOG in self.options.files:
             yield Misfit("workload.tool.files", TOOL_GC_LOG_OF_TARGET(target=target.name))
         if target is None or not _PROTOCOLS & target.offers:
             return
