@@ -79,11 +79,11 @@ def watch(options: WatchOptions) -> int:
 
 def _runs(pid: int) -> bool:
     stat = procfs.process_stat(procfs.ROOT, pid)
-    return stat is not None and stat.state not in "ZX"
+    return stat is not None and not stat.has_ended
 
 
 def _event(options: WatchOptions, state: Watch, directory: Path, value: float) -> None:
-    utc = numbers.utc_text()[:19] + "Z"
+    utc = numbers.utc_second()
     try:
         examined = gather_event(directory, options.pid, state.condition.text, state.rows)
     except OSError as error:

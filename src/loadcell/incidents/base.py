@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,11 +22,13 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 from loadcell import incidents, lazy
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model import extensions
-from loadcell.model.message import ForeignText, Labels, Message, MessageCode
+from loadcell.model.message import ForeignText, Labels, Message, MessageCode, Severity
 
 #: The worst first.
 Level = Literal["critical", "warning", "note"]
 LEVELS: Final[tuple[Level, ...]] = ("critical", "warning", "note")
+#: Severity of the messages on a level.
+SEVERITY: Final[Mapping[Level, Severity]] = {"critical": "problem", "warning": "caution", "note": "info"}
 #: `high`: all signs are there; `medium`: one has another possible cause; `low`: a hint.
 Confidence = Literal["high", "medium", "low"]
 #: Texts of each incident.

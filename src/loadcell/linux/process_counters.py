@@ -54,7 +54,7 @@ def read_processes(root: Path, roots: list[int]) -> dict[Key, ProcessCounters]:
     remaining = MOST_SWITCHES
     for pid in tree(root, roots):
         stat = process_stat(root, pid)
-        if stat is None or stat.state in "ZX":
+        if stat is None or stat.has_ended:
             continue
         if stat.threads > 1:
             remaining -= stat.threads
@@ -67,7 +67,7 @@ def read_processes(root: Path, roots: list[int]) -> dict[Key, ProcessCounters]:
 
 def _is_alive(root: Path, stat: ProcessStat) -> bool:
     now = process_stat(root, stat.pid)
-    return now is not None and now.start == stat.start and now.state not in "ZX"
+    return now is not None and now.start == stat.start and not now.has_ended
 
 
 def _process(root: Path, stat: ProcessStat, *, has_switches: bool) -> ProcessCounters:

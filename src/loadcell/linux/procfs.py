@@ -94,6 +94,11 @@ class ProcessStat:
     start: int
     rss_pages: int
 
+    @property
+    def has_ended(self) -> bool:
+        """True of a zombie, and of one that is being removed."""
+        return self.state in "ZX"
+
 
 def process_stat(root: Path, pid: int) -> ProcessStat | None:
     """One process; None when it is gone."""

@@ -105,3 +105,8 @@ def utc_text(nanoseconds: int | None = None) -> str:
     nanoseconds = time.time_ns() if nanoseconds is None else nanoseconds
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction // 1000:06d}Z"
+
+
+def utc_second(nanoseconds: int | None = None) -> str:
+    """The second of an instant (default: now): `2026-11-29T14:25:19Z`."""
+    return utc_text(nanoseconds)[:19] + "Z"

@@ -8,7 +8,7 @@ from typing import ClassVar
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.linux.kernel_log import KernelLine
 from loadcell.model.message import Message
-from loadcell.model.numbers import utc_text
+from loadcell.model.numbers import utc_second
 
 
 @dataclass(frozen=True)
@@ -38,4 +38,4 @@ class KernelLog(Evidence):
 
     def quote(self, line: KernelLine) -> Quote:
         """A message with its time."""
-        return Quote(self.file, 0, f"{utc_text(line.utc_ns)[:19]}Z {line.text}")
+        return Quote(self.file, 0, f"{utc_second(line.utc_ns)} {line.text}")

@@ -13,6 +13,7 @@ from loadcell.incidents.live.jvms import ENDED
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
 from loadcell.model.message import Message, MessageCode
+from loadcell.model.profile_record import ClassCount
 from loadcell.profilers import class_histogram
 
 NO_PID = MessageCode("doctor.live.no-pid", "info")
@@ -36,18 +37,12 @@ class ClassGatherer(Gatherer):
         # each histogram is a full collection, which must not be among those that the JVM's counters show
         time.sleep(host.interval_s + _LATER_S)
         try:
-            before, begin = (
-                class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root)),
-                time.monotonic(),
-            )
+            before, begin = self._counts(pid, host), time.monotonic()
             time.sleep(host.interval_s)
-            after, end = (
-                class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root)),
-                time.monotonic(),
-            )
+            after, end = self._counts(pid, host), time.monotonic()
         except AttachError as error:
             stat = procfs.process_stat(host.root, pid)
-            has_ended = stat is None or stat.state in "ZX"
+            has_ended = stat is None or stat.has_ended
             reason = ENDED(pid=str(pid)) if has_ended else NO_HISTOGRAM(pid=str(pid), reason=error.message)
             yield Missing(ClassHistograms, reason)
             return
@@ -59,6 +54,11 @@ class ClassGatherer(Gatherer):
             record.after.bytes,
             tuple(ClassGrowth(item.name, item.before.bytes, item.after.bytes) for item in record.classes),
         )
+
+    @staticmethod
+    def _counts(pid: int, host: Host) -> dict[str, ClassCount]:
+        """A histogram. Raises AttachError."""
+        return class_histogram.counts(run(pid, class_histogram.COMMAND, _LIMIT_S, host.root))
 
 
 PART = ClassGatherer

@@ -17,7 +17,7 @@ from loadcell.linux import kernel_log, mount_answers, mount_questions, mount_tab
 from loadcell.linux.mount_answers import Answer
 from loadcell.linux.mount_table import Mount
 from loadcell.linux.time_limits import UnavailableError
-from loadcell.model.numbers import utc_text
+from loadcell.model.numbers import utc_second
 from loadcell.plan.secret_patterns import without_secrets
 
 #: Slightly more than what is critical.
@@ -165,7 +165,7 @@ def _lines(host: Host) -> Iterator[Quote]:
         return
     lines = [line for line in log.lines if _SERVER_LINE.search(line.text)]
     for line in lines[-_MOST_LINES:]:
-        yield Quote(log.source, 0, f"{utc_text(line.utc_ns)[:19]}Z {without_secrets(line.text)}")
+        yield Quote(log.source, 0, f"{utc_second(line.utc_ns)} {without_secrets(line.text)}")
 
 
 PART = MountGatherer

@@ -8,10 +8,10 @@ from statistics import median
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.marks import INCIDENT, TimeMark
 from loadcell.analysis.treatments import Treatment
-from loadcell.incidents.base import LEVELS, Diagnosis, Level, registered
+from loadcell.incidents.base import LEVELS, SEVERITY, Diagnosis, registered
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.incidents.runs.base import start_ns
-from loadcell.model.message import Count, Message, Seconds, Severity
+from loadcell.model.message import Count, Message, Seconds
 from loadcell.model.trial_record import Status
 from loadcell.store.read import StoredRun
 
@@ -33,7 +33,6 @@ _EXPLAINS = FindingCode(
     "found.incident.explains", Subject.INCIDENTS, "problem", _RANK, title=Message,
     trials=list, count=Count,
 )  # fmt: skip
-_SEVERITY: Mapping[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
 #: Trials that a finding names.
 _MOST_NAMED = 3
 #: Throughput below this share of the median of its repeats is slow.
@@ -60,7 +59,7 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
         code = _OF_TRIALS if len(trials) > 1 else _OF_TRIAL
         if at_s is None:
             code = _SEEN
-        severity = _SEVERITY[worst.level]
+        severity = SEVERITY[worst.level]
         yield code.finding(tuple(trials), severity, **words, trial=trial, at_s=at_s, count=len(trials))
         explained = [name for name in trials if name in slow or status.get(name, Status.OK) is not Status.OK]
         if explained:

@@ -50,7 +50,7 @@ def _facts(evidence: ApplicationLog, texts: Texts) -> Iterator[tuple[str, str]]:
     yield texts("doctor.duration"), numbers.seconds(evidence.duration_ns / 1e9)
     begin_ns = evidence.utc_ns(evidence.begin_ns)
     if begin_ns is not None:
-        yield texts("doctor.log.begin"), numbers.utc_text(begin_ns)[:19] + "Z"
+        yield texts("doctor.log.begin"), numbers.utc_second(begin_ns)
     yield texts("doctor.log.entries"), numbers.whole(evidence.entries)
     threads = sum(len(service.threads[1:]) + service.more_threads for service in logs.services)
     yield texts("doctor.log.threads"), numbers.whole(threads)

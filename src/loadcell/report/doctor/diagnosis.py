@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadcell.incidents.base import Diagnosis, Level, registered
+from loadcell.incidents.base import SEVERITY, Diagnosis, registered
 from loadcell.incidents.evidence.base import Evidence, Quote
 from loadcell.model import numbers
-from loadcell.model.message import Labels, Severity
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Code, Details, Paragraph, Remark
 from loadcell.report.texts import Texts
 
 LEVEL = Labels("incident-level", ("critical", "warning", "note"))
 CONFIDENCE = Labels("incident-confidence", ("high", "medium", "low"))
-SEVERITY: dict[Level, Severity] = {"critical": "problem", "warning": "caution", "note": "info"}
 
 
 def blocks(
@@ -71,4 +70,4 @@ def span_of(diagnosis: Diagnosis, evidence: Evidence, texts: Texts) -> str:
     utc_ns = evidence.utc_ns(diagnosis.begin_ns)
     if utc_ns is None:
         return texts("doctor.span", begin=begin, end=end)
-    return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_text(utc_ns)[:19] + "Z")
+    return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_second(utc_ns))
