@@ -1,1 +1,1 @@
-"""Evidence from the samples and logs of a stored run, and its findings. One file a type of evidence."""
+"""Evidence from the samples and logs of a stored run, and its findings. One file a source."""

@@ -1,12 +1,13 @@
-"""Evidence from a stored run: each module of this package that defines `of_run` gathers one type, and each
-that defines `of_evidence` combines what the others gathered.
+"""Evidence from a stored run: each module of this package that defines `of_run` gathers from one source.
+
+Each that defines `of_evidence` combines what the others gathered.
 """
 
 from __future__ import annotations
 
 import csv
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib import import_module
@@ -71,9 +72,9 @@ def start_ns(trial: TrialRecord) -> int | None:
 
 
 def samples(
-    stored: StoredRun, table: str, columns: Sequence[str]
-) -> Iterator[tuple[TrialRecord, list[tuple[float | None, ...]]]]:
-    """Rows of a table of each trial that has it with these columns; None for a missing value.
+    stored: StoredRun, table: str, columns: Collection[str]
+) -> Iterator[tuple[TrialRecord, Mapping[str, list[float | None]]]]:
+    """Those of these columns that the table of each trial has, by name; None for a missing value.
 
     They are read as text: a brief report loads no frames.
     """
@@ -84,12 +85,15 @@ def samples(
         try:
             with (stored.directory(trial.name) / file).open(encoding="utf-8", errors="replace") as lines:
                 reader = csv.DictReader(lines)
-                if not set(columns) <= set(reader.fieldnames or ()):
-                    continue
-                rows = [tuple(_number(row[column]) for column in columns) for row in reader]
+                values: dict[str, list[float | None]] = {
+                    name: [] for name in reader.fieldnames or () if name in columns
+                }
+                for row in reader:
+                    for name, numbers in values.items():
+                        numbers.append(_number(row[name]))
         except (OSError, csv.Error):
             continue
-        yield trial, rows
+        yield trial, values
 
 
 def _number(text: str | None) -> float | None:
