@@ -6,10 +6,8 @@ number of mounts, STATE is stopped, slow or healthy. Standard library only.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,42 +16,9 @@ import time
 from pathlib import Path
 
 from doctor import diagnoses
+from fuse_server import mount, serve
 
-HEADER = struct.Struct("=IIQQIIIHH")
-INIT, STATFS, DESTROY = 26, 17, 38
-NOT_IMPLEMENTED = -38
 DELAYS = {"stopped": 0.0, "slow": 1.5, "healthy": 0.0}
-
-
-def mount(point: str) -> int:
-    """The descriptor of a new mount. Raises OSError."""
-    descriptor = os.open("/dev/fuse", os.O_RDWR)
-    options = f"fd={descriptor},rootmode=40000,user_id=0,group_id=0,allow_other"
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"rehearsal:/export", point.encode(), b"fuse.rehearsal", 0, options.encode()) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), point)
-    return descriptor
-
-
-def serve(descriptor: int, delay_s: float) -> None:
-    """Answer the questions of the kernel for the size of the file system."""
-    while True:
-        try:
-            request = os.read(descriptor, 1 << 18)
-        except OSError:
-            return
-        _, operation, unique, *_ = HEADER.unpack_from(request)
-        if operation == DESTROY:
-            return
-        error, body = 0, b""
-        if operation == INIT:
-            body = struct.pack("=IIIIHHIIHHI7I", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0, *[0] * 8)
-        elif operation == STATFS:
-            time.sleep(delay_s)
-            body = struct.pack("=5Q10I", 1000, 500, 500, 100, 50, 4096, 255, 4096, *[0] * 7)
-        else:
-            error = NOT_IMPLEMENTED
-        os.write(descriptor, struct.pack("=IiQ", 16 + len(body), error, unique) + body)
 
 
 def server(points: list[str], delay_s: float) -> int:

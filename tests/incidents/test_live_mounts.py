@@ -25,7 +25,7 @@ from loadcell.incidents.live.gluster_names import GlusterNamesGatherer
 from loadcell.incidents.live.mounts import MountGatherer
 from loadcell.linux import mount_answers, mount_questions, mount_table, procfs
 
-SERVER = Path(__file__).with_name("fuse_server.py")
+SERVER = Path(__file__).parents[2] / "plans" / "incident" / "fuse_server.py"
 LIMIT_S, BUSY_S = 8.0, 16.0
 needs_fuse = pytest.mark.skipif(
     (os.getuid() != 0 or not os.access("/dev/fuse", os.R_OK)) and "CI" not in os.environ,

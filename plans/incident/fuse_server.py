@@ -1,6 +1,6 @@
 """FUSE mounts of this program, made in its mount namespace: `fuse_server.py SECONDS POINT...`.
 
-Each answers for its size after SECONDS. It prints a line when all are mounted.
+Each answers for its size after SECONDS. It prints a line when all are mounted. Standard library only.
 """
 
 from __future__ import annotations
