@@ -7,16 +7,10 @@ Prints a line per format: size, seconds, and the peak memory with that of a log 
 
 from __future__ import annotations
 
-import argparse
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-MIB = 1 << 20
+from bench import doctor_speed
 
 
 def unified(collections: int) -> Iterator[str]:
@@ -62,44 +56,15 @@ def write(path: Path, name: str, size_bytes: int) -> None:
         file.writelines(FORMATS[name](size_bytes * 1_000 // sample))
 
 
-def read(path: Path) -> None:
-    """Print seconds and peak memory of an examination."""
+def examine(path: Path) -> int:
+    """Examine a log; the number of its pauses."""
     from loadcell.incidents.examination import examination
     from loadcell.incidents.gc_logs import read
 
-    begin, begin_cpu = time.perf_counter(), time.process_time()
     logs = read([(path, path.name)])
     examination(path.name, logs.jvms, readings=[logs.reading])
-    elapsed_s, cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
-    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    count = logs.jvms[0].log.totals.all.count
-    print(f"{elapsed_s:.2f} {cpu_s:.2f} {peak_mib:.0f} {count}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=50, help="MiB of the log")
-    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.read is not None:
-        read(options.read)
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        for name in FORMATS:
-            results = []
-            for size_mib in (options.size / 10, options.size):
-                path = Path(directory, f"{name}.log")
-                write(path, name, round(size_mib * MIB))
-                words = [sys.executable, "-m", "bench.doctor_gc", "--read", str(path)]
-                output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-                results.append((size_mib, *output.split()))
-            (_, _, _, small_mib, _), (size_mib, seconds, cpu_s, peak_mib, count) = results
-            print(
-                f"{name:8} {size_mib:.0f} MiB, {int(count):,} pauses: {seconds} s "
-                f"({cpu_s} s of processor time), "
-                f"peak {peak_mib} MiB ({small_mib} MiB for a tenth)"
-            )
+    return logs.jvms[0].log.totals.all.count
 
 
 if __name__ == "__main__":
-    main()
+    doctor_speed.main("bench.doctor_gc", __doc__, FORMATS, write, examine, "pauses")

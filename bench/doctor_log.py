@@ -7,18 +7,14 @@ Prints a line per format: size, seconds, and the peak memory with that of a log 
 
 from __future__ import annotations
 
-import argparse
 import random
-import resource
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-MIB = 1 << 20
+from bench import doctor_speed
+
 BEGIN_S = 1_795_946_400
 
 
@@ -110,42 +106,15 @@ def write(path: Path, name: str, size_bytes: int) -> None:
                 return
 
 
-def read(path: Path) -> None:
-    """Print seconds and peak memory of an examination."""
+def examine(path: Path) -> int:
+    """Examine a log; the number of its entries."""
     from loadcell.incidents.application_logs import read
     from loadcell.incidents.examination import examination
 
-    begin, begin_cpu = time.perf_counter(), time.process_time()
     evidence, reading = read([(path, path.name)])
     examination(path.name, [evidence], readings=[reading])
-    elapsed_s, cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
-    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{elapsed_s:.2f} {cpu_s:.2f} {peak_mib:.0f} {evidence.entries}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=50, help="MiB of the log")
-    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.read is not None:
-        read(options.read)
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        for name in FORMATS:
-            results = []
-            for size_mib in (options.size / 10, options.size):
-                path = Path(directory, f"{name}.log")
-                write(path, name, round(size_mib * MIB))
-                words = [sys.executable, "-m", "bench.doctor_log", "--read", str(path)]
-                output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-                results.append((size_mib, *output.split()))
-            (_, _, _, small_mib, _), (size_mib, seconds, cpu_s, peak_mib, number) = results
-            print(
-                f"{name:8} {size_mib:.0f} MiB, {int(number):,} entries: {seconds} s "
-                f"({cpu_s} s of processor time), peak {peak_mib} MiB ({small_mib} MiB for a tenth)"
-            )
+    return evidence.entries
 
 
 if __name__ == "__main__":
-    main()
+    doctor_speed.main("bench.doctor_log", __doc__, FORMATS, write, examine, "entries")
