@@ -55,8 +55,9 @@ def read_files(directory: Path, name: str, since_ns: Mapping[LogClock, int] | No
 
 
 def position(begins: Sequence[int], number: int) -> tuple[int, int]:
-    """The file by its index, and the line in it, of a line of all files; lines count from 1. `begins` has the
-    number of lines before each file.
+    """Index of the file that has a line, and the line's number there; lines count from 1.
+
+    `number` counts the lines of all files, `begins` has the number of lines before each file.
     """
     index = bisect_right(begins, number - 1) - 1
     return index, number - begins[index]
