@@ -56,6 +56,14 @@ class Examination:
         pairs = [(subject, item) for subject in self.subjects for item in subject.diagnoses]
         return sorted(pairs, key=lambda pair: LEVELS.index(pair[1].level))
 
+    @property
+    def by_incident(self) -> dict[str, list[tuple[Examined, Diagnosis]]]:
+        """The same by the name of the incident; the one with the worst diagnosis first."""
+        by_incident: dict[str, list[tuple[Examined, Diagnosis]]] = {}
+        for pair in self.diagnoses:
+            by_incident.setdefault(pair[1].incident, []).append(pair)
+        return by_incident
+
 
 def examination(
     title: str,

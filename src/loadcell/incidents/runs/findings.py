@@ -8,7 +8,7 @@ from statistics import median
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
 from loadcell.analysis.marks import INCIDENT, TimeMark
 from loadcell.analysis.treatments import Treatment
-from loadcell.incidents.base import LEVELS, SEVERITY, Diagnosis, registered
+from loadcell.incidents.base import SEVERITY, Diagnosis, registered
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.incidents.runs.base import start_ns
 from loadcell.model.message import Count, Message, Seconds
@@ -47,7 +47,7 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
     starts = starts_ns(stored)
     status = {trial.name: trial.status for trial in stored.trials}
     for incident, seen in _by_incident(examination).items():
-        subject, worst = min(seen, key=lambda pair: LEVELS.index(pair[1].level))
+        subject, worst = seen[0]
         trials = list(dict.fromkeys(name for item, _ in seen for name in item.evidence.trials))
         words = {
             "title": Message(registered()[incident].texts("title")),
@@ -127,8 +127,9 @@ def slow_trials(treatments: Iterable[Treatment]) -> list[str]:
 
 
 def _by_incident(examination: Examination) -> dict[str, list[tuple[Examined, Diagnosis]]]:
-    by_incident: dict[str, list[tuple[Examined, Diagnosis]]] = {}
-    for subject, diagnosis in examination.diagnoses:
-        if diagnosis.level != "note":
-            by_incident.setdefault(diagnosis.incident, []).append((subject, diagnosis))
-    return by_incident
+    """Diagnoses that are more than notes."""
+    by_incident = {
+        name: [pair for pair in pairs if pair[1].level != "note"]
+        for name, pairs in examination.by_incident.items()
+    }
+    return {name: pairs for name, pairs in by_incident.items() if pairs}

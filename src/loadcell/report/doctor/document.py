@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol
 
 from loadcell.incidents import record as records
-from loadcell.incidents.base import Diagnosis, Healthy, Unseen, registered
+from loadcell.incidents.base import Healthy, Unseen, registered
 from loadcell.incidents.evidence.base import Evidence, Reading
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.model import json as model_json
@@ -100,11 +100,8 @@ def _detailed(examination: Examination) -> list[Examined]:
 def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:
     if not examination.diagnoses:
         yield Remark("good", texts("doctor.nothing"))
-    by_incident: dict[str, list[tuple[Examined, Diagnosis]]] = {}
-    for pair in examination.diagnoses:
-        by_incident.setdefault(pair[1].incident, []).append(pair)
     most = MOST_DETAILED if len(examination.subjects) <= MOST_DETAILED else 1
-    for pairs in by_incident.values():
+    for pairs in examination.by_incident.values():
         for subject, diagnosis in pairs[:most]:
             yield from diagnoses.blocks(
                 diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
