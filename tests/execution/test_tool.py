@@ -351,10 +351,10 @@ def test_files_that_a_command_leaves_are_retained_however_it_ends(
         assert records[level]["files"]["other.bin"] == 8
         assert files_check(records[level]) == {"name": "tool-files", "verdict": "ok", "detail": {}}
     assert "gc" in records["good"]["monitors"]
-    assert files_check(records["missing"])["detail"]["missing"] == [
-        "gc.log: Too many levels of symbolic links",
-        "other.bin: not a regular file",
-    ]
+    assert files_check(records["missing"])["detail"] == {
+        "missing": ["gc.log: Too many levels of symbolic links"],
+        "not_regular": ["other.bin"],
+    }
     assert files_check(records["large"])["detail"] == {"too_large": ["gc.log"]}
     assert not (tmp_path / "run" / "trials" / records["large"]["name"] / "gc.log").exists()
     assert not list(scratch.rglob("loadcell-tool-*"))

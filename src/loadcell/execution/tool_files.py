@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import stat
@@ -53,6 +52,9 @@ class ToolFiles:
             except OSError as error:
                 detail.setdefault("missing", []).append(f"{name}: {error.strerror}")
                 continue
+            if file is None:
+                detail.setdefault("not_regular", []).append(name)
+                continue
             with file:
                 if os.fstat(file.fileno()).st_size > LARGEST_BYTES:
                     detail.setdefault("too_large", []).append(name)
@@ -61,12 +63,12 @@ class ToolFiles:
         return Check(NAME, "noticed" if detail else "ok", detail)
 
 
-def _opened(path: Path) -> BinaryIO:
-    """A regular file; a link or a pipe is none. Raises OSError."""
+def _opened(path: Path) -> BinaryIO | None:
+    """A regular file; None for a pipe and the like. Raises OSError, also for a symbolic link."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return None
     return os.fdopen(descriptor, "rb")
 
 
