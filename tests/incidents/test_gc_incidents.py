@@ -211,6 +211,16 @@ def test_a_heap_that_is_full(tmp_path: Path) -> None:
     assert diagnosed(judged(tmp_path, failing), incident).level == "critical"
 
 
+def test_the_lines_of_a_full_heap_have_the_values_that_it_states(tmp_path: Path) -> None:
+    freed = [4, 1, 4, 4, 4, 4, 4, 4, 4, 15, 4, 4, 4, 4, 4, 4]
+    diagnosis = diagnosed(judged(tmp_path, spiral(iter(freed), 300, 0.2, len(freed))), "heap-exhaustion")
+    assert diagnosis.summary.arguments["freed_bytes"] == 15 * 2**20
+    assert len(diagnosis.quotes) == 8
+    shown = [quote.number for quote in diagnosis.quotes]
+    assert {2, 11, 17} < set(shown), "the first one, the one that freed most, and the last one"
+    assert shown == sorted(shown)
+
+
 def test_promotions_that_fail_and_cycles_that_are_late(tmp_path: Path) -> None:
     incident = "promotion-failure"
     log = Log("Parallel")
@@ -293,6 +303,13 @@ def test_collections_that_take_longer_while_they_are_as_many(tmp_path: Path) -> 
     incident = "slower-collections"
     diagnosis = diagnosed(judged(tmp_path, growing(20, 90)), incident)
     assert (diagnosis.level, diagnosis.confidence) == ("warning", "medium")
+    durations_ms = [float(quote.text.split()[-1].removesuffix("ms")) for quote in diagnosis.quotes]
+    assert len(durations_ms) == 8
+    first_ms, last_ms = (diagnosis.summary.arguments[name] for name in ("first_ms", "last_ms"))
+    assert durations_ms[:4] == pytest.approx([first_ms] * 4, rel=0.05)
+    assert durations_ms[4:] == pytest.approx([last_ms] * 4, rel=0.05)
+    numbers = [quote.number for quote in diagnosis.quotes]
+    assert numbers == sorted(numbers)
     assert is_healthy(judged(tmp_path, growing(20, 30)), incident), "less than twice"
     assert is_healthy(judged(tmp_path, growing(20, 90, more=4)), incident), "more of them"
     assert is_healthy(judged(tmp_path, growing(1, 4)), incident), "too short to matter"
@@ -306,6 +323,45 @@ def test_a_live_set_that_grows_is_a_leak(tmp_path: Path) -> None:
     assert 800 * 2**20 < diagnosis.summary.arguments["hourly_bytes"] < 1000 * 2**20  # type: ignore[operator]
     assert diagnosed(judged(tmp_path, leaking(24, 500, 18)), incident).level == "critical"
     assert is_unseen(judged(tmp_path, leaking(5, 200, 40)), incident)
+
+
+def after_mib(text: str) -> int:
+    """Heap after the collection of a line."""
+    return int(text.partition("->")[2].partition("M")[0])
+
+
+@pytest.mark.parametrize(("first_mib", "growth_mib"), [(200, 15), (500, 18)], ids=["rate", "full"])
+def test_the_lines_of_a_leak_have_the_live_sets_that_it_states(
+    tmp_path: Path, first_mib: float, growth_mib: float
+) -> None:
+    diagnosis = diagnosed(judged(tmp_path, leaking(24, first_mib, growth_mib)), "memory-leak")
+    shown = [after_mib(quote.text) for quote in diagnosis.quotes]
+    assert len(shown) == 8
+    assert shown[0] * 2**20 == diagnosis.summary.arguments["first_bytes"]
+    assert shown[-1] * 2**20 == diagnosis.summary.arguments["last_bytes"]
+    assert shown == sorted(shown)
+
+
+def test_a_leak_over_thousands_of_collections_has_its_lines(tmp_path: Path) -> None:
+    log = Log("Parallel")
+    for index in range(4500):
+        log.full(10 + index, 900, 100 + index // 10, 5)
+    diagnosis = diagnosed(judged(tmp_path, log), "memory-leak")
+    shown = [after_mib(quote.text) for quote in diagnosis.quotes]
+    assert (shown[0] * 2**20, shown[-1] * 2**20) == (
+        diagnosis.summary.arguments["first_bytes"], diagnosis.summary.arguments["last_bytes"],
+    )  # fmt: skip
+
+
+def test_cycles_of_a_concurrent_collector_are_lines_of_a_leak(tmp_path: Path) -> None:
+    log = Log("The Z Garbage Collector")
+    for index in range(30):
+        after = 200 + 20 * index
+        log.of(10 + 10 * index, f"Garbage Collection (Allocation Rate) 900M(90%)->{after}M({after // 10}%)")
+        log.number += 1
+    log.pause(320, "Mark Start", 500, 500, 0.02)
+    diagnosis = diagnosed(judged(tmp_path, log), "memory-leak")
+    assert after_mib(diagnosis.quotes[-1].text) == 780
 
 
 @pytest.mark.parametrize("seed", range(8))

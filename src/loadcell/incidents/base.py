@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 from loadcell import incidents, lazy
-from loadcell.incidents.evidence.base import Evidence, Quote
+from loadcell.incidents.evidence.base import MOST_QUOTES, Evidence, Quote
 from loadcell.model import extensions
 from loadcell.model.message import ForeignText, Labels, Message, MessageCode, Severity
 
@@ -34,8 +34,6 @@ Confidence = Literal["high", "medium", "low"]
 #: Texts of each incident.
 TEXTS: Final = ("title", "signs", "remedy", "disproof", "prevention")
 _FAILED = MessageCode("incident.failed", "caution", error=ForeignText)
-#: Lines of evidence that a diagnosis shows.
-MOST_QUOTES: Final = 8
 
 Seen = TypeVar("Seen", bound=Evidence)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -76,25 +76,37 @@ def read(
             back_s = around.furthest_back_ns / 1e9
             lines.remarks.append(CLOCK_STEPS(source=jvm.source, count=around.clock_steps, back_s=back_s))
     unread = sum(log.unread for log in logs)
-    examples = [_quote(lines, *example) for log in logs for example in log.examples]
+    quotes = _Quotes(names, tuple(lines.begins), {})
+    examples = [quotes.of(*example) for log in logs for example in log.examples]
     total = sum(log.lines for log in logs)
     remarks = tuple(lines.remarks)
     return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
 
 
-def _quote(lines: LogLines, number: int, text: str) -> Quote:
-    """A line by its number in all files."""
-    return Quote(*lines.position(number), without_secrets(text))
+@dataclass(frozen=True)
+class _Quotes:
+    """Lines of evidence by their number in all files, each of which begins after some lines of the others."""
+
+    files: tuple[str, ...]
+    begins: tuple[int, ...]
+    texts: Mapping[int, str]
+
+    def __call__(self, number: int) -> Quote | None:
+        text = self.texts.get(number)
+        return None if text is None else self.of(number, text)
+
+    def of(self, number: int, text: str) -> Quote:
+        """A line whose text is known."""
+        index, line = gc_log.position(self.begins, number)
+        return Quote(self.files[index], line, without_secrets(text))
 
 
 def _collections(
     log: GcLog, number: int, count: int, names: Sequence[str], lines: LogLines, timeout_ns: int | None
 ) -> Collections:
     source = ", ".join(names) if count == 1 else f"JVM {number}"
-    texts = log.around.texts
-
-    quotes = {line: _quote(lines, line, text) for line, text in texts.items()}
-    evidence = Collections(source, log, quotes.get, timeout_ns=timeout_ns)
+    quotes = _Quotes(tuple(names), tuple(lines.begins), log.around.texts)
+    evidence = Collections(source, log, quotes, timeout_ns=timeout_ns)
     return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=count == 1))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.incidents.base import MOST_QUOTES
-from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.base import MOST_QUOTES, Quote
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.gluster_name_defects import Defects, NameDefect, observations
 from loadcell.model.message import ForeignText, MessageCode

@@ -44,13 +44,16 @@ class HeapExhaustion(Incident[Collections]):
         if capacity is None or len(last) < FEWEST:
             yield self.healthy(_HEALTHY(count=len(full)))
             return
+        most_freed = max(last, key=_freed)
+        least_used = min(last, key=lambda pause: pause.after_bytes or 0)
         summary = _FULL(
             count=len(last),
-            freed_bytes=max(_freed(pause) for pause in last),
-            used_share=min((pause.after_bytes or 0) / capacity for pause in last),
+            freed_bytes=_freed(most_freed),
+            used_share=(least_used.after_bytes or 0) / capacity,
             capacity_bytes=capacity,
         )
-        yield self.diagnosis("critical", "medium", summary, span_ns(last), evidence.quotes_of(last))
+        quotes = evidence.quotes_with(last, [most_freed, least_used])
+        yield self.diagnosis("critical", "medium", summary, span_ns(last), quotes)
 
 
 def _errors(evidence: Collections) -> list[Quote]:

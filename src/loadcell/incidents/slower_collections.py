@@ -5,11 +5,13 @@ the machine takes memory or processors away.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.evidence.base import MOST_QUOTES
 from loadcell.incidents.evidence.collections import Collections
+from loadcell.model.gc_pauses import Pause
 from loadcell.model.message import Count, Factor, MessageCode, Milliseconds, Share
 from loadcell.stats.trend import trend
 
@@ -73,8 +75,14 @@ class SlowerCollections(Incident[Collections]):
             first=len(first),
             last=len(last),
         )
-        quotes = evidence.quotes_of(last)
+        quotes = evidence.quotes_of([*_typical(first, first_ms), *_typical(last, last_ms)])
         yield self.diagnosis("warning", "medium", summary, (begin_ns, end_ns), quotes)
+
+
+def _typical(pauses: Sequence[Pause], median_ms: float) -> list[Pause]:
+    """Pauses of about the median duration, in the order of time."""
+    nearest = sorted(pauses, key=lambda pause: abs(pause.duration_ns / 1e6 - median_ms))
+    return sorted(nearest[: MOST_QUOTES // 2], key=lambda pause: pause.end_ns)
 
 
 PART = SlowerCollections

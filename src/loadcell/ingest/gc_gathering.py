@@ -113,7 +113,9 @@ class Gathering:
     _latest: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_NESTED))
     _growth: HeapGrowth = field(default_factory=HeapGrowth)
     _live_sets: list[LiveSet] = field(default_factory=list)
-    _lowest: LiveSet | None = None
+    _lowest: tuple[LiveSet, str] | None = None
+    #: lines of the live sets by their number
+    _live_texts: dict[int, str] = field(default_factory=dict)
     _is_marked: bool = False
     _offset_ns: int | None = None
     _shift_ns: int = 0
@@ -195,7 +197,7 @@ class Gathering:
                     stride = 1 if not self.selects else self._stride
             if before_bytes is not None and after_bytes is not None:
                 if self._is_marked or name not in _ORDINARY:
-                    self._follow_live_set(kind, name, end_ns, after_bytes, line)
+                    self._follow_live_set(kind, name, LiveSet(end_ns, after_bytes, line), text)
                 grow(start_ns, end_ns, before_bytes, after_bytes, 0, promoted_bytes)
                 if not self.selects:
                     change = HeapChange(end_ns, before_bytes, after_bytes, 0, promoted_bytes, duration_ns)
@@ -205,13 +207,15 @@ class Gathering:
         if len(lengths) > _MOST_LENGTHS:
             self._count_lengths()
 
-    def change(self, change: HeapChange, line: int, *, is_total: bool) -> None:
-        """A concurrent cycle. `is_total`: it collected the complete heap, of which the live set remains."""
+    def change(self, change: HeapChange, line: int, text: str, *, is_total: bool) -> None:
+        """A concurrent cycle, whose line is `text`. `is_total`: it collected the complete heap, of which the
+        live set remains.
+        """
         if not self.is_wanted(change.end_ns):
             return
         self.settle()
         if is_total:
-            self._live(LiveSet(change.end_ns, change.after_bytes, line, has_allocated=True))
+            self._live(LiveSet(change.end_ns, change.after_bytes, line, has_allocated=True), text)
         end_ns = change.end_ns
         self._growth.add(
             end_ns, end_ns, change.before_bytes, change.after_bytes, change.allocated_bytes,
@@ -258,7 +262,7 @@ class Gathering:
         self.settle()
         self._count_lengths()
         if self._lowest is not None:
-            self._live(self._lowest)
+            self._live(*self._lowest)
             self._lowest = None
         by_kind: dict[PauseKind, Counter] = {}
         by_cause: dict[str, Counter] = {}
@@ -295,9 +299,16 @@ class Gathering:
             Around(
                 self.vm, self.flags, durations_of(self.safepoints), self.reaching.durations(),
                 durations_of(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
-                self.clock_steps, self.furthest_back_ns, tuple(self.errors), self.texts,
+                self.clock_steps, self.furthest_back_ns, tuple(self.errors), self._texts(),
             ),
         )  # fmt: skip
+
+    def _texts(self) -> dict[int, str]:
+        """Lines that may be evidence: of events, of live sets, and of the pauses that a long log retains."""
+        pauses = self._pauses if self.selects else []
+        return {
+            **{row[9]: row[-1].strip()[:_LONGEST_TEXT] for row in pauses}, **self._live_texts, **self.texts
+        }  # fmt: skip
 
     def _within(self, start_ns: int, end_ns: int) -> int:
         """The time of the pauses that one encloses: the inner pause of two ends first."""
@@ -350,24 +361,28 @@ class Gathering:
         if not self.selects and len(self._changes) < MOST_PAUSES:
             self._changes.append(change)
 
-    def _follow_live_set(self, kind: PauseKind, name: str, end_ns: int, after_bytes: int, line: int) -> None:
+    def _follow_live_set(self, kind: PauseKind, name: str, live_set: LiveSet, text: str) -> None:
         """The live set by a pause: after a full collection, or the lowest one between a mark of the old
         generation and the next.
         """
         if kind == "full":
             self._is_marked, self._lowest = False, None
-            self._live(LiveSet(end_ns, after_bytes, line))
+            self._live(live_set, text)
         elif kind == "cycle" and name.startswith("Remark"):
             self._is_marked = True
         elif "Initial Mark" in name or "Concurrent Start" in name:
             if self._lowest is not None:
-                self._live(self._lowest)
+                self._live(*self._lowest)
             self._is_marked, self._lowest = False, None
-        elif self._is_marked and (self._lowest is None or after_bytes < self._lowest.used_bytes):
-            self._lowest = LiveSet(end_ns, after_bytes, line)
+        elif self._is_marked and (
+            self._lowest is None or live_set.used_bytes < self._lowest[0].used_bytes
+        ):  # fmt: skip
+            self._lowest = live_set, text
 
-    def _live(self, live_set: LiveSet) -> None:
+    def _live(self, live_set: LiveSet, text: str) -> None:
         self._live_sets.append(live_set)
+        self._live_texts[live_set.line] = text.strip()[:_LONGEST_TEXT]
         if len(self._live_sets) == _MOST_LIVE_SETS:
             pairs = zip(self._live_sets[::2], self._live_sets[1::2], strict=True)
             self._live_sets = [min(pair, key=lambda item: item.used_bytes) for pair in pairs]
+            self._live_texts = {item.line: self._live_texts[item.line] for item in self._live_sets}

@@ -281,7 +281,9 @@ class Legacy:
                 continue
             if phase[3].strip() == "cleanup":
                 end_ns = instant_ns if self._has_starts else instant_ns + duration_ns
-                self.gathering.change(HeapChange(end_ns, before, after), self.gathering.number, is_total=True)
+                self.gathering.change(
+                    HeapChange(end_ns, before, after), self.gathering.number, text, is_total=True
+                )
         self._has_any = self._has_any or has_any
         return has_any
 

@@ -171,7 +171,7 @@ class Unified:
                 return not _CUT_PAUSE.match(text)
             return self._pause(pause, line, end_ns, utc_ns)
         if (cycle := _CYCLE.match(text)) is not None:
-            self._cycle(cycle, end_ns)
+            self._cycle(cycle, line, end_ns)
         elif (match := _PHASE.match(text)) is not None:
             self.gathering.phase(match[1], _milliseconds(*match.groups()[-2:]))
         elif (match := _CAUSE.match(text)) is not None:
@@ -238,7 +238,7 @@ class Unified:
         else:
             collection.promoted_bytes = max(collection.promoted_bytes or 0, value_bytes)
 
-    def _cycle(self, match: re.Match[str], end_ns: Callable[[], int | None]) -> None:
+    def _cycle(self, match: re.Match[str], line: str, end_ns: Callable[[], int | None]) -> None:
         number, kind, young, *sizes = match.groups()
         before, after, _ = _bytes(sizes)
         self._guess("Shenandoah" if kind is None else "Z")
@@ -247,7 +247,8 @@ class Unified:
         if instant is None or before is None or after is None:
             return
         change = HeapChange(instant, before, after, collection.allocated_bytes, collection.promoted_bytes)
-        self.gathering.change(change, self.gathering.number, is_total=kind != "Minor" and young is None)
+        is_total = kind != "Minor" and young is None
+        self.gathering.change(change, self.gathering.number, line, is_total=is_total)
 
     def young(self, fields: Sequence[str], line: str, number: int) -> bool:
         """Take a young pause by the fields of its line; False of one that needs more than that."""

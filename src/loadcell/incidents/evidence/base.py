@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from loadcell.model.message import Message
+
+#: Lines of evidence that a diagnosis shows.
+MOST_QUOTES: Final = 8
 
 
 @dataclass(frozen=True)

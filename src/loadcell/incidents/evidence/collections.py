@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final
 
-from loadcell.incidents.evidence.base import Evidence, Quote
+from loadcell.incidents.evidence.base import MOST_QUOTES, Evidence, Quote
 from loadcell.model.gc_pauses import GcLog, Pause
 
 #: Causes of full collections that somebody asked for: they do not show that memory is short.
@@ -97,6 +97,12 @@ class Collections(Evidence):
     def quotes_of(self, pauses: Iterable[Pause]) -> tuple[Quote, ...]:
         """Lines of pauses."""
         return self.quotes(pause.line for pause in pauses)
+
+    def quotes_with(self, pauses: Sequence[Pause], decisive: Sequence[Pause]) -> tuple[Quote, ...]:
+        """Lines of as many pauses as a diagnosis shows: the decisive ones, the last ones, and the first."""
+        chosen = [*decisive, *pauses[-1:], *pauses[:1], *pauses[-2:-MOST_QUOTES:-1]]
+        lines = sorted(list(dict.fromkeys(pause.line for pause in chosen))[:MOST_QUOTES])
+        return self.quotes(lines)
 
 
 def span_ns(pauses: Sequence[Pause]) -> tuple[int, int] | None:
