@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.incidents.base import Diagnosis
+from loadcell.model.message import Message
 
 from .gc_texts import Log, diagnosed, evidence, is_healthy, is_unseen, judged, leaking, spiral
 
@@ -237,6 +238,42 @@ def test_promotions_that_fail_and_cycles_that_are_late(tmp_path: Path) -> None:
     calm = Log("Parallel")
     calm.pause(10, "Young", 500, 490, 100, "Allocation Failure")
     assert is_healthy(judged(tmp_path, calm), incident)
+
+
+REMEDIES = {
+    "Serial": ("Serial", "-Xmn"),
+    "Parallel": ("Parallel", "-Xmn"),
+    "Concurrent Mark Sweep": ("CMS", "-XX:CMSInitiatingOccupancyFraction"),
+    "G1": ("G1", "-XX:InitiatingHeapOccupancyPercent"),
+    "The Z Garbage Collector": ("ZGC", "-XX:ZAllocationSpikeTolerance"),
+    "Shenandoah": ("Shenandoah", "-XX:ShenandoahMinFreeThreshold"),
+}
+
+
+@pytest.mark.parametrize("collector", REMEDIES)
+def test_the_remedy_of_a_failed_promotion_is_that_of_its_collector(tmp_path: Path, collector: str) -> None:
+    log = Log(collector)
+    log.of(10, "Promotion failed")
+    log.pause(10, "Young", 500, 490, 100, "Allocation Failure")
+    log.of(20, "Allocation Stall (main) 250.000ms")
+    for item in judged(tmp_path, log):
+        if isinstance(item, Diagnosis) and item.incident == "promotion-failure":
+            remedy = Message(item.remedy_code).text
+            assert all(word in remedy for word in REMEDIES[collector])
+            others = {words[1] for name, words in REMEDIES.items() if words != REMEDIES[collector]}
+            assert not any(word in remedy for word in others - set(REMEDIES[collector]))
+            break
+    else:
+        pytest.fail("no diagnosis")
+
+
+def test_the_remedy_for_an_unknown_collector_is_general(tmp_path: Path) -> None:
+    log = Log("Epsilon")
+    log.of(10, "Promotion failed")
+    log.pause(10, "Young", 500, 490, 100, "Allocation Failure")
+    diagnosis = diagnosed(judged(tmp_path, log), "promotion-failure")
+    assert diagnosis.remedy_code == "incident.promotion-failure.remedy"
+    assert "CMS" not in Message(diagnosis.remedy_code).text
 
 
 def test_degenerated_cycles_and_stalls(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ and judges it. Each judgement is a `Diagnosis`, `Healthy` (examined, with its va
 reason).
 
 Texts of an incident stand in the catalogue under `incident.NAME`: `title`, `signs` (its thresholds),
-`remedy`, `disproof` (what would show that it is another one) and `prevention` with its price.
+`remedy`, `disproof` (what would show that it is another one) and `prevention` with its price. An incident
+whose remedy depends on the evidence names its `remedies`, whose texts are `remedy-of.NAME`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Diagnosis:
     """An incident that the evidence shows.
 
     `summary` states what was observed; its arguments are the values. Instants are by the clock of the
-    evidence; None where there is no time.
+    evidence; None where there is no time. `remedy` is the name of one of the incident's remedies; empty for
+    the general one.
     """
 
     incident: str
@@ -53,6 +55,13 @@ class Diagnosis:
     begin_ns: int | None = None
     end_ns: int | None = None
     quotes: tuple[Quote, ...] = ()
+    remedy: str = ""
+
+    @property
+    def remedy_code(self) -> str:
+        """Code of the text of the remedy that fits the evidence."""
+        incident = registered()[self.incident]
+        return incident.remedy_texts(self.remedy) if self.remedy else incident.texts("remedy")
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,16 @@ class Incident(ABC, Generic[Seen]):
     source: ClassVar[str]
     #: values of the placeholders in the text of its signs: thresholds with their units
     signs: ClassVar[Message]
+    #: names of remedies for different evidence
+    remedies: ClassVar[tuple[str, ...]] = ()
     texts: ClassVar[Labels]
+    remedy_texts: ClassVar[Labels]
 
     def __init_subclass__(cls, **attributes: Any) -> None:
         super().__init_subclass__(**attributes)
         if "name" in cls.__dict__:
             cls.texts = Labels(f"incident.{cls.name}", [part for part in TEXTS if part != "signs"])
+            cls.remedy_texts = Labels(f"incident.{cls.name}.remedy-of", cls.remedies)
 
     @abstractmethod
     def examine(self, evidence: Seen) -> Iterable[Judgement]:
@@ -102,14 +115,17 @@ class Incident(ABC, Generic[Seen]):
         summary: Message,
         span_ns: tuple[int, int] | None = None,
         quotes: Sequence[Quote] = (),
+        remedy: str = "",
     ) -> Diagnosis:
-        """A diagnosis of this incident; of many lines the first and the last are shown."""
+        """A diagnosis of this incident; of many lines the first and the last are shown. `remedy` is one of
+        `remedies`.
+        """
         shown = tuple(quotes)
         if len(shown) > MOST_QUOTES:
             half = MOST_QUOTES // 2
             shown = (*shown[:half], *shown[-half:])
         begin_ns, end_ns = span_ns or (None, None)
-        return Diagnosis(self.name, level, confidence, summary, begin_ns, end_ns, shown)
+        return Diagnosis(self.name, level, confidence, summary, begin_ns, end_ns, shown, remedy)
 
     def healthy(self, value: Message) -> Healthy:
         """Nothing of this incident; the value that was examined."""

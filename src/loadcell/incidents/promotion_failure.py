@@ -34,6 +34,11 @@ CRITICAL: Final = 5
 CRITICAL_TIME: Final = 0.1
 #: A thread that waits as long for memory is a pause for its request.
 CRITICAL_STALL_NS: Final = 10**9
+#: Begins of the names of collectors -> the remedy of each.
+_REMEDIES: Final = {
+    "Serial": "serial", "Parallel": "parallel", "Concurrent Mark Sweep": "cms", "CMS": "cms", "G1": "g1",
+    "Z": "zgc", "Shenandoah": "shenandoah",
+}  # fmt: skip
 
 
 class PromotionFailure(Incident[Collections]):
@@ -45,8 +50,11 @@ class PromotionFailure(Incident[Collections]):
     )
     signs = SIGNS(count=CRITICAL, time_share=CRITICAL_TIME, stall_s=CRITICAL_STALL_NS / 1e9)
 
+    remedies = tuple(dict.fromkeys(_REMEDIES.values()))
+
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
         log = evidence.log
+        remedy = _remedy(log.collector)
         failures = log.totals.failures
         promotion, concurrent = (
             failures.get("promotion", Durations()),
@@ -65,20 +73,25 @@ class PromotionFailure(Incident[Collections]):
                 time_share=share,
             )
             level: Level = "critical" if is_critical else "warning"
-            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
+            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses), remedy)
         if degenerated.count:
             pauses = [pause for pause in log.pauses if pause.kind == "degenerated"]
             summary = _DEGENERATED(count=degenerated.count, longest_s=degenerated.longest_ns / 1e9)
             level = "warning" if degenerated.count >= CRITICAL else "note"
-            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
+            yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses), remedy)
         if stalls.count:
             summary = _STALLS(
                 count=stalls.count, longest_s=stalls.longest_ns / 1e9, total_s=stalls.total_ns / 1e9
             )
             level = "critical" if stalls.longest_ns >= CRITICAL_STALL_NS else "warning"
-            yield self.diagnosis(level, "high", summary, None, evidence.quotes([stalls.longest_line]))
+            yield self.diagnosis(level, "high", summary, None, evidence.quotes([stalls.longest_line]), remedy)
         if not (promotion.count or concurrent.count or degenerated.count or stalls.count):
             yield self.healthy(_HEALTHY(of=log.totals.all.count))
+
+
+def _remedy(collector: str) -> str:
+    """The remedy for a collector; empty for an unknown one."""
+    return next((remedy for name, remedy in _REMEDIES.items() if collector.startswith(name)), "")
 
 
 PART = PromotionFailure

@@ -150,7 +150,7 @@ def _diagnosis(diagnosis: Diagnosis, evidence: Evidence) -> DiagnosisRecord:
         diagnosis.summary.plain_arguments,
         incident.signs.text,
         incident.source,
-        text("remedy"),
+        Message(diagnosis.remedy_code).text,
         text("disproof"),
         text("prevention"),
         since(diagnosis.begin_ns),

@@ -52,7 +52,7 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
         words = {
             "title": Message(registered()[incident].texts("title")),
             "summary": worst.summary,
-            "remedy": Message(registered()[incident].texts("remedy")),
+            "remedy": Message(worst.remedy_code),
         }
         trial = subject.evidence.source
         at_s = since_start_s(subject, worst.begin_ns, starts)

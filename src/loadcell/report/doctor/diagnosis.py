@@ -32,7 +32,7 @@ def blocks(
         SEVERITY[diagnosis.level],
         texts.message(diagnosis.summary) + ("。" if texts.language == "zh" else "."),
         title,
-        texts(incident.texts("remedy")),
+        texts(diagnosis.remedy_code),
     )
     span = span_of(diagnosis, evidence, texts)
     notes: list[Block] = [
