@@ -301,7 +301,7 @@ def gluster_names(directory: Path, detail: dict[str, Any]) -> GlusterNames:
     trial["settings"]["target"] = {"directory": {"storage": {"gluster": {"hosts": 4}}}}
     trial["settings"]["workload"] = {"files": {"count": 100, "directories": 10}}
     path.write_text(json.dumps(trial))
-    (names,) = (item for item in base.evidence_of(read_run(run)) if isinstance(item, GlusterNames))
+    (names,) = (item for item in base.gathered(read_run(run)) if isinstance(item, GlusterNames))
     return names
 
 

@@ -105,12 +105,10 @@ def _examined(
         return run_evidence.examined(stored)
     events = () if stored is None else event_spans.of_run(stored)
     logs = doctor_files.read_logs(gc_log, log, pattern, timeout_s, events)
-    names = [name for reading in logs.readings for name in reading.files]
-    evidence = list(logs.evidence)
     if stored is not None:
-        names.insert(0, run_evidence.title_of(stored))
-        evidence = [*run_evidence.evidence_of(stored), *evidence]
-    return examination(", ".join(names), evidence, readings=logs.readings)
+        return run_evidence.examined(stored, logs.evidence, logs.readings)
+    names = [name for reading in logs.readings for name in reading.files]
+    return examination(", ".join(names), logs.evidence, readings=logs.readings)
 
 
 def _run(words: Sequence[Path]) -> StoredRun:

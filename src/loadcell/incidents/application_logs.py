@@ -91,6 +91,16 @@ def read(
     return evidence, _reading(logs, evidence, names, remarks)
 
 
+def readable(files: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """Those of the files that are logs with time stamps."""
+    logs: list[tuple[Path, str]] = []
+    for path, shown in files:
+        with contextlib.suppress(ImportProblemError):
+            _opened(path, shown, None)
+            logs.append((path, shown))
+    return logs
+
+
 def service_of(name: str) -> str:
     """The name that rotated files of one log have in common."""
     return _ROTATED.sub("", name) or name
@@ -98,7 +108,7 @@ def service_of(name: str) -> str:
 
 def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     """A file with the stamps that its first lines show. Raises ImportProblemError for what is no log."""
-    head = head_of(path, shown, _is_log, _DIRECTORY_WITHOUT)
+    head = head_of(path, shown, is_log, _DIRECTORY_WITHOUT)
     stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
@@ -115,7 +125,7 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     return _File(path, shown, _service_path(shown), stamps, begin_ns)
 
 
-def _is_log(name: str) -> bool:
+def is_log(name: str) -> bool:
     """True of the usual names of logs."""
     return "log" in name or name.endswith((".out", ".err"))
 

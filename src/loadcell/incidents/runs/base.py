@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import TypeAlias
 
 from loadcell.incidents import runs
-from loadcell.incidents.evidence.base import Evidence
+from loadcell.incidents.evidence.base import Evidence, Missing, Reading
 from loadcell.incidents.examination import Examination, examination
+from loadcell.incidents.runs import not_recorded
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.read import StoredRun
@@ -26,7 +27,8 @@ Gatherer: TypeAlias = Callable[[StoredRun], Iterator[Evidence]]
 
 
 #: Evidence from that of the single trials: of the levels of a factor, for example.
-Combiner: TypeAlias = Callable[[StoredRun, Sequence[Evidence]], Iterator[Evidence]]
+#: Those that a run has and that are too large are missing.
+Combiner: TypeAlias = Callable[[StoredRun, Sequence[Evidence]], Iterator[Evidence | Missing]]
 
 
 @cache
@@ -47,9 +49,15 @@ def _modules() -> tuple[ModuleType, ...]:
     return tuple(import_module(name) for name in names)
 
 
-def examined(stored: StoredRun) -> Examination:
-    """The examination of all finished trials of a run."""
-    return examination(title_of(stored), evidence_of(stored))
+def examined(
+    stored: StoredRun, others: Sequence[Evidence] = (), readings: Sequence[Reading] = ()
+) -> Examination:
+    """The examination of all finished trials of a run, and of evidence of `others`: logs with `readings`."""
+    items: list[Evidence | Missing] = [*gathered(stored), *others]
+    names = [title_of(stored), *(name for reading in readings for name in reading.files)]
+    reasons = [*(item for item in items if isinstance(item, Missing)), *not_recorded.missing(items)]
+    evidence = [item for item in items if isinstance(item, Evidence)]
+    return examination(", ".join(names), evidence, reasons, readings)
 
 
 def title_of(stored: StoredRun) -> str:
@@ -57,7 +65,7 @@ def title_of(stored: StoredRun) -> str:
     return f"{stored.run.plan_name}/{stored.id}".strip("/")
 
 
-def evidence_of(stored: StoredRun) -> list[Evidence]:
+def gathered(stored: StoredRun) -> list[Evidence | Missing]:
     """Evidence of all types from all finished trials of a run."""
     evidence = [item for gatherer in gatherers() for item in gatherer(stored)]
     return [*evidence, *(item for combiner in combiners() for item in combiner(stored, evidence))]

@@ -100,6 +100,8 @@ def _detailed(examination: Examination) -> list[Examined]:
 def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:
     if not examination.diagnoses:
         yield Remark("good", texts("doctor.nothing"))
+        if unseen := {item.incident for item in examination.unseen}:
+            yield Paragraph(texts("doctor.nothing.unseen", count=len(unseen)), quiet=True)
     most = MOST_DETAILED if len(examination.subjects) <= MOST_DETAILED else 1
     for pairs in examination.by_incident.values():
         for subject, diagnosis in pairs[:most]:
@@ -120,14 +122,18 @@ def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
             healthy.setdefault((value.incident, value.value.code), []).append((source, value))
         for lack in subject.unseen:
             unseen.setdefault((lack.incident, lack.reason.code), []).append((source, lack))
-    for lack in examination.unseen:
-        unseen.setdefault((lack.incident, lack.reason.code), []).append(("", lack))
     if healthy:
         rows = [row for items in healthy.values() for row in _rows(items, texts)]
         yield _table("healthy", texts("doctor.healthy"), texts("doctor.column.value"), rows, texts)
-    if unseen:
+    missing = _by_reason(examination.unseen, texts)
+    if unseen or missing:
         rows = [row for items in unseen.values() for row in _rows(items, texts)]
-        yield _table("unseen", texts("doctor.unseen"), texts("doctor.column.reason"), rows, texts)
+        rows += [_row(items[0], "", texts) for items in missing.values() if len(items) == 1]
+        if rows:
+            yield _table("unseen", texts("doctor.unseen"), texts("doctor.column.reason"), rows, texts)
+        for reason, alike in missing.items():
+            if len(alike) > 1:
+                yield _for_reason(reason, alike, texts)
 
 
 def _rows(items: Sequence[tuple[str, Healthy | Unseen]], texts: Texts) -> Iterator[list[Cell]]:
@@ -138,6 +144,20 @@ def _rows(items: Sequence[tuple[str, Healthy | Unseen]], texts: Texts) -> Iterat
         return
     title, value = _row(items[0][1], "", texts)
     yield [title, Cell(texts("doctor.of-many", text=value.text, count=len(items) - 1))]
+
+
+def _by_reason(unseen: Sequence[Unseen], texts: Texts) -> dict[str, list[Unseen]]:
+    """Incidents that could not be examined, by the reason in words."""
+    by_reason: dict[str, list[Unseen]] = {}
+    for item in unseen:
+        by_reason.setdefault(texts.message(item.reason), []).append(item)
+    return by_reason
+
+
+def _for_reason(reason: str, items: Sequence[Unseen], texts: Texts) -> Remark:
+    """A sentence on all incidents that could not be examined for one reason."""
+    titles = texts("mark.semicolon").join(texts(registered()[item.incident].texts("title")) for item in items)
+    return Remark("info", texts("doctor.unseen.for-reason", titles=titles, reason=reason))
 
 
 def _row(item: Healthy | Unseen, source: str, texts: Texts) -> list[Cell]:
