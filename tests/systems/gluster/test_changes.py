@@ -23,7 +23,7 @@ from loadcell.monitors.base import MonitorContext
 from loadcell.systems.base import TargetError
 from loadcell.systems.gluster import volume
 from loadcell.systems.gluster.changes import Changes
-from loadcell.systems.gluster.command_line import COMMAND_LATE, CommandError, CommandLine
+from loadcell.systems.gluster.command_line import COMMAND_FAILED, COMMAND_LATE, CommandError, CommandLine
 from loadcell.systems.gluster.monitor import GlusterMonitor, GlusterMonitorOptions
 from loadcell.systems.gluster.options import GlusterOptions
 from loadcell.systems.gluster.storage import Gluster, unmet
@@ -44,15 +44,21 @@ def notes() -> list[Message]:
 
 
 @pytest.fixture(scope="module")
-def storage(tmp_path_factory: pytest.TempPathFactory, notes: list[Message]) -> Iterator[Gluster]:
+def pool(tmp_path_factory: pytest.TempPathFactory, notes: list[Message]) -> Iterator[Gluster]:
     """Two copies on two hosts."""
     options = GlusterOptions(hosts=2, replica=2)
     storage = Gluster(options, tmp_path_factory.mktemp("gluster"), lambda _: None, notes.append)
-    storage.make()
-    for number in range(FILES):
-        (storage.mount / f"file-{number}").write_text(str(number))
     yield storage
     storage.remove()
+
+
+@pytest.fixture
+def storage(pool: Gluster) -> Gluster:
+    """The pool with its bricks 1 and 2, made again after a test that changed them, and files."""
+    pool.make()
+    for number in range(FILES):
+        (pool.mount / f"file-{number}").write_text(str(number))
+    return pool
 
 
 def apply(kind: type[Fault[Any]], storage: Gluster, **options: Any) -> Fault[Any]:
@@ -100,14 +106,15 @@ def test_a_replaced_brick_is_healed(storage: Gluster) -> None:
 
 
 def test_a_directory_with_the_remains_of_a_brick_is_refused(storage: Gluster) -> None:
+    apply(RemoveBrick, storage, bricks=[2], replica=1)
     with pytest.raises(TargetError, match=r"directory of brick 2 is not empty \(\.glusterfs"):
         apply(AddBrick, storage, bricks=[2, 3])
-    with pytest.raises(TargetError, match="brick 4 is in the volume already"):
-        apply(AddBrick, storage, bricks=[4])
+    with pytest.raises(TargetError, match="brick 1 is in the volume already"):
+        apply(AddBrick, storage, bricks=[1])
 
 
 def test_files_move_to_added_bricks_and_back_from_removed_ones(storage: Gluster) -> None:
-    apply(AddBrick, storage, bricks=[5, 6])
+    apply(AddBrick, storage, bricks=[3, 4])
     rebalance = apply(Rebalance, storage)
     until(lambda: changes(storage).rebalance().ended, "the end of the rebalance")
     rebalance.restore()
@@ -119,26 +126,59 @@ def test_files_move_to_added_bricks_and_back_from_removed_ones(storage: Gluster)
     }
     assert sum(row["scanned"] for row in progress) >= FILES
     contents_of = {row["brick"]: row for row in monitor.further_rows()["bricks"]}
-    assert [contents_of[brick]["running"] for brick in (1, 4, 5, 6)] == [1, 1, 1, 1]
-    assert contents_of[1]["files"] >= FILES - len(files_of(storage, 5))
-    moved = files_of(storage, 5)
-    assert moved == files_of(storage, 6) != set()
-    removal = apply(RemoveBrick, storage, bricks=[5, 6])
-    until(lambda: bricks(storage) == ["brick-1", "brick-4"], "the commit of the removal")
+    assert [contents_of[brick]["running"] for brick in (1, 2, 3, 4)] == [1, 1, 1, 1]
+    assert contents_of[1]["files"] >= FILES - len(files_of(storage, 3))
+    moved = files_of(storage, 3)
+    assert moved == files_of(storage, 4) != set()
+    removal = apply(RemoveBrick, storage, bricks=[3, 4])
+    until(lambda: bricks(storage) == ["brick-1", "brick-2"], "the commit of the removal")
     removal.restore()
     assert contents(storage) == EXPECTED
 
 
 def test_an_unfinished_removal_is_stopped(storage: Gluster) -> None:
-    apply(AddBrick, storage, bricks=[7, 8])
-    removal = apply(RemoveBrick, storage, bricks=[7, 8])
+    apply(AddBrick, storage, bricks=[3, 4])
+    removal = apply(RemoveBrick, storage, bricks=[3, 4])
     removal.restore()
     with pytest.raises(TargetError, match="not started"):
-        changes(storage).removal([7, 8])
-    assert bricks(storage) == ["brick-1", "brick-4", "brick-7", "brick-8"]
+        changes(storage).removal([3, 4])
+    assert bricks(storage) == ["brick-1", "brick-2", "brick-3", "brick-4"]
+
+
+#: Of GlusterFS 10.3 while the process of a rebalance starts.
+STARTING = (
+    "Brick ops failed on 10.91.0.2. Glusterd Syncop Mgmt brick op 'Rebalance' failed. "
+    "Please check brick log file for details."
+)
+
+
+def test_a_status_that_is_refused_for_a_moment_is_asked_again(
+    storage: Gluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(AddBrick, storage, bricks=[3, 4])
+    apply(Rebalance, storage)
+    refusals = [STARTING, "Another transaction is in progress for loadcell."]
+    ask = CommandLine.ask
+
+    def refused(line: CommandLine, *words: str, **options: Any) -> ET.Element:
+        if words[-1] == "status" and refusals:
+            raise CommandError(COMMAND_FAILED(command="gluster", output=refusals.pop()))
+        return ask(line, *words, **options)
+
+    monkeypatch.setattr(CommandLine, "ask", refused)
+    until(lambda: changes(storage).rebalance().ended, "the end of the rebalance")
+    assert not refusals
+    refusals.append(STARTING)
+    monitor = GlusterMonitor(GlusterMonitorOptions(), MonitorContext(list, storage=storage))
+    assert {row["status"] for row in monitor.sample(0.0)} == {"completed"}
+    refusals.append("Volume loadcell does not exist")
+    with pytest.raises(CommandError, match="does not exist"):
+        changes(storage).rebalance()
 
 
 def test_a_changed_volume_is_made_again(storage: Gluster, notes: list[Message]) -> None:
+    notes.clear()
+    apply(RemoveBrick, storage, bricks=[2], replica=1)
     assert storage.make(), "what was open on it is lost"
     assert [note.code for note in notes if note.code == "gluster.made-again"] == ["gluster.made-again"]
     assert bricks(storage) == ["brick-1", "brick-2"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,6 @@ BRICK_IN_USE = MessageCode("gluster.brick-in-use", brick=int)
 
 #: Longest answer that is waited for.
 LIMIT_S = 30.0
-#: Refusals while another command has the lock of the volume: the command is repeated.
-_LOCKED = ("Another transaction is in progress", "Locking failed")
 _PAUSE_S = 0.3
 #: Entries of a directory that an error names.
 _MOST_ENTRIES = 4
@@ -119,7 +117,14 @@ class Changes:
         """
         words = (NAME, "full") if full else (NAME,)
         order = self._volume.command_line.order
-        _repeated(lambda: order("volume", "heal", *words, limit_s=LIMIT_S), lambda _: True)
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            try:
+                return order("volume", "heal", *words, limit_s=LIMIT_S)
+            except CommandError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_PAUSE_S)
 
     # --
 
@@ -143,30 +148,12 @@ class Changes:
         self._volume.bricks = tuple(brick for brick in self._volume.bricks if brick not in bricks)
 
     def _status(self, command: str, *places: str) -> TaskStatus:
-        answer = self._volume.command_line.ask("volume", command, NAME, *places, "status", limit_s=LIMIT_S)
-        return task_status(answer)
+        return task_status(self._ask(command, *places, how="status"))
 
-    def _ask(self, command: str, *words: str, how: str = "") -> None:
-        """Execute a change; again while another command holds the lock of the volume."""
-        ask = self._volume.command_line.ask
-        _repeated(
-            lambda: ask("volume", command, NAME, *words, *filter(None, (how,)), limit_s=LIMIT_S),
-            lambda error: any(text in error.finding for text in _LOCKED),
-        )
-
-
-def _repeated(command: Callable[[], object], is_temporary: Callable[[CommandError], bool]) -> None:
-    """Execute a command; again while its error is a temporary one, for some time. Raises CommandError."""
-    deadline = time.monotonic() + LIMIT_S
-    while True:
-        try:
-            command()
-        except CommandError as error:
-            if not is_temporary(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE_S)
-        else:
-            return
+    def _ask(self, command: str, *words: str, how: str = "") -> ET.Element:
+        """Execute a command on the volume; again after temporary refusals."""
+        ask = self._volume.command_line.ask_again
+        return ask("volume", command, NAME, *words, *filter(None, (how,)), limit_s=LIMIT_S)
 
 
 def task_status(answer: ET.Element) -> TaskStatus:

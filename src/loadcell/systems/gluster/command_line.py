@@ -23,10 +23,18 @@ NO_MANAGEMENT = MessageCode("gluster.no-management")
 #: Most commands take well under a second; `volume start` waits for its bricks, up to several seconds.
 LIMIT_S = 60.0
 _PAUSE_S = 0.2
+#: Refusals that another attempt may not meet: a command of another program has the lock of the volume, or the
+#: process of a rebalance starts or ends at this moment, which affects questions about its status, too.
+_TEMPORARY = ("Another transaction is in progress", "Locking failed", "Glusterd Syncop Mgmt brick op")
 
 
 class CommandError(TargetError):
     """A command that GlusterFS refused, or did not answer in time."""
+
+    @property
+    def is_temporary(self) -> bool:
+        """True for a refusal that another attempt may not meet."""
+        return any(text in self.finding for text in _TEMPORARY)
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,17 @@ class CommandLine:
         if answer.findtext("opRet") != "0":
             raise CommandError(COMMAND_FAILED(command=title, output=answer.findtext("opErrstr") or "-"))
         return answer
+
+    def ask_again(self, *words: str, limit_s: float = LIMIT_S) -> ET.Element:
+        """Run `gluster WORDS`; again after temporary refusals, for `limit_s`. Raises TargetError."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            try:
+                return self.ask(*words, limit_s=limit_s)
+            except CommandError as error:
+                if not error.is_temporary or time.monotonic() > deadline:
+                    raise
+            time.sleep(_PAUSE_S)
 
     def order(self, *words: str, limit_s: float = LIMIT_S) -> None:
         """Run `gluster WORDS` that has no answer in XML (`volume heal`). Raises CommandError, TargetError."""

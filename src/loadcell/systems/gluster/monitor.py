@@ -125,7 +125,7 @@ class GlusterMonitor(Monitor[GlusterMonitorOptions]):
 
     def _ask(self, volume: Volume, *words: str) -> ET.Element:
         try:
-            return volume.command_line.ask("volume", *words, limit_s=_LIMIT_S)
+            return volume.command_line.ask_again("volume", *words, limit_s=_LIMIT_S)
         except TargetError:  # a fault may have stopped what answers; another command may have the volume
             self._unanswered += 1
             return ET.Element("none")
