@@ -201,7 +201,7 @@ def test_an_error_whose_share_rises(tmp_path: Path) -> None:
     assert values["before_share"] == pytest.approx(0.01, abs=0.004)
     assert values["after_share"] == pytest.approx(0.05, abs=0.01)
     assert diagnosis.begin_ns is not None
-    assert diagnosis.begin_ns / 1e9 - BEGIN_S == pytest.approx(900, abs=120)
+    assert diagnosis.begin_ns / 1e9 - BEGIN_S == pytest.approx(900, abs=60)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,58 @@ def test_a_new_error_that_is_rare_among_frequent_ones(tmp_path: Path) -> None:
     for number in range(120):
         log.add(900 + chance.random() * 900, "main", "ERROR", f"disk full at block {number}")
     assert "disk full" in str(diagnosed(judged(tmp_path, log), GROWTH).summary.arguments["message"])
+
+
+def test_shares_are_those_of_one_service(tmp_path: Path) -> None:
+    """A log with errors that ends before one without them begins, or that is quiet for half of its time."""
+    first, second = failing(0.3, 0.3), ServiceLog()
+    second.thread("worker", 1800, 3600, 0.3)
+    busy = ServiceLog()
+    busy.thread("worker", 0, 900, 0.05)
+    assert is_healthy(judged(tmp_path, first, second, busy), GROWTH)
+
+
+def test_a_rise_in_one_of_two_services_names_it(tmp_path: Path) -> None:
+    judgements = judged(tmp_path, failing(0.02, 0.02), failing(0.01, 0.05, 2))
+    assert diagnosed(judgements, GROWTH).summary.arguments["service"] == "service-b.log"
+
+
+def stepped(*shares: float, entries: int = 9000) -> ServiceLog:
+    """Entries with shares of an error by equal parts of the time."""
+    chance = random.Random(7)
+    log = ServiceLog()
+    for number in range(entries):
+        is_error = chance.random() < shares[number * len(shares) // entries]
+        log.add(number * 0.3, "main", "ERROR" if is_error else "INFO", "refused" if is_error else "stored")
+    return log
+
+
+@pytest.mark.parametrize(
+    ("shares", "end_s", "code"),
+    [
+        ((0.01, 0.1, 0.3), 2700, "incident.error-growth.to-end"),
+        ((0.01, 0.3, 0.1), 2700, "incident.error-growth.to-end"),
+        ((0.01, 0.3, 0.01), 1800, "incident.error-growth.until"),
+    ],
+)
+def test_a_rise_lasts_until_the_share_is_as_before(
+    tmp_path: Path, shares: tuple[float, ...], end_s: float, code: str
+) -> None:
+    diagnosis = diagnosed(judged(tmp_path, stepped(*shares)), GROWTH)
+    assert diagnosis.begin_ns is not None
+    assert diagnosis.end_ns is not None
+    assert diagnosis.begin_ns / 1e9 - BEGIN_S == pytest.approx(900, abs=60)
+    assert diagnosis.end_ns / 1e9 - BEGIN_S == pytest.approx(end_s, abs=60)
+    assert diagnosis.summary.arguments["begin_s"] == pytest.approx(900, abs=60)
+    assert diagnosis.summary.arguments["duration"].code == code  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("entries", [1500, 9000, 40_000])
+def test_the_line_of_a_rise_is_one_from_its_begin(tmp_path: Path, entries: int) -> None:
+    log = stepped(0.02, 0.02, 0.2, entries=entries)
+    [quote] = diagnosed(judged(tmp_path, log), GROWTH).quotes
+    assert "refused" in quote.text
+    assert 0.64 <= quote.number / entries <= 0.72
 
 
 def test_a_log_without_errors_has_no_share(tmp_path: Path) -> None:

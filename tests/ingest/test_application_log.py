@@ -14,7 +14,8 @@ from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.log_entries import without_values
 from loadcell.ingest.log_excerpts import excerpt, log_line
-from loadcell.ingest.log_gathering import MOST_MESSAGES, MOST_SLOTS, MOST_THREADS
+from loadcell.ingest.log_gathering import MOST_THREADS
+from loadcell.ingest.log_messages import MOST_MESSAGES, MOST_SLOTS
 from loadcell.ingest.log_pattern import LINE_S, Pattern
 from loadcell.model.application_log import ApplicationLogs
 

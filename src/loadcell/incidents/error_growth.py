@@ -8,8 +8,8 @@ from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.application_log import ApplicationLog
-from loadcell.model.application_log import ApplicationLogs, LogMessage
-from loadcell.model.message import Count, Factor, ForeignText, MessageCode, Share
+from loadcell.model.application_log import ApplicationLogs, ErrorMessage, LogLine, Service
+from loadcell.model.message import Count, Factor, ForeignText, Message, MessageCode, Seconds, Share
 from loadcell.stats import change_points
 
 SIGNS = MessageCode(
@@ -18,14 +18,18 @@ SIGNS = MessageCode(
 )  # fmt: skip
 _SEEN = MessageCode(
     "incident.error-growth.seen", "info",
-    message=ForeignText, before_share=Share, after_share=Share, count=Count,
+    message=ForeignText, service=str, begin_s=Seconds, before_share=Share, after_share=Share, count=Count,
+    duration=Message,
 )  # fmt: skip
 _SEVERAL = MessageCode(
     "incident.error-growth.several", "info",
-    message=ForeignText, before_share=Share, after_share=Share, count=Count, others=Count,
+    message=ForeignText, service=str, begin_s=Seconds, before_share=Share, after_share=Share, count=Count,
+    duration=Message, others=Count,
 )  # fmt: skip
+_TO_END = MessageCode("incident.error-growth.to-end", "info")
+_UNTIL = MessageCode("incident.error-growth.until", "info", end_s=Seconds)
 _HEALTHY = MessageCode("incident.error-growth.healthy", "info", errors=Count, error_share=Share)
-_FEW = MessageCode("incident.error-growth.few", "info", blocks=Count, fewest=Count)
+_FEW = MessageCode("incident.error-growth.few", "info", service=str, blocks=Count, fewest=Count)
 _NONE = MessageCode("incident.error-growth.none", "info", entries=Count)
 
 #: Of the share before: less is not notable.
@@ -42,22 +46,36 @@ FEWEST_BLOCKS: Final = 10
 _LEAST_BLOCK: Final = 20
 #: Blocks of a level, at least.
 _LASTING: Final = 3
-#: Messages that are tested, the most frequent ones.
+#: Messages that are tested, the most frequent ones: of a service, and of all services.
 MOST_TESTED: Final = 20
+MOST_OF_ALL: Final = 60
+#: Lines of evidence, each of another message.
+_MOST_LINES: Final = 4
 _SHOWN: Final = 160
 
 
 @dataclass(frozen=True)
 class Growth:
-    """The rise of a message; the first instant of the higher level is within `begin_ns` and `latest_ns`."""
+    """The rise of a message in a service.
 
-    message: LogMessage
+    The share was `before`, and `after` is that of all entries from the begin to the end. `line` is one of the
+    message near the begin.
+    """
+
+    service: Service
+    message: ErrorMessage
     before: float
     after: float
     begin_ns: int
-    latest_ns: int
     end_ns: int
+    lasts: bool
     count: int
+    line: LogLine
+
+    @property
+    def added(self) -> float:
+        """Errors in addition to those of the share before."""
+        return self.count * (1 - self.before / self.after)
 
 
 class ErrorGrowth(Incident[ApplicationLog]):
@@ -74,35 +92,52 @@ class ErrorGrowth(Incident[ApplicationLog]):
         if not errors:
             yield self.unseen(_NONE(entries=evidence.entries))
             return
-        blocks = _blocks(evidence.logs)
-        if len(blocks) < FEWEST_BLOCKS:
-            yield self.unseen(_FEW(blocks=len(blocks), fewest=FEWEST_BLOCKS))
-            return
-        rises = growths(evidence.logs, errors)
-        if not rises:
+        services = [service for service in evidence.logs.services if service.errors]
+        short = [(service, count) for service in services if (count := len(_blocks(service))) < FEWEST_BLOCKS]
+        rises = growths(evidence.logs)
+        for service in services:
+            of_service = [rise for rise in rises if rise.service is service]
+            if of_service:
+                yield self._diagnosis(evidence, of_service)
+        if not rises and len(short) < len(services):
             count = sum(message.count for message in errors)
             yield self.healthy(_HEALTHY(errors=count, error_share=count / max(1, evidence.entries)))
-            return
-        largest = rises[0]
+        for service, count in short:
+            yield self.unseen(_FEW(service=service.name, blocks=count, fewest=FEWEST_BLOCKS))
+
+    def _diagnosis(self, evidence: ApplicationLog, rises: Sequence[Growth]) -> Judgement:
+        largest, others = rises[0], len(rises) - 1
         text = largest.message.text
-        others = len(rises) - 1
+        begin_s, end_s = ((at - evidence.begin_ns) / 1e9 for at in (largest.begin_ns, largest.end_ns))
         summary = (_SEVERAL if others else _SEEN).pick(
             message=repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…"),
+            service=largest.service.name,
+            begin_s=begin_s,
             before_share=largest.before,
             after_share=largest.after,
             count=largest.count,
+            duration=_TO_END() if largest.lasts else _UNTIL(end_s=end_s),
             others=others,
         )
-        quotes = evidence.quotes(rise.message.first for rise in rises[:4])
-        yield self.diagnosis("warning", "high", summary, (largest.begin_ns, largest.end_ns), quotes)
+        quotes = evidence.quotes(rise.line for rise in rises[:_MOST_LINES])
+        return self.diagnosis("warning", "high", summary, (largest.begin_ns, largest.end_ns), quotes)
 
 
-def growths(logs: ApplicationLogs, errors: Sequence[LogMessage]) -> list[Growth]:
-    """Rises of the shares of errors, the largest first."""
-    blocks = _blocks(logs)
-    tested = [message for message in errors if message.count >= FEWEST][:MOST_TESTED]
-    rises = [rise for message in tested if (rise := _growth(message, blocks, logs, len(tested))) is not None]
-    return sorted(rises, key=lambda rise: -rise.after)
+def growths(logs: ApplicationLogs) -> list[Growth]:
+    """Rises of the shares of errors in each service, the largest first."""
+    ranked = sorted(
+        (rank, -message.count, number)
+        for number, service in enumerate(logs.services)
+        if len(_blocks(service)) >= FEWEST_BLOCKS
+        for rank, message in enumerate(service.errors[:MOST_TESTED])
+        if message.count >= FEWEST
+    )[:MOST_OF_ALL]
+    rises = [
+        rise
+        for rank, _, number in ranked
+        if (rise := _growth(logs.services[number], rank, logs.slot_ns, len(ranked))) is not None
+    ]
+    return sorted(rises, key=lambda rise: -rise.added)
 
 
 @dataclass(frozen=True)
@@ -113,15 +148,15 @@ class _Block:
     entries: int
 
 
-def _blocks(logs: ApplicationLogs) -> list[_Block]:
-    """Blocks of about as many entries, so that shares of all of them are as exact."""
-    least = max(_LEAST_BLOCK, sum(logs.entries.values()) / BLOCKS)
+def _blocks(service: Service) -> list[_Block]:
+    """Blocks of about as many entries of a service, so that shares of all of them are as exact."""
+    least = max(_LEAST_BLOCK, sum(service.slots.values()) / BLOCKS)
     blocks: list[_Block] = []
     slots: list[int] = []
     entries = 0
-    for slot in sorted(logs.entries):
+    for slot in sorted(service.slots):
         slots.append(slot)
-        entries += logs.entries[slot]
+        entries += service.slots[slot]
         if entries >= least:
             blocks.append(_Block(tuple(slots), entries))
             slots, entries = [], 0
@@ -130,31 +165,34 @@ def _blocks(logs: ApplicationLogs) -> list[_Block]:
     return blocks
 
 
-def _growth(
-    message: LogMessage, blocks: Sequence[_Block], logs: ApplicationLogs, tests: int
-) -> Growth | None:
+def _growth(service: Service, rank: int, slot_ns: int, tests: int) -> Growth | None:
+    """The rise of an error with the most errors in addition to those of its share before."""
+    message, blocks = service.errors[rank], _blocks(service)
     counts = [sum(message.slots.get(slot, 0) for slot in block.slots) for block in blocks]
     shares = [count / block.entries for count, block in zip(counts, blocks, strict=True)]
     changes = change_points.by_permutation(shares, LEVEL / tests, _LASTING)
     best: Growth | None = None
     for index, change in enumerate(changes):
-        end = changes[index + 1].at if index + 1 < len(changes) else len(blocks)
+        least = max(GROWTH * change.before, LEAST_SHARE)
+        # It lasts for as long as the share is notable compared with that before, whatever its further steps.
+        end = next((later.at for later in changes[index:] if later.after < least), len(blocks))
+        if end <= change.at:
+            continue
         count = sum(counts[change.at : end])
-        is_notable = (
-            change.after >= GROWTH * change.before and change.after >= LEAST_SHARE and count >= FEWEST
-        )
-        if is_notable and (best is None or change.after - change.before > best.after - best.before):
-            slot_ns = logs.slot_ns
-            best = Growth(
-                message,
-                change.before,
-                change.after,
-                blocks[change.earliest].slots[0] * slot_ns,
-                blocks[change.latest].slots[0] * slot_ns,
-                (blocks[end - 1].slots[-1] + 1) * slot_ns,
-                count,
-            )
+        begin_ns = max(service.begin_ns, blocks[change.at].slots[0] * slot_ns)
+        end_ns = min(service.end_ns, (blocks[end - 1].slots[-1] + 1) * slot_ns)
+        after = count / sum(block.entries for block in blocks[change.at : end])
+        line = _line(message, begin_ns)
+        lasts = end == len(blocks)
+        growth = Growth(service, message, change.before, after, begin_ns, end_ns, lasts, count, line)
+        if count >= FEWEST and (best is None or growth.added > best.added):
+            best = growth
     return best
+
+
+def _line(message: ErrorMessage, begin_ns: int) -> LogLine:
+    """The first line from the begin on, of those that are retained."""
+    return next((line for at_ns, line in message.lines if at_ns >= begin_ns), message.lines[-1][1])
 
 
 PART = ErrorGrowth

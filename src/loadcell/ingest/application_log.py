@@ -10,7 +10,8 @@ from typing import Final
 from loadcell.ingest import log_times
 from loadcell.ingest.log_entries import Entry, Forms, json_entry, level_of, without_values
 from loadcell.ingest.log_excerpts import LONGEST_RAW, log_line
-from loadcell.ingest.log_gathering import Messages, ServiceLines
+from loadcell.ingest.log_gathering import ServiceLines
+from loadcell.ingest.log_messages import Messages
 from loadcell.ingest.log_pattern import Pattern
 from loadcell.ingest.log_times import Stamps
 from loadcell.model.application_log import ApplicationLogs, LogLine

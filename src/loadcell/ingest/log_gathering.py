@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from dataclasses import replace
+from typing import Final
 
 from loadcell.ingest.log_entries import Entry
 from loadcell.ingest.log_excerpts import log_line
+from loadcell.ingest.log_messages import MORE, Messages, Redacted
 from loadcell.ingest.log_steps import Steps
 from loadcell.model import duration_classes
-from loadcell.model.application_log import Gap, LogLevel, LogLine, LogMessage, LogThread, Service
+from loadcell.model.application_log import (
+    Gap,
+    LogThread,
+    Service,
+)
 
 #: Threads of a service that are followed by their names; of more, by the name without its numbers.
 MOST_THREADS: Final = 2_000
 _MOST_GROUPS: Final = 500
-#: Messages that are counted one by one, of each level; of more, by their first words.
-MOST_MESSAGES: Final = 1_000
-_MOST_BEGINNINGS: Final = 500
-_FIRST_WORDS: Final = (3, 1)
-_MORE: Final = "…"
-#: Slots of time in which entries are counted; where more are needed, two become one.
-MOST_SLOTS: Final = 512
-_FIRST_SLOT_NS: Final = 10**9
 #: Longest gaps that are retained by thread.
 _MOST_GAPS: Final = 16
 #: Gaps before one, whose longest shows how dense the lines were.
@@ -36,121 +31,8 @@ _MOST_EPISODES: Final = 20_000
 #: A stamp that is further from the one before is doubtful, until several agree with it.
 _DOUBTFUL_NS: Final = 31 * 86_400 * 10**9
 _AGREEING: Final = 3
-#: Raw messages that are mapped to those without secrets.
-_MOST_RAW: Final = 20_000
 
 _NUMBER: Final = re.compile(r"\d+")
-
-#: Gives the entry of the present line as it is read from the line without secrets.
-Redacted: TypeAlias = Callable[[], Entry]
-
-
-class Messages:
-    """Messages of all logs, and their entries by time slot."""
-
-    def __init__(self) -> None:
-        self.slot_ns = _FIRST_SLOT_NS
-        self._messages: dict[tuple[LogLevel, str], _Message] = {}
-        self._by_raw: dict[tuple[LogLevel, str], _Message] = {}
-        self._counts: Counter[LogLevel] = Counter()
-        self.entries: dict[int, int] = {}
-        self._first = self._last = 0
-
-    def take(self, entry: Entry, number: int, line: str, redacted: Redacted) -> None:
-        """Count an entry; only the message of the redacted one is shown."""
-        level, text, instant_ns = entry.level, entry.message, entry.instant_ns
-        slot = instant_ns // self.slot_ns
-        if not self.entries:
-            self._first = self._last = slot
-        elif slot < self._first or slot > self._last:
-            slot = self._widened(slot, instant_ns)
-        self.entries[slot] = self.entries.get(slot, 0) + 1
-        message = self._by_raw.get((level, text))
-        if message is None:
-            message = self._shown_already(level, text)
-        if message is None:
-            message = self._message(level, redacted().message, instant_ns, log_line(number, line))
-            if len(self._by_raw) >= _MOST_RAW:
-                self._by_raw.clear()
-            self._by_raw[level, text] = message
-        message.count += 1
-        if level == "error":
-            message.slots[slot] = message.slots.get(slot, 0) + 1
-        if instant_ns > message.end_ns:
-            message.end_ns = instant_ns
-        elif instant_ns < message.begin_ns:
-            message.begin_ns = instant_ns
-
-    def messages(self) -> tuple[LogMessage, ...]:
-        """The most frequent message first."""
-        items = sorted(self._messages.values(), key=lambda item: -item.count)
-        return tuple(
-            LogMessage(item.text, item.level, item.count, item.begin_ns, item.end_ns, item.first, item.slots)
-            for item in items
-        )
-
-    def _widened(self, slot: int, instant_ns: int) -> int:
-        """The slot of an instant outside the range so far; slots are doubled until all fit."""
-        self._first, self._last = min(self._first, slot), max(self._last, slot)
-        while self._last - self._first >= MOST_SLOTS:
-            self.slot_ns *= 2
-            self._first //= 2
-            self._last //= 2
-            self.entries = _doubled(self.entries)
-            for message in self._messages.values():
-                message.slots = _doubled(message.slots)
-        return instant_ns // self.slot_ns
-
-    def _message(self, level: LogLevel, shown: str, instant_ns: int, line: LogLine) -> _Message:
-        """The message of a text that is new."""
-        message = self._messages.get((level, shown))
-        if message is None and self._counts[level] >= MOST_MESSAGES:
-            shown = self._beginning(level, shown)
-            message = self._messages.get((level, shown))
-        if message is None:
-            message = _Message(shown, level, instant_ns, instant_ns, line)
-            self._messages[level, shown] = message
-            self._counts[level] += 1
-        return message
-
-    def _shown_already(self, level: LogLevel, text: str) -> _Message | None:
-        """The message of a text whose beginning is shown: it needs no redaction, as no other part is.
-
-        None as long as messages are counted one by one.
-        """
-        if self._counts[level] < MOST_MESSAGES:
-            return None
-        message = self._messages.get((level, text))
-        return message or self._messages.get((level, self._beginning(level, text)))
-
-    def _beginning(self, level: LogLevel, text: str) -> str:
-        """The first words of a message; fewer where there are many beginnings, too."""
-        limit = MOST_MESSAGES
-        for count in _FIRST_WORDS:
-            limit += _MOST_BEGINNINGS // len(_FIRST_WORDS)
-            beginning = " ".join([*text.split(" ")[:count], _MORE])
-            if (level, beginning) in self._messages or self._counts[level] < limit:
-                return beginning
-        return _MORE
-
-
-@dataclass(slots=True)
-class _Message:
-    text: str
-    level: LogLevel
-    begin_ns: int
-    end_ns: int
-    first: LogLine
-    count: int = 0
-    slots: dict[int, int] = field(default_factory=dict)
-
-
-def _doubled(slots: dict[int, int]) -> dict[int, int]:
-    doubled: dict[int, int] = {}
-    for slot, count in slots.items():
-        doubled[slot // 2] = doubled.get(slot // 2, 0) + count
-    return doubled
-
 
 #: Classes of gaps by their duration: stamps in ms have few of them.
 _CLASSES: dict[int, int] = {}
@@ -210,6 +92,7 @@ class ServiceLines:
     def __init__(self, name: str, messages: Messages) -> None:
         self.name = name
         self._messages = messages
+        self._counted = messages.of_service()
         self._threads: dict[str, _Thread] = {}
         self._latest: dict[str, int] = {}
         self._steps = Steps(self._latest)
@@ -254,13 +137,11 @@ class ServiceLines:
         if followed is None:
             shown = redacted().thread if name else ""
             shown = _NUMBER.sub("#", shown) if name != entry.thread else shown
-            self._threads[name] = _Thread(
-                _MORE if name == _MORE else shown, instant_ns, line, text, self._file
-            )
+            self._threads[name] = _Thread(MORE if name == MORE else shown, instant_ns, line, text, self._file)
         else:
             followed.take(instant_ns, line, text, self._file, is_error=level == "error")
         self._latest[name] = instant_ns
-        self._messages.take(entry, line, text, redacted)
+        self._messages.take(entry, line, text, redacted, self._counted)
         if level == "error":
             self._note_error(instant_ns)
         return True
@@ -292,6 +173,8 @@ class ServiceLines:
             len(self._more),
             has_zone,
             has_date,
+            self._counted.slots,
+            self._counted.messages(),
         )
 
     def _followed(self, thread: str) -> str:
@@ -302,7 +185,7 @@ class ServiceLines:
             self._more.add(thread)
         group = _NUMBER.sub("#", thread)
         is_followed = group in self._threads or len(self._threads) < MOST_THREADS + _MOST_GROUPS
-        return group if is_followed else _MORE
+        return group if is_followed else MORE
 
     def _note_error(self, instant_ns: int) -> None:
         last_ns, self._error_ns = self._error_ns, instant_ns

@@ -105,13 +105,26 @@ class LogMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """Entries of an error in one service by time slot.
+
+    `lines` are the first ones of equal parts of the entries of the service, with their instants.
+    """
+
+    text: str
+    count: int
+    slots: Mapping[int, int]
+    lines: tuple[tuple[int, LogLine], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """The log of one service: one file, or several that follow each other.
 
     `steps` are lasting steps back, `zone_changes` those by whole half hours of a log without a zone, and
     `late_lines` counts lines out of order by more than half a second. With `is_unordered` there are
     more than in a log of one host. `error_begins` has the begins of error episodes: errors after some
-    time without one.
+    time without one. `slots` and `errors` have the entries of this service by time slot, and its errors.
     """
 
     name: str
@@ -135,6 +148,8 @@ class Service:
     has_zone: bool = True
     #: stamps without a date
     has_date: bool = True
+    slots: Mapping[int, int] = field(default_factory=dict)
+    errors: tuple[ErrorMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
