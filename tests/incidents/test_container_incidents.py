@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.incidents.base import Diagnosis, Unseen, examine
+from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.connections import (
     Connections,
@@ -30,7 +30,7 @@ from loadcell.incidents.live.connections import ConnectionGatherer
 from loadcell.incidents.live.containers import ContainerGatherer
 from loadcell.linux import connection_counts, limited_groups
 
-from .test_host_incidents import level
+from .test_host_incidents import level, of
 
 GIB = 1 << 30
 
@@ -55,6 +55,13 @@ def connections(**values: Any) -> Connections:
 
 def used(ports: int) -> Connections:
     return connections(destinations=(Destination("10.0.0.1:5432", ports, ports // 2, "10.0.0.9"),))
+
+
+def test_without_a_connection_no_address_is_named() -> None:
+    (judgement,) = of(connections(), "port-exhaustion")
+    assert isinstance(judgement, Healthy)
+    assert "no connection has one of the 1,000 ephemeral ports" in judgement.value.text
+    assert "–" not in judgement.value.text
 
 
 def files(count: int, host: int = 10) -> OpenFiles:

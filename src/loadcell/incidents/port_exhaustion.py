@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence.connections import Connections, Destination
+from loadcell.incidents.evidence.connections import Connections
 from loadcell.model.message import Count, MessageCode, Share
 
 SIGNS = MessageCode("incident.port-exhaustion.signs", "info", used_share=Share, critical_share=Share)
@@ -28,6 +28,7 @@ _HEALTHY = MessageCode(
     ports=Count,
     waiting=Count,
 )
+_NO_CONNECTION = MessageCode("incident.port-exhaustion.no-connection", "info", ports=Count, waiting=Count)
 
 SHARE, CRITICAL_SHARE = 0.75, 0.95
 
@@ -53,7 +54,10 @@ class PortExhaustion(Incident[Connections]):
             )
             yield self.diagnosis("critical" if share >= CRITICAL_SHARE else "warning", "high", summary)
         if not full:
-            most = max(evidence.destinations, key=lambda item: item.used, default=Destination("–", 0, 0, "–"))
+            most = max(evidence.destinations, key=lambda item: item.used, default=None)
+            if most is None:
+                yield self.healthy(_NO_CONNECTION(ports=ports, waiting=evidence.waiting))
+                return
             yield self.healthy(
                 _HEALTHY(
                     source=most.source,

@@ -7,6 +7,7 @@ from typing import Final
 import altair as alt
 
 from loadcell.incidents.evidence.collections import Collections
+from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
@@ -15,6 +16,7 @@ from loadcell.report.texts import Texts
 #: Points of a chart: of more pauses the longest of neighbours are drawn.
 _MOST: Final = 2_000
 _MIB: Final = 2**20
+CHART = Labels("doctor.chart", ("pauses", "heap"))
 
 
 def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
@@ -36,12 +38,6 @@ def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
         }
         for pause in shown
     ]
-    charts: list[Block] = [
-        _over_time(
-            f"pauses-{number}", texts("doctor.chart.pauses"), texts("doctor.axis.pause"),
-            alt.Chart().mark_circle(size=24, opacity=0.7), durations, texts,
-        ),
-    ]  # fmt: skip
     heap: list[DataRow] = [
         {
             "t": round((pause.end_ns - begin_ns) / 1e9, 3),
@@ -59,21 +55,27 @@ def draw(evidence: Collections, number: int, texts: Texts) -> list[Block]:
         }
         for item in evidence.log.around.live_sets
     ]
-    if heap:
-        marks = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1)
-        charts.append(
-            _over_time(f"heap-{number}", texts("doctor.chart.heap"), texts("axis.heap"), marks, heap, texts)
+    # charts below one another have the same axis of time
+    until_s = max([evidence.duration_ns / 1e9, *(float(row["t"]) for row in (*durations, *heap))])
+    circles = alt.Chart().mark_circle(size=24, opacity=0.7)
+    lines = alt.Chart().mark_line(point={"size": 12}, strokeWidth=1)
+    panels = [("pauses", "doctor.axis.pause", circles, durations), ("heap", "axis.heap", lines, heap)]
+    return [
+        _over_time(
+            f"{name}-{number}", texts(CHART(name)), texts(axis), marks, rows, until_s, texts
         )
-    return charts
+        for name, axis, marks, rows in panels
+        if rows
+    ]  # fmt: skip
 
 
 def _over_time(
-    name: str, title: str, axis: str, marks: alt.Chart, rows: list[DataRow], texts: Texts
+    name: str, title: str, axis: str, marks: alt.Chart, rows: list[DataRow], until_s: float, texts: Texts
 ) -> Chart:
-    """A chart of values over the time of the log, with a colour for each kind."""
+    """A chart of values over the time of the log up to `until_s`, with a colour for each kind."""
     kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
     drawn = marks.encode(
-        x=alt.X("t:Q", title=texts("doctor.axis.time")),
+        x=alt.X("t:Q", title=texts("doctor.axis.time"), scale=alt.Scale(domain=[0, until_s], nice=False)),
         y=alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True)),
         color=_colour(kinds),
         tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
