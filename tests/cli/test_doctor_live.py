@@ -47,6 +47,14 @@ def test_options_of_a_watch_need_one(words: tuple[str, ...]) -> None:
     assert f"{words[0]} requires --watch" in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize("pid", ["abc", "0", "-4", "1.5", "4294967296"])
+def test_a_process_that_is_no_number_is_refused(pid: str) -> None:
+    result = doctor("--live", f"--pid={pid}")
+    assert result.exit_code == 2
+    assert f"'{pid}' is no process id" in " ".join(result.stderr.split())
+    assert "jps" in result.stderr
+
+
 def test_a_condition_that_is_none_is_refused() -> None:
     result = doctor("--watch", "gc.full", "--pid", "1")
     assert result.exit_code == 2

@@ -257,10 +257,13 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"\x7fELF\0\0\0\1" * 100, "binary"),
+        (b"\x7fELF\0\0\0\1" * 100, "binary: it looks like a program"),
+        (b"[0.1s][info][gc] GC(0) Pause Young (Normal) 6M->2M(64M) 4.533ms\n" * 9, "doctor --gc-log"),
+        (b"[2026-11-28T10:00:00.1+0000][info ][gc,start ] GC(0) Pause Young (Normal)\n" * 9, "is a GC log"),
+        (b"2026-11-28T10:00:00.123+0000: 1.2: [GC (System.gc()) 9K->5K(9K), 0.1 secs]\n", "is a GC log"),
         (b"hello token=abcdef1234567\nworld\n", "no time stamps in its first lines; the first is 'hello"),
     ],
-    ids=["empty", "blank", "binary", "text"],
+    ids=["empty", "blank", "binary", "gc", "dated-gc", "gc-of-jdk-8", "text"],
 )
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     result = doctor("--log", written(tmp_path / "app.log", content))

@@ -41,6 +41,8 @@ def test_conditions_are_read_with_short_names_and_units() -> None:
         ("disk.x >= 3", "no metric"),
         ("jvm.last_gc_cause == 3", "no metric"),
         ("gc.full_ms >= 3furlongs", "no value"),
+        ("gc.full >= 3 in 0s", "nothing can be measured"),
+        ("host.load1 > 3 in 0min", "nothing can be measured"),
     ],
 )
 def test_what_is_no_condition_has_a_reason(text: str, words: str) -> None:

@@ -100,6 +100,18 @@ class Integer(click.ParamType[int]):
         return number
 
 
+class ProcessId(click.ParamType[int]):
+    """The number of a process."""
+
+    name = "PID"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip()
+        if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 31):
+            self.fail(language.written(messages.CALL_PROCESS_ID(value=repr(str(value)))), param, ctx)
+        return int(text)
+
+
 class Positive(click.ParamType[float]):
     """A number greater than 0."""
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from loadcell.cli import doctor_files, doctor_live, doctor_watch, language, locales, messages, output
-from loadcell.cli.arguments import Integer, Length, Positive, runs
+from loadcell.cli.arguments import Integer, Length, Positive, ProcessId, runs
 from loadcell.cli.command import argument, command, option
 from loadcell.incidents import event_spans
 from loadcell.incidents.examination import Examination, examination
@@ -32,7 +32,7 @@ _MOST_EVENTS: Final = 5
 @option("--log", multiple=True, type=click.Path(path_type=Path), metavar="FILE...", group="input")
 @option("--pattern", metavar="REGEX", group="input")
 @option("--live", is_flag=True, group="input")
-@option("--pid", type=click.IntRange(1), metavar="PID", group="input")
+@option("--pid", type=ProcessId(), metavar="PID", group="input")
 @option("--watch", metavar="CONDITION", group="input")
 @option("--for", "for_s", type=Length(), metavar="TIME", group="input")
 @option("--most", type=Integer(), default=_MOST_EVENTS, show_default=True, metavar="N", group="input")

@@ -16,6 +16,7 @@ from loadcell.incidents.evidence.application_log import Spans
 from loadcell.incidents.evidence.base import Evidence, Reading
 from loadcell.ingest import base
 from loadcell.ingest import inputs as input_files
+from loadcell.ingest.log_contents import must_be_log_text
 
 
 class FilesCommand(Command):
@@ -71,7 +72,7 @@ def read_logs(
     evidence: list[Evidence] = []
     readings: list[Reading] = []
     with ExitStack() as stack:
-        inputs = stack.enter_context(input_files.Inputs())
+        inputs = stack.enter_context(input_files.Inputs(check=must_be_log_text))
         on_progress = stack.enter_context(input_files.Bar(sys.stderr))
 
         def plain(files: Sequence[Path]) -> list[tuple[Path, str]]:

@@ -22,6 +22,7 @@ CALL_NO_COMMAND_NEAR = MessageCode("call.no-command-near", name=str, near=str, c
 CALL_SEED = MessageCode("call.seed", value=str, most=str)
 CALL_UNKNOWN_LANGUAGE = MessageCode("call.unknown-language", value=str, languages=list)
 CALL_INTEGER = MessageCode("call.integer", value=str, least=str, most=str)
+CALL_PROCESS_ID = MessageCode("call.process-id", value=str)
 CALL_INTEGER_LEAST = MessageCode("call.integer-least", value=str, least=str)
 CALL_POSITIVE = MessageCode("call.positive", value=str)
 CALL_QUANTITY = MessageCode("call.quantity", finding=Message, allowed=Message)

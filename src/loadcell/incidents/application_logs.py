@@ -17,6 +17,7 @@ from loadcell.ingest import log_times
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.inputs import STDIN
+from loadcell.ingest.log_contents import GC_SHARE, gc_share
 from loadcell.ingest.log_excerpts import excerpt
 from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of
 from loadcell.ingest.log_pattern import Pattern
@@ -28,6 +29,7 @@ from loadcell.model.message import Count, ForeignText, Message, MessageCode, Sec
 _DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
 _NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
 _NO_MATCH = MessageCode("doctor.log-no-match", path=str, line=ForeignText)
+_GC_LOG = MessageCode("doctor.log-is-gc-log", path=str)
 _NO_ENTRIES = MessageCode("doctor.log-no-entries", names=list)
 ZONE_CHANGE = MessageCode("doctor.log-zone-change", "info", service=str, count=Count, size_s=Seconds)
 NO_ZONE = MessageCode("doctor.log-no-zone", "info", service=str, zone=str)
@@ -109,6 +111,8 @@ def service_of(name: str) -> str:
 def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     """A file with the stamps that its first lines show. Raises ImportProblemError for what is no log."""
     head = head_of(path, shown, is_log, _DIRECTORY_WITHOUT)
+    if pattern is None and gc_share(head) >= GC_SHARE:
+        raise ImportProblemError(_GC_LOG(path=shown))
     stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")

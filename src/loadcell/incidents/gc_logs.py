@@ -12,6 +12,7 @@ from typing import Final
 from loadcell.incidents.evidence.base import Quote, Reading
 from loadcell.incidents.evidence.collections import Collections, DumpFile
 from loadcell.ingest import gc_log
+from loadcell.ingest.application_log import stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_unified import COLLECTORS
 from loadcell.ingest.log_files import REORDERED, LogLines, beginning, blocks_of, head_of
@@ -25,6 +26,7 @@ from loadcell.plan.secret_patterns import without_secrets
 _DIRECTORY_WITHOUT = MessageCode("doctor.directory-without", path=str)
 _OTHER_TOOL = MessageCode("doctor.other-tool", path=str, tools=list)
 _OTHER_TEXT = MessageCode("doctor.other-text", path=str, line=ForeignText)
+_OTHER_LOG = MessageCode("doctor.other-log", path=str, line=ForeignText)
 _NO_TIMES = MessageCode("doctor.no-times", path=str)
 CLOCK_STEPS = MessageCode("doctor.clock-steps", "caution", source=str, count=Count, back_s=Seconds)
 
@@ -156,7 +158,9 @@ def _other(path: Path, shown: str, head: bytes | None = None) -> Message:
     if tools:
         return _OTHER_TOOL(path=shown, tools=tools)
     first = next((line for line in decoded(head[:_MOST_HEAD]).splitlines() if line.strip()), "")
-    return _OTHER_TEXT(path=shown, line=repr(without_secrets(first.strip())[:_SHOWN]))
+    has_times = stamps_of(beginning(path), path.stat().st_mtime) is not None
+    code = _OTHER_LOG if has_times else _OTHER_TEXT
+    return code(path=shown, line=repr(without_secrets(first.strip())[:_SHOWN]))
 
 
 _MOST_HEAD: Final = 4096

@@ -28,6 +28,7 @@ NOT_UNDERSTOOD = MessageCode("watch.not-understood", text=str)
 UNKNOWN_METRIC = MessageCode("watch.unknown-metric", metric=str, near=list)
 NEEDS_PID = MessageCode("watch.needs-pid", metric=str)
 LONG_WINDOW = MessageCode("watch.long-window", limit_s=Seconds)
+NO_WINDOW = MessageCode("watch.no-window", window=str)
 WRONG_VALUE = MessageCode("watch.value", value=str, metric=str)
 
 _CONDITION: Final = re.compile(
@@ -109,6 +110,8 @@ def parse(text: str, *, has_pid: bool) -> Condition:
         window_s = None if window is None else float(units.Duration.read(window))
     except SettingError:
         raise WatchError(NOT_UNDERSTOOD(text=repr(text))) from None
+    if window_s is not None and window_s <= 0:
+        raise WatchError(NO_WINDOW(window=window))
     if window_s is not None and window_s > _MOST_WINDOW_S:
         raise WatchError(LONG_WINDOW(limit_s=_MOST_WINDOW_S))
     table = monitor if monitor in _PARTS else ""

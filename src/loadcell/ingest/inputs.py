@@ -71,11 +71,15 @@ _LOOKED_AT_BYTES = 2**20
 class Inputs(AbstractContextManager["Inputs"]):
     """Plain files for readers, below a directory of their own that goes when this ends.
 
-    `most_bytes` limits the copies together.
+    `most_bytes` limits the copies together. `check` raises ImportProblemError for the first part of a file
+    that is no text.
     """
 
-    def __init__(self, most_bytes: int = MOST_COPIED_BYTES) -> None:
+    def __init__(
+        self, most_bytes: int = MOST_COPIED_BYTES, check: Callable[[Path, bytes], None] = must_be_text
+    ) -> None:
         self._most_bytes = most_bytes
+        self._check = check
         self._on_progress: OnProgress = lambda _read, _total: None
         self._copied_bytes = 0
         self._home: Path | None = None
@@ -183,7 +187,7 @@ class Inputs(AbstractContextManager["Inputs"]):
         with to.open("wb") as target:
             for part in parts:
                 if first and part.strip() and not _is_packed(part):
-                    must_be_text(path, part)
+                    self._check(path, part)
                 first = False
                 self._copied_bytes += len(part)
                 if self._copied_bytes > self._most_bytes:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, cast
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_log import position
 from loadcell.ingest.inputs import unpacker
-from loadcell.ingest.read import must_be_text
+from loadcell.ingest.log_contents import must_be_log_text
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, blocks
 from loadcell.ingest.text import lines as text_lines
 from loadcell.model.message import ForeignText, Message, MessageCode
@@ -86,7 +86,7 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
     except DAMAGES as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ImportProblemError(UNREADABLE(path=shown, reason=reason)) from None
-    must_be_text(Path(shown), head)
+    must_be_log_text(Path(shown), head)
     return head
 
 

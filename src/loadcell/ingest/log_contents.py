@@ -1,0 +1,66 @@
+"""Contents of a file that should be a log: none, a binary format, or a log of another kind."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from loadcell.ingest.base import ImportProblemError
+from loadcell.ingest.read import IMPORT_UTF16
+from loadcell.model.message import ForeignText, Labels, Message, MessageCode
+
+EMPTY = MessageCode("log-file.empty", path=str)
+BINARY = MessageCode("log-file.binary", path=str, format=Message)
+UNKNOWN_BINARY = MessageCode("log-file.unknown-binary", path=str, bytes=ForeignText)
+
+#: Begins of binary files by format (RFC 1952 and file(1); HotSpot: heapDumper.cpp, perfData.hpp).
+_SIGNS: Final = (
+    ("heap-dump", b"JAVA PROFILE"), ("jfr", b"FLR\0"), ("counters", b"\xca\xfe\xc0\xc0"),
+    ("class", b"\xca\xfe\xba\xbe"), ("program", b"\x7fELF"), ("archive", b"PK\x03\x04"),
+    ("packed", b"\x1f\x8b"), ("packed", b"BZh"), ("packed", b"\xfd7zXZ\0"), ("packed", b"\x28\xb5\x2f\xfd"),
+    ("journal", b"LPKSHHRH"), ("perf", b"PERFILE2"), ("database", b"SQLite format 3\0"),
+    ("picture", b"\x89PNG"), ("pdf", b"%PDF-"),
+)  # fmt: skip
+FORMAT = Labels("log-file-format", (*dict.fromkeys(name for name, _ in _SIGNS), "tar", "zeros"))
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_TAR_PLACE: Final = slice(257, 262)
+#: Bytes in which a zero shows that a file is binary, and those of a begin that a message shows.
+_HEAD_BYTES: Final = 65_536
+_SHOWN_BYTES: Final = 8
+#: A line that only a JVM writes about its collector, in either format.
+_GC_LINE: Final = re.compile(
+    rb"\]\s?GC\(\d+\) |\[(?:Full )?GC[ (]|\[(?:info|debug|trace|warning)\s*\]\[(?:gc|safepoint)[,\]\s]"
+    rb"|^\[[\d.,]+s\]\[\w+ *\]\[(?:gc|safepoint)"
+)
+_MOST_LINES: Final = 500
+#: Share of the first lines from which on a file is a GC log, and no log of a service with some such lines.
+GC_SHARE: Final = 0.5
+
+
+def must_be_log_text(path: Path, head: bytes) -> None:
+    """Raises ImportProblemError where the first block of a file shows that it is no text."""
+    shown = str(path)
+    if head.startswith(_UTF16):
+        raise ImportProblemError(IMPORT_UTF16(path=shown, name=path.name))
+    if (name := _format(head)) is not None:
+        raise ImportProblemError(BINARY(path=shown, format=Message(FORMAT(name))))
+    if not head.strip():
+        raise ImportProblemError(EMPTY(path=shown))
+    if b"\0" in head[:_HEAD_BYTES]:
+        raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
+
+
+def _format(head: bytes) -> str | None:
+    """The binary format of a file by its first block."""
+    if head[_TAR_PLACE] == b"ustar":
+        return "tar"
+    if head and not head.strip(b"\0"):
+        return "zeros"
+    return next((name for name, sign in _SIGNS if head.startswith(sign)), None)
+
+
+def gc_share(head: bytes) -> float:
+    """Share of the first lines that a JVM writes about its collector."""
+    lines = [line for line in head[:_HEAD_BYTES].splitlines()[:_MOST_LINES] if line.strip()]
+    return sum(_GC_LINE.search(line) is not None for line in lines) / len(lines) if lines else 0.0
