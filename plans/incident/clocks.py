@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from doctor import diagnoses
+from doctor import diagnoses, examination
 
 INCIDENT = "log-clock-steps"
 
@@ -60,7 +60,7 @@ def main() -> None:
     forth_s, back_s = (float(os.environ.get(name, "0")) for name in ("FORTH", "BACK"))
     duration_s, path = float(sys.argv[1]), Path("service.log")
     lines = work(path, Clock(forth_s, back_s, duration_s), time.monotonic() + duration_s)
-    named = [item for item in diagnoses("--log", str(path)) if item["incident"] == INCIDENT]
+    named = [item for item in diagnoses(examination("--log", str(path))) if item["incident"] == INCIDENT]
     print(f"lines: {lines}")
     print(f"lines per second: {lines / duration_s:.1f}")
     print(f"recognised: {len(named)}")

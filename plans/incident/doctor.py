@@ -24,10 +24,16 @@ def loadcell() -> list[str]:
     sys.exit("loadcell is not on PATH")
 
 
-def diagnoses(*words: str) -> list[dict[str, Any]]:
-    """Incidents that `loadcell doctor` names, as in its JSON."""
+def examination(*words: str) -> dict[str, Any]:
+    """The JSON of `loadcell doctor`."""
     command = [*loadcell(), "doctor", *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
-    return [item for subject in json.loads(done.stdout)["subjects"] for item in subject["diagnoses"]]
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def diagnoses(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Incidents that it names."""
+    return [item for subject in document["subjects"] for item in subject["diagnoses"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
+from dataclasses import replace
 from typing import Final
 
 from loadcell import lazy
@@ -53,4 +54,5 @@ def live(pid: int | None, timeout_s: float | None = None) -> Examination:
     finally:
         if shown:
             sys.stderr.write("\r" + " " * 2 * len(shown) + "\r")
-    return examination(platform.node(), gathered.evidence, gathered.missing)
+    examined = examination(platform.node(), gathered.evidence, gathered.missing)
+    return replace(examined, utc_ns=time.time_ns())

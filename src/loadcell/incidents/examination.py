@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadcell.incidents.base import LEVELS, Diagnosis, Healthy, Judgement, Unseen, examine, registered
 from loadcell.incidents.evidence.base import Evidence, Missing, Reading
@@ -37,13 +37,23 @@ class Examination:
     """Subjects with their judgements; `title` names the examined thing for people.
 
     `unseen` has the incidents whose type of evidence could not be gathered, `readings` how well log files
-    were read.
+    were read. `utc_ns` is the time at which a live host was examined.
     """
 
     title: str
     subjects: tuple[Examined, ...]
     unseen: tuple[Unseen, ...] = ()
     readings: tuple[Reading, ...] = ()
+    utc_ns: int | None = None
+
+    def with_subjects(self, subjects: Iterable[Examined]) -> Examination:
+        """The same with subjects that are judged already; what they judge is no longer unseen."""
+        others = tuple(subjects)
+        judged = {
+            item.incident for subject in others for item in subject.judgements if not isinstance(item, Unseen)
+        }
+        unseen = tuple(item for item in self.unseen if item.incident not in judged)
+        return replace(self, subjects=(*self.subjects, *others), unseen=unseen)
 
     @property
     def has_incident(self) -> bool:

@@ -33,7 +33,8 @@ class LineRecord:
 
 @dataclass(frozen=True)
 class DiagnosisRecord:
-    """An incident: its observation in English with its values, remedy, disproof, prevention.
+    """An incident: its observation in English with its message code and values, remedy, disproof,
+    prevention.
 
     Times in seconds are from the first instant of the evidence.
     """
@@ -42,6 +43,7 @@ class DiagnosisRecord:
     level: Level
     confidence: Confidence
     summary: str
+    code: str
     values: JsonObject
     signs: str
     source: str
@@ -61,6 +63,7 @@ class ValueRecord:
 
     incident: str
     text: str
+    code: str
     values: JsonObject
 
 
@@ -97,10 +100,14 @@ class ReadingRecord:
 
 @dataclass(frozen=True)
 class ExaminationRecord:
-    """An examination of logs, a run or a host; `unseen` has the incidents without evidence."""
+    """An examination of logs, a run or a host; `unseen` has the incidents without evidence.
+
+    `utc` is the time at which a live host was examined.
+    """
 
     schema: int
     title: str
+    utc: str | None
     subjects: tuple[SubjectRecord, ...]
     unseen: tuple[ValueRecord, ...]
     logs: tuple[ReadingRecord, ...]
@@ -111,6 +118,7 @@ def record(examined: Examination) -> ExaminationRecord:
     return ExaminationRecord(
         SCHEMA,
         examined.title,
+        None if examined.utc_ns is None else utc_text(examined.utc_ns),
         tuple(_subject(subject) for subject in examined.subjects),
         _values(examined.unseen),
         tuple(_reading(reading) for reading in examined.readings),
@@ -147,6 +155,7 @@ def _diagnosis(diagnosis: Diagnosis, evidence: Evidence) -> DiagnosisRecord:
         diagnosis.level,
         diagnosis.confidence,
         diagnosis.summary.text,
+        diagnosis.summary.code,
         diagnosis.summary.plain_arguments,
         incident.signs.text,
         incident.source,
@@ -173,7 +182,7 @@ def _values(judgements: Iterable[Healthy | Unseen]) -> tuple[ValueRecord, ...]:
 
 
 def _value(incident: str, value: Message) -> ValueRecord:
-    return ValueRecord(incident, value.text, value.plain_arguments)
+    return ValueRecord(incident, value.text, value.code, value.plain_arguments)
 
 
 def _reading(reading: Reading) -> ReadingRecord:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from loadcell.incidents import runs
 from loadcell.incidents.evidence.base import Evidence, Missing, Reading
 from loadcell.incidents.examination import Examination, examination
-from loadcell.incidents.runs import not_recorded
+from loadcell.incidents.runs import not_recorded, retained
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store import layout
 from loadcell.store.read import StoredRun
@@ -57,7 +57,7 @@ def examined(
     names = [title_of(stored), *(name for reading in readings for name in reading.files)]
     reasons = [*(item for item in items if isinstance(item, Missing)), *not_recorded.missing(items)]
     evidence = [item for item in items if isinstance(item, Evidence)]
-    return examination(", ".join(names), evidence, reasons, readings)
+    return examination(", ".join(names), evidence, reasons, readings).with_subjects(retained.subjects(stored))
 
 
 def title_of(stored: StoredRun) -> str:

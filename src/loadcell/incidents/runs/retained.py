@@ -1,0 +1,90 @@
+"""Examinations of the host during a trial (`loadcell doctor --live --json`), from files that it retained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from loadcell.incidents.base import Diagnosis, Healthy, Judgement, registered
+from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.retained import Retained
+from loadcell.incidents.examination import Examined
+from loadcell.incidents.record import DiagnosisRecord, ExaminationRecord, ValueRecord
+from loadcell.model import json as model_json
+from loadcell.model.json import JsonObject, MismatchError
+from loadcell.model.message import Message, declared
+from loadcell.store.read import StoredRun
+
+#: End of the name of such a file.
+NAME: Final = "doctor.json"
+_MOST_BYTES: Final = 4 * 1024**2
+
+
+def subjects(stored: StoredRun) -> Iterator[Examined]:
+    """The diagnoses and healthy values of each file.
+
+    Those of other incidents than this version has are left out, and those that ended before the trial: the
+    kernel log of a host has a day.
+    """
+    for trial in stored.trials:
+        for path in sorted(stored.directory(trial.name).glob(f"*{NAME}")):
+            record = _read(path)
+            if record is None:
+                continue
+            instant_ns, started_ns = _instant_ns(record.utc), _instant_ns(trial.started_utc) or 0
+            judgements: list[Judgement] = []
+            for subject in record.subjects:
+                diagnoses = [
+                    _diagnosis(item, instant_ns, started_ns)
+                    for item in subject.diagnoses
+                    if item.incident in registered()
+                ]
+                judgements += [item for item in diagnoses if item.end_ns is None or item.end_ns >= started_ns]
+                healthy = (item for item in subject.healthy if item.incident in registered())
+                judgements += [_healthy(item) for item in healthy]
+            yield Examined(Retained(trial.name, f"{trial.name}/{path.name}", instant_ns), tuple(judgements))
+
+
+def _read(path: Path) -> ExaminationRecord | None:
+    """The record in a file; None for any other contents."""
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        return model_json.read(ExaminationRecord, path.read_bytes())
+    except (OSError, MismatchError):
+        return None
+
+
+def _diagnosis(record: DiagnosisRecord, instant_ns: int | None, started_ns: int) -> Diagnosis:
+    """A diagnosis with its times, or that of the examination; what began earlier began with the trial."""
+    begin_ns, end_ns = (_instant_ns(utc) for utc in (record.begin_utc, record.end_utc))
+    begin_ns, end_ns = (instant_ns if at_ns is None else at_ns for at_ns in (begin_ns, end_ns))
+    return Diagnosis(
+        record.incident,
+        record.level,
+        record.confidence,
+        _message(record.code, record.values, record.summary),
+        None if begin_ns is None else max(begin_ns, started_ns),
+        end_ns,
+        tuple(Quote(line.file, line.number, line.text) for line in record.lines),
+    )
+
+
+def _healthy(record: ValueRecord) -> Healthy:
+    return Healthy(record.incident, _message(record.code, record.values, record.text))
+
+
+def _message(code: str, values: JsonObject, text: str) -> Message:
+    """The message of a record; in the words of the record where this version has no such message."""
+    present = declared().get(code)
+    is_alike = present is not None and present.arguments.keys() == values.keys()
+    return Message(code, values, recorded=None if is_alike else (text, ""))
+
+
+def _instant_ns(utc: str | None) -> int | None:
+    try:
+        return None if utc is None else round(datetime.fromisoformat(utc).timestamp() * 1e6) * 1000
+    except ValueError:
+        return None

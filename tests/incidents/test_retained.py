@@ -1,0 +1,115 @@
+"""Examinations of a live host that trials retained (`doctor.json`)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+import fake_runs
+from incidents.test_runs import context, doctor, record
+from loadcell.incidents.evidence.base import Evidence, Missing
+from loadcell.incidents.evidence.kernel_log import KernelLine, KernelLog
+from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
+from loadcell.incidents.examination import examination
+from loadcell.incidents.record import record as record_of
+from loadcell.incidents.runs import not_recorded
+from loadcell.model import json as model_json
+from loadcell.store.read import read_run
+
+HUNG = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", None, 5.1),))
+HEALTHY = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", 0.001),))
+
+
+def with_examination(home: Path, evidence: Evidence, at_s: float = 7.0) -> tuple[Path, str]:
+    """A run whose first trial retained an examination of this time after the start of its measurement."""
+    run = fake_runs.write_run(home, fake_runs.two_treatments())
+    trial = read_run(run).trials[0]
+    examined = examination("vm", [evidence])
+    examined = replace(examined, utc_ns=start_ns(run) + round(at_s * 1e9))
+    text = json.dumps(model_json.document(record_of(examined)))
+    (run / "trials" / trial.name / "doctor.json").write_text(text)
+    return run, trial.name
+
+
+def start_ns(run: Path) -> int:
+    measure = read_run(run).trials[0].measure
+    assert measure is not None
+    return int(datetime.fromisoformat(str(measure.started_utc)).timestamp()) * 10**9
+
+
+def test_a_retained_diagnosis_has_the_time_of_its_trial(tmp_path: Path) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    assert doctor(run).exit_code == 1
+    [subject] = [subject for subject in record(run).subjects if subject.kind == "retained"]
+    assert (subject.source, [item.incident for item in subject.diagnoses]) == (name, ["hung-mount"])
+    [finding] = [item.message for item in context(run).findings if item.message.code.startswith("found.inc")]
+    assert finding.text.startswith(f"Hung remote mount in trial `{name}`, 7 s after the start")
+    [mark] = [mark for mark in context(run).marks[name] if mark.about == "Hung remote mount"]
+    assert mark.begin_s == pytest.approx(7, abs=1)
+
+
+def test_it_is_shown_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    run, _ = with_examination(tmp_path, HUNG)
+    shown = "".join(doctor("--lang", "zh", run).stdout.split())
+    assert "filer:/export（nfs4，挂载于/data）在5.1s内没有响应" in shown
+
+
+def test_a_message_of_another_version_is_shown_as_recorded(tmp_path: Path) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    document["subjects"][0]["diagnoses"][0] |= {"code": "of-the-future", "summary": "the mount is gone"}
+    path.write_text(json.dumps(document))
+    assert "the mount is gone" in " ".join(doctor(run).stdout.split())
+
+
+def test_a_healthy_examination_is_no_incident_and_no_longer_unseen(tmp_path: Path) -> None:
+    run, _ = with_examination(tmp_path, HEALTHY)
+    examined = record(run)
+    assert doctor(run).exit_code == 0
+    assert "hung-mount" not in {item.incident for item in examined.unseen}
+    assert "disk-errors" in {item.incident for item in examined.unseen}
+
+
+def kills(run_start_ns: int, *ats_s: float) -> KernelLog:
+    """Processes that the kernel killed, by seconds from the start of the measurement."""
+    lines = tuple(
+        KernelLine(
+            run_start_ns + round(at_s * 1e9),
+            f"Out of memory: Killed process {17 + number} (java) total-vm:1kB, anon-rss:1kB, file-rss:0kB",
+        )
+        for number, at_s in enumerate(ats_s)
+    )
+    return KernelLog("host", run_start_ns + 10 * 10**9, lines, "/dev/kmsg")
+
+
+@pytest.mark.parametrize(("at_s", "is_of_trial"), [(-3600.0, False), (4.0, True)])
+def test_an_incident_before_the_trial_is_none_of_it(tmp_path: Path, at_s: float, is_of_trial: bool) -> None:
+    start = start_ns(fake_runs.write_run(tmp_path / "times", fake_runs.two_treatments()))
+    run, _ = with_examination(tmp_path / "run", kills(start, at_s))
+    diagnosed = {item.incident for subject in record(run).subjects for item in subject.diagnoses}
+    assert ("oom-kill" in diagnosed) is is_of_trial
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 1}', "[]", "\0\0"])
+def test_other_contents_are_left_out(tmp_path: Path, text: str) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    (run / "trials" / name / "doctor.json").write_text(text)
+    assert doctor(run).exit_code == 0
+
+
+def test_a_directory_of_that_name_is_left_out(tmp_path: Path) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    path = run / "trials" / name / "doctor.json"
+    path.unlink()
+    path.mkdir()
+    assert doctor(run).exit_code == 0
+
+
+def test_missing_evidence_is_reported_once() -> None:
+    [*missing] = not_recorded.missing([HUNG, Missing(KernelLog, not_recorded.LIVE_ONLY())])
+    assert {Mounts, KernelLog}.isdisjoint(item.needs for item in missing)
