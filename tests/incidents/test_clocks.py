@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +24,10 @@ from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.clocks import ClockGatherer
 from loadcell.linux import clock_log, sntp, time_services
 from loadcell.linux.fault_control import FaultControl
+from loadcell.model.message import Message
 from loadcell.systems.shared.account import Account, environment
 from loadcell.systems.shared.preload import Preload
+from nobody import nobody
 
 START_NS = 1_700_000_000 * 10**9
 
@@ -142,6 +145,61 @@ def test_servers_that_agree_are_healthy_unless_this_clock_is_wrong() -> None:
     (diagnosis,) = of_services(3.0, 3.1)
     assert isinstance(diagnosis, Diagnosis)
     assert "differs from all 2 servers" in diagnosis.summary.text
+
+
+def unsynchronised(**values: Any) -> Diagnosis:
+    judgements = judged(watched(0, 0, is_synchronised=False, **values))
+    assert not any(isinstance(item, Diagnosis) for item in judgements["time-services"]), "no conflict"
+    (diagnosis,) = judgements["unsynchronised-clock"]
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.level == "note"
+    return diagnosis
+
+
+def test_a_clock_that_no_service_sets_is_no_conflict_of_services() -> None:
+    diagnosis = unsynchronised()
+    assert "no service sets the clock" in diagnosis.summary.text
+    assert "Start one time service" in Message(diagnosis.remedy_code).text
+    hidden = unsynchronised(has_hidden=True)
+    assert "not visible" in hidden.summary.text
+    assert "as root" in Message(hidden.remedy_code).text
+
+
+@pytest.mark.parametrize("values", [{"services": ("chronyd",)}, {"guest_tools": ("chronyd",)}], ids=str)
+def test_a_service_that_does_not_reach_its_servers_is_named(values: dict[str, Any]) -> None:
+    diagnosis = unsynchronised(**values)
+    assert diagnosis.summary.arguments["services"] == ["chronyd"]
+    assert "chronyc tracking" in Message(diagnosis.remedy_code).text
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_without_root_hidden_processes_are_no_missing_service() -> None:
+    with tempfile.TemporaryDirectory(prefix="loadcell-test-") as name:
+        hidden, visible = _with_hidden_processes(Path(name))
+    assert hidden.has_hidden
+    (judgement,) = judged(hidden)["time-services"]
+    assert isinstance(judgement, Unseen)
+    assert not visible.has_hidden
+
+
+def _with_hidden_processes(root: Path) -> tuple[Clocks, Clocks]:
+    """Evidence for nobody, and for root."""
+    written(root, "proc/self/mountinfo", "22 1 0:21 / /proc rw - proc proc rw,hidepid=invisible\n")
+    root.chmod(0o755)
+    with nobody():
+        (hidden,) = ClockGatherer().gather(Host(root, interval_s=0.1))
+    (visible,) = ClockGatherer().gather(Host(root, interval_s=0.1))
+    return hidden, visible
+
+
+def test_a_synchronised_clock_is_healthy_and_an_unknown_state_is_not_visible() -> None:
+    (healthy,) = judged(watched(0, 0, is_synchronised=True))["unsynchronised-clock"]
+    assert isinstance(healthy, Healthy)
+    for values in ({}, {"has_services": False}):
+        (unseen,) = judged(watched(0, 0, **values))["unsynchronised-clock"]
+        assert isinstance(unseen, Unseen)
+    (hidden,) = judged(watched(0, 0, is_synchronised=True, has_hidden=True))["time-services"]
+    assert isinstance(hidden, Unseen), "a second service may be among the hidden processes"
 
 
 def test_two_services_are_a_warning() -> None:

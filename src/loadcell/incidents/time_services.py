@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence.clocks import STEP_S, Clocks, TimeServer
+from loadcell.incidents.evidence.clocks import NOT_RECORDED, STEP_S, Clocks, TimeServer
 from loadcell.model.message import Count, Message, MessageCode, Seconds
 
 SIGNS = MessageCode("incident.time-services.signs", "info", step_s=Seconds)
@@ -22,14 +22,13 @@ _OUTLIERS = MessageCode(
 )
 _UNDECIDED = MessageCode("incident.time-services.undecided", "info", names=list, difference_s=Seconds)
 _OFF = MessageCode("incident.time-services.off", "info", count=Count, difference_s=Seconds)
-_UNSYNCHRONISED = MessageCode("incident.time-services.unsynchronised", "info")
 _REFUSED = MessageCode("incident.time-services.refused", "info", names=list, reason=Message)
 _HEALTHY = MessageCode(
     "incident.time-services.healthy", "info", services=list, count=Count, difference_s=Seconds
 )
 _ALONE = MessageCode("incident.time-services.alone", "info", services=list)
 _NONE = MessageCode("incident.time-services.none", "info")
-_NOT_RECORDED = MessageCode("incident.time-services.not-recorded", "info")
+_HIDDEN = MessageCode("incident.time-services.hidden", "info")
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,19 @@ class TimeServices(Incident[Clocks]):
 
     def examine(self, evidence: Clocks) -> Iterator[Judgement]:
         if not evidence.has_services:
-            yield self.unseen(_NOT_RECORDED())
+            yield self.unseen(NOT_RECORDED())
             return
         timed = [
             _Timed(server.name, server.offset_s) for server in evidence.servers if server.offset_s is not None
         ]
         diagnoses = [*self._services(evidence), *self._servers(timed)]
         yield from diagnoses
-        if evidence.is_synchronised is False:
-            yield self.diagnosis("note", "medium", _UNSYNCHRONISED())
         yield from self._refusals(evidence.servers)
         if diagnoses:
             return
-        if not evidence.services:
+        if not evidence.services and evidence.has_hidden:
+            yield self.unseen(_HIDDEN())
+        elif not evidence.services:
             yield self.healthy(_NONE())
         elif not timed:
             yield self.healthy(_ALONE(services=evidence.services))

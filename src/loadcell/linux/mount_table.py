@@ -107,6 +107,13 @@ def mount_of(path: str, mounts: list[Mount]) -> Mount | None:
     return max(candidates, key=lambda mount: len(mount.point), default=None)
 
 
+def hides_processes(root: Path = procfs.ROOT) -> bool:
+    """True if /proc hides the processes of others (`hidepid`) from this user."""
+    proc = mount_of("/proc", read(root))
+    hiding = proc.option("hidepid") if proc is not None else ""
+    return hiding not in ("", "0", "off") and os.getuid() != 0
+
+
 def rows(path: Path) -> list[str]:
     """Rows of a table of mounts, whose fields have one space between them; other white space is of a path."""
     try:

@@ -103,6 +103,17 @@ def _servers(outlier: tuple[float, float], services: tuple[str, ...] = ("chronyd
     return build
 
 
+def _synchronised(*, is_so: bool) -> Build:
+    """A clock that the kernel regards as synchronised or not, with and without a service."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        services = chance.choice([(), ("chronyd",), ("ntpd",), ("systemd-timesyncd",)])
+        seen = watched(0, 0, services=services, is_synchronised=is_so)
+        return Example(seen, ", ".join(services) or "no service")
+
+    return build
+
+
 def _spread(difference: tuple[float, float], count: tuple[int, int]) -> Build:
     """Servers at even distances, by the difference of the first and the last."""
 
@@ -242,6 +253,7 @@ REPLAYS = (
         _spread((0.0, 0.4), (2, 2)),
         _spread((0.0, 0.4), (3, 9)),
     )),
+    Replay("unsynchronised-clock", _synchronised(is_so=False), (_synchronised(is_so=True),)),
     Replay("swap-storm", _swap((1.2, 200), (0.11, 0.9)), (
         _swap((0, 0.8), (0, 0.08)),
         _swap((1.2, 50), (0, 0.08)),

@@ -10,7 +10,9 @@ from itertools import pairwise
 from typing import ClassVar, Final
 
 from loadcell.incidents.evidence.base import Evidence, Quote
-from loadcell.model.message import Message
+from loadcell.model.message import Message, MessageCode
+
+NOT_RECORDED = MessageCode("incident.time-services.not-recorded", "info")
 
 #: A larger change is a step that matters, and no slewing (at most 0.5 ms/s).
 STEP_S: Final = 0.5
@@ -47,7 +49,7 @@ class TimeServer:
 class Clocks(Evidence):
     """Readings in the order of time, steps stated by logs, services that set the clock (`guest_tools` may),
     and their servers. `is_synchronised` is the opinion of the kernel. Without
-    `has_services` nobody looked for services.
+    `has_services` nobody looked for services; with `has_hidden` those of others were not visible.
 
     Instants are by the steady clock.
     """
@@ -61,6 +63,7 @@ class Clocks(Evidence):
     servers: tuple[TimeServer, ...] = ()
     is_synchronised: bool | None = None
     has_services: bool = True
+    has_hidden: bool = False
 
     @property
     def begin_ns(self) -> int | None:

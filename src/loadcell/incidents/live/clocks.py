@@ -11,6 +11,7 @@ from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.clocks import ClockReading, Clocks, ClockStep, TimeServer
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
 from loadcell.linux import clock_log, sntp, time_services
+from loadcell.linux.mount_table import hides_processes
 from loadcell.linux.system import time_sync
 from loadcell.linux.time_services import ServerAddress
 from loadcell.linux.wall_clock import realtime_offset_ns
@@ -53,6 +54,7 @@ class ClockGatherer(Gatherer):
             tuple(guest_tools),
             asking.servers(),
             time_sync(host.root)["synchronised"],
+            has_hidden=hides_processes(host.root),
         )
 
 

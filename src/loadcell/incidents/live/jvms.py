@@ -58,7 +58,7 @@ class JvmGatherer(Gatherer):
 
     def gather(self, host: Host) -> Iterable[JvmCounters | Missing]:
         processes = jvms(host)
-        if _is_hidden(host):
+        if mount_table.hides_processes(host.root):
             yield Missing(JvmCounters, HIDDEN())
         elif not processes:
             yield Missing(JvmCounters, NO_JVM() if host.pid is None else NOT_JVM(pid=str(host.pid)))
@@ -87,13 +87,6 @@ def _pids(host: Host) -> Iterator[int]:
         stat = procfs.process_stat(host.root, pid)
         if user in (0, owner) and stat is not None and stat.state != "D":
             yield pid
-
-
-def _is_hidden(host: Host) -> bool:
-    """True if /proc hides the processes of others."""
-    proc = mount_table.mount_of("/proc", mount_table.read(host.root))
-    hiding = proc.option("hidepid") if proc is not None else ""
-    return hiding not in ("", "0", "off") and os.getuid() != 0
 
 
 def read(process: JavaProcess) -> _Reading | None:
