@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ from loadcell.incidents.record import ExaminationRecord
 from loadcell.incidents.runs import base, findings
 from loadcell.model import json as model_json
 from loadcell.model.resources import ControlGroupUse, HostUse, ProcessUse, Resources
+from loadcell.report.charts import series
 from loadcell.report.context import ReportContext
 from loadcell.store.read import read_run
 
@@ -325,3 +327,28 @@ def test_a_log_in_place_of_a_run_names_the_option(tmp_path: Path) -> None:
     result = doctor(path)
     assert result.exit_code == 2
     assert f"--gc-log {path}" in " ".join(result.stderr.split())
+
+
+def test_the_chart_over_time_shows_the_trial_with_the_worst_incident(tmp_path: Path) -> None:
+    names = trial_names(tmp_path)
+    slow = Log()
+    for index in range(10):
+        slow.young(1 + index, 500, 100, 1200 if index == 5 else 10)
+    run = with_logs(tmp_path / "run", {names[1]: slow, names[2]: spiral()})
+    shown = series.draw(context(run))
+    assert shown is not None
+    assert shown.chosen == [names[2]]
+    page = run / "page.html"
+    assert CliRunner().invoke(main, ["report", str(run), "--out", str(page)]).exit_code == 0
+    links = re.findall(r'class="evidence" href="#chart-series" data-trial="([^"]+)"', page.read_text())
+    assert {names[1], names[2]} == set(links)
+
+
+def test_the_doctor_details_the_worst_trials_first(tmp_path: Path) -> None:
+    names = trial_names(tmp_path)
+    slow = Log()
+    for index in range(10):
+        slow.young(1 + index, 500, 100, 1200 if index == 5 else 10)
+    run = with_logs(tmp_path / "run", {names[0]: slow, names[1]: slow, names[2]: slow, names[3]: spiral()})
+    titles = re.findall(r"^(\S+): Collections$", doctor(run).stdout, re.MULTILINE)
+    assert titles[0] == names[3]

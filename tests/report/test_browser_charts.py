@@ -11,6 +11,8 @@ import pytest
 
 import fake_runs
 from browser import Browser
+from incidents.gc_texts import Log
+from incidents.test_runs import spiral, trial_names, with_logs
 from loadcell.report import write
 from report.histogram_logs import add_logs
 
@@ -135,3 +137,17 @@ def test_on_paper_the_chosen_repeats_are_named(browser: Browser, page: Path) -> 
     assert browser.ask("document.querySelector('select[data-repeats]').offsetHeight > 0")
     assert browser.ask("document.querySelector('#chart-overlay details.chooser').offsetHeight") == 0
     browser.media("")
+
+
+def test_a_finding_on_an_incident_leads_to_the_chart_of_its_trial(tmp_path: Path, browser: Browser) -> None:
+    """A click on the link of a finding chooses the trial, whatever the reader chose before."""
+    names = trial_names(tmp_path)
+    slow = Log()
+    for index in range(10):
+        slow.young(1 + index, 500, 100, 1200 if index == 5 else 10)
+    run = with_logs(tmp_path / "run", {names[1]: slow, names[2]: spiral()})
+    browser.open(write(run, "en", ("html",), tmp_path / "page.html")[0], width=1280)
+    chosen = "document.querySelector('select[data-chart=\"chart-series\"]').value"
+    assert browser.ask(chosen) == names[2]
+    browser.ask(f"document.querySelector('a[data-trial=\"{names[1]}\"]').click()")
+    assert browser.ask(chosen) == names[1]

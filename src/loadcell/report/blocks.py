@@ -36,10 +36,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Link:
-    """A place in the same report: an anchor, and what it is called."""
+    """A place in the same report: an anchor, and what it is called.
+
+    A chart in which the reader chooses a trial shows `trial`.
+    """
 
     anchor: str
     title: str
+    trial: str = ""
 
 
 @dataclass(frozen=True)

@@ -353,10 +353,14 @@ def _printed(record: TrialRecord) -> int:
 
 
 def fitting_trial(trials: list[Trial], context: ReportContext, lines: Mapping[str, int]) -> Trial:
-    """The best treatment's trial that lies nearest to its median; else the first.
+    """The trial with the worst incident; without any, the best treatment's that lies nearest to its median;
+    else the first.
 
     Before others those with the most `lines`: of
     how many sources there are some; where the best has none at all, another's."""
+    drawn = {trial.name: trial for trial in trials if lines[trial.name]}
+    if with_incident := next((drawn[name] for name in context.incidents if name in drawn), None):
+        return with_incident
     best = context.best
     best_trials = [
         trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts

@@ -90,11 +90,12 @@ def _titled(section: Section, subject: Examined, examination: Examination, texts
 
 
 def _detailed(examination: Examination) -> list[Examined]:
-    """Subjects with details: of many, the first with an incident."""
+    """Subjects with details, those with the worst incidents first: of many, no others."""
     subjects = examination.subjects
+    worst_first = {id(subject): subject for subject, _ in examination.diagnoses}
     if len(subjects) <= MOST_DETAILED:
-        return list(subjects)
-    return [subject for subject in subjects if subject.diagnoses][:MOST_DETAILED]
+        worst_first |= {id(subject): subject for subject in subjects if id(subject) not in worst_first}
+    return list(worst_first.values())[:MOST_DETAILED]
 
 
 def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:

@@ -334,15 +334,24 @@ def section_of(finding: Finding) -> str:
 
 
 def linked(findings: Sequence[Finding], sections: Sequence[Section]) -> Sentences:
-    """Findings with links into these sections, as far as they are there."""
+    """Findings with links into these sections, as far as they are there; to the trial of an incident."""
     titles = {section.id: section.title for section in sections}
     there = {section.id: set(_anchors(section)) for section in sections}
+    choices = {
+        block.id: {name for name, _ in block.choices}
+        for section in sections
+        for block in section.blocks
+        if isinstance(block, Chart) and block.chooser == "trial"
+    }
 
     def link(finding: Finding) -> Link | None:
         home, *anchors = places_of(finding)
         if home not in titles:
             return None
-        return Link(next((anchor for anchor in anchors if anchor in there[home]), home), titles[home])
+        anchor = next((anchor for anchor in anchors if anchor in there[home]), home)
+        trials = (name for name in finding.evidence if name in choices.get(anchor, ()))
+        trial = next(trials, "") if finding.subject is Subject.INCIDENTS else ""
+        return Link(anchor, titles[home], trial)
 
     return Sentences(findings, [link(finding) for finding in findings])
 

@@ -212,6 +212,14 @@ for (const select of document.querySelectorAll("select[data-chart]")) {
   select.value = chart.chosen[0];
   select.addEventListener("change", () => { chart.chosen = [select.value]; draw(chart); });
 }
+// A finding on a trial leads to the chart of that trial.
+for (const link of document.querySelectorAll("a[data-trial]")) {
+  const select = document.querySelector(`select[data-chart="${link.hash.slice(1)}"]`);
+  if (select) link.addEventListener("click", () => {
+    select.value = link.dataset.trial;
+    select.dispatchEvent(new Event("change"));
+  });
+}
 for (const box of document.querySelectorAll(".choices")) {
   const chart = charts.get(box.dataset.chart);
   const inputs = [...box.querySelectorAll("input")];
