@@ -154,6 +154,22 @@ def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     examined = record("--gc-log", path)
     assert 0 < collections(examined.subjects[0]).pauses.count < 20_000
     assert any("is damaged" in remark for remark in examined.logs[0].remarks)
+    assert "is damaged" in examined.subjects[0].remarks[0]
+    page = tmp_path / "doctor.html"
+    text = " ".join(doctor("--gc-log", path, "--out", page).stdout.split())
+    assert text.index("is damaged") < text.index("Time outside pauses"), "before the values of that log"
+    assert text.count("is damaged") == 2
+    section = page.read_text().partition('id="collections-1"')[2].partition('id="time-1"')[0]
+    assert "is damaged" in section
+    assert "已损坏" in doctor("--lang", "zh", "--gc-log", path).stdout
+
+
+def test_a_damage_is_stated_for_the_jvm_whose_log_it_cuts(tmp_path: Path) -> None:
+    first = written(tmp_path / "gc.log.0", log(10))
+    packed = gzip.compress(log(20_000, begin=1).encode())
+    second = written(tmp_path / "gc.log.1.gz", packed[: len(packed) // 2])
+    examined = record("--gc-log", first, second)
+    assert [len(subject.remarks) for subject in examined.subjects] == [0, 1]
 
 
 def test_lines_of_other_programs_are_counted_and_shown(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     archive = gzip.compress(log(3000).encode()) + packed
     examined = record("--log", written(tmp_path / "app.log.gz", archive[: len(archive) - 1_000_000]))
     assert any("is damaged" in remark for remark in examined.logs[0].remarks)
+    assert "is damaged" in subject(examined).remarks[0]
     contents = subject(examined).log
     assert contents is not None
     assert contents.entries == 3000

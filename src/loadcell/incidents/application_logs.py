@@ -89,7 +89,10 @@ def read(
     ):
         lines.remarks.insert(0, REORDERED(files=names))
     remarks = (*lines.remarks, *(remark for service in logs.services for remark in _remarks(service)))
-    evidence = ApplicationLog(", ".join(names), logs, lines.position, excerpt, others)
+    evidence = ApplicationLog(
+        ", ".join(names), logs, lines.position, excerpt, others,
+        remarks=tuple(remark for _, remark in lines.damages),
+    )  # fmt: skip
     return evidence, _reading(logs, evidence, names, remarks)
 
 

@@ -72,6 +72,7 @@ def read(
     jvms = tuple(
         _collections(log, number, len(logs), names, lines, timeout_ns) for number, log in enumerate(logs, 1)
     )
+    jvms = _with_damages(jvms, lines)
     for jvm in jvms:
         around = jvm.log.around
         if around.clock_steps:
@@ -83,6 +84,18 @@ def read(
     total = sum(log.lines for log in logs)
     remarks = tuple(lines.remarks)
     return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
+
+
+def _with_damages(jvms: Sequence[Collections], lines: LogLines) -> tuple[Collections, ...]:
+    """The JVMs with the damages of their logs: a place belongs to the last one that began before it."""
+    begins = [min((pause.line for pause in jvm.log.pauses), default=0) for jvm in jvms]
+    remarks: list[tuple[Message, ...]] = [()] * len(jvms)
+    for line, remark in lines.damages:
+        index = max(
+            range(len(jvms)), key=lambda number: begins[number] if begins[number] <= line else -1
+        )  # fmt: skip
+        remarks[index] = (*remarks[index], remark)
+    return tuple(replace(jvm, remarks=of_jvm) for jvm, of_jvm in zip(jvms, remarks, strict=True))
 
 
 @dataclass(frozen=True)

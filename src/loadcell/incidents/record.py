@@ -71,7 +71,8 @@ class ValueRecord:
 class SubjectRecord:
     """Evidence of one subject, by its kind (`collections`, `mounts`), and its judgements.
 
-    `jvm` has the activity of a collector, and `log` the contents of logs of services.
+    `jvm` has the activity of a collector, and `log` the contents of logs of services. `remarks` state what is
+    missing in the evidence, such as the part of a log behind a damaged place.
     """
 
     source: str
@@ -83,6 +84,7 @@ class SubjectRecord:
     unseen: tuple[ValueRecord, ...]
     jvm: JvmRecord | None
     log: LogRecord | None
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ def _subject(subject: Examined) -> SubjectRecord:
         _values(subject.unseen),
         jvm_record.record(evidence) if isinstance(evidence, Collections) else None,
         log_record.record(evidence) if isinstance(evidence, ApplicationLog) else None,
+        tuple(remark.text for remark in evidence.remarks),
     )
 
 

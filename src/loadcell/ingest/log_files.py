@@ -33,7 +33,8 @@ DAMAGES: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 class LogLines:
     """Lines of all files, one after the other; `begins` has the number of lines before each file.
 
-    `on_file` is called with the index of a file before its first line.
+    `on_file` is called with the index of a file before its first line. `damages` are the remarks on damaged
+    files, each with the number of the last line before.
     """
 
     files: Sequence[tuple[Path, str]]
@@ -41,6 +42,7 @@ class LogLines:
     on_file: Callable[[int], object] = lambda _: None
     begins: list[int] = field(default_factory=list)
     remarks: list[Message] = field(default_factory=list)
+    damages: list[tuple[int, Message]] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[str]:
         """Every line. Raises ImportProblemError where nothing can be read."""
@@ -60,7 +62,9 @@ class LogLines:
             except DAMAGES as error:
                 if not count:
                     raise ImportProblemError(UNREADABLE(path=shown, reason=str(error))) from None
-                self.remarks.append(DAMAGED(path=shown, reason=str(error)))
+                remark = DAMAGED(path=shown, reason=str(error))
+                self.remarks.append(remark)
+                self.damages.append((count, remark))
             if not line.endswith("\n"):
                 self.remarks.append(CUT(path=shown))
 

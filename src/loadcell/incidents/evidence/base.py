@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from loadcell.model.message import Message
@@ -15,13 +15,15 @@ MOST_QUOTES: Final = 8
 class Evidence:
     """Base of all types of evidence; `source` names it for people: files, a run and its trial, a process.
 
-    Instants are ns by the clock of the evidence, which is UTC unless a type says otherwise.
+    Instants are ns by the clock of the evidence, which is UTC unless a type says otherwise. `remarks` state
+    what is missing in it: a reader must know that before its values.
     """
 
     #: name of the type in records
     kind: ClassVar[str]
 
     source: str
+    remarks: tuple[Message, ...] = field(default=(), kw_only=True)
 
     @property
     def trials(self) -> tuple[str, ...]:

@@ -58,7 +58,9 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
     for number, subject in enumerate(_detailed(examination), 1):
         of_type = details().get(type(subject.evidence))
         if of_type is not None:
-            for section in of_type(subject.evidence, number, texts, is_page=is_page):
+            first, *others = of_type(subject.evidence, number, texts, is_page=is_page)
+            remarks = [Remark(item.severity, texts.message(item)) for item in subject.evidence.remarks]
+            for section in (replace(first, blocks=[*remarks, *first.blocks]), *others):
                 sections.append(_titled(section, subject, examination, texts))
     sections.append(Section("examined", texts("doctor.examined"), list(_examined(examination, texts))))
     if examination.readings:
