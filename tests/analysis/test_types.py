@@ -62,8 +62,8 @@ def test_values_of_the_workloads_own_have_medians_and_are_reported() -> None:
         if finding.message.code == "found.figure.alone"
     ]
     assert [(value["name"], value["figure"]) for value in figures] == [
-        (figure_name("tpmC"), 2_730),
-        (figure_name("tpmTotal"), 6_000),
+        (figure_name("tpmC"), "2,730"),
+        (figure_name("tpmTotal"), "6,000"),
     ]
     document = result.document()["treatments"][0]
     assert document["figures"]["tpmC"]["median"] == 2_730.0

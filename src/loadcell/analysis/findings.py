@@ -12,6 +12,7 @@ from loadcell.analysis import (
     effects_findings,
     error_findings,
     expectation_findings,
+    figure_values,
     flames,
     groups,
     independence,
@@ -41,7 +42,6 @@ from loadcell.model.message import (
     Message,
     MessageCode,
     Milliseconds,
-    Number,
     Rate,
     Severity,
     Share,
@@ -52,8 +52,6 @@ from loadcell.stats.repeats import FEWEST_FOR_INTERVAL, scatter_widely
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.05
-#: Values from here on are written without a fraction.
-INTEGER_FROM = 100
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 
@@ -75,11 +73,11 @@ ALIKE = FindingCode(
     "found.alike", Subject.THROUGHPUT, "info", (Concern.ANSWER, 220), count=Count, throughput_per_s=Rate
 )
 FIGURE = FindingCode(
-    "found.figure", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=Number, name=str, treatment=str
-)
+    "found.figure", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=str, name=str, treatment=str
+).marked(unworded=("value",))
 FIGURE_ALONE = FindingCode(
-    "found.figure.alone", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=Number, name=str
-).marked(unworded=("treatment",))
+    "found.figure.alone", Subject.THROUGHPUT, "info", (Concern.ANSWER, 240), figure=str, name=str
+).marked(unworded=("treatment", "value"))
 HIGHEST = FindingCode(
     "found.highest",
     Subject.THROUGHPUT,
@@ -215,10 +213,11 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     # A metric that is the throughput under another name (IOPS) is reported above.
     for name, value in top.figures.items():
         if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
-            counted = abs(value.median) >= INTEGER_FROM or value.median == round(value.median)
-            figure = round(value.median) if counted else value.median
+            shown = figure_name(name)
+            facts = {key: fact for trial in top.trials for key, fact in trial.metrics.items()}
+            figure = figure_values.written(name, value.median, facts, has_unit=bool(shown.code))
             code = FIGURE if len(measured) > 1 else FIGURE_ALONE
-            yield code.finding((top.id,), name=figure_name(name), figure=figure, treatment=top.label)
+            yield code.finding((top.id,), name=shown, figure=figure, treatment=top.label, value=value.median)
     yield from groups.findings(top)
     if not only:
         yield from _besides_the_best(best)
