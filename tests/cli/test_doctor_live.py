@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+from jvms import running
 from lines import CliRunner
 from loadcell.cli import main
+from loadcell.incidents.live.named_process import NamedProcessError, check
 from loadcell.incidents.record import ExaminationRecord
 from loadcell.model import json as model_json
+from nobody import nobody
 
 #: A healthy host takes 2 s; the machine of the test may be busy with others.
 LIMIT_S, BUSY_S = 2.0, 8.0
@@ -60,6 +64,68 @@ def test_a_condition_that_is_none_is_refused() -> None:
     assert result.exit_code == 2
     assert "gc.full >= 3 in 60s" in result.stderr
     assert doctor("--watch", "gc.full >= 3").exit_code == 2
+
+
+def refused(*words: str) -> str:
+    """The message of a refused call, in one line."""
+    result = doctor(*words)
+    assert result.exit_code == 2, result.output
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "words", [("--live",), ("--watch", "gc.full >= 3"), ("--watch", "target.cpu_percent > 1")], ids=str
+)
+def test_a_process_that_does_not_exist_is_an_error_with_the_remedy(words: tuple[str, ...]) -> None:
+    ended = subprocess.Popen(["true"])
+    zombie = refused(*words, "--pid", str(_zombie(ended)))
+    assert f"`--pid {ended.pid}`: the process (true) has ended".replace("`", "'") in zombie.replace("`", "'")
+    ended.wait()
+    text = refused(*words, "--pid", str(ended.pid))
+    assert "no process has this id" in text
+    assert "jps -l" in text
+
+
+def _zombie(process: subprocess.Popen[bytes]) -> int:
+    """The id of a process that has ended, and is not waited for."""
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    return process.pid
+
+
+@pytest.mark.parametrize("words", [("--live",), ("--watch", "gc.full >= 3")], ids=str)
+def test_a_process_that_is_no_jvm_is_an_error_with_the_remedy(words: tuple[str, ...]) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        text = refused(*words, "--pid", str(process.pid))
+        assert "the process (sleep) is no JVM" in text
+        assert "jps -l" in text
+        process.kill()
+
+
+def test_of_a_process_that_started_a_jvm_the_jvm_is_named() -> None:
+    with running() as process:
+        text = refused("--live", "--pid", str(os.getpid()))
+        assert f"has started one ({process.pid})" in text
+        thread = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))  # noqa: PTH208
+        assert f"a thread of the process {process.pid}" in refused("--live", "--pid", str(thread))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_a_jvm_of_another_user_is_an_error_with_the_remedy() -> None:
+    with running() as process:
+        with nobody(), pytest.raises(NamedProcessError, match="belongs to another user") as refusal:
+            check(process.pid, needs_jvm=True)
+        assert "or as root (`sudo`)" in refusal.value.advice
+        check(process.pid, needs_jvm=True)
+
+
+def test_a_jvm_that_ends_during_the_examination_is_a_remark() -> None:
+    with running() as process:
+        threading.Timer(0.4, process.kill).start()
+        result = doctor("--live", "--pid", str(process.pid), "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    record = model_json.read(ExaminationRecord, result.stdout)
+    reasons = {item.incident: item.text for item in record.unseen}
+    assert reasons["class-growth"] == f"the JVM {process.pid} ended during the examination"
 
 
 def test_the_record_has_all_topics_and_the_page_both_languages(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from loadcell import lazy
 from loadcell.cli import display, language, messages
 from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination, examination
+from loadcell.incidents.live import named_process
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gathering import gather
 from loadcell.model import catalogue
@@ -31,7 +32,12 @@ def _prepare() -> None:
 
 
 def live(pid: int | None, timeout_s: float | None = None) -> Examination:
-    """The examination of this host, with the JVM of a process and the timeout of its clients."""
+    """The examination of this host, with the JVM of a process and the timeout of its clients.
+
+    Raises NamedProcessError.
+    """
+    if pid is not None:
+        named_process.check(pid, needs_jvm=True)
     begin = time.monotonic()
     is_shown = sys.stderr.isatty() and not display.is_quiet()
     shown = ""

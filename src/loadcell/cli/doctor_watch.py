@@ -16,6 +16,7 @@ from typing import Any, Final
 from loadcell.cli import display, language, messages, streams
 from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination
+from loadcell.incidents.live import named_process
 from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import gather_event
 from loadcell.linux import procfs
@@ -44,8 +45,12 @@ class WatchOptions:
 
 
 def watch(options: WatchOptions) -> int:
-    """Watch until the time, the number of events or Ctrl-C; the number of events. Raises WatchError."""
+    """Watch until the time, the number of events or Ctrl-C; the number of events. Raises WatchError,
+    NamedProcessError.
+    """
     condition = parse(options.condition, has_pid=options.pid is not None)
+    if options.pid is not None:
+        named_process.check(options.pid, needs_jvm=condition.monitor == "jvm", in_tree=True)
     home = options.out or Path(f"loadcell-watch-{_stamp()}")
     state = Watch(condition)
     monitor = monitor_of(condition, options.pid)

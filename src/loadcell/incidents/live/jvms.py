@@ -61,12 +61,21 @@ class JvmGatherer(Gatherer):
         if mount_table.hides_processes(host.root):
             yield Missing(JvmCounters, HIDDEN())
         elif not processes:
-            yield Missing(JvmCounters, NO_JVM() if host.pid is None else NOT_JVM(pid=str(host.pid)))
+            yield Missing(JvmCounters, _reason(host))
             return
         before = {process.pid: read(process) for process in processes if process.lack is None}
         time.sleep(host.interval_s)
         for process in processes:
             yield counters(process, before.get(process.pid), host)
+
+
+def _reason(host: Host) -> Message:
+    """Why there is no JVM: a named one was there at the call."""
+    if host.pid is None:
+        return NO_JVM()
+    stat = procfs.process_stat(host.root, host.pid)
+    code = ENDED if stat is None or stat.has_ended else NOT_JVM
+    return code(pid=str(host.pid))
 
 
 def jvms(host: Host) -> list[JavaProcess]:
