@@ -271,6 +271,20 @@ def test_the_line_of_a_rise_is_one_from_its_begin(tmp_path: Path, entries: int) 
     assert 0.64 <= quote.number / entries <= 0.72
 
 
+def test_errors_of_many_routes_rise_as_one(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    log = ServiceLog()
+    routes = ["".join(chance.choices("abcdefghijklm", k=6)) for _ in range(60)]
+    for number in range(9000):
+        share = 0.005 if number < 4500 else 0.05
+        is_error = chance.random() < share
+        text = f"GET /{chance.choice(routes)} failed" if is_error else "stored"
+        log.add(number * 0.3, "main", "ERROR" if is_error else "INFO", text)
+    diagnosis = diagnosed(judged(tmp_path, log), GROWTH)
+    assert diagnosis.summary.code == "incident.error-growth.total"
+    assert diagnosis.summary.arguments["after_share"] == pytest.approx(0.05, abs=0.01)
+
+
 def test_a_log_without_errors_has_no_share(tmp_path: Path) -> None:
     assert is_unseen(judged(tmp_path, pool()), GROWTH)
 

@@ -26,6 +26,11 @@ _SEVERAL = MessageCode(
     message=ForeignText, service=str, begin_s=Seconds, before_share=Share, after_share=Share, count=Count,
     duration=Message, others=Count,
 )  # fmt: skip
+_TOTAL = MessageCode(
+    "incident.error-growth.total", "info",
+    messages=Count, service=str, begin_s=Seconds, before_share=Share, after_share=Share, count=Count,
+    duration=Message,
+)  # fmt: skip
 _TO_END = MessageCode("incident.error-growth.to-end", "info")
 _UNTIL = MessageCode("incident.error-growth.until", "info", end_s=Seconds)
 _HEALTHY = MessageCode("incident.error-growth.healthy", "info", errors=Count, error_share=Share)
@@ -109,7 +114,9 @@ class ErrorGrowth(Incident[ApplicationLog]):
         largest, others = rises[0], len(rises) - 1
         text = largest.message.text
         begin_s, end_s = ((at - evidence.begin_ns) / 1e9 for at in (largest.begin_ns, largest.end_ns))
-        summary = (_SEVERAL if others else _SEEN).pick(
+        is_total = largest.message not in largest.service.errors
+        summary = (_TOTAL if is_total else _SEVERAL if others else _SEEN).pick(
+            messages=len(largest.service.errors),
             message=repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…"),
             service=largest.service.name,
             begin_s=begin_s,
@@ -124,20 +131,43 @@ class ErrorGrowth(Incident[ApplicationLog]):
 
 
 def growths(logs: ApplicationLogs) -> list[Growth]:
-    """Rises of the shares of errors in each service, the largest first."""
+    """Rises of the shares of errors in each service, the largest first.
+
+    The sum of all errors of a service is one where none of its messages rises: of a service with many routes
+    none has many errors.
+    """
+    services = [service for service in logs.services if len(_blocks(service)) >= FEWEST_BLOCKS]
     ranked = sorted(
         (rank, -message.count, number)
-        for number, service in enumerate(logs.services)
-        if len(_blocks(service)) >= FEWEST_BLOCKS
+        for number, service in enumerate(services)
         for rank, message in enumerate(service.errors[:MOST_TESTED])
         if message.count >= FEWEST
     )[:MOST_OF_ALL]
+    sums = [(service, _sum(service.errors)) for service in services if len(service.errors) > 1]
+    tests = len(ranked) + len(sums)
+    pairs = [(services[number], services[number].errors[rank]) for rank, _, number in ranked]
     rises = [
         rise
-        for rank, _, number in ranked
-        if (rise := _growth(logs.services[number], rank, logs.slot_ns, len(ranked))) is not None
+        for service, message in pairs
+        if (rise := _growth(service, message, logs.slot_ns, tests)) is not None
     ]
+    risen = {id(rise.service) for rise in rises}
+    for service, total in sums:
+        if id(service) not in risen and (rise := _growth(service, total, logs.slot_ns, tests)) is not None:
+            rises.append(rise)
     return sorted(rises, key=lambda rise: -rise.added)
+
+
+def _sum(messages: Sequence[ErrorMessage]) -> ErrorMessage:
+    """All errors of a service as one."""
+    slots: dict[int, int] = {}
+    for message in messages:
+        for slot, count in message.slots.items():
+            slots[slot] = slots.get(slot, 0) + count
+    lines = sorted(
+        (line for message in messages for line in message.lines), key=lambda line: (line[0], line[1].number)
+    )
+    return ErrorMessage("", sum(slots.values()), slots, tuple(lines))
 
 
 @dataclass(frozen=True)
@@ -165,9 +195,9 @@ def _blocks(service: Service) -> list[_Block]:
     return blocks
 
 
-def _growth(service: Service, rank: int, slot_ns: int, tests: int) -> Growth | None:
+def _growth(service: Service, message: ErrorMessage, slot_ns: int, tests: int) -> Growth | None:
     """The rise of an error with the most errors in addition to those of its share before."""
-    message, blocks = service.errors[rank], _blocks(service)
+    blocks = _blocks(service)
     counts = [sum(message.slots.get(slot, 0) for slot in block.slots) for block in blocks]
     shares = [count / block.entries for count, block in zip(counts, blocks, strict=True)]
     changes = change_points.by_permutation(shares, LEVEL / tests, _LASTING)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from loadcell.ingest.log_requests import request_of
 from loadcell.ingest.log_times import Stamps, read_text
 from loadcell.ingest.printed_numbers import digits
 from loadcell.model.application_log import LogLevel
@@ -77,7 +78,6 @@ _PROGRAM: Final = re.compile(
 _PRIORITY: Final = re.compile(r"<(\d{1,3})>(?:1 )?")
 #: In front of the stamp: a container (`docker compose logs`), or a pod (`kubectl logs --prefix`).
 _CONTAINER: Final = re.compile(r"(?P<bar>[\w.-]{1,80}) *\| *$|\[(?P<bracket>[\w./-]{1,160})\] *$")
-_STATUS: Final = re.compile(r"\" (?P<status>[1-5]\d\d) ")
 _DAMAGE: Final = re.compile(r"\bpanic:|\bFATAL\b|\bSegmentation fault\b")
 
 #: The message of a line of fields (logfmt).
@@ -87,17 +87,26 @@ _EMPTY: Final = re.compile(r"[\[(<\"][\s:]*[\])>\"]")
 
 #: Values in messages; a mark stands for each.
 _VALUES: Final = re.compile(
-    r"(?=[0-9A-Fa-f\"'@+-])(?:\b(?:"
+    r"(?=[0-9A-Fa-f\"'@+-])(?:(?:\b|(?<=_))(?:"
     r"(?P<uuid>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)"
     r"|(?P<time>\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z\b|[+-]\d\d:?\d\d)?"
     r"|\d\d:\d\d:\d\d(?:[.,]\d+)?)"
     r"|(?P<addr>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b)"
-    r"|(?P<hex>0x[0-9a-fA-F]+\b|(?=[0-9a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,64}\b))"
+    r"|(?P<hex>0x[0-9a-fA-F]+(?![0-9A-Za-z])"
+    r"|(?=[a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{6,128}(?![0-9A-Za-z])))"
     r"|(?P<str>\"[^\"]{0,400}\"|(?<!\w)'[^']{0,400}'(?!\w))"
     r"|(?P<id>@[0-9a-f]{4,16}\b)"
-    r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*))"
+    r"|(?P<n>(?:(?<=[\s=:(,])[-+])?\d+(?:[.,]\d+)*))",
+    re.ASCII,
 )
 _ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
+#: Identifiers in a text with all digits alike, as in `_VALUES`; a set of characters at the begin makes
+#: the search fast.
+_IDENTIFIERS: Final = re.compile(
+    rb"[0a-fA-F](?<![0-9A-Za-z].)(?:[0a-fA-F]{7}-[0a-fA-F]{4}-[0a-fA-F]{4}-[0a-fA-F]{4}-[0a-fA-F]{12}"
+    rb"|(?=[a-fA-F]*0|(?<=0))(?=0*[a-fA-F]|(?<=[a-fA-F]))[0a-fA-F]{5,127})(?![0-9A-Za-z])",
+    re.DOTALL,
+)
 
 
 @dataclass(slots=True)
@@ -119,8 +128,8 @@ class Form:
     thread_begin: int = 0
     thread_end: int = 0
     host: str = ""
-    #: lines of the same form may have other levels
-    has_numeric_level: bool = False
+    #: lines of the same form may have another level, or another status of a request
+    varies: bool = False
 
 
 def level_of(word: str) -> LogLevel | None:
@@ -147,7 +156,12 @@ def without_values(text: str) -> str:
     return masked[:_LONGEST_MESSAGE].rstrip()
 
 
-#: Messages without their values, by the text with all digits alike.
+def _with_identifiers_alike(key: bytes) -> bytes:
+    """The same with all identifiers alike; its length is that of the key."""
+    return _IDENTIFIERS.sub(lambda match: b"x" * (match.end() - match.start()), key)
+
+
+#: Messages without their values, by the text with all digits and identifiers alike.
 _MASKED: dict[bytes, str] = {}
 #: Longer texts are rarely alike.
 _LONGEST_MASKED: Final = 400
@@ -159,6 +173,9 @@ def masked(text: str) -> str:
         return without_values(text)
     key = text.encode("utf-8", "surrogatepass").translate(_ALIKE)
     message = _MASKED.get(key)
+    if message is None:
+        key = _with_identifiers_alike(key)
+        message = _MASKED.get(key)
     if message is None:
         if len(_MASKED) >= _MOST_FORMS:
             _MASKED.clear()
@@ -197,14 +214,17 @@ class Forms:
         elif begin:
             key += b"\0" + line[:begin].encode("utf-8", "surrogatepass").translate(_ALIKE)
         form = self._forms.get(key)
+        if form is None and self._stamp != "clf":
+            alike = _with_identifiers_alike(key)
+            form = self._forms.get(alike)
         if form is None:
             form = self._form(line, behind, begin, end, key)
-            if self._stamp != "clf" and line[0] != "<" and not form.has_numeric_level:
+            if line[0] != "<" and not form.varies:
                 self._bytes += len(key)
                 if len(self._forms) >= _MOST_FORMS or self._bytes > _MOST_FORM_BYTES:
                     self._forms.clear()
                     self._bytes = len(key)
-                self._forms[key] = form
+                self._forms[alike] = form
         thread = behind[form.thread_begin : form.thread_end].strip() if form.thread_end else ""
         if begin and (container := _CONTAINER.match(line, 0, begin)) is not None:
             thread = f"{container['bar'] or container['bracket']}{'/' if thread else ''}{thread}"
@@ -212,9 +232,10 @@ class Forms:
 
     def _form(self, line: str, behind: str, begin: int, end: int, key: bytes) -> Form:
         if self._stamp == "clf":
-            status = _STATUS.search(behind)
-            is_error = status is not None and status["status"][0] == "5"
-            return Form("error" if is_error else "other", without_values(f"{line[:begin]}{behind}"))
+            request = request_of(behind, is_access=True)
+            if request is None:
+                return Form("other", without_values(f"{line[:begin]}{behind}"), varies=True)
+            return Form("error" if request.is_error else "other", request.message, varies=True)
         head = self._head(line, behind, begin, end, key)
         pieces, at = [], -end
         for part_begin, part_end in head.removed:
@@ -226,9 +247,11 @@ class Forms:
         if ("msg=" in text or "message=" in text) and (logged := _LOGGED.search(text)) is not None:
             text = logged["text"] or logged["word"]
         message = without_values(_EMPTY.sub(" ", text))
-        return Form(
-            head.level, message, head.thread_begin, head.thread_end, head.host, head.has_numeric_level
-        )
+        varies, level = head.has_numeric_level, head.level
+        if " HTTP/" in behind and (request := request_of(behind, is_access=False)) is not None:
+            message, varies = request.message, True
+            level = "error" if request.is_error else level
+        return Form(level, message, head.thread_begin, head.thread_end, head.host, varies)
 
     def _head(self, line: str, behind: str, begin: int, end: int, key: bytes) -> _Head:
         """The head of a line; one with level and thread is examined once, and compared at its length."""
