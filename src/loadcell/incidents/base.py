@@ -95,6 +95,8 @@ class Incident(ABC, Generic[Seen]):
     signs: ClassVar[Message]
     #: names of remedies for different evidence
     remedies: ClassVar[tuple[str, ...]] = ()
+    #: work stands still or waits while it lasts: it is what limits the throughput of a trial
+    stalls: ClassVar[bool] = False
     texts: ClassVar[Labels]
     remedy_texts: ClassVar[Labels]
 

@@ -40,6 +40,7 @@ _MOST: Final = 8
 class ContainerMemory(Incident[ControlGroups]):
     name = "container-memory"
     needs = ControlGroups
+    stalls = True
     source = "Linux, Documentation/admin-guide/cgroup-v2.rst, memory.events"
     signs = SIGNS(rate=RATE)
 

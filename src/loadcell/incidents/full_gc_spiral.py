@@ -68,6 +68,7 @@ class _Sized:
 class FullGcSpiral(Incident[Collections]):
     name = "full-gc-spiral"
     needs = Collections
+    stalls = True
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: Excessive GC Time and OutOfMemoryError"
     signs = SIGNS(
         count=FEWEST, window_s=WINDOW_NS / 1e9, freed_share=MOST_FREED, occupied_share=LEAST_OCCUPIED,

@@ -51,6 +51,7 @@ FEWEST_FULL: Final = 2
 class GcTime(Incident[JvmCounters]):
     name = "gc-time"
     needs = JvmCounters
+    stalls = True
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: GCTimeRatio"
     signs = SIGNS(
         start_share=START_SHARE, least_s=LEAST_S, now_share=NOW_SHARE, critical_share=CRITICAL_SHARE,

@@ -49,6 +49,7 @@ _BLOCKED: Final = "blocked for more than"
 class HungMount(Incident[Mounts]):
     name = "hung-mount"
     needs = Mounts
+    stalls = True
     source = (
         "nfs(5): a `hard` mount retries indefinitely; a healthy server answers statfs within milliseconds"
     )

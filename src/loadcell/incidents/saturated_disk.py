@@ -45,6 +45,7 @@ WAIT_MS, CRITICAL_MS = 100.0, 1000.0
 class SaturatedDisk(Incident[Disks]):
     name = "saturated-disk"
     needs = Disks
+    stalls = True
     source = "Linux, Documentation/admin-guide/iostats.rst; B. Gregg: Systems Performance, 2020, chapter 9"
     signs = SIGNS(busy_share=BUSY_SHARE, wait_ms=WAIT_MS, critical_ms=CRITICAL_MS)
 

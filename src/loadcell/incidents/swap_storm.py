@@ -41,6 +41,7 @@ FULL_SHARE, CRITICAL_SHARE = 0.1, 0.4
 class SwapStorm(Incident[Memory]):
     name = "swap-storm"
     needs = Memory
+    stalls = True
     source = "Linux, Documentation/accounting/psi.rst; systemd-oomd ends services at 60%"
     signs = SIGNS(rate_bytes=RATE_BYTES, full_share=FULL_SHARE, critical_share=CRITICAL_SHARE)
 

@@ -60,6 +60,7 @@ _MOST: Final = 8
 class ThrottledContainer(Incident[ControlGroups]):
     name = "throttled-container"
     needs = ControlGroups
+    stalls = True
     source = "Linux, Documentation/scheduler/sched-bwc.rst; kubernetes-mixin, CPUThrottlingHigh (25%)"
     signs = SIGNS(used_share=SHARE, critical_share=CRITICAL_SHARE, periods=FEWEST_CRITICAL)
 

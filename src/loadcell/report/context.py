@@ -21,6 +21,7 @@ from loadcell.analysis import (
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.finding import Finding
 from loadcell.analysis.java_threads import with_java_names
+from loadcell.analysis.limits import findings as limit_findings
 from loadcell.analysis.marks import TimeMark
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.systems import System
@@ -129,7 +130,7 @@ class ReportContext:
         """Everything there is to say of the run."""
         treatments = self.analysis.treatments
         return (
-            *self.analysis.findings,
+            *self._analysed,
             *import_findings.findings(self.stored.run),
             *drift.trend_findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
@@ -147,6 +148,25 @@ class ReportContext:
     def examination(self) -> Examination:
         """Known incidents in the samples and logs of all trials."""
         return run_evidence.examined(self.stored)
+
+    @cached_property
+    def limiting_incidents(self) -> dict[str, incident_findings.LimitingIncident]:
+        """Incidents that limited treatments, by their ids."""
+        return incident_findings.limiting(self.examination, self.analysis.treatments)
+
+    @property
+    def _analysed(self) -> tuple[Finding, ...]:
+        """Findings of the analysis; the bottleneck of a treatment is the incident that limited it, if any."""
+        analysis, incidents = self.analysis, self.limiting_incidents
+        if not incidents:
+            return analysis.findings
+        limits = [limit for limit in analysis.limits if limit.treatment.id not in incidents]
+        others = (item for item in analysis.findings if item.subject is not finding.Subject.LIMIT)
+        return (
+            *others,
+            *incident_findings.limit_findings(incidents.values(), alone=len(analysis.treatments) == 1),
+            *limit_findings.findings(limits, analysis.saturation, analysis.treatments),
+        )
 
     @cached_property
     def slow_trials(self) -> tuple[str, ...]:

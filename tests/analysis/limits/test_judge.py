@@ -649,7 +649,7 @@ def test_a_target_at_its_quota_is_short_of_no_cores() -> None:
 
 def test_explained_candidates_exist() -> None:
     declared = {candidate.name for candidate in all_candidates()}
-    assert len(declared) == 14
+    assert len(declared) == 15
     assert {name for candidate in all_candidates() for name in candidate.explains} <= declared
 
 

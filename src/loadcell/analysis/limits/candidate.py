@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from loadcell.analysis.trials import Trial
 from loadcell.analysis.validity import MOST_FAILED
 from loadcell.design.search.model import SUSTAINED_SHARE
+from loadcell.model import gc_pauses, jvm_samples
 from loadcell.model.message import Count, Message, MessageCode, Number, Share
 from loadcell.model.resources import ControlGroupUse, ProcessUse, Resources, ThreadUse
 
@@ -77,6 +78,17 @@ def _failures_in_flight(trial: Trial) -> float | None:
     return trial.failed / trial.duration_s * trial.failed_mean_ms / 1e3
 
 
+def _paused_share(trial: Trial) -> float | None:
+    """Share of the measurement in pauses of a collector: of the GC log, else of the sampled counters."""
+    share = trial.figures.get(gc_pauses.SHARE)
+    if share is not None:
+        return share
+    times = [trial.figures.get(key) for key in (jvm_samples.YOUNG_GC_TIME, jvm_samples.FULL_GC_TIME)]
+    if not trial.duration_s or all(time is None for time in times):
+        return None
+    return sum(time or 0.0 for time in times) / 1e3 / trial.duration_s
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The record of one trial: resources, and the load in the terms of Little's law.
@@ -86,13 +98,15 @@ class Evidence:
     maximum. It is None if neither is known, and of an open loop with many failures, whose service times are
     not recorded. `achieved_share`
     is achieved over offered throughput of an open loop, None of a closed one. `resting_share` is the share of
-    the clients' time in pauses that the plan asks for.
+    the clients' time in pauses that the plan asks for. `paused_share` is the share of the measurement in
+    pauses of a collector, by the GC log or the samples of a JVM; None without them.
     """
 
     used: Resources
     in_flight: float | None = None
     achieved_share: float | None = None
     resting_share: float = 0.0
+    paused_share: float | None = None
 
     @staticmethod
     def of(trial: Trial) -> Evidence | None:
@@ -112,7 +126,7 @@ class Evidence:
         achieved = None if loop is None else loop.achieved_share
         seconds = (trial.clients or 0) * (trial.duration_s or 0.0)
         resting = trial.resting_s / seconds if seconds else 0.0
-        return Evidence(trial.resources, in_flight, achieved, resting)
+        return Evidence(trial.resources, in_flight, achieved, resting, _paused_share(trial))
 
     @property
     def is_satisfied(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from statistics import median
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
@@ -32,6 +33,14 @@ _OF_TRIALS = FindingCode(
 _EXPLAINS = FindingCode(
     "found.incident.explains", Subject.INCIDENTS, "problem", _RANK, title=Message,
     trials=list, count=Count,
+)  # fmt: skip
+_LIMITS = FindingCode(
+    "found.limit.incident", Subject.LIMIT, "problem", (Concern.ANSWER, 299), title=Message,
+    treatments=list, count=Count, of=Count,
+)  # fmt: skip
+_LIMITS_ALONE = FindingCode(
+    "found.limit.incident.alone", Subject.LIMIT, "problem", (Concern.ANSWER, 299), title=Message,
+    count=Count, of=Count,
 )  # fmt: skip
 #: Trials that a finding names.
 _MOST_NAMED = 3
@@ -79,6 +88,63 @@ def explanations(examination: Examination) -> dict[str, list[str]]:
                 if incident not in names:
                     names.append(incident)
     return by_trial
+
+
+@dataclass(frozen=True)
+class LimitingIncident:
+    """A critical incident in more than half of the trials of a treatment (`count` of `of`), during which work
+    stands still.
+    """
+
+    treatment: Treatment
+    incident: str
+    summary: Message
+    count: int
+    of: int
+
+    @property
+    def title(self) -> Message:
+        """The name of the incident for people."""
+        return Message(registered()[self.incident].texts("title"))
+
+
+def limiting(examination: Examination, treatments: Iterable[Treatment]) -> dict[str, LimitingIncident]:
+    """The worst of these incidents of each treatment with any, by the id of the treatment."""
+    summaries: dict[str, dict[str, Message]] = {}
+    for incident, pairs in examination.by_incident.items():
+        if registered()[incident].stalls:
+            of_trial = summaries.setdefault(incident, {})
+            for subject, item in pairs:
+                if item.level == "critical":
+                    of_trial |= {
+                        name: item.summary for name in subject.evidence.trials if name not in of_trial
+                    }
+    by_treatment: dict[str, LimitingIncident] = {}
+    for treatment in treatments:
+        names = [trial.name for trial in treatment.trials]
+        for incident, of_trial in summaries.items():
+            affected = [name for name in names if name in of_trial]
+            if 2 * len(affected) > len(names):
+                summary = of_trial[affected[0]]
+                by_treatment[treatment.id] = LimitingIncident(
+                    treatment, incident, summary, len(affected), len(names)
+                )
+                break
+    return by_treatment
+
+
+def limit_findings(limits: Iterable[LimitingIncident], *, alone: bool) -> Iterator[Finding]:
+    """A finding for each incident that limited treatments; `alone` if the run has no other treatment."""
+    code = _LIMITS_ALONE if alone else _LIMITS
+    by_incident: dict[str, list[LimitingIncident]] = {}
+    for limit in limits:
+        by_incident.setdefault(limit.incident, []).append(limit)
+    for alike in by_incident.values():
+        ids = tuple(limit.treatment.id for limit in alike)
+        yield code.finding(
+            ids, None, title=alike[0].title, treatments=[limit.treatment.label for limit in alike],
+            count=sum(limit.count for limit in alike), of=sum(limit.of for limit in alike),
+        )  # fmt: skip
 
 
 def marks(examination: Examination, stored: StoredRun, title: Callable[[str], str]) -> Iterator[TimeMark]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from loadcell.incidents.base import Diagnosis, Healthy, Judgement, registered
+from loadcell.incidents.base import Confidence, Diagnosis, Healthy, Judgement, Level, registered
 from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.retained import Retained
 from loadcell.incidents.examination import Examined
-from loadcell.incidents.record import DiagnosisRecord, ExaminationRecord, ValueRecord
+from loadcell.incidents.record import LineRecord, ValueRecord
 from loadcell.model import json as model_json
 from loadcell.model.json import JsonObject, MismatchError
 from loadcell.model.message import Message, declared
@@ -20,6 +21,38 @@ from loadcell.store.read import StoredRun
 #: End of the name of such a file.
 NAME: Final = "doctor.json"
 _MOST_BYTES: Final = 4 * 1024**2
+
+
+@dataclass(frozen=True)
+class _Diagnosis:
+    """The keys of a diagnosis that are read; further ones may differ between versions."""
+
+    incident: str
+    level: Level
+    confidence: Confidence
+    summary: str
+    code: str
+    values: JsonObject
+    remedy: str
+    begin_utc: str | None
+    end_utc: str | None
+    lines: tuple[LineRecord, ...]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """Those of a subject."""
+
+    diagnoses: tuple[_Diagnosis, ...]
+    healthy: tuple[ValueRecord, ...]
+
+
+@dataclass(frozen=True)
+class _Examination:
+    """Those of an examination."""
+
+    utc: str | None
+    subjects: tuple[_Subject, ...]
 
 
 def subjects(stored: StoredRun) -> Iterator[Examined]:
@@ -47,17 +80,17 @@ def subjects(stored: StoredRun) -> Iterator[Examined]:
             yield Examined(Retained(trial.name, f"{trial.name}/{path.name}", instant_ns), tuple(judgements))
 
 
-def _read(path: Path) -> ExaminationRecord | None:
+def _read(path: Path) -> _Examination | None:
     """The record in a file; None for any other contents."""
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None
-        return model_json.read(ExaminationRecord, path.read_bytes())
+        return model_json.read(_Examination, path.read_bytes())
     except (OSError, MismatchError):
         return None
 
 
-def _diagnosis(record: DiagnosisRecord, instant_ns: int | None, started_ns: int) -> Diagnosis:
+def _diagnosis(record: _Diagnosis, instant_ns: int | None, started_ns: int) -> Diagnosis:
     """A diagnosis with its times, or that of the examination; what began earlier began with the trial."""
     begin_ns, end_ns = (_instant_ns(utc) for utc in (record.begin_utc, record.end_utc))
     begin_ns, end_ns = (instant_ns if at_ns is None else at_ns for at_ns in (begin_ns, end_ns))
@@ -69,7 +102,15 @@ def _diagnosis(record: DiagnosisRecord, instant_ns: int | None, started_ns: int)
         None if begin_ns is None else max(begin_ns, started_ns),
         end_ns,
         tuple(Quote(line.file, line.number, line.text) for line in record.lines),
+        _remedy(record),
     )
+
+
+def _remedy(record: _Diagnosis) -> str:
+    """The name of the remedy whose English text the record has."""
+    incident = registered()[record.incident]
+    names = (name for name in incident.remedies if Message(incident.remedy_texts(name)).text == record.remedy)
+    return next(names, "")
 
 
 def _healthy(record: ValueRecord) -> Healthy:

@@ -135,16 +135,25 @@ def _limits(context: ReportContext) -> Table:
         [
             *numbered_cells(limit.treatment, factors),
             *map(Cell, _limit_texts(limit, context)),
-            Cell(f"{limit.agreeing}/{limit.trials}", sort=limit.agreeing / limit.trials),
+            _limit_trials(limit, context),
         ]
         for limit in context.analysis.limits
     ]
     return Table("table-limits", texts("table.limits"), columns, rows, texts("table.limits.note"))
 
 
+def _limit_trials(limit: Limit, context: ReportContext) -> Cell:
+    """The number of trials that support the limit, or that have the incident, and of all."""
+    incident = context.limiting_incidents.get(limit.treatment.id)
+    count, of = (limit.agreeing, limit.trials) if incident is None else (incident.count, incident.of)
+    return Cell(f"{count}/{of}", sort=count / of)
+
+
 def _limit_texts(limit: Limit, context: ReportContext) -> tuple[str, str, str]:
     """Name, evidence, and the objections to it."""
     texts, objection = context.texts, context.texts.message(limit_findings.objection(limit))
+    if incident := context.limiting_incidents.get(limit.treatment.id):
+        return texts.message(incident.title), texts.message(incident.summary), texts("mark.none")
     if limit.named is None:
         return texts("limit.unknown"), texts("mark.none"), objection
     return (
