@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.disks import Disks, DiskUse, FileSystem, FileSystems
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.evidence.memory import Memory
-from loadcell.incidents.live.base import Host
+from loadcell.incidents.examination import examination
+from loadcell.incidents.live.base import Host, Look
 from loadcell.incidents.live.disks import DiskGatherer
 from loadcell.incidents.live.kernel_log import KernelLogGatherer
 from loadcell.incidents.live.memory import MemoryGatherer
@@ -105,13 +107,45 @@ def test_a_counter_without_messages_is_a_note_or_a_warning() -> None:
         ("EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2", "sda1"),
         ('XFS (dm-3): metadata I/O error in "xfs_trans_read_buf"', "dm-3"),
         ("BTRFS error (device sdc state EA): bdev /dev/sdc errs: wr 1", "sdc"),
-        ("Aborting journal on device sda1-8.", "sda1-8"),
+        ("Aborting journal on device sda1-8.", "sda1"),
+        ("Aborting journal on device dm-0-8.", "dm-0"),
+        ("Aborting journal on device dm-3.", "dm-3"),
     ],
 )
 def test_errors_of_disks_are_critical(text: str, device: str) -> None:
     (diagnosis,) = of(log(text), "disk-errors")
     assert isinstance(diagnosis, Diagnosis)
     assert (diagnosis.level, diagnosis.summary.arguments["devices"]) == ("critical", [device])
+
+
+LOOP = (
+    "I/O error, dev loop0, sector 2048 op 0x1:(WRITE)",
+    "Buffer I/O error on dev loop0, logical block 256, lost async page write",
+    "I/O error, dev loop0, sector 4096 op 0x1:(WRITE)",
+    "Aborting journal on device loop0-8.",
+    "EXT4-fs error (device loop0): ext4_journal_check_start:84: Detected aborted journal",
+    "EXT4-fs (loop0): Remounting filesystem read-only",
+)
+
+
+def test_the_consequences_of_an_error_are_not_counted() -> None:
+    (diagnosis,) = of(log(*LOOP), "disk-errors")
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.summary.arguments == {"count": 2, "devices": ["loop0"]}
+    assert len(diagnosis.quotes) == 5, "all lines are evidence"
+    (alone,) = of(log(LOOP[3], LOOP[4]), "disk-errors")
+    assert isinstance(alone, Diagnosis)
+    assert alone.summary.arguments["count"] == 1
+
+
+@pytest.mark.parametrize(("source", "level_of_mount"), [("/dev/loop0", "note"), ("/dev/loop1", "critical")])
+def test_a_file_system_that_disk_errors_made_read_only_is_counted_once(
+    source: str, level_of_mount: str
+) -> None:
+    systems = FileSystems("host", (FileSystem(("/mnt",), "ext4", source, True, True),))
+    examined = examination("host", [log(*LOOP), systems])
+    levels = {item.incident: item.level for _, item in examined.diagnoses}
+    assert levels == {"disk-errors": "critical", "read-only-remount": level_of_mount}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +232,28 @@ def test_the_ring_buffer_of_the_kernel_is_read(tmp_path: Path) -> None:
     (evidence,) = KernelLogGatherer().gather(Host(tmp_path))
     assert [line.text for line in evidence.lines] == ["first", KILLED]
     assert evidence.lines[1].utc_ns - evidence.lines[0].utc_ns == 1_000_000
+
+
+def test_after_an_earlier_look_only_later_messages_are_evidence(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+    rows = {"of yesterday": now_us - 60_000_000, "late": now_us - 12_000_000, "new": now_us - 1_000_000}
+    text = "".join(f"3,{number},{at},-;{name}\n" for number, (name, at) in enumerate(rows.items()))
+    (tmp_path / "dev/kmsg").write_text(text)
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/vmstat").write_text("oom_kill 7\n")
+    (every,) = KernelLogGatherer().gather(Host(tmp_path))
+    assert ([line.text for line in every.lines], every.oom_kills) == (list(rows), 7)
+    earlier = Look(time.monotonic() - 10, oom_kills=6)
+    (later,) = KernelLogGatherer().gather(Host(tmp_path, earlier=earlier))
+    assert [line.text for line in later.lines] == ["late", "new"], "with an overlap of 5 s"
+    assert later.oom_kills == 1
+    (judgement,) = of(later, "oom-kill")
+    assert isinstance(judgement, Diagnosis)
+    assert "killed 1 process within 15" in judgement.summary.text
+    (calm,) = of(replace(later, oom_kills=0), "oom-kill")
+    assert isinstance(calm, Healthy)
+    assert "since its start" not in calm.value.text
 
 
 def test_files_of_syslog_are_read_without_the_ring_buffer(tmp_path: Path) -> None:

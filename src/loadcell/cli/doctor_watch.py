@@ -17,8 +17,9 @@ from loadcell.cli import display, language, messages, streams
 from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination
 from loadcell.incidents.live import named_process
+from loadcell.incidents.live.base import Look
 from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
-from loadcell.incidents.watch_evidence import gather_event
+from loadcell.incidents.watch_evidence import gather_event, look
 from loadcell.linux import procfs
 from loadcell.model import numbers
 from loadcell.model.message import ForeignText, Message, MessageCode
@@ -60,6 +61,7 @@ def watch(options: WatchOptions) -> int:
         with _stopping() as stop:
             if not display.is_quiet():
                 streams.echo(language.written(messages.DOCTOR_WATCHING(condition=condition.text)), err=True)
+            earlier = look()
             last = time.monotonic()
             monitor.sample(0)
             while count < options.most and (deadline is None or time.monotonic() < deadline):
@@ -75,7 +77,8 @@ def watch(options: WatchOptions) -> int:
                 last = now
                 if value is not None:
                     count += 1
-                    _event(options, state, home / f"event-{count}-{_stamp()}", value)
+                    _event(options, state, home / f"event-{count}-{_stamp()}", value, earlier)
+                    earlier = look()
                     state.restart()
     finally:
         monitor.close()
@@ -87,10 +90,10 @@ def _runs(pid: int) -> bool:
     return stat is not None and not stat.has_ended
 
 
-def _event(options: WatchOptions, state: Watch, directory: Path, value: float) -> None:
+def _event(options: WatchOptions, state: Watch, directory: Path, value: float, earlier: Look) -> None:
     utc = numbers.utc_second()
     try:
-        examined = gather_event(directory, options.pid, state.condition.text, state.rows)
+        examined = gather_event(directory, options.pid, state.condition.text, state.rows, earlier)
     except OSError as error:
         reason = error.strerror or str(error)
         raise WatchError(DIRECTORY(path=str(directory), error=reason)) from None

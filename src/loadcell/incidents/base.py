@@ -45,7 +45,7 @@ class Diagnosis:
 
     `summary` states what was observed; its arguments are the values. Instants are by the clock of the
     evidence; None where there is no time. `remedy` is the name of one of the incident's remedies; empty for
-    the general one.
+    the general one. `devices` are those that it concerns.
     """
 
     incident: str
@@ -56,6 +56,7 @@ class Diagnosis:
     end_ns: int | None = None
     quotes: tuple[Quote, ...] = ()
     remedy: str = ""
+    devices: tuple[str, ...] = ()
 
     @property
     def remedy_code(self) -> str:
@@ -97,6 +98,8 @@ class Incident(ABC, Generic[Seen]):
     remedies: ClassVar[tuple[str, ...]] = ()
     #: work stands still or waits while it lasts: it is what limits the throughput of a trial
     stalls: ClassVar[bool] = False
+    #: incident that explains this one on the same device: then it is a note, and counted once
+    cause: ClassVar[str] = ""
     texts: ClassVar[Labels]
     remedy_texts: ClassVar[Labels]
 
@@ -118,6 +121,7 @@ class Incident(ABC, Generic[Seen]):
         span_ns: tuple[int, int] | None = None,
         quotes: Sequence[Quote] = (),
         remedy: str = "",
+        devices: Iterable[str] = (),
     ) -> Diagnosis:
         """A diagnosis of this incident; of many lines the first and the last are shown. `remedy` is one of
         `remedies`.
@@ -127,7 +131,9 @@ class Incident(ABC, Generic[Seen]):
             half = MOST_QUOTES // 2
             shown = (*shown[:half], *shown[-half:])
         begin_ns, end_ns = span_ns or (None, None)
-        return Diagnosis(self.name, level, confidence, summary, begin_ns, end_ns, shown, remedy)
+        return Diagnosis(
+            self.name, level, confidence, summary, begin_ns, end_ns, shown, remedy, tuple(devices)
+        )
 
     def healthy(self, value: Message) -> Healthy:
         """Nothing of this incident; the value that was examined."""

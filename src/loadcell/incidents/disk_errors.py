@@ -22,9 +22,15 @@ _ERRORS: Final = re.compile(
     r"|critical (?:medium|target|space allocation|nexus) error, dev (?P<c>[\w-]+)"
     r"|EXT[234]-fs error \(device (?P<d>[\w-]+)\)"
     r"|XFS \((?P<e>[\w-]+)\):.*(?:I/O [Ee]rror|[Cc]orruption|[Ii]nternal error)"
-    r"|BTRFS (?:error|critical) \(device (?P<f>[\w-]+)|Aborting journal on device (?P<g>[\w-]+)"
+    r"|BTRFS (?:error|critical) \(device (?P<f>[\w-]+)"
+    r"|Aborting journal on device (?P<g>dm-\d+|[\w-]+?)(?:-\d+)?\b(?!-)"
     r"|(?P<h>md/raid[\w:]*).*(?:[Dd]isk failure|faulty)"
     r"|(?P<i>[\w:.]+): rejecting I/O to (?:offline|dead) device"
+)
+#: Messages that follow an I/O error of the same device: it is counted once.
+_CONSEQUENCES: Final = re.compile(
+    r"Buffer I/O error|Aborting journal|Detected aborted journal|Remounting filesystem read-only|IO failure"
+    r"|error -5\b|EXT[234]-fs error .*(?:I/O|journal)"
 )
 #: A disk reports its power-on to every host that starts (drivers/scsi/scsi_error.c): no reset of an error.
 _RESET_LINES: Final = re.compile(
@@ -64,10 +70,18 @@ class DiskErrors(Incident[KernelLog]):
         return self.diagnosis(
             "critical" if is_error else "warning",
             "high" if is_error else "medium",
-            (_SEEN if is_error else _RESETS)(count=len(pairs), devices=devices),
+            (_SEEN if is_error else _RESETS)(count=_count(pairs), devices=devices),
             (pairs[0][0].utc_ns, pairs[-1][0].utc_ns),
             [evidence.quote(line) for line, _ in pairs],
+            devices=dict.fromkeys(device for _, device in pairs),
         )
+
+
+def _count(pairs: list[tuple[KernelLine, str]]) -> int:
+    """Number of errors, without what follows from others of their devices."""
+    errors = [device for line, device in pairs if not _CONSEQUENCES.search(line.text)]
+    alone = {device for _, device in pairs} - set(errors)
+    return len(errors) + len(alone)
 
 
 def _of(pattern: re.Pattern[str], lines: tuple[KernelLine, ...]) -> list[tuple[KernelLine, str]]:

@@ -82,7 +82,7 @@ def examination(
     readings: Sequence[Reading] = (),
 ) -> Examination:
     """The examination of evidence by all incidents that need its types."""
-    subjects = tuple(Examined(item, examine(item)) for item in evidence)
+    subjects = _counted_once([Examined(item, examine(item)) for item in evidence])
     unseen = tuple(
         Unseen(incident.name, item.reason)
         for item in missing
@@ -90,3 +90,22 @@ def examination(
         if issubclass(item.needs, incident.needs)
     )
     return Examination(title, subjects, unseen, tuple(readings))
+
+
+def _counted_once(subjects: Sequence[Examined]) -> tuple[Examined, ...]:
+    """The subjects with incidents as notes where the cause of each, on the same device, is one itself."""
+    seen = {
+        (item.incident, device)
+        for subject in subjects
+        for item in subject.diagnoses
+        for device in item.devices
+    }
+
+    def judged(judgement: Judgement) -> Judgement:
+        if not isinstance(judgement, Diagnosis):
+            return judgement
+        cause = registered()[judgement.incident].cause
+        is_explained = any((cause, device) in seen for device in judgement.devices)
+        return replace(judgement, level="note") if is_explained else judgement
+
+    return tuple(Examined(subject.evidence, tuple(map(judged, subject.judgements))) for subject in subjects)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.base import Incident, Judgement, Level
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.linux.kernel_log import AGE_S, KernelLine
 from loadcell.model.message import Count, MessageCode, Seconds
@@ -22,6 +22,8 @@ RECENT_NS: Final = 3600 * 10**9
 _KILLED: Final = re.compile(
     r"[Oo]ut of memory.*: Kill(?:ed)? process (\d+) \((.+?)\)|^Killed process (\d+) \((.+?)\)"
 )
+_COUNTED_SINCE = MessageCode("incident.oom-kill.counted-since", "info", count=Count, since_s=Seconds)
+_HEALTHY_SINCE = MessageCode("incident.oom-kill.healthy-since", "info", lines=Count, since_s=Seconds)
 _GROUP: Final = "emory cgroup out of memory"
 _MOST_NAMED: Final = 6
 
@@ -54,10 +56,13 @@ class OomKill(Incident[KernelLog]):
         if kills:
             return
         if evidence.oom_kills:
-            level = "warning" if evidence.unreadable is not None else "note"
-            yield self.diagnosis(level, "medium", _COUNTED(count=evidence.oom_kills))  # type: ignore[arg-type]
+            level: Level = "warning" if evidence.unreadable is not None else "note"
+            code = _COUNTED if evidence.since_s is None else _COUNTED_SINCE
+            summary = code.pick(count=evidence.oom_kills, since_s=evidence.since_s)
+            yield self.diagnosis(level, "medium", summary)
         elif evidence.unreadable is None:
-            yield self.healthy(_HEALTHY(lines=len(evidence.lines)))
+            code = _HEALTHY if evidence.since_s is None else _HEALTHY_SINCE
+            yield self.healthy(code.pick(lines=len(evidence.lines), since_s=evidence.since_s))
         else:
             yield self.unseen(evidence.unreadable)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.disks import FileSystems
@@ -18,12 +19,13 @@ class ReadOnlyRemount(Incident[FileSystems]):
     needs = FileSystems
     source = "ext4(5): errors=remount-ro; fstab(5)"
     signs = SIGNS()
+    cause = "disk-errors"
 
     def examine(self, evidence: FileSystems) -> Iterator[Judgement]:
         refused = [system for system in evidence.systems if system.is_read_only and system.should_write]
         for system in refused:
             summary = _SEEN(points=system.points, type=system.type, source=system.source)
-            yield self.diagnosis("critical", "medium", summary)
+            yield self.diagnosis("critical", "medium", summary, devices=[PurePath(system.source).name])
         if not refused:
             yield self.healthy(_HEALTHY(count=len(evidence.systems)))
 

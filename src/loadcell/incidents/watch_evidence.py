@@ -17,8 +17,9 @@ from typing import Final
 
 from loadcell.incidents import record as records
 from loadcell.incidents.examination import Examination, examination
-from loadcell.incidents.live.base import Host
+from loadcell.incidents.live.base import Host, Look
 from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.kernel_log import oom_kills
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
 from loadcell.linux.procfs import ProcessStat
@@ -53,10 +54,17 @@ def _for_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def look() -> Look:
+    """A look at this host at this moment."""
+    return Look(time.monotonic(), oom_kills(procfs.ROOT))
+
+
 def gather_event(
-    directory: Path, pid: int | None, title: str, rows: Iterable[tuple[float, Row]]
+    directory: Path, pid: int | None, title: str, rows: Iterable[tuple[float, Row]], earlier: Look
 ) -> Examination:
-    """Write the evidence of an event; the examination of the host at this time. Raises OSError."""
+    """Write the evidence of an event; the examination of the host at this time, with the messages of logs
+    since an `earlier` look. Raises OSError.
+    """
     directory.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(mode=0o700)
     event = EventDirectory(directory)
@@ -65,7 +73,7 @@ def gather_event(
     event.write("processes.txt", _processes())
     event.write("samples.csv", _table(rows))
     # two histograms would collect the heap of a JVM that is in trouble twice
-    gathered = gather(Host())
+    gathered = gather(Host(earlier=earlier))
     examined = examination(title, gathered.evidence, gathered.missing)
     event.write(
         "examination.json",

@@ -15,7 +15,8 @@ from loadcell.model.numbers import utc_second
 class KernelLog(Evidence):
     """Messages in the order of time, seen at `now_ns`; `unreadable` has the reason for none.
 
-    `oom_kills` counts the processes killed for want of memory since the start of the kernel.
+    `oom_kills` counts the processes killed for want of memory since the start of the kernel. With `since_s`
+    messages and the counter are of the last seconds alone.
     """
 
     kind: ClassVar[str] = "kernel-log"
@@ -25,6 +26,7 @@ class KernelLog(Evidence):
     file: str = ""
     oom_kills: int | None = None
     unreadable: Message | None = None
+    since_s: float | None = None
 
     @property
     def begin_ns(self) -> int | None:

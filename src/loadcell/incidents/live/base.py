@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,9 +16,29 @@ from loadcell.linux import procfs
 SOURCE: Final = "host"
 
 
+#: Messages so long before an earlier look are evidence of the next one, too: they are written late.
+_OVERLAP_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """An earlier look at the host: its instant (CLOCK_MONOTONIC), and the processes killed by then."""
+
+    instant: float
+    oom_kills: int | None = None
+
+    @property
+    def age_s(self) -> float:
+        """Time since it, with an overlap."""
+        return time.monotonic() - self.instant + _OVERLAP_S
+
+
 @dataclass(frozen=True)
 class Host:
-    """The examined host: `root` of its files, a JVM to ask (`pid`), and the time between two readings."""
+    """The examined host: `root` of its files, a JVM to ask (`pid`), and the time between two readings.
+
+    After an `earlier` look only later messages of logs are evidence.
+    """
 
     root: Path = procfs.ROOT
     pid: int | None = None
@@ -26,6 +47,11 @@ class Host:
     timeout_ns: int | None = None
     #: port of time servers
     time_port: int = 123
+    earlier: Look | None = None
+
+    def age_s(self, usual_s: float) -> float:
+        """Largest age of a message that is evidence."""
+        return usual_s if self.earlier is None else min(usual_s, self.earlier.age_s)
 
 
 class Gatherer(ABC):

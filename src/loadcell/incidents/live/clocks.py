@@ -43,7 +43,7 @@ class ClockGatherer(Gatherer):
         now_ns, offset_ns = time.time_ns(), readings[-1].offset_ns
         logged = tuple(
             ClockStep(step.utc_ns - offset_ns, step.size_s, Quote(step.source, 0, step.text))
-            for step in clock_log.steps(host.root, now_ns, _AGE_S)
+            for step in clock_log.steps(host.root, now_ns, host.age_s(_AGE_S))
             if step.utc_ns - offset_ns >= _START_NS
         )
         yield Clocks(

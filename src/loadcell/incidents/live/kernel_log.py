@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
@@ -18,15 +19,27 @@ class KernelLogGatherer(Gatherer):
     gathers = (KernelLog,)
 
     def gather(self, host: Host) -> Iterable[KernelLog]:
-        files = ProcFiles(host.root)
-        kills = read_vmstat(files).get("oom_kill")
-        files.close()
+        kills, earlier = oom_kills(host.root), host.earlier
+        since_s = None if earlier is None else earlier.age_s
+        if kills is not None and earlier is not None:
+            kills -= earlier.oom_kills or 0
         try:
-            log = kernel_log.read(host.root)
+            log = kernel_log.read(host.root, host.age_s(kernel_log.AGE_S))
         except UnavailableError as error:
-            yield KernelLog(SOURCE, time.time_ns(), oom_kills=kills, unreadable=error.message)
+            yield KernelLog(
+                SOURCE, time.time_ns(), oom_kills=kills, unreadable=error.message, since_s=since_s
+            )  # fmt: skip
             return
-        yield KernelLog(SOURCE, time.time_ns(), log.lines, log.source, kills)
+        yield KernelLog(SOURCE, time.time_ns(), log.lines, log.source, kills, since_s=since_s)
+
+
+def oom_kills(root: Path) -> int | None:
+    """Processes that the kernel killed for want of memory since its start."""
+    files = ProcFiles(root)
+    try:
+        return read_vmstat(files).get("oom_kill")
+    finally:
+        files.close()
 
 
 PART = KernelLogGatherer
