@@ -42,6 +42,11 @@ class MemoryKills:
         )
 
 
+def count_of(group: Path) -> int:
+    """Processes of a control group that the kernel has killed for want of memory, since it was made."""
+    return sum(count for name in _IN_GROUP if (count := _count(group / name)) is not None)
+
+
 def _counts(root: Path, groups: list[Path]) -> Mapping[Path, int]:
     files = [root / _OF_MACHINE, *(group / name for group in groups for name in _IN_GROUP)]
     return {path: count for path in files if (count := _count(path)) is not None}

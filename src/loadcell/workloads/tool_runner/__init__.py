@@ -24,7 +24,7 @@ from loadcell.ingest.readers import reader
 from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.message import NO_OUTPUT, Count, ForeignText, Message, MessageCode
 from loadcell.workloads.tool_runner import registry, result
-from loadcell.workloads.tool_runner.child import Children, Ended, Output, TooMuchError
+from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output, TooMuchError
 from loadcell.workloads.tool_runner.registry import Tool, missing_program
 from loadcell.workloads.tool_runner.result import Intervals, Say, phase
 from loadcell.workloads.tool_runner.spec import Order, OrderError
@@ -32,7 +32,6 @@ from loadcell.workloads.tool_runner.spec import Order, OrderError
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
-ENDED_SIGNAL = MessageCode("ended.signal", signal=str)
 TOOL_NOT_RUN = MessageCode("tool.not-run", program=str, said=ForeignText)
 TOOL_PRINTED_TOO_MUCH = MessageCode("tool.printed-too-much", program=str)
 TOOL_STOPPED = MessageCode("tool.stopped")

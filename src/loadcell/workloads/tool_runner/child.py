@@ -25,6 +25,7 @@ from loadcell.linux import process as supervision
 from loadcell.linux import procfs
 from loadcell.model.message import Count, MessageCode
 
+ENDED_SIGNAL = MessageCode("ended.signal", signal=str)
 TOOL_LINES_DROPPED = MessageCode("tool.lines-not-kept", count=Count)
 
 #: How often a waiting process looks round.
@@ -87,13 +88,14 @@ class Children:
         directory: Path,
         on_line: supervision.OnLine,
         end_after_s: float | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> Ended:
         """Run a program to its end, or end it after a time. Raises OSError where it cannot be started."""
         began = time.monotonic()
         self._tell(_STARTING)
         process = subprocess.Popen(
             words,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=directory,

@@ -185,16 +185,7 @@ class Order:
         """
         section = ToolSpec.of(spec["workload"]["tool"])
         target = _picked(Endpoint, spec["target"])
-        parent = target.directory
-        _sweep(Path(parent or tempfile.gettempdir()))
-        owner = os.getppid() if section.files else os.getpid()
-        prefix = f"{_PREFIX}{owner}-{procfs.started(owner)}-"
-        try:
-            directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        except OSError as error:
-            raise OrderError(
-                TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
-            ) from error
+        directory = load_directory(target.directory, os.getppid() if section.files else os.getpid())
         return cls(section, _picked(LoadSpec, spec["load"]), target, int(spec["seed"]), directory)
 
     @property
@@ -258,6 +249,20 @@ class Order:
         if tool is not None and not tool.takes_secret and self.target.password:
             reads = of_protocol(self.target.protocol).password_variable or TOOL_ITS_ENVIRONMENT()
             raise OrderError(TOOL_PASSWORD_IN_SIGHT(program=tool.name, reads=reads))
+
+
+def load_directory(parent: str | None, owner: int) -> Path:
+    """Make the directory of a load, with the process that removes it in its name; and remove those of
+    processes that are gone. Raises OrderError.
+    """
+    _sweep(Path(parent or tempfile.gettempdir()))
+    prefix = f"{_PREFIX}{owner}-{procfs.started(owner)}-"
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    except OSError as error:
+        raise OrderError(
+            TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
+        ) from error
 
 
 def _sweep(parent: Path) -> None:

@@ -1,0 +1,71 @@
+"""A Python function as a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from loadcell.model import python_metrics  # noqa: F401 - declares the metrics
+from loadcell.model.extensions import HOST, TargetKind
+from loadcell.model.json import JsonObject
+from loadcell.model.message import MessageCode
+from loadcell.plan.parts import Misfit
+from loadcell.plan.workload import Workload, declare_unit
+from loadcell.workloads.python.options import PythonOptions
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+PYTHON_NO_COUNT = MessageCode("python.no-count", key=str)
+PYTHON_NO_TIMEOUT = MessageCode("python.no-timeout")
+
+
+class Python(Workload[PythonOptions]):
+    """A function, called again and again in a fresh process."""
+
+    name: ClassVar[str] = "python"
+    summary: ClassVar[str] = "a Python function or statements, in any interpreter"
+    Options = PythonOptions
+    needs = frozenset({HOST})
+    unit = declare_unit("call")
+    made_by: ClassVar[str | None] = "loadcell.workloads.python_runner"
+    sets_load = True
+
+    @staticmethod
+    def load_settings(options: PythonOptions) -> JsonObject:  # noqa: ARG004
+        """One client, unless the plan names several."""
+        return {"clients": 1}
+
+    @staticmethod
+    def quantity(options: Mapping[str, object]) -> tuple[str, ...]:  # noqa: ARG004
+        return ()
+
+    def data(self) -> JsonObject | None:
+        """None for the target: the load makes the data set itself."""
+        return None
+
+    @property
+    def changes_data(self) -> bool:
+        return False
+
+    @property
+    def lays_out(self) -> bool:
+        return True
+
+    def engine(self) -> JsonObject:
+        return {"python": self.options.section()}
+
+    def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
+        misfits = [
+            Misfit(f"load.{key}", PYTHON_NO_COUNT(key=key))
+            for key in ("requests", "requests_per_client")
+            if getattr(load, key) is not None
+        ]
+        if load.timeout is not None:
+            misfits.append(Misfit("load.timeout", PYTHON_NO_TIMEOUT()))
+        return misfits
+
+
+PART = Python
+
+__all__ = ["PART", "Python", "PythonOptions"]

@@ -1,0 +1,232 @@
+"""Makes a load by calling a Python function: what the worker calls instead of the engine, under the engine's
+contract (`_engine.pyi`).
+
+The function runs in a fresh process of the interpreter that the plan names (`harness.py`). Standard library
+only: the worker's memory and CPU time are the load's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadcell.linux.process import ENDED_STATUS
+from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, MessageError
+from loadcell.workloads.python_runner.account import Account, Clock
+from loadcell.workloads.python_runner.memory import CURVE, MemoryCurve, MemoryLimit, limited
+from loadcell.workloads.python_runner.spec import PythonSpec
+from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output
+from loadcell.workloads.tool_runner.spec import load_directory
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
+PYTHON_NOT_STARTED = MessageCode("python.not-started", program=str, output=ForeignText)
+PYTHON_STEP_FAILED = MessageCode("python.step-failed", step=Message, error=str, output=ForeignText)
+PYTHON_STEP_FAILED_AT = MessageCode(
+    "python.step-failed-at", step=Message, error=str, output=ForeignText, position=str
+)
+PYTHON_ENDED = MessageCode("python.ended", how=Message, output=ForeignText)
+PYTHON_STOPPED = MessageCode("python.stopped")
+PYTHON_MEMORY_LIMIT = MessageCode("python.memory-limit", limit_bytes=Bytes, kind=str)
+_STEPS = {step: MessageCode(f"python.step.{step}") for step in ("data", "setup", "call", "teardown")}
+
+HARNESS = Path(__file__).with_name("harness.py")
+#: Between the order to begin and the begin: all processes have read it by then.
+_LEAD_NS = 20_000_000
+
+Say = Callable[[str], None]
+
+
+class PythonError(MessageError):
+    """The function cannot be measured."""
+
+
+class Course:
+    """One load: the data set if there is none yet, then the measurement."""
+
+    def __init__(self, order: JsonObject, directory: Path, children: Children) -> None:
+        self._order = order
+        self._section = PythonSpec.of(order["workload"]["python"])
+        self._directory, self._children = directory, children
+        parent = order["target"].get("directory")
+        self._data = self._section.data_file(Path(parent) if parent else directory)
+
+    def run(self, say: Say) -> JsonObject:
+        """The engine's result. Raises PythonError."""
+        if self._data is not None and not self._data.exists():
+            self._execute("data", lambda _: None)
+        load = self._order["load"]
+        reader, writer = os.pipe()
+        clock = Clock.now()
+        account = Account(load, clock, 1 if not self._section.processes else load["clients"])
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, reader)
+            starter = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
+
+            def on_line(line: JsonObject) -> None:
+                if account.take(line, say):
+                    curve = MemoryCurve(self._directory / CURVE, account.processes)
+                    curve.start()
+                    stack.callback(curve.stop)
+                    start_ns = time.monotonic_ns() + _LEAD_NS
+                    account.begin(start_ns)
+                    starter.write(b"%d\n" % start_ns)
+                    stack.enter_context(_phases(say, clock, start_ns, load["warmup_ns"]))
+
+            used_s = _used_s()
+            self._execute("measure", on_line, stdin=reader)
+        return account.result(_used_s() - used_s, say)
+
+    def _execute(self, mode: str, on_line: Callable[[JsonObject], None], stdin: int | None = None) -> None:
+        """Run the harness to its end, within the limit of memory. Raises PythonError."""
+        with limited(self._section.memory_bytes) as limit:
+            self._execute_within(limit, mode, on_line, stdin)
+
+    def _execute_within(
+        self,
+        limit: MemoryLimit | None,
+        mode: str,
+        on_line: Callable[[JsonObject], None],
+        stdin: int | None,
+    ) -> None:
+        """Run the harness to its end. Raises PythonError."""
+        file = self._directory / f"{mode}.json"
+        file.write_text(json.dumps(self._harness_order(mode, limit)))
+        failures: list[JsonObject] = []
+        with contextlib.closing(Output()) as output:
+
+            def take(stream: int, line: str) -> None:
+                if stream != 1:
+                    output.take(stream, line)
+                elif (event := json.loads(line))["type"] == "failed":
+                    failures.append(event)
+                else:
+                    on_line(event)
+
+            ended = self._harness(file, take, stdin)
+            if self._children.stopped:
+                raise PythonError(PYTHON_STOPPED())
+            if limit is not None and (limit.was_reached() or _is_of_memory(failures)):
+                reached = PYTHON_MEMORY_LIMIT(limit_bytes=self._section.memory_bytes, kind=limit.kind)
+                raise PythonError(reached)
+            for event in failures:
+                raise PythonError(_failure(event))
+            if ended.status != 0:
+                raise PythonError(PYTHON_ENDED(how=_how(ended), output=output.last_words or NO_OUTPUT))
+
+    def _harness_order(self, mode: str, limit: MemoryLimit | None) -> JsonObject:
+        """The order of the harness (`harness.Order`); the environment may hold secrets, and is not in it."""
+        section, load = self._section, self._order["load"]
+        order = asdict(section)
+        del order["env"]
+        return {
+            **order,
+            "mode": mode,
+            "data_file": None if self._data is None else str(self._data),
+            "group": None if limit is None or limit.entry is None else str(limit.entry),
+            "seed": self._order["seed"],
+            "first_client": 0,
+            **{name: load[name] for name in ("clients", "warmup_ns", "duration_ns", "schedule")},
+        }
+
+    def _harness(self, order: Path, take: Callable[[int, str], None], stdin: int | None) -> Ended:
+        """The end of a process of the harness. Raises PythonError if it does not start."""
+        section = self._section
+        environment = {**section.environment(), "directory": str(self._directory)}
+        command = [section.interpreter, str(HARNESS), str(order)]
+        descriptor = subprocess.DEVNULL if stdin is None else stdin
+        try:
+            return self._children.run(command, environment, self._directory, take, stdin=descriptor)
+        except OSError as error:
+            message = PYTHON_NOT_STARTED(program=section.interpreter, output=error.strerror)
+            raise PythonError(message) from error
+
+
+def _is_of_memory(failures: Sequence[JsonObject]) -> bool:
+    return any(event["name"] == MemoryError.__name__ for event in failures)
+
+
+def _failure(event: JsonObject) -> Message:
+    """Message of a step that has failed."""
+    step, error, output = _STEPS[event["step"]](), event["name"], event["text"]
+    if not event["position"]:
+        return PYTHON_STEP_FAILED(step=step, error=error, output=output)
+    return PYTHON_STEP_FAILED_AT(step=step, error=error, output=output, position=event["position"])
+
+
+def _how(ended: Ended) -> Message:
+    if ended.status > 0:
+        return ENDED_STATUS(status=str(ended.status))
+    return ENDED_SIGNAL(signal=str(-ended.status))
+
+
+@contextlib.contextmanager
+def _phases(say: Say, clock: Clock, start_ns: int, warmup_ns: int) -> Iterator[None]:
+    """Say when warm-up and measurement begin, at these instants."""
+
+    def tell(phase: str, mono_ns: int) -> None:
+        event = {"type": "phase", "phase": phase, "mono_ns": mono_ns, "utc_ns": clock.utc_ns(mono_ns)}
+        say(json.dumps(event))
+
+    if warmup_ns:
+        tell("warmup", start_ns)
+    measure_ns = start_ns + warmup_ns
+    delay_s = max(0.0, (measure_ns - time.monotonic_ns()) / 1e9)
+    timer = threading.Timer(delay_s, tell, ["measure", measure_ns])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join(delay_s + 1)
+        end_ns = time.monotonic_ns()
+        tell("drain", end_ns)
+
+
+def _used_s() -> float:
+    """CPU time of all programs that have ended so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+_running: Children | None = None
+_stopped = False
+
+
+def stop() -> None:
+    """End what is running, or would run next. May be called from a signal handler."""
+    global _stopped
+    _stopped = True
+    if _running is not None:
+        _running.stop()
+
+
+def run(spec: str, say: Say) -> str:
+    """Call the function that `spec` names, first without being measured, then measured."""
+    global _running
+    order = json.loads(spec)
+    receiver = os.getppid()
+    directory = load_directory(order["target"].get("directory"), receiver)
+    (directory / CURVE).touch()
+    say(json.dumps({"type": "retained-files", "directory": str(directory), "names": [CURVE]}))
+    children = _running = Children(directory, receiver)
+    if _stopped:
+        children.stop()
+    try:
+        return json.dumps(Course(order, directory, children).run(say))
+    finally:
+        _running = None
+        children.close()
+
+
+__all__ = ["run", "stop"]

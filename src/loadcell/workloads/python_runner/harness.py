@@ -1,0 +1,646 @@
+"""Calls a Python function and times it: `INTERPRETER harness.py ORDER`, a file of JSON.
+
+This file is run by the interpreter under test, which may have no other package of loadcell: it imports only
+the standard library of Python 3.11 or later. What the function prints goes to standard error.
+
+Lines of JSON on standard output, times in nanoseconds of CLOCK_MONOTONIC:
+
+- `{"type": "ready", "process", ...}`: the code is set up, the number of calls of a sample is calibrated.
+  Measuring then begins with a line on standard input, the start instant.
+- `{"type": "samples", "client", "samples": [[begin, end, due, calls, failed], ...]}`: samples that have
+  ended. `due` is null in a closed loop.
+- `{"type": "error", "client", "name", "text", "position", "count"}`: exceptions of a class.
+- `{"type": "overhead", "calls", "ns"}`: a sample of the loop without the function.
+- `{"type": "end", ...}`: the last one, or `{"type": "failed", "step", "name", "text", "position"}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import json
+import math
+import operator
+import os
+import pickle
+import random
+import sys
+import threading
+import time
+import traceback
+from types import CodeType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+clock = time.perf_counter_ns
+
+#: Shortest sample in readings of the clock, and in nanoseconds.
+_READINGS, _SHORTEST_NS = 10_000, 1_000_000
+_MOST_CALLS = 1 << 30
+#: How often samples are written, and the overhead of the loop is measured again.
+_REPORT_NS = 500_000_000
+#: Most samples of a line.
+_MOST_SAMPLES = 2_000
+#: Failed calls, before any has returned, after which the function counts as broken.
+_FAILURES = 3
+#: Longest text of an exception.
+_LONGEST_TEXT = 500
+
+_FUNCTION = """
+def _timed(_iterator, _clock, _call{names}):
+    _begin = _clock()
+    for _ in _iterator:
+        _call({arguments})
+    return _begin, _clock()
+"""
+_EMPTY = "def _empty({parameters}):\n    pass\n"
+
+
+class StepError(Exception):
+    """A step before the measurement has failed."""
+
+    def __init__(self, step: str, error: BaseException) -> None:
+        super().__init__(step)
+        self.step, self.error = step, error
+
+
+@contextlib.contextmanager
+def step(name: str) -> Iterator[None]:
+    """A step of the code under test. Raises StepError for any exception."""
+    try:
+        yield
+    except BaseException as error:
+        raise StepError(name, error) from error
+
+
+class Piece:
+    """A function by its name (`package.module:function`), or statements; `call` is None or `code` empty."""
+
+    def __init__(self, call: str | None, code: str | None) -> None:
+        self.call, self.code = call, code or ""
+
+
+class Order:
+    """The order, as it is written in its file."""
+
+    mode: str
+    work: Piece
+    setup: Piece | None
+    data: Piece | None
+    teardown: Piece | None
+    arguments: dict[str, object]
+    data_file: str | None
+    path: list[str]
+    gc: bool
+    processes: bool
+    seed: int
+    clients: int
+    first_client: int
+    warmup_ns: int
+    duration_ns: int
+    arrivals: str
+    rate: list[dict[str, float]]
+    memory_bytes: int | None
+    group: str | None
+
+    def __init__(self, text: str) -> None:
+        document = json.loads(text)
+        schedule = document.pop("schedule") or {"arrivals": "", "rate": []}
+        for name, value in {**document, **schedule}.items():
+            is_piece = name in ("work", "setup", "data", "teardown") and value is not None
+            setattr(self, name, Piece(**value) if is_piece else value)
+
+
+class Lines:
+    """Standard output, for lines alone: output of the code under test goes to standard error."""
+
+    def __init__(self) -> None:
+        sys.stdout.flush()
+        self._descriptor = os.dup(1)
+        os.set_inheritable(self._descriptor, False)
+        os.dup2(2, 1)
+        self._lock = threading.Lock()
+
+    def say(self, **line: Any) -> None:
+        """Write a line."""
+        self.pass_on(json.dumps(line).encode() + b"\n")
+
+    def pass_on(self, line: bytes) -> None:
+        """Write a line as it is."""
+        data = memoryview(line)
+        with self._lock:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+def position_of(error: BaseException) -> str:
+    """File and line of the code under test that an exception comes from; empty if none does."""
+    frames = traceback.extract_tb(error.__traceback__)
+    others = [frame for frame in frames if not frame.filename.startswith((__file__, "<frozen "))]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    return "".join(f"{frame.filename}:{frame.lineno}" for frame in others[-1:])
+
+
+def text_of(error: BaseException) -> str:
+    """Text of an exception; also of one whose own `__str__` raises."""
+    try:
+        return str(error)[:_LONGEST_TEXT]
+    except Exception:
+        return ""
+
+
+def find(reference: str) -> Callable[..., Any]:
+    """Import `package.module:name.name`."""
+    module, _, name = reference.partition(":")
+    __import__(module)
+    target: Any = sys.modules[module]
+    for part in name.split("."):
+        target = getattr(target, part)
+    return target  # type: ignore[no-any-return]
+
+
+class Code:
+    """The code of an order: its namespace, the function, and the loop around it."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.arguments = order.arguments
+        self.namespace: dict[str, Any] = {"__name__": "__loadcell__", **self.arguments}
+        self._given: list[Any] = []
+
+    def load_data(self, path: str | None) -> None:
+        """Load the data set, the first argument of the setup and of the function."""
+        if path is not None:
+            with open(path, "rb") as file:  # noqa: PTH123 - no more modules than needed
+                data = pickle.load(file)  # noqa: S301 - written by this program
+            self.namespace["data"] = data
+            self._given = [data]
+
+    def set_up(self) -> None:
+        """Execute `setup`: its result, or else the data, is the first argument of the function."""
+        if self.order.setup is not None and (state := self._execute(self.order.setup, "setup")) is not None:
+            self.namespace["state"] = state
+            self._given = [state]
+
+    def make_data(self) -> object:
+        """The data set, as `data` of the order makes it."""
+        assert self.order.data is not None
+        result = self._execute(self.order.data, "data")
+        return result if self.order.data.call is not None else self.namespace["data"]
+
+    def tear_down(self) -> None:
+        """Execute `teardown`."""
+        if self.order.teardown is not None:
+            self._execute(self.order.teardown, "teardown")
+
+    def _execute(self, piece: Piece, name: str) -> object:
+        """Call a function, and return its result, or execute statements."""
+        if piece.call is not None:
+            return find(piece.call)(*self._given, **self._accepted(piece.call))
+        exec(compile(piece.code, f"<{name}>", "exec"), self.namespace)  # noqa: S102 - as ordered
+        return None
+
+    def _accepted(self, reference: str) -> dict[str, object]:
+        """Arguments that a function names, or all where it takes any or does not tell."""
+        if not self.arguments:
+            return {}
+        import inspect  # noqa: PLC0415 - costs 10 ms
+
+        try:
+            parameters = inspect.signature(find(reference)).parameters.values()
+        except ValueError:
+            return self.arguments
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            return self.arguments
+        names = {parameter.name for parameter in parameters}
+        return {name: value for name, value in self.arguments.items() if name in names}
+
+    def _check_arguments(self) -> None:
+        """Raises TypeError for an argument that no function takes."""
+        pieces = [self.order.work, self.order.setup, self.order.data, self.order.teardown]
+        references = [piece.call for piece in pieces if piece is not None]
+        if None in references:
+            return  # statements may use any name
+        taken = {name for reference in references for name in self._accepted(str(reference))}
+        for name in self.arguments:
+            if name not in taken:
+                raise TypeError(f"no function takes the argument {name!r}")
+
+    def loops(self) -> tuple[Loop, Loop]:
+        """The loop that calls the function, and the same loop without it."""
+        if (call := self.order.work.call) is not None:
+            function = find(call)
+            if not callable(function):
+                raise TypeError(f"{call} is not callable: {type(function).__name__}")
+            self._check_arguments()
+            accepted = self._accepted(call)
+            words = [f"_argument_{number}" for number in range(len(self._given))]
+            values = dict(zip(words, self._given, strict=True))
+            named = {f"_value_{name}": value for name, value in accepted.items()}
+            passed = ", ".join((*words, *(f"{name}=_value_{name}" for name in accepted)))
+            text = _FUNCTION.format(
+                names="".join(f", {name}" for name in (*values, *named)), arguments=passed
+            )
+            empty: dict[str, Any] = {}
+            exec(_EMPTY.format(parameters=", ".join((*words, *accepted))), empty)  # noqa: S102 - our own
+            return (
+                Loop(compile(text, __file__, "exec"), {}, (function, *values.values(), *named.values())),
+                Loop(
+                    compile(text, __file__, "exec"), {}, (empty["_empty"], *values.values(), *named.values())
+                ),
+            )
+        body = self.order.work.code
+        compile(body, "<code>", "exec")
+        local = [name for name in (*self.arguments, "data", "state") if name in self.namespace]
+        passed_on = tuple(self.namespace[name] for name in local)
+        return Loop(inline(body, local), self.namespace, passed_on), Loop(
+            inline("pass", local), {}, passed_on
+        )
+
+
+def inline(body: str, names: Sequence[str]) -> CodeType:
+    """A loop around statements, with the lines of the statements; these names are local variables."""
+    import ast  # noqa: PLC0415 - only of inline code
+
+    text = _FUNCTION.format(names="".join(f", {name}" for name in names), arguments="")
+    shell = ast.parse(text.replace("_call()", "pass").replace(", _call", ""))
+    statements = ast.parse(body, "<code>").body
+    shell.body[0].body[1].body = statements or [ast.Pass()]  # type: ignore[attr-defined]
+    return compile(ast.fix_missing_locations(shell), "<code>", "exec")
+
+
+_PROCESS = os.getpid()
+#: Iterators of running loops, by thread.
+_running: dict[int, Iterator[int]] = {}
+
+
+def _end_loops() -> None:
+    """End the loops in a forked child: a call that returns there is not followed by another."""
+    for iterator in _running.values():
+        iterator.__setstate__(1 << 62)  # type: ignore[attr-defined] # as pickle sets the position
+
+
+class Loop:
+    """A compiled loop: a separate copy for each client, which Python specialises by itself."""
+
+    def __init__(self, code: CodeType, namespace: dict[str, object], values: tuple[object, ...]) -> None:
+        self._code, self._namespace, self._values = code, namespace, values
+        exec(code, namespace)  # noqa: S102 - as ordered
+        self._timed: Callable[..., tuple[int, int]] = namespace["_timed"]  # type: ignore[assignment]
+
+    def sample(self, calls: int) -> tuple[int, int, int, BaseException | None]:
+        """Begin, end, calls that returned, and the exception that ended the others."""
+        iterator = iter(range(calls))
+        _running[threading.get_ident()] = iterator
+        begin, returned, failure = clock(), calls, None
+        try:
+            begin, end = self._timed(iterator, clock, *self._values)
+        except BaseException as error:
+            end, returned, failure = clock(), calls - operator.length_hint(iterator) - 1, error
+        if os.getpid() != _PROCESS:
+            os._exit(0)  # the function has forked, and its child has returned
+        return begin, end, returned, failure
+
+
+def shortest_ns() -> int:
+    """Shortest time of a sample, in which a reading of the clock is no more than 1/10,000."""
+    readings = [clock() for _ in range(1_000)]
+    step = min(
+        (after - before for before, after in itertools.pairwise(readings) if after > before),
+        default=1,
+    )
+    return max(_SHORTEST_NS, _READINGS * step)
+
+
+def calibrate(loop: Loop, limit_ns: int) -> int:
+    """Calls of a sample that is as long as `limit_ns`; 1 where a call fails or takes as long itself."""
+    calls, failures = 1, 0
+    while calls < _MOST_CALLS:
+        begin, end, returned, error = loop.sample(calls)
+        if error is not None:
+            failures += 1
+            if not isinstance(error, Exception) or (not returned and failures == _FAILURES):
+                raise StepError("call", error)
+            if returned:
+                return 1
+            continue
+        if (took := end - begin) >= limit_ns:
+            return calls
+        calls = min(calls * 10, max(calls * 2, math.ceil(1.2 * calls * limit_ns / max(1, took))))
+    return calls
+
+
+class Errors:
+    """Exceptions of one client, by class and place."""
+
+    def __init__(self, lines: Lines, client: int) -> None:
+        self._lines, self._client = lines, client
+        self._counts: dict[tuple[str, str], list[Any]] = {}
+
+    def add(self, error: BaseException) -> None:
+        """Count an exception. Raises it where it is no `Exception`, which ends a program."""
+        if not isinstance(error, Exception) or isinstance(error, MemoryError):
+            raise StepError("call", error)
+        kind = type(error)
+        name = (
+            kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        )
+        entry = self._counts.setdefault((name, position_of(error)), [text_of(error), 0])
+        entry[1] += 1
+
+    def tell(self) -> None:
+        """Write the counts since the last time."""
+        for (name, position), (text, count) in self._counts.items():
+            self._lines.say(
+                type="error", client=self._client, name=name, position=position, text=text, count=count
+            )
+        self._counts.clear()
+
+
+class Pace:
+    """Instants at which calls are due, shared by all clients of this process."""
+
+    def __init__(self, order: Order, begin: int) -> None:
+        self._stretches = order.rate
+        self._random = random.Random(order.seed) if order.arrivals == "poisson" else None  # noqa: S311 - no secret
+        self._lock = threading.Lock()
+        self._begin, self._expected = begin, 0.0
+        self._index, self._index_count, self._index_ns = 0, 0.0, 0.0
+
+    def next(self) -> int | None:
+        """The next instant; None after the end."""
+        with self._lock:
+            self._expected += 1.0 if self._random is None else self._random.expovariate(1.0)
+            while self._index < len(self._stretches):
+                stretch = self._stretches[self._index]
+                first, last = stretch["from_per_s"], stretch["to_per_s"]
+                length_s = stretch["for_ns"] / 1e9
+                count = self._expected - self._index_count
+                total = (first + last) / 2 * length_s
+                if count <= total:
+                    slope = (last - first) / length_s if length_s else 0.0
+                    if abs(slope) < 1e-12:
+                        seconds = count / first
+                    else:
+                        seconds = (math.sqrt(first * first + 2 * slope * count) - first) / slope
+                    return self._begin + round(self._index_ns + seconds * 1e9)
+                self._index_count += total
+                self._index_ns += stretch["for_ns"]
+                self._index += 1
+            return None
+
+
+class Client(threading.Thread):
+    """One client: calls in a loop until the end, in samples, or each when it is due."""
+
+    def __init__(self, number: int, lines: Lines, loops: tuple[Loop, Loop], calls: int, end: int) -> None:
+        super().__init__(name=f"loadcell-{number}")
+        self._number, self._lines, self._end = number, lines, end
+        (self._loop, self._empty), self._calls = loops, calls
+        self._errors = Errors(lines, number)
+        self._samples: list[tuple[int, int, int | None, int, int]] = []
+        self.pace: Pace | None = None
+        self.begin = self.measure = 0
+        self.failure: StepError | None = None
+
+    def run(self) -> None:
+        try:
+            self._wait(self.begin)
+            if self.pace is None:
+                self._closed()
+            else:
+                self._open(self.pace)
+        except StepError as failure:
+            self.failure = failure
+        self._tell()
+
+    @staticmethod
+    def _wait(until: int) -> None:
+        while (remaining := until - clock()) > 0:
+            time.sleep(remaining / 1e9)
+
+    def _closed(self) -> None:
+        report = clock() + _REPORT_NS
+        while True:
+            begin, end, calls, error = self._loop.sample(self._calls)
+            self._samples.append((begin, end, None, calls, error is not None))
+            if error is not None:
+                self._errors.add(error)
+            if end >= self._end and begin >= self.measure:
+                return  # at least one sample is measured
+            if end >= report:
+                self._tell()
+                if self._number == 0 and self._calls > 1:
+                    begin, end, calls, _ = self._empty.sample(self._calls)
+                    self._lines.say(type="overhead", calls=calls, ns=end - begin)
+                report = clock() + _REPORT_NS
+
+    def _open(self, pace: Pace) -> None:
+        report = clock() + _REPORT_NS
+        while (due := pace.next()) is not None and due < self._end:
+            self._wait(due)
+            begin, end, calls, error = self._loop.sample(1)
+            self._samples.append((begin, end, due, calls, error is not None))
+            if error is not None:
+                self._errors.add(error)
+            if end >= self._end:
+                return
+            if end >= report:
+                self._tell()
+                report = clock() + _REPORT_NS
+
+    def _tell(self) -> None:
+        for first in range(0, len(self._samples), _MOST_SAMPLES):
+            samples = self._samples[first : first + _MOST_SAMPLES]
+            self._lines.say(type="samples", client=self._number, samples=samples)
+        self._samples = []
+        self._errors.tell()
+
+
+def measure(order: Order, lines: Lines) -> None:
+    """Set up, calibrate, wait for the start, measure."""
+    code = Code(order)
+    with step("data"):
+        code.load_data(order.data_file)
+    with step("setup"):
+        code.set_up()
+    with step("call"):
+        loops = code.loops()
+    if not order.gc:
+        gc.disable()
+    scheduled = bool(order.arrivals)
+    limit = shortest_ns()
+    calls = 1 if scheduled else calibrate(loops[0], limit)
+    overheads = []
+    for _ in range(0 if scheduled else 5):
+        count = max(calls, 1_000)
+        begin, end, _, _ = loops[1].sample(count)
+        overheads.append((end - begin) / count)
+    lines.say(
+        type="ready",
+        process=os.getpid(),
+        calls=calls,
+        overhead_ns=sorted(overheads)[2] if overheads else 0.0,
+        **environment(),
+    )
+    start = int(sys.stdin.readline())
+    resident = resident_bytes("VmRSS")
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123 - as above
+        file.write("5")  # VmHWM begins again at the present size
+    end = start + order.warmup_ns + order.duration_ns
+    pace = Pace(order, start) if scheduled else None
+    clients = [
+        Client(order.first_client + number, lines, loops if number == 0 else code.loops(), calls, end)
+        for number in range(order.clients)
+    ]
+    for client in clients:
+        client.begin, client.measure, client.pace = start, start + order.warmup_ns, pace
+    for client in clients[1:]:
+        client.daemon = True
+        client.start()
+    clients[0].run()
+    for client in clients[1:]:
+        client.join()
+    for client in clients:
+        if client.failure is not None:
+            raise client.failure
+    peak = resident_bytes("VmHWM")
+    with step("teardown"):
+        code.tear_down()
+    threads = [
+        thread.name
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and not thread.daemon
+    ]
+    lines.say(
+        type="end",
+        threads=threads[:5],
+        thread_count=len(threads),
+        resident_bytes=resident,
+        peak_bytes=peak,
+        grown_bytes=resident_bytes("VmRSS") - resident,
+    )
+
+
+def resident_bytes(name: str) -> int:
+    """Resident set of this process (`VmRSS`), or its peak (`VmHWM`)."""
+    with open("/proc/self/status", encoding="utf-8") as file:  # noqa: PTH123 - no more modules than needed
+        for row in file:
+            if row.startswith(name + ":"):
+                return int(row.split()[1]) * 1024
+    return 0
+
+
+def limit_memory(order: Order) -> None:
+    """Enter the control group with the limit, or limit the address space."""
+    if order.group is not None:
+        with open(order.group, "w", encoding="utf-8") as file:  # noqa: PTH123 - no more modules than needed
+            file.write("0")
+    elif order.memory_bytes is not None:
+        import resource  # noqa: PLC0415 - only with a limit
+
+        resource.setrlimit(resource.RLIMIT_AS, (order.memory_bytes, order.memory_bytes))
+
+
+def spread(order: Order, words: Sequence[str], lines: Lines) -> bool:
+    """Run each client in a separate process; True if all have succeeded."""
+    import subprocess  # noqa: PLC0415 - costs 10 ms
+
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *words[:2], str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for number in range(order.clients)
+    ]
+
+    def relay(process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.pass_on(line)
+
+    threads = [threading.Thread(target=relay, args=[process]) for process in processes]
+    for thread in threads:
+        thread.start()
+    start = sys.stdin.buffer.readline()
+    for process in processes:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(start)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has told why it ended
+    for thread in threads:
+        thread.join()
+    return {process.wait() for process in processes} == {0}
+
+
+def environment() -> dict[str, object]:
+    """Facts of the interpreter that a trial records."""
+    modules = {name.partition(".")[0] for name in list(sys.modules)}
+    return {
+        "version": ".".join(map(str, sys.version_info[:3])),
+        "implementation": sys.implementation.name,
+        "executable": sys.executable,
+        "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
+        "gc": gc.isenabled(),
+        "gc_threshold": gc.get_threshold(),
+        "processors": sorted(os.sched_getaffinity(0)),
+        "packages": versions(modules),
+    }
+
+
+def versions(modules: set[str]) -> dict[str, str]:
+    """Versions of the packages that have been imported, as each states it itself."""
+    stated = {}
+    for name in sorted(modules):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str) and name not in sys.stdlib_module_names:
+            stated[name] = version
+    return stated
+
+
+def make_data(order: Order, lines: Lines) -> None:
+    """Make the data set, and write it beside its place first."""
+    with step("data"):
+        data = Code(order).make_data()
+        path = str(order.data_file)
+        with open(f"{path}.{os.getpid()}", "wb") as file:  # noqa: PTH123 - no more modules than needed
+            pickle.dump(data, file, protocol=5)
+        os.replace(file.name, path)  # noqa: PTH105 - no more modules than needed
+    lines.say(type="end")
+
+
+def main(words: Sequence[str]) -> int:
+    """Execute an order; its failure is the last line."""
+    os.register_at_fork(after_in_child=_end_loops)
+    with open(words[1], encoding="utf-8") as file:  # noqa: PTH123 - no more modules than needed
+        order = Order(file.read())
+    lines = Lines()
+    if order.processes and order.mode == "measure":
+        if len(words) == 2:
+            os._exit(0 if spread(order, words, lines) else 1)
+        order.first_client, order.clients = int(words[2]), 1
+    limit_memory(order)
+    sys.path[:1] = order.path
+    try:
+        (make_data if order.mode == "data" else measure)(order, lines)
+    except StepError as failure:
+        error = failure.error
+        kind = type(error).__qualname__
+        lines.say(
+            type="failed", step=failure.step, name=kind, text=text_of(error), position=position_of(error)
+        )
+        traceback.print_exception(error)
+        sys.stderr.flush()
+        os._exit(1)
+    sys.stderr.flush()
+    os._exit(0)  # threads that the code has left are not waited for
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,65 @@
+"""Section `python` of a workload's specification, as the worker reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadcell.model.json import JsonObject
+
+#: Environment variables that the interpreter gets: enough to find programs, libraries and a home.
+_PASSED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
+
+
+@dataclass(frozen=True)
+class CodeSpec:
+    """A function by its name (`package.module:function`), or statements; one of both."""
+
+    call: str | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class PythonSpec:
+    """The call, by which interpreter. `path` are directories for imports; `memory_bytes` is a limit."""
+
+    interpreter: str
+    work: CodeSpec
+    arguments: Mapping[str, object]
+    path: Sequence[str]
+    env: Mapping[str, str]
+    gc: bool
+    hash_seed: str
+    processes: bool
+    setup: CodeSpec | None = None
+    data: CodeSpec | None = None
+    teardown: CodeSpec | None = None
+    memory_bytes: int | None = None
+
+    @classmethod
+    def of(cls, section: JsonObject) -> PythonSpec:
+        """The section, parsed."""
+        codes = {
+            name: None if section[name] is None else CodeSpec(**section[name])
+            for name in ("work", "setup", "data", "teardown")
+        }
+        return cls(**{**section, **codes})
+
+    def environment(self) -> dict[str, str]:
+        """Environment of the interpreter."""
+        passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        return {**passed, "PYTHONHASHSEED": self.hash_seed, **self.env}
+
+    def data_file(self, directory: Path) -> Path | None:
+        """File of the data set in this directory: another one for other data, arguments or interpreters."""
+        if self.data is None:
+            return None
+        described = [asdict(self.data), dict(self.arguments), self.interpreter, list(self.path)]
+        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+        return directory / f"data-{digest[:16]}.pickle"
