@@ -237,6 +237,7 @@ def test_a_pattern_reads_another_format(tmp_path: Path) -> None:
         ("(", "no regular expression, at character 1"),
         ("(?P<message>.*)", "no group `time`"),
         (r"^(?P<time>\d+) nothing", "matches none of the first lines"),
+        (r"^(?P<time>\d{4}-\d\d)(?P<message>.*)", "app.log:1: the group `time` of --pattern has '2026-11'"),
         (r"(?P<time>(.+)+)\|", "takes more than 1 s"),
     ],
 )

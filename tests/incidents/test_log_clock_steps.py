@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.incidents import application_logs
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Judgement, examine
 from loadcell.linux.fault_control import FaultControl
 from loadcell.systems.shared.account import Account, environment
 from loadcell.systems.shared.preload import Preload
@@ -98,22 +98,73 @@ def test_a_slewed_clock_is_none(tmp_path: Path) -> None:
     assert is_healthy(judged(tmp_path, service(lambda at_s: at_s * (1 - 0.0005))), STEPS)
 
 
+def at_night(directory: Path, date: str, before: str, after: str, zone: str = "") -> tuple[Judgement, ...]:
+    """Judgements of a log with a line per second up to an hour, and from another one on."""
+    lines = [
+        f"{date} {hour}:{minute:02}:{second:02}.5{zone} [worker-{second % 3}] INFO stored\n"
+        for hour, minutes in ((before, range(50, 60)), (after, range(10)))
+        for minute in minutes
+        for second in range(60)
+    ]
+    path = directory / "app.log"
+    path.write_text("".join(lines))
+    return examine(application_logs.read([(path, "app.log")])[0])
+
+
 def test_the_end_of_daylight_saving_time_is_no_step_of_a_log_without_a_zone(tmp_path: Path) -> None:
-    def clock(at_s: float) -> float:
-        return at_s - (3600 if at_s >= 400 else 0)
-
-    log = service(clock, zone="")
-    path = log.write(tmp_path / "app.log")
-    evidence, reading = application_logs.read([(path, "app.log")])
-    assert is_healthy(examine(evidence), STEPS)
-    assert any("daylight saving" in remark.text for remark in reading.remarks)
-    assert diagnosed(judged(tmp_path, service(clock)), STEPS).level == "warning", "with a zone it is one"
+    assert is_healthy(at_night(tmp_path, "2026-10-25", "02", "02"), STEPS)
+    _, reading = application_logs.read([(tmp_path / "app.log", "app.log")])
+    [remark] = [remark for remark in reading.remarks if "daylight saving" in remark.text]
+    assert "Europe/Berlin" in remark.text
+    assert diagnosed(at_night(tmp_path, "2026-10-25", "02", "02", "Z"), STEPS).level == "warning"
 
 
-def test_the_begin_of_daylight_saving_time_is_no_silence(tmp_path: Path) -> None:
-    log = service(lambda at_s: at_s + (3600 if at_s >= 400 else 0), zone="")
-    log.add(400.1, "worker-0", "ERROR", "failed")
-    assert is_healthy(judged(tmp_path, log), "silent-threads")
+@pytest.mark.parametrize("date", ["2026-10-21", "2026-11-29"])
+def test_a_step_of_an_hour_at_which_no_zone_changes_is_one(tmp_path: Path, date: str) -> None:
+    diagnosis = diagnosed(at_night(tmp_path, date, "02", "02"), STEPS)
+    assert diagnosis.summary.arguments["back_s"] == pytest.approx(3600, abs=2)
+
+
+def test_a_step_of_many_hours_may_be_another_zone(tmp_path: Path) -> None:
+    assert is_healthy(at_night(tmp_path, "2026-11-29", "12", "05"), STEPS)
+    _, reading = application_logs.read([(tmp_path / "app.log", "app.log")])
+    assert any("zone of the service was changed" in remark.text for remark in reading.remarks)
+
+
+@pytest.mark.parametrize(("date", "is_silent"), [("2026-03-29", False), ("2026-03-25", True)])
+def test_the_begin_of_daylight_saving_time_is_no_silence(tmp_path: Path, date: str, is_silent: bool) -> None:
+    lines = [
+        f"{date} {hour}:{minute:02}:{second:02}.5 {level} stored\n"
+        for hour, level in (("00", "INFO"), ("01", "INFO"), ("03", "ERROR"), ("04", "ERROR"))
+        for minute in range(60)
+        for second in range(0, 60, 4)
+    ]
+    path = tmp_path / "app.log"
+    path.write_text("".join(lines))
+    judgements = examine(application_logs.read([(path, "app.log")])[0])
+    assert is_healthy(judgements, "silent-threads") is not is_silent
+
+
+@pytest.mark.parametrize(("spacing_s", "width_s"), [(0.5, 1.5), (4.0, 9.0)])
+def test_the_size_of_a_step_has_a_range(tmp_path: Path, spacing_s: float, width_s: float) -> None:
+    """It is as wide as a long time between two lines, and contains the true size."""
+    log = ServiceLog(fighting(57.3, 57.2, 300))
+    for number in range(2):
+        log.thread(f"worker-{number}", 0, 900, spacing_s)
+    values = diagnosed(judged(tmp_path, log), STEPS).summary.arguments
+    for name, size_s in (("forth", 57.3), ("back", 57.2)):
+        least_s, most_s = float(str(values[f"least_{name}_s"])), float(str(values[f"most_{name}_s"]))
+        assert least_s <= size_s <= most_s
+        assert least_s <= float(str(values[f"{name}_s"])) <= most_s
+        assert most_s - least_s < width_s
+
+
+def test_the_size_of_a_step_is_as_exact_as_the_stamps(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    lines = service(fighting(57.3, 57.2, 300)).lines()
+    path.write_text("".join(re.sub(r"\.\d+Z", "Z", line) for line in lines))
+    values = diagnosed(examine(application_logs.read([(path, "app.log")])[0]), STEPS).summary.arguments
+    assert float(str(values["most_back_s"])) - float(str(values["least_back_s"])) >= 2
 
 
 def test_a_change_of_the_zone_in_the_stamps_is_no_step(tmp_path: Path) -> None:

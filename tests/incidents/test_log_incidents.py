@@ -334,6 +334,45 @@ def test_silences_of_a_short_log_coincide_by_their_begin_and_end(
     assert is_healthy(judgements, COINCIDENCE) is not is_seen
 
 
+def test_a_single_silence_within_a_pause_is_explained_by_it(tmp_path: Path) -> None:
+    log = ServiceLog()
+    for number in range(4):
+        log.thread(f"worker-{number}", 0, 600, 0.5, quiet=((300, 308),))
+    judgements = judged(tmp_path, log, others=(spans(298.5, duration_s=11),))
+    diagnosis = diagnosed(judgements, COINCIDENCE)
+    assert (diagnosis.level, diagnosis.confidence) == ("note", "low")
+    values = diagnosis.summary.arguments
+    assert (diagnosis.summary.code, values["count"]) == ("incident.log-coincidences.few", 1)
+    assert 0.001 < float(str(values["chance"])) < 0.1
+    assert not is_healthy(judgements, COINCIDENCE)
+
+
+def test_chance_is_that_of_the_time_of_the_service(tmp_path: Path) -> None:
+    """Another log that ends hours later makes nothing improbable."""
+    quiet = ServiceLog()
+    for number in range(4):
+        quiet.thread(f"worker-{number}", 0, 600, 0.5, quiet=((300, 308),))
+    later = ServiceLog()
+    later.thread("main", 50_000, 50_600, 0.5)
+    pauses = spans(298.5, duration_s=11)
+    values = [
+        diagnosed(judged(tmp_path, *logs, others=(pauses,)), COINCIDENCE).summary.arguments
+        for logs in ((quiet,), (quiet, later))
+    ]
+    assert values[0]["chance"] == values[1]["chance"]
+
+
+def test_chance_of_errors_is_that_of_the_time_of_their_service(tmp_path: Path) -> None:
+    failing_log = pool(end_s=120)
+    for begin in (10, 50, 90):
+        failing_log.add(begin + 1, "worker-0", "ERROR", "connection refused")
+    later = ServiceLog()
+    later.thread("main", 50_000, 50_600, 0.5)
+    pauses = spans(10, 50, 90, duration_s=10)
+    judgements = judged(tmp_path, failing_log, later, others=(pauses,))
+    assert is_healthy(judgements, COINCIDENCE), "they cover a third of the time of the log"
+
+
 def test_silences_at_other_times_than_pauses_do_not_coincide(tmp_path: Path) -> None:
     assert is_healthy(judged(tmp_path, stalling(300, 900), others=(spans(400, 1200),)), COINCIDENCE)
 

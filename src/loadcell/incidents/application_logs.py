@@ -13,7 +13,7 @@ from typing import Final
 
 from loadcell.incidents.evidence.application_log import ApplicationLog, Spans
 from loadcell.incidents.evidence.base import Quote, Reading
-from loadcell.ingest import log_times
+from loadcell.ingest import log_times, log_zones
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.inputs import STDIN
@@ -30,8 +30,12 @@ _DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
 _NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
 _NO_MATCH = MessageCode("doctor.log-no-match", path=str, line=ForeignText)
 _GC_LOG = MessageCode("doctor.log-is-gc-log", path=str)
+_NO_TIME = MessageCode("doctor.log-no-time", path=str, number=int, text=ForeignText)
 _NO_ENTRIES = MessageCode("doctor.log-no-entries", names=list)
-ZONE_CHANGE = MessageCode("doctor.log-zone-change", "info", service=str, count=Count, size_s=Seconds)
+ZONE_CHANGE = MessageCode(
+    "doctor.log-zone-change", "info", service=str, count=Count, size_s=Seconds, zones=list, of=Count
+)
+OTHER_ZONE = MessageCode("doctor.log-other-zone", "info", service=str, count=Count, size_s=Seconds)
 NO_ZONE = MessageCode("doctor.log-no-zone", "info", service=str, zone=str)
 UNORDERED = MessageCode("doctor.log-unordered", "info", service=str, late=Count)
 MORE_THREADS = MessageCode("doctor.log-more-threads", "info", service=str, count=Count)
@@ -41,6 +45,7 @@ _ROTATED: Final = re.compile(
     r"[._-]\d{4}-?\d\d-?\d\d(?:[T._-]?\d{1,6}(?=[._-]|$))?|\.\d{1,4}(?=\.|$)|\.(?:gz|bz2|xz)$"
 )
 _SHOWN: Final = 80
+_MOST_ZONES: Final = 3
 _HEAD_BYTES: Final = 65_536
 
 
@@ -119,6 +124,12 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
+        if pattern is not None:
+            lines = islice(enumerate(beginning(path), 1), log_times.MOST_LINES)
+            times = ((number, text) for number, line in lines if (text := pattern.time_of(line)) is not None)
+            for number, text in times:
+                shown_text = repr(excerpt(text)[:_SHOWN])
+                raise ImportProblemError(_NO_TIME(path=shown, number=number, text=shown_text))
         code = _NO_STAMPS if pattern is None else _NO_MATCH
         raise ImportProblemError(code(path=shown, line=repr(excerpt(first.strip())[:_SHOWN])))
     probe = Reader(pattern)
@@ -160,8 +171,14 @@ def _is_reordered(files: Sequence[tuple[Path, str]], ordered: Sequence[_File]) -
 def _remarks(service: Service) -> list[Message]:
     remarks: list[Message] = []
     if service.zone_changes:
-        size_s = -service.zone_changes[0].size_ns / 1e9
-        remarks.append(ZONE_CHANGE(service=service.name, count=len(service.zone_changes), size_s=size_s))
+        first, count = service.zone_changes[0], len(service.zone_changes)
+        zones = log_zones.zones_with_change(first.before_ns, first.after_ns)
+        code = ZONE_CHANGE if zones else OTHER_ZONE
+        size_s = -first.size_ns / 1e9
+        shown = list(zones[:_MOST_ZONES])
+        remarks.append(
+            code.pick(service=service.name, count=count, size_s=size_s, zones=shown, of=len(zones))
+        )
     if not service.has_zone and service.entries:
         remarks.append(NO_ZONE(service=service.name, zone=_zone(service.begin_ns)))
     if service.is_unordered:

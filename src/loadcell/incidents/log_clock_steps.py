@@ -16,11 +16,14 @@ SIGNS = MessageCode(
 )
 _FIGHT = MessageCode(
     "incident.log-clock-steps.fight", "info",
-    forth_s=Seconds, back_s=Seconds, apart_s=Seconds, count=Count, threads=Count, services=Count,
+    forth_s=Seconds, least_forth_s=Seconds, most_forth_s=Seconds,
+    back_s=Seconds, least_back_s=Seconds, most_back_s=Seconds,
+    apart_s=Seconds, count=Count, threads=Count, services=Count,
 )  # fmt: skip
 _BACK = MessageCode(
-    "incident.log-clock-steps.back", "info", count=Count, back_s=Seconds, threads=Count, services=Count
-)
+    "incident.log-clock-steps.back", "info",
+    count=Count, back_s=Seconds, least_back_s=Seconds, most_back_s=Seconds, threads=Count, services=Count,
+)  # fmt: skip
 _HEALTHY = MessageCode("incident.log-clock-steps.healthy", "info", entries=Count)
 _LATE = MessageCode("incident.log-clock-steps.late", "info", entries=Count, late=Count, longest_s=Seconds)
 _UNORDERED = MessageCode("incident.log-clock-steps.unordered", "info", service=str, late=Count)
@@ -63,9 +66,15 @@ class LogClockSteps(Incident[ApplicationLog]):
         apart_ns = min(
             abs(clearest.leap.before_ns - leap.after_ns), abs(leap.before_ns - clearest.leap.after_ns)
         )
+        least_forth_s, most_forth_s = (size_ns / 1e9 for size_ns in leap.range_ns)
+        least_back_s, most_back_s = (size_ns / 1e9 for size_ns in clearest.leap.range_ns)
         summary = _FIGHT(
             forth_s=leap.size_ns / 1e9,
+            least_forth_s=least_forth_s,
+            most_forth_s=most_forth_s,
             back_s=clearest.size_ns / 1e9,
+            least_back_s=least_back_s,
+            most_back_s=most_back_s,
             apart_s=apart_ns / 1e9,
             count=len(steps),
             threads=clearest.threads,
@@ -78,9 +87,12 @@ class LogClockSteps(Incident[ApplicationLog]):
 
     def _back(self, evidence: ApplicationLog, steps: tuple[ClockStep, ...]) -> Judgement:
         largest = max(steps, key=lambda step: step.size_ns)
+        least_back_s, most_back_s = (size_ns / 1e9 for size_ns in largest.leap.range_ns)
         summary = _BACK(
             count=len(steps),
             back_s=largest.size_ns / 1e9,
+            least_back_s=least_back_s,
+            most_back_s=most_back_s,
             threads=largest.threads,
             services=len(largest.services),
         )

@@ -22,6 +22,10 @@ _SEEN = MessageCode(
     "incident.log-coincidences.seen", "info",
     events=Message, spans=Message, count=Count, of=Count, expected=Number, chance=str, source=str,
 )  # fmt: skip
+_FEW = MessageCode(
+    "incident.log-coincidences.few", "info",
+    events=Message, spans=Message, count=Count, of=Count, expected=Number, chance=str, source=str,
+)  # fmt: skip
 _HEALTHY = MessageCode(
     "incident.log-coincidences.healthy", "info",
     events=Message, spans=Message, count=Count, of=Count, expected=Number,
@@ -47,6 +51,8 @@ _EXACT_GAPS: Final = 2
 LEAST_NS: Final = 10 * AFTER_NS
 #: Of the events: less explains nothing.
 LEAST_SHARE: Final = 0.1
+#: Of the number by chance: silences within spans, each of which the span explains, though few show no cause.
+_EXCESS: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -77,17 +83,20 @@ class LogCoincidences(Incident[ApplicationLog]):
         if not evidence.others and not evidence.clock_steps:
             yield self.unseen(_NOTHING())
             return
-        if evidence.duration_ns < LEAST_NS:
-            yield self.unseen(_SHORT(duration_s=evidence.duration_ns / 1e9, least_s=LEAST_NS / 1e9))
+        longest_ns = max((service.end_ns - service.begin_ns for service in evidence.logs.services), default=0)
+        if longest_ns < LEAST_NS:
+            yield self.unseen(_SHORT(duration_s=longest_ns / 1e9, least_s=LEAST_NS / 1e9))
             return
         pairs = coincidences(evidence)
         if not pairs:
             yield self.unseen(_NO_EVENTS())
             return
-        notable = [pair for pair in pairs if is_notable(pair, len(pairs))]
+        notable = [pair for pair in pairs if is_notable(pair, len(pairs)) or _may_explain(pair)]
         for pair in notable:
-            level: Level = "note" if pair.spans in ("trial", "fault") else "warning"
-            summary = _SEEN(
+            is_certain = is_notable(pair, len(pairs))
+            is_warning = is_certain and pair.spans not in ("trial", "fault")
+            level: Level = "warning" if is_warning else "note"
+            summary = (_SEEN if is_certain else _FEW)(
                 events=Message(EVENTS(pair.events)),
                 spans=Message(SPANS(pair.spans)),
                 count=pair.count,
@@ -97,7 +106,7 @@ class LogCoincidences(Incident[ApplicationLog]):
                 source=pair.source,
             )
             span = pair.instants[0], pair.instants[-1]
-            confidence: Confidence = "high" if pair.count > 1 else "medium"
+            confidence: Confidence = "low" if not is_certain else "high" if pair.count > 1 else "medium"
             yield self.diagnosis(level, confidence, summary, span, evidence.quotes(pair.lines))
         for pair in pairs:
             if pair not in notable:
@@ -117,13 +126,22 @@ def is_notable(pair: Coincidence, tests: int) -> bool:
     return pair.chance * tests <= LEVEL and pair.count >= LEAST_SHARE * pair.of
 
 
+def _may_explain(pair: Coincidence) -> bool:
+    """True if silences lie within spans, and chance does not explain most of them."""
+    return pair.events == "silences" and pair.count >= max(1.0, _EXCESS * pair.expected)
+
+
 def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
     """All pairs of kinds of events, and kinds of spans."""
     silences = sorted(
         (silence for silence in evidence.silences if not silence.may_lack_work),
         key=lambda silence: silence.gap.begin_ns,
     )
-    errors = sorted(begin for service in evidence.logs.services for begin in service.error_begins)
+    errors = sorted(
+        (begin, number)
+        for number, service in enumerate(evidence.logs.services)
+        for begin in service.error_begins
+    )
     # A step repeats the time that it takes back.
     changes = tuple(
         (min(leap.before_ns, leap.after_ns) - AFTER_NS, max(leap.before_ns, leap.after_ns))
@@ -141,26 +159,30 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
     """Silences that begin and end with a span, or else those that a span makes half of.
 
     The first is rare by chance where a log is dense, the second also shows delayed effects; the less probable
-    of both counts, with twice its chance.
+    of both counts, with twice its chance. Chance is that of the time of the silence's service.
     """
     origin = evidence.begin_ns  # of floats, which have 53 bits
-    end = float(evidence.end_ns - origin)
+    times = {
+        service.name: (float(service.begin_ns - origin), float(service.end_ns - origin))
+        for service in evidence.logs.services
+    }
     spans = np.array(source[2], float) - origin
     lengths = spans[:, 1] - spans[:, 0]
     masks: tuple[list[bool], list[bool]] = ([], [])
     probabilities: tuple[list[float], list[float]] = ([], [])
     for silence in silences:
+        begin, end = times[silence.service]
         begin_ns, duration_ns = silence.gap.begin_ns - origin, silence.duration_ns
         within_ns = max(_EXACT_NS, _EXACT_GAPS * silence.usual_ns)
         alike = spans[np.abs(lengths - duration_ns) <= within_ns]
         edges = np.abs(alike - (begin_ns, begin_ns + duration_ns)) <= within_ns
         masks[0].append(bool(edges.all(axis=1).any()))
         begins = np.column_stack((alike[:, 0] - within_ns, alike[:, 0] + within_ns))
-        probabilities[0].append(coincidence.share_covered(begins, 0.0, end))
+        probabilities[0].append(coincidence.share_covered(begins, begin, end))
         long = spans[lengths >= duration_ns / 2]
         middle = np.array([begin_ns + duration_ns / 2])
         masks[1].append(bool(coincidence.within(middle, long)[0]))
-        probabilities[1].append(coincidence.share_covered(long, 0.0, end))
+        probabilities[1].append(coincidence.share_covered(long, begin, end))
     chances = [coincidence.tail(sum(mask), shares) for mask, shares in zip(masks, probabilities, strict=True)]
     index = chances.index(min(chances))
     inside = [silence.gap for silence, is_inside in zip(silences, masks[index], strict=True) if is_inside]
@@ -177,12 +199,17 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
     )
 
 
-def _of_errors(evidence: ApplicationLog, begins: Sequence[int], source: _Source) -> Coincidence:
-    """Episodes of errors that begin within a span, or shortly after it."""
+def _of_errors(evidence: ApplicationLog, errors: Sequence[tuple[int, int]], source: _Source) -> Coincidence:
+    """Episodes of errors (begins and numbers of services) that begin within a span, or shortly after it."""
+    begins = [begin for begin, _ in errors]
     origin = evidence.begin_ns
     spans = np.array([(begin - origin, end - origin + AFTER_NS) for begin, end in source[2]], float)
     is_within = coincidence.within(np.array(begins, float) - origin, spans)
-    share = coincidence.share_covered(spans, 0.0, float(evidence.end_ns - origin))
+    shares = [
+        coincidence.share_covered(spans, float(service.begin_ns - origin), float(service.end_ns - origin))
+        for service in evidence.logs.services
+    ]
+    probabilities = [shares[number] for _, number in errors]
     count = int(is_within.sum())
     return Coincidence(
         "errors",
@@ -190,8 +217,8 @@ def _of_errors(evidence: ApplicationLog, begins: Sequence[int], source: _Source)
         source[1],
         count,
         len(begins),
-        share * len(begins),
-        coincidence.tail(count, [share] * len(begins)),
+        sum(probabilities),
+        coincidence.tail(count, probabilities),
         tuple(begin for begin, is_inside in zip(begins, is_within, strict=True) if is_inside) or (origin,),
     )
 

@@ -91,6 +91,11 @@ class Pattern:
         message = message if "message" in self._names else line.replace(match["time"], "", 1)
         return Entry(instant_ns, level_of(level) or "other", thread.strip()[:_SHOWN], masked(message))
 
+    def time_of(self, line: str) -> str | None:
+        """The text that the group `time` has in a line; None where the line does not match."""
+        match = self._pattern.search(line.rstrip("\r\n")[:LONGEST])
+        return None if match is None else match["time"] or ""
+
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self._since_s is not None and time.monotonic() - self._since_s > LINE_S:
             self._since_s = None

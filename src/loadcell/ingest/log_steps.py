@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from loadcell.ingest import log_zones
 from loadcell.ingest.log_excerpts import log_line
 from loadcell.model.application_log import Leap, StepBack
 
@@ -34,8 +35,11 @@ _MOST_PENDING: Final = 7
 _MOST_CHANGES: Final = 256
 #: Leaps forward are retained by classes of their sizes, of which two next to each other are alike.
 _CLASSES_PER_DOUBLE: Final = 8
-#: Differences of stamps before a leap that show the usual one.
+#: Differences of stamps before a leap that show the usual one, and a long one.
 _RECENT: Final = 16
+_LONG: Final = 0.9
+#: Units of stamps: whole seconds, milliseconds, microseconds, nanoseconds.
+_UNITS: Final = (10**9, 10**6, 10**3, 1)
 _MOST_THREADS: Final = 20
 
 
@@ -68,6 +72,7 @@ class Steps:
         self._lines = self._file_lines = 0
         #: of the sizes of steps: stamps without fractions are exact to a second
         self._tolerance_ns = _SECOND_NS
+        self._resolution_ns = _UNITS[0]
         #: leaps forward that have not lasted yet, with the number of entries before them
         self._pending: list[tuple[Leap, int]] = []
         self.count = self.late_lines = self.furthest_back_ns = self.furthest_late_ns = 0
@@ -79,7 +84,8 @@ class Steps:
         last, self._last = self._last, (line, text)
         self._lines += 1
         self._file_lines += 1
-        if self._tolerance_ns and instant_ns % _SECOND_NS:
+        if instant_ns % self._resolution_ns:
+            self._resolution_ns = next(unit for unit in _UNITS if instant_ns % unit == 0)
             self._tolerance_ns = 0
         if last_ns is None:
             return
@@ -88,15 +94,18 @@ class Steps:
         if -least_ns < size_ns < STEP_NS and self._candidate is None:
             self._recent.append(size_ns)
             return
-        usual_ns = max(0, sorted(self._recent)[len(self._recent) // 2])
+        recent = sorted(self._recent)
+        usual_ns, long_ns = (max(0, recent[int(len(recent) * part)]) for part in (0.5, _LONG))
         self._recent.append(size_ns)
-        leap = Leap(last_ns, instant_ns, log_line(*last), log_line(line, text), usual_ns)
+        leap = Leap(
+            last_ns, instant_ns, log_line(*last), log_line(line, text), usual_ns, long_ns, self._resolution_ns
+        )
         if self._pending:
             self._settle(last_ns)
         if leap.size_ns >= STEP_NS:
             self._pending = [*self._pending[-_MOST_PENDING:], (leap, self._lines)]
         elif size_ns <= -least_ns:
-            if not has_zone and is_zone_change(-size_ns):
+            if not has_zone and _may_be_of_zone(last_ns, instant_ns):
                 self._close()
                 self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
                 return
@@ -214,6 +223,14 @@ class Steps:
 
 def _size_class(size_ns: float) -> int:
     return round(math.log2(max(1, size_ns)) * _CLASSES_PER_DOUBLE)
+
+
+def _may_be_of_zone(before_ns: int, after_ns: int) -> bool:
+    """True if the clock of some zone is put back so at that time, or if the zone itself may have changed."""
+    return is_zone_change(before_ns - after_ns) and (
+        not log_zones.is_within_a_zone(before_ns, after_ns)
+        or log_zones.is_change_of_a_zone(before_ns, after_ns)
+    )
 
 
 def is_zone_change(size_ns: int) -> bool:

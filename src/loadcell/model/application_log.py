@@ -59,7 +59,8 @@ class LogThread:
 class Leap:
     """Two successive lines of a log, and the difference of their time stamps.
 
-    `usual_ns` is the time between two lines before it, which is no part of its size.
+    `usual_ns` is the usual time between two lines before it, which is no part of its size, and `long_ns` a
+    long one; `resolution_ns` is the unit of the stamps.
     """
 
     before_ns: int
@@ -67,10 +68,19 @@ class Leap:
     before: LogLine
     after: LogLine
     usual_ns: int = 0
+    long_ns: int = 0
+    resolution_ns: int = 0
 
     @property
     def size_ns(self) -> int:
         return self.after_ns - self.before_ns - self.usual_ns
+
+    @property
+    def range_ns(self) -> tuple[int, int]:
+        """Least and greatest size, positive: between the two lines no time or a long one may have passed."""
+        difference_ns = self.after_ns - self.before_ns
+        ends = sorted((abs(difference_ns), abs(difference_ns - self.long_ns)))
+        return max(0, ends[0] - self.resolution_ns), ends[1] + self.resolution_ns
 
 
 @dataclass(frozen=True, slots=True)

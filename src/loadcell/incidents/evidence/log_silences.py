@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from loadcell.ingest.log_steps import is_zone_change
+from loadcell.ingest.log_zones import is_change_of_a_zone
 from loadcell.model import duration_classes
 from loadcell.model.application_log import Gap, Leap, LogThread, Service
 from loadcell.stats import long_gaps
@@ -81,7 +82,8 @@ def _of(thread: LogThread, service: Service, leaps: Sequence[Leap], tests: int) 
         is_abrupt = gap.duration_ns >= long_gaps.FACTOR * gap.before_ns
         if gap.duration_ns < LEAST_NS or not is_abrupt or gap.at_rotation or _is_periodic(gap, unusual):
             continue
-        if not service.has_zone and is_zone_change(gap.duration_ns):
+        is_of_zone = is_zone_change(gap.duration_ns) and is_change_of_a_zone(gap.begin_ns, gap.end_ns)
+        if not service.has_zone and is_of_zone:
             continue  # the begin of daylight saving time
         names = (thread.name,) if thread.name else ()
         shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / _ALIKE]
