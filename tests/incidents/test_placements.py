@@ -56,3 +56,28 @@ def test_the_levels_of_a_run_are_its_placements(tmp_path: Path) -> None:
     assert isinstance(seen, Placements)
     assert (seen.nodes, len(seen.pinned), len(seen.spread)) == (2, 3, 3)
     assert seen.pinned != seen.spread
+
+
+@pytest.mark.parametrize(("far", "share"), [(600, 0.6), (0, 0.0), (None, None)])
+def test_the_share_on_other_nodes_is_that_of_the_trials_on_all(
+    tmp_path: Path, far: int | None, share: float | None
+) -> None:
+    shape = fake_runs.Shape(factors={"affinity.target": ["one node", "all"]}, repeats=3)
+    run = fake_runs.write_run(tmp_path, shape)
+    path = run / "environment.json"
+    environment = json.loads(path.read_text())
+    environment["hosts"][0]["numa_nodes"] = 2
+    path.write_text(json.dumps(environment))
+    for trial in (run / "trials").iterdir():
+        record = json.loads((trial / "trial.json").read_text())
+        is_spread = record["levels"]["affinity.target"] == "all"
+        if far is not None:
+            record["monitors"]["target"]["tables"] = {"memory-nodes": "memory-nodes.csv"}
+            (trial / "trial.json").write_text(json.dumps(record))
+            (trial / "memory-nodes.csv").write_text(
+                "t_s,pid,name,memory_nodes,memory_bytes,far_bytes\n"
+                f"7,42,java,2,1000,17\n7,0,total,2,1000,{far if is_spread else 1}\n"
+            )
+    (seen,) = placements.of_run(read_run(run))
+    assert isinstance(seen, Placements)
+    assert seen.far_share == (None if share is None else pytest.approx(share))

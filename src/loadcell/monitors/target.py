@@ -22,7 +22,7 @@ from loadcell.linux.procfs import ProcessStat, read_small
 from loadcell.model.message import MessageCode
 from loadcell.model.panels import SampleTable
 from loadcell.model.trial_record import MonitorRecord
-from loadcell.monitors import target_threads
+from loadcell.monitors import target_memory_nodes, target_threads
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.plan.parts import Options
 
@@ -64,7 +64,12 @@ class Target(Monitor[TargetOptions]):
             "major_faults_per_s", "processes", "memory_bytes",
         ), text=frozenset({"name", "role"}),
     )  # fmt: skip
-    tables = MappingProxyType({target_threads.THREADS: target_threads.TABLE})
+    tables = MappingProxyType(
+        {
+            target_threads.THREADS: target_threads.TABLE,
+            target_memory_nodes.MEMORY_NODES: target_memory_nodes.TABLE,
+        }
+    )
 
     def __init__(
         self,
@@ -91,6 +96,7 @@ class Target(Monitor[TargetOptions]):
         self._threads = target_threads.BusiestThreads(
             root, context.length_s, process_kind=context.process_kind
         )
+        self._memory_nodes = target_memory_nodes.MemoryNodes(root, context.length_s)
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows of every process that is there now; none at the first call.
@@ -103,6 +109,8 @@ class Target(Monitor[TargetOptions]):
         began_s, elapsed_s, self._elapsed_s = self._cpu_s(), self._elapsed_s, 0.0
         rows = self._rows(elapsed_s)
         self._cost_s = self._cpu_s() - began_s
+        # rare and expensive: no reason to sample the processes less often
+        self._memory_nodes.take(self._before or {}, elapsed_s)
         return rows
 
     def _rows(self, elapsed_s: float) -> list[Row]:
@@ -132,7 +140,10 @@ class Target(Monitor[TargetOptions]):
         return MonitorRecord(notes=(TARGET_HIDDEN().document(),) if self._hidden else None)
 
     def further_rows(self) -> Mapping[str, list[Row]]:
-        return {target_threads.THREADS: self._threads.rows()}
+        return {
+            target_threads.THREADS: self._threads.rows(),
+            target_memory_nodes.MEMORY_NODES: self._memory_nodes.rows(),
+        }
 
     def _row(
         self,

@@ -12,8 +12,8 @@ from loadcell.incidents.evidence.base import Evidence
 class Placements(Evidence):
     """Throughput of the repeats on one node (`pinned`) and on all processors (`spread`) of a machine.
 
-    `far_share` is the share of the memory of the spread process on other nodes than those of its threads, by
-    numa_maps; None where that was not recorded.
+    `far_share` is the share of the memory of the spread processes on other nodes than their threads, by
+    numa_maps (`loadcell.linux.numa_maps.far_share`); None where that was not recorded.
     """
 
     kind: ClassVar[str] = "placements"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 from typing import Final
 
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.placements import Placements
+from loadcell.incidents.runs.base import samples
 from loadcell.store.read import StoredRun
 
 _FACTORS: Final = ("affinity.target", "affinity.node")
 _ONE, _ALL = "one node", "all"
+#: Rows of the monitor `target`; those with the `pid` 0 are of all its processes.
+_SAMPLES: Final = "target.memory-nodes"
+_PID_SIZE_FAR: Final = ("pid", "memory_bytes", "far_bytes")
+_COLUMNS: Final = frozenset(_PID_SIZE_FAR)
 
 
 def of_run(stored: StoredRun) -> Iterator[Evidence]:
@@ -18,10 +24,12 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
     other factors.
     """
     nodes = _nodes(stored)
+    far_shares = dict(_far_shares(stored)) if nodes > 1 else {}
     for factor in stored.run.factors:
         if factor.key not in _FACTORS or not {_ONE, _ALL} <= {level.label for level in factor.levels}:
             continue
         by_others: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
+        far: dict[tuple[tuple[str, str], ...], list[float]] = {}
         levels = {treatment.id: treatment.levels for treatment in stored.run.treatments}
         for trial in stored.trials:
             of_trial = levels.get(trial.treatment, {})
@@ -30,10 +38,27 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
                 others = tuple((key, level) for key, level in of_trial.items() if key != factor.key)
                 by_level = by_others.setdefault(others, {})
                 by_level.setdefault(of_trial[factor.key], []).append(throughput)
+                if of_trial[factor.key] == _ALL and trial.name in far_shares:
+                    far.setdefault(others, []).append(far_shares[trial.name])
         for others, by_level in by_others.items():
             name = ", ".join(f"{key}={level}" for key, level in others)
             pinned, spread = (tuple(by_level.get(level, ())) for level in (_ONE, _ALL))
-            yield Placements(name, factor.key, nodes, pinned, spread)
+            far_share = median(far[others]) if far.get(others) else None
+            yield Placements(name, factor.key, nodes, pinned, spread, far_share)
+
+
+def _far_shares(stored: StoredRun) -> Iterator[tuple[str, float]]:
+    """The share of the memory of each trial's target on other nodes: over all samples."""
+    for trial, columns in samples(stored, _SAMPLES, _COLUMNS):
+        if not columns.keys() >= _COLUMNS:
+            continue
+        totals = [
+            (size, far)
+            for pid, size, far in zip(*(columns[name] for name in _PID_SIZE_FAR), strict=True)
+            if pid == 0 and size and far is not None
+        ]
+        if totals:
+            yield trial.name, sum(far for _, far in totals) / sum(size for size, _ in totals)
 
 
 def _nodes(stored: StoredRun) -> int:
