@@ -83,6 +83,31 @@ def test_answers_are_read() -> None:
     assert text_answers.split_brain("") == text_answers.SplitBrain((), 0)
 
 
+def entries_of(*bricks: str) -> str:
+    """An answer of bricks with these entries, in words."""
+    return "".join(
+        f"Brick n{number}:/b\n" + "".join(f"{entry}\n" for entry in entries.split()) + "Status: Connected\n\n"
+        for number, entries in enumerate(bricks)
+    )
+
+
+@pytest.mark.parametrize(
+    ("bricks", "expected"),
+    [
+        (("/a /b", "<gfid:1> <gfid:2>"), "/a /b"),
+        (("<gfid:1> <gfid:2>", "/a /b"), "/a /b"),
+        (("<gfid:2> <gfid:1>", "/a <gfid:2>"), "/a <gfid:2>"),
+        (("/a <gfid:1>", "<gfid:2> /b"), "/a /b"),
+        (("<gfid:1>", "<gfid:1>"), "<gfid:1>"),
+        (("/a", "<gfid:1>", "<gfid:2>", "/b"), "/a /b"),
+        (("/a", "", "<gfid:2>", ""), "/a <gfid:2>"),
+    ],
+)
+def test_a_file_in_split_brain_counts_once(bricks: tuple[str, ...], expected: str) -> None:
+    result = text_answers.split_brain(entries_of(*bricks), copies=2)
+    assert result == text_answers.SplitBrain(tuple(expected.split()), len(bricks))
+
+
 @pytest.mark.parametrize(
     ("incident", "evidence", "expected"),
     [
@@ -318,6 +343,17 @@ def reasons(gathered: Gathered) -> dict[str, str]:
 def test_a_management_that_does_not_answer_is_missing(answering: Callable[..., Gathered]) -> None:
     (missing,) = answering("exec sleep 100").missing
     assert missing.reason.text == "`gluster --xml volume info` did not answer within 2 s"
+
+
+def test_a_command_that_meets_the_lock_of_another_is_repeated(
+    answering: Callable[..., Gathered], tmp_path: Path
+) -> None:
+    script = f"""case "$*" in
+*rebalance*) if mkdir {tmp_path}/met; then echo Another transaction is in progress >&2; exit 1; fi
+  echo Rebalance not started >&2; exit 1;;
+esac"""
+    assert "gluster-slow-rebalance" not in reasons(answering(script, "data"))
+    assert (tmp_path / "met").is_dir()
 
 
 def test_a_refused_command_is_not_healthy(answering: Callable[..., Gathered]) -> None:

@@ -34,6 +34,8 @@ _MOST_VOLUMES: Final = 8
 _MOST_NAMED: Final = 4
 #: Status of a volume whose rebalance nobody started, or that has nothing to distribute.
 _NOT_STARTED: Final = re.compile(r"Rebalance not started|is not a distribute", re.IGNORECASE)
+_LOCKED: Final = "Another transaction is in progress"
+_PAUSE_S: Final = 0.1
 _DAEMONS: Final = frozenset({"glusterd", "glusterfsd", "glusterfs"})
 
 
@@ -153,26 +155,37 @@ def _state(volume: Volume) -> GlusterVolume:
         for name, words in commands.items()
     }
 
+    deadline = time.monotonic() + LIMIT_S
+
     def ask(name: str, words: tuple[str, ...]) -> None:
-        try:
-            answers[name] = answer(*words)
-        except UnavailableError as error:
-            answers[name] = error.message
+        while True:
+            try:
+                answers[name] = answer(*words)
+            except UnavailableError as error:
+                answers[name] = error.message
+                if is_locked(error.message) and time.monotonic() + _PAUSE_S < deadline:
+                    time.sleep(_PAUSE_S)
+                    continue
+            return
 
     threads = [threading.Thread(target=ask, args=item, daemon=True) for item in commands.items()]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + LIMIT_S + _GRACE_S
     for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
+        thread.join(max(0.0, deadline + _GRACE_S - time.monotonic()))
     state = GlusterVolume(volume.name, len(volume.bricks), rebalance=_rebalance(answers["rebalance"]))
     opened = answers["open"]
     state = replace(state, open_files=text_answers.open_files(opened) if isinstance(opened, str) else opened)
     healing = answers.get("heal")
     if isinstance(healing, str):
-        split_brain = text_answers.split_brain(healing)
+        split_brain = text_answers.split_brain(healing, volume.copies)
         return replace(state, split_brain=split_brain.entries, connected=split_brain.connected)
     return replace(state, split_brain=healing)
+
+
+def is_locked(refusal: Message) -> bool:
+    """True where another command on the volume was executed at that moment, such as one of these."""
+    return _LOCKED in str(refusal.arguments.get("output", ""))
 
 
 def _rebalance(status: str | Message) -> Rebalance | Message | None:

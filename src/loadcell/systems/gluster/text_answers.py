@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+#: Of a file whose path the brick does not know.
+_GFID: Final = "<gfid:"
 _HMS: Final = re.compile(r"(\d+):(\d\d):(\d\d)")
 _OPEN: Final = re.compile(r"^Current open fds: (\d+)")
 _LEFT: Final = re.compile(r"Estimated time left for rebalance to complete\s*:\s*(\d+:\d\d:\d\d)")
@@ -33,16 +35,35 @@ class RebalanceStatus:
     left_s: float | None
 
 
-def split_brain(text: str) -> SplitBrain:
-    """Entries by `volume heal VOLUME info split-brain`: for each brick its entries, status and number."""
-    entries: dict[str, None] = {}
+def split_brain(text: str, copies: int = 1) -> SplitBrain:
+    """Entries by `volume heal VOLUME info split-brain`: for each brick its entries, status and number.
+
+    `copies` bricks in succession have the same files. One may state the path of a file, and another its GFID:
+    there are as many entries as the brick with the most states, and paths come first.
+    """
+    bricks: list[list[str]] = []
     connected = 0
     for row in text.splitlines():
-        if row.startswith("Status: Connected"):
+        if row.startswith("Brick "):
+            bricks.append([])
+        elif row.startswith("Status: Connected"):
             connected += 1
-        elif row.startswith(("/", "<gfid:")):
-            entries[row.removesuffix(" - Is in split-brain").strip()] = None
+        elif row.startswith(("/", _GFID)) and bricks:
+            bricks[-1].append(row.removesuffix(" - Is in split-brain").strip())
+    entries: dict[str, None] = {}
+    for begin in range(0, len(bricks), copies):
+        entries.update(dict.fromkeys(_distinct(bricks[begin : begin + copies])))
     return SplitBrain(tuple(entries), connected)
+
+
+def _distinct(bricks: list[list[str]]) -> list[str]:
+    """Entries of bricks with the same files, each once."""
+    bricks = sorted(bricks, key=lambda brick: sum(entry.startswith(_GFID) for entry in brick))
+    all_entries = dict.fromkeys(entry for brick in bricks for entry in brick)
+    paths = [entry for entry in all_entries if not entry.startswith(_GFID)]
+    further = [entry for entry in all_entries if entry.startswith(_GFID)]
+    most = max(map(len, bricks))
+    return [*paths, *further[: max(0, most - len(paths))]]
 
 
 def open_files(text: str) -> tuple[tuple[str, int], ...]:
