@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def loadcell() -> list[str]:
     sys.exit("loadcell is not on PATH")
 
 
-def examination(*words: str) -> dict[str, Any]:
-    """The JSON of `loadcell doctor`."""
-    command = [*loadcell(), "doctor", *words, "--json"]
+def examination(*words: str, inside: Sequence[str] = ()) -> dict[str, Any]:
+    """The JSON of `loadcell doctor`; `inside` is a command that runs another."""
+    command = [*inside, *loadcell(), "doctor", *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from execution.live import loadcell
+from loadcell.systems.gluster.storage import unmet
+from truth.incidents.gluster_rehearsals import metrics
 
 FULL_GC = "full-gc-spiral"
 BATCH_ROWS = "workload.tool.env.BATCH_ROWS"
@@ -49,6 +52,14 @@ def test_a_batch_that_does_not_fit_is_recognised_and_removed(tmp_path: Path) -> 
     assert FULL_GC in incidents["50000"]
     assert incidents["5000"] == set()
     assert incidents[""] == {"oversized-batch"}
+
+
+@pytest.mark.skipif(unmet() is not None and "CI" not in os.environ, reason="needs root, GlusterFS and FUSE")
+@pytest.mark.parametrize(("incident", "share"), [("none", 0), ("lost-names", 1), ("split-brain", 1)])
+def test_a_damaged_volume_is_recognised_and_repaired(incident: str, share: float, tmp_path: Path) -> None:
+    result = metrics(incident, 2, tmp_path)
+    assert (result["recognised"], result["others"], result["gone"], result["intact"]) == (share, 0, 1, 1)
+    assert not (tmp_path / "volume").exists()
 
 
 def test_a_rehearsal_without_a_jdk_names_what_is_missing(

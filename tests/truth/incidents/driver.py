@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from truth.incidents.case import judged
+from truth.incidents.gluster_rehearsals import REHEARSALS as VOLUMES
 from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
 from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
-from truth.incidents.rehearsals import REHEARSALS
+from truth.incidents.rehearsals import REHEARSALS as HOSTS
 from truth.incidents.run_replays import REPLAYS as OF_RUNS
 
+REHEARSALS = (*HOSTS, *VOLUMES)
 REPLAYS = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_RUNS, *OF_VOLUMES)
 REAL, REPLAYED, CONTROLS = 3, 10, 10
 

@@ -1,4 +1,4 @@
-"""Incidents of GlusterFS at random sizes: this machine cannot make a rebalance of weeks."""
+"""Incidents of GlusterFS at random sizes; a rebalance of weeks can only be replayed."""
 
 from __future__ import annotations
 
