@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jvms import running
+from jvms import classes, java, running
 from loadcell.incidents.watch import Condition, Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import MOST_BYTES, EventDirectory
 
@@ -209,3 +209,97 @@ def test_it_ends_by_its_time_by_ctrl_c_and_with_the_process() -> None:
         assert "has ended" in process.stderr.readline()
         assert process.wait(timeout=10) == 0
     assert time.monotonic() - begin < 20
+
+
+#: Waits for a file, then retains all that it allocates.
+EXHAUSTING = """
+import java.util.ArrayList;
+public class Exhausting {
+  public static void main(String[] words) throws Exception {
+    System.out.println("ready");
+    System.out.flush();
+    while (!new java.io.File("go").exists()) Thread.sleep(50);
+    ArrayList<byte[]> all = new ArrayList<>();
+    while (true) all.add(new byte[100_000]);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("is_child", [False, True], ids=["itself", "child"])
+def test_a_jvm_that_dies_while_it_is_watched_leaves_its_evidence(tmp_path: Path, is_child: bool) -> None:
+    """Its files are relative to its directory, which nothing states when it has ended."""
+    home = tmp_path / "service"
+    home.mkdir()
+    java_words = [
+        java(), "-Xmx24m", "-Xlog:gc*:file=gc.log", "-XX:+HeapDumpOnOutOfMemoryError",
+        "-XX:+CrashOnOutOfMemoryError", "-XX:-CreateCoredumpOnCrash", "-cp", str(classes(EXHAUSTING)),
+        "Exhausting",
+    ]  # fmt: skip
+    words = ["sh", "-c", '"$@"; sleep 60', "sh", *java_words] if is_child else java_words
+    with subprocess.Popen(
+        words, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        words = command(
+            "--watch", "gc.full >= 100000", "--pid", str(process.pid), "--json", "--out", str(tmp_path)
+        )  # fmt: skip
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as watching:  # fmt: skip
+            assert watching.stdout is not None
+            assert watching.stderr is not None
+            assert "watching" in watching.stderr.readline()
+            time.sleep(5)
+            (home / "go").touch()
+            event = json.loads(watching.stdout.readline())
+            if is_child:
+                assert watching.poll() is None, "the process of the call lives"
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            output, errors = watching.communicate(timeout=60)
+    assert (watching.returncode, output) == (1, "")
+    assert "has ended" in errors
+    assert "Traceback" not in errors
+    (pid,) = event["ended"]
+    assert (pid == process.pid) != is_child
+    assert {"heap-exhaustion", "full-gc-spiral", "to-space-exhausted"} & set(event["incidents"])
+    assert event["crash_reports"] == [str(home / f"hs_err_pid{pid}.log")]
+    assert event["heap_dumps"] == [str(home / f"java_pid{pid}.hprof")]
+    directory = Path(event["directory"])
+    assert "Pause Full" in (directory / f"gc-{pid}.log").read_text()
+    assert "OutOfMemoryError" in (directory / f"hs_err-{pid}.log").read_text()
+    summary = (directory / f"ended-{pid}.txt").read_text()
+    assert f"heap dump: {home}/java_pid{pid}.hprof, " in summary
+    assert "Exhausting" in summary
+    assert (directory / "samples.csv").read_text().count("\n") > 1
+    assert not (directory / "threads.txt").exists()
+    assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_jvm_that_ends_regularly_is_no_failure(tmp_path: Path) -> None:
+    with running() as process:
+        words = command("--watch", "gc.full >= 9", "--pid", str(process.pid), "--out", str(tmp_path))
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as watching:  # fmt: skip
+            assert watching.stderr is not None
+            assert f"events are written to {tmp_path}" in watching.stderr.readline()
+            time.sleep(1)
+            process.terminate()
+            process.wait()
+            output, _ = watching.communicate(timeout=60)
+    assert watching.returncode == 0
+    assert f"the JVM {process.pid} has ended" in output
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_place_where_no_event_can_be_written_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("x")
+    begin = time.monotonic()
+    words = command("--watch", "host.load1 > 100000", "--for", "60s", "--out", str(tmp_path / name))
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=50)
+    assert done.returncode == 2
+    assert "events cannot be written" in " ".join(done.stderr.split())
+    assert time.monotonic() - begin < 40

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +21,20 @@ from loadcell.incidents.examination import Examination
 from loadcell.incidents.live import named_process
 from loadcell.incidents.live.base import Look
 from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
-from loadcell.incidents.watch_evidence import gather_event, look
+from loadcell.incidents.watch_evidence import Event, gather_event, look
+from loadcell.incidents.watch_jvms import WatchedJvms
 from loadcell.linux import procfs
+from loadcell.linux.java_traces import JavaTraces
 from loadcell.model import numbers
 from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.monitors.base import Row
 
 HAPPENED = MessageCode("watch.happened", "info", utc=str, metric=str, value=str, path=str)
 HAPPENED_WITH = MessageCode(
     "watch.happened-with", "info", utc=str, metric=str, value=str, path=str, incidents=list
 )
+JVM_ENDED = MessageCode("watch.jvm-ended", "info", utc=str, pids=list, path=str)
+JVM_ENDED_WITH = MessageCode("watch.jvm-ended-with", "info", utc=str, pids=list, path=str, incidents=list)
 DIRECTORY = MessageCode("watch.directory", path=str, error=ForeignText)
 
 _INTERVAL_S: Final = 1.0
@@ -46,25 +53,28 @@ class WatchOptions:
 
 
 def watch(options: WatchOptions) -> int:
-    """Watch until the time, the number of events or Ctrl-C; the number of events. Raises WatchError,
-    NamedProcessError.
+    """Watch until the time, the number of events or Ctrl-C; the number of events, with JVMs that failed.
+
+    Raises WatchError, NamedProcessError.
     """
     condition = parse(options.condition, has_pid=options.pid is not None)
     if options.pid is not None:
         named_process.check(options.pid, needs_jvm=condition.monitor == "jvm", in_tree=True)
     home = options.out or Path(f"loadcell-watch-{_stamp()}")
-    state = Watch(condition)
+    _must_be_writable(home)
+    watcher = _Watcher(options, home, Watch(condition), look())
     monitor = monitor_of(condition, options.pid)
-    count = 0
     deadline = None if options.for_s is None else time.monotonic() + options.for_s
     try:
-        with _stopping() as stop:
+        with _stopping() as stop, WatchedJvms(options.pid) as jvms:
             if not display.is_quiet():
-                streams.echo(language.written(messages.DOCTOR_WATCHING(condition=condition.text)), err=True)
-            earlier = look()
+                text = messages.DOCTOR_WATCHING(condition=condition.text, path=str(home))
+                streams.echo(language.written(text), err=True)
             last = time.monotonic()
             monitor.sample(0)
-            while count < options.most and (deadline is None or time.monotonic() < deadline):
+            while watcher.events < options.most and (deadline is None or time.monotonic() < deadline):
+                if ended := jvms.ended():
+                    watcher.take_ended(ended)
                 if options.pid is not None and not _runs(options.pid):
                     streams.echo(
                         language.written(messages.DOCTOR_WATCH_ENDED(pid=str(options.pid))), err=True
@@ -73,16 +83,23 @@ def watch(options: WatchOptions) -> int:
                 if stop.wait(max(0.0, last + _INTERVAL_S - time.monotonic())):
                     break
                 now = time.monotonic()
-                value = state.take(now, sampled(monitor, condition, now - last))
+                watcher.take(now, sampled(monitor, condition, now - last))
                 last = now
-                if value is not None:
-                    count += 1
-                    _event(options, state, home / f"event-{count}-{_stamp()}", value, earlier)
-                    earlier = look()
-                    state.restart()
     finally:
         monitor.close()
-    return count
+    return watcher.events + watcher.failures
+
+
+def _must_be_writable(home: Path) -> None:
+    """Raises WatchError where no directory of an event can be made: hours later nobody would read it."""
+    nearest = next(path for path in (home, *home.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        number = errno.ENOTDIR
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        number = errno.EACCES
+    else:
+        return
+    raise WatchError(DIRECTORY(path=str(home), error=os.strerror(number)))
 
 
 def _runs(pid: int) -> bool:
@@ -90,33 +107,91 @@ def _runs(pid: int) -> bool:
     return stat is not None and not stat.has_ended
 
 
-def _event(options: WatchOptions, state: Watch, directory: Path, value: float, earlier: Look) -> None:
-    utc = numbers.utc_second()
-    try:
-        examined = gather_event(directory, options.pid, state.condition.text, state.rows, earlier)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise WatchError(DIRECTORY(path=str(directory), error=reason)) from None
-    if options.as_json:
-        document = {
+@dataclass
+class _Watcher:
+    """Events so far, and JVMs that ended with signs of a failure; messages before `earlier` are of none."""
+
+    options: WatchOptions
+    home: Path
+    state: Watch
+    earlier: Look
+    events: int = 0
+    failures: int = 0
+
+    def take(self, instant: float, rows: list[Row]) -> None:
+        """Take the rows of a sample, and gather the evidence of its event."""
+        value = self.state.take(instant, rows)
+        if value is None:
+            return
+        self.events += 1
+        utc, directory = numbers.utc_second(), self.home / f"event-{self.events}-{_stamp()}"
+        event = self._gathered(directory)
+        self.state.restart()
+        if self.options.as_json:
+            document = {
+                "utc": utc,
+                "condition": self.state.condition.text,
+                "value": value,
+                "directory": str(directory),
+                "incidents": _names(event.examined),
+            }
+            streams.echo(json.dumps(document))
+            return
+        about = {
             "utc": utc,
-            "condition": state.condition.text,
-            "value": value,
-            "directory": str(directory),
-            "incidents": _names(examined),
+            "metric": self.state.condition.metric,
+            "value": numbers.short(value),
+            "path": str(directory),
         }
-        streams.echo(json.dumps(document))
-        return
-    about = {
-        "utc": utc,
-        "metric": state.condition.metric,
-        "value": numbers.short(value),
-        "path": str(directory),
-    }
-    titles = [language.written(Message(registered()[name].texts("title"))) for name in _names(examined)]
-    message = HAPPENED_WITH(**about, incidents=titles) if titles else HAPPENED(**about)
-    streams.echo(language.written(message))
-    sys.stdout.flush()
+        titles = _titles(event.examined)
+        message = HAPPENED_WITH(**about, incidents=titles) if titles else HAPPENED(**about)
+        streams.echo(language.written(message))
+        sys.stdout.flush()
+
+    def take_ended(self, jvms: Sequence[JavaTraces]) -> None:
+        """Gather the evidence of JVMs that have ended."""
+        utc, pids = numbers.utc_second(), [str(jvm.pid) for jvm in jvms]
+        directory = self.home / f"ended-{pids[0]}-{_stamp()}"
+        try:
+            event = self._gathered(directory, jvms)
+        finally:
+            for jvm in jvms:
+                jvm.close()
+        self.failures += event.has_failed
+        if self.options.as_json:
+            document = {
+                "utc": utc,
+                "ended": [jvm.pid for jvm in jvms],
+                "directory": str(directory),
+                "crash_reports": [name for jvm in event.ended for name, _ in jvm.crashes],
+                "heap_dumps": [dump.path for jvm in event.ended for dump in jvm.dumps],
+                "incidents": _names(event.examined),
+            }
+            streams.echo(json.dumps(document))
+            return
+        titles = _titles(event.examined)
+        code = JVM_ENDED_WITH if titles else JVM_ENDED
+        streams.echo(
+            language.written(code.pick(utc=utc, pids=pids, path=str(directory), incidents=titles))
+        )  # fmt: skip
+        sys.stdout.flush()
+
+    def _gathered(self, directory: Path, ended: Sequence[JavaTraces] = ()) -> Event:
+        """The evidence of this moment. Raises WatchError."""
+        options, state = self.options, self.state
+        try:
+            event = gather_event(
+                directory, options.pid, state.condition.text, state.rows, self.earlier, ended
+            )  # fmt: skip
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise WatchError(DIRECTORY(path=str(directory), error=reason)) from None
+        self.earlier = look()
+        return event
+
+
+def _titles(examined: Examination) -> list[str]:
+    return [language.written(Message(registered()[name].texts("title"))) for name in _names(examined)]
 
 
 def _names(examined: Examination) -> list[str]:

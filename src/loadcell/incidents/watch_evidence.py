@@ -10,20 +10,24 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from loadcell.incidents import record as records
+from loadcell.incidents.evidence.jvms import EndedJvm
 from loadcell.incidents.examination import Examination, examination
 from loadcell.incidents.live.base import Host, Look
-from loadcell.incidents.live.gathering import gather
+from loadcell.incidents.live.ended_jvms import EndedJvmGatherer
+from loadcell.incidents.live.gathering import gather, gatherers
 from loadcell.incidents.live.kernel_log import oom_kills
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
+from loadcell.linux.java_traces import JavaTraces
 from loadcell.linux.procfs import ProcessStat
 from loadcell.model import json as model_json
+from loadcell.model.numbers import utc_second
 from loadcell.monitors.base import Row
 from loadcell.plan.secret_patterns import without_secrets
 
@@ -33,6 +37,23 @@ _MOST_PROCESSES: Final = 40
 _MOST_CHARACTERS: Final = 300
 _THREADS_S: Final = 2.5
 _INTERVAL_S: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Event:
+    """The examination at an event, and the JVMs that had ended."""
+
+    examined: Examination
+    ended: tuple[EndedJvm, ...] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """True where a JVM that has ended left a crash report, a heap dump, or an incident in its log."""
+        sources = {f"{jvm.log_name} ({jvm.pid})" for jvm in self.ended}
+        return any(jvm.crashes or jvm.dumps for jvm in self.ended) or any(
+            subject.evidence.source in sources and diagnosis.level != "note"
+            for subject, diagnosis in self.examined.diagnoses
+        )
 
 
 @dataclass
@@ -60,26 +81,52 @@ def look() -> Look:
 
 
 def gather_event(
-    directory: Path, pid: int | None, title: str, rows: Iterable[tuple[float, Row]], earlier: Look
-) -> Examination:
-    """Write the evidence of an event; the examination of the host at this time, with the messages of logs
-    since an `earlier` look. Raises OSError.
+    directory: Path,
+    pid: int | None,
+    title: str,
+    rows: Iterable[tuple[float, Row]],
+    earlier: Look,
+    ended: Sequence[JavaTraces] = (),
+) -> Event:
+    """Write the evidence of an event: of the host at this time, with the messages of logs since an `earlier`
+    look, and the files of JVMs that have `ended`. Raises OSError.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(mode=0o700)
     event = EventDirectory(directory)
-    if pid is not None:
+    if pid is not None and not ended:
         event.write("threads.txt", _threads(pid))
     event.write("processes.txt", _processes())
     event.write("samples.csv", _table(rows))
     # two histograms would collect the heap of a JVM that is in trouble twice
-    gathered = gather(Host(earlier=earlier))
-    examined = examination(title, gathered.evidence, gathered.missing)
+    gathered = gather(
+        Host(earlier=earlier, ended=tuple(ended)), [*gatherers(), *([EndedJvmGatherer] if ended else [])]
+    )  # fmt: skip
+    jvms = [item for item in gathered.evidence if isinstance(item, EndedJvm)]
+    others = [item for item in gathered.evidence if not isinstance(item, EndedJvm)]
+    examined = examination(title, others, gathered.missing)
     event.write(
         "examination.json",
         json.dumps(model_json.document(records.record(examined)), indent=2, ensure_ascii=False) + "\n",
     )
-    return examined
+    for jvm in jvms:
+        _write(event, jvm)
+    return Event(examined, tuple(jvms))
+
+
+def _write(event: EventDirectory, jvm: EndedJvm) -> None:
+    """Write the files of a JVM that has ended, and the list of them: heap dumps remain where they are."""
+    rows = [f"command: {jvm.command[:_MOST_CHARACTERS]}", f"GC log: {jvm.log_name or 'none'}"]
+    rows += [f"crash report: {name}" for name, _ in jvm.crashes]
+    rows += [
+        f"heap dump: {dump.path}, {dump.size_bytes} bytes, {utc_second(dump.written_ns)}"
+        for dump in jvm.dumps
+    ]
+    event.write(f"ended-{jvm.pid}.txt", "\n".join(rows) + "\n")
+    for number, (_, text) in enumerate(jvm.crashes):
+        event.write(f"hs_err-{jvm.pid}{f'-{number}' if number else ''}.log", text)
+    if jvm.log:
+        event.write(f"gc-{jvm.pid}.log", jvm.log)
 
 
 def _threads(pid: int) -> str:

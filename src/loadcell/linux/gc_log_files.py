@@ -87,11 +87,19 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
+def options(pid: int, root: Path = procfs.ROOT) -> list[str]:
+    """Options of a JVM in the order in which it applies them, by its command line and environment."""
+    return _options(procfs.arguments(pid, root), _environment(pid, root))
+
+
+def _environment(pid: int, root: Path) -> dict[str, str]:
+    rows = procfs.read_small(f"{root}/proc/{pid}/environ").split("\0")
+    return dict(row.partition("=")[::2] for row in rows if "=" in row)
+
+
 def located(pid: int, root: Path = procfs.ROOT) -> tuple[str, Path] | None:
     """Name of the GC log of a process, and its path from here; None without one."""
-    rows = procfs.read_small(f"{root}/proc/{pid}/environ").split("\0")
-    environment = dict(row.partition("=")[::2] for row in rows if "=" in row)
-    name = named(procfs.arguments(pid, root), namespace_pid(pid, root), environment)
+    name = named(procfs.arguments(pid, root), namespace_pid(pid, root), _environment(pid, root))
     if not name:
         return None
     folder = root / f"proc/{pid}" / ("root" if name.startswith("/") else "cwd")

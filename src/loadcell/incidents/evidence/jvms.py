@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from loadcell.incidents.evidence.base import Evidence
+from loadcell.incidents.evidence.collections import DumpFile
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,17 @@ class ClassHistograms(Evidence):
     interval_s: float
     live_bytes: int
     grown: tuple[ClassGrowth, ...]
+
+
+@dataclass(frozen=True)
+class EndedJvm(Evidence):
+    """Files that a JVM left: the end of its GC log, crash reports as name and text, heap dumps."""
+
+    kind: ClassVar[str] = "ended-jvm"
+
+    pid: int
+    command: str
+    log_name: str
+    log: str
+    crashes: tuple[tuple[str, str], ...]
+    dumps: tuple[DumpFile, ...]

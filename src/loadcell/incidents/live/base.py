@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from loadcell.incidents.evidence.base import Evidence, Missing
 from loadcell.linux import procfs
+from loadcell.linux.java_traces import JavaTraces
 
 #: Source of the evidence of this host.
 SOURCE: Final = "host"
@@ -48,6 +49,8 @@ class Host:
     #: port of time servers
     time_port: int = 123
     earlier: Look | None = None
+    #: JVMs that a watch has seen end
+    ended: tuple[JavaTraces, ...] = ()
 
     def age_s(self, usual_s: float) -> float:
         """Largest age of a message that is evidence."""

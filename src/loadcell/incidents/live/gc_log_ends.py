@@ -17,6 +17,7 @@ from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.incidents.live.jvms import jvms
 from loadcell.ingest import base as ingest
 from loadcell.linux import gc_log_files, procfs
+from loadcell.linux.gc_log_files import LogEnd
 from loadcell.model.message import ForeignText, Message, MessageCode
 
 NO_LOG = MessageCode("doctor.live.no-gc-log", "info", pids=list)
@@ -39,28 +40,33 @@ class GcLogGatherer(Gatherer):
             try:
                 yield _read(*location, process.pid, host)
             except OSError as error:
-                yield _unreadable(location[0], process.pid, error.strerror or str(error))
+                yield unreadable(location[0], process.pid, error.strerror or str(error))
             except ingest.ImportProblemError as error:
-                yield _unreadable(location[0], process.pid, error.message)
+                yield unreadable(location[0], process.pid, error.message)
         if without:
             yield Missing(Collections, NO_LOG(pids=without))
 
 
 def _read(name: str, path: Path, pid: int, host: Host) -> Collections:
     """The last JVM of the end of a log. Raises OSError, ImportProblemError."""
-    end = gc_log_files.end_of(path)
+    flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
+    return collections_of(name, gc_log_files.end_of(path), flags, host)
+
+
+def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -> Collections:
+    """The last JVM of the end of a log, whose options are `flags`. Raises OSError, ImportProblemError."""
     with tempfile.NamedTemporaryFile(prefix="gc-", suffix=".log") as copy:
         copy.write(end.text)
         copy.flush()
         jvm = gc_logs.read([(Path(copy.name), name)], host.timeout_ns).jvms[-1]
     log = jvm.log
     # the begin of the log, and the process, tell what its end does not
-    flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
     around = log.around if log.around.flags else replace(log.around, flags=flags)
     return replace(jvm, log=replace(log, collector=log.collector or end.collector, around=around))
 
 
-def _unreadable(name: str, pid: int, reason: str | Message) -> Missing:
+def unreadable(name: str, pid: int, reason: str | Message) -> Missing:
+    """A log that could not be read."""
     return Missing(Collections, UNREADABLE(path=name, pid=str(pid), reason=reason))
 
 

@@ -50,9 +50,9 @@ def check(pid: int, *, needs_jvm: bool, in_tree: bool = False, root: Path = proc
     if os.geteuid() not in (0, owner):
         raise NamedProcessError(FOREIGN(pid=str(pid), user=_user(owner)))
     # the mappings of a process that hangs on a dead mount cannot be read
-    if _hangs(pid, root) or _is_jvm(pid, root):
+    if _hangs(pid, root) or is_jvm(pid, root):
         return
-    below = [item for item in procfs.tree(root, [pid])[1:] if not _hangs(item, root) and _is_jvm(item, root)]
+    below = [item for item in procfs.tree(root, [pid])[1:] if not _hangs(item, root) and is_jvm(item, root)]
     if not below:
         raise NamedProcessError(NO_JVM(pid=str(pid), name=stat.name))
     if not in_tree:
@@ -65,7 +65,8 @@ def _hangs(pid: int, root: Path) -> bool:
     return stat is not None and stat.state == "D"
 
 
-def _is_jvm(pid: int, root: Path) -> bool:
+def is_jvm(pid: int, root: Path = procfs.ROOT) -> bool:
+    """True of a JVM, and of one that starts."""
     program = procfs.link(pid, "exe", root)
     is_launcher = program is not None and program.name in _LAUNCHERS
     return is_launcher or java_processes.inspect(pid, root) is not None

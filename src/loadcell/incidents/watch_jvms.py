@@ -1,0 +1,50 @@
+"""The JVMs that a watched condition concerns: those of the process tree, until each ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from loadcell.incidents.live import named_process
+from loadcell.linux import procfs
+from loadcell.linux.java_traces import JavaTraces, traces_of
+
+
+class WatchedJvms:
+    """JVMs of the tree of a process; without one none."""
+
+    def __init__(self, pid: int | None, root: Path = procfs.ROOT) -> None:
+        self._roots = [] if pid is None else [pid]
+        self._root = root
+        self._jvms: dict[int, JavaTraces] = {}
+        #: processes that are no JVM, by id, start and program
+        self._others: set[tuple[int, int, Path | None]] = set()
+
+    def __enter__(self) -> Self:
+        self.ended()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for jvm in self._jvms.values():
+            jvm.close()
+
+    def ended(self) -> list[JavaTraces]:
+        """JVMs that have ended since the last call; the caller closes them. New ones are noted."""
+        ended = [jvm for jvm in self._jvms.values() if jvm.has_ended(self._root)]
+        for jvm in ended:
+            del self._jvms[jvm.pid]
+        for jvm in self._jvms.values():
+            jvm.locate_log(self._root)
+        others = set()
+        for pid in procfs.tree(self._root, self._roots):
+            stat = procfs.process_stat(self._root, pid)
+            # reading the mappings of a process that hangs on a dead mount would hang, too
+            if pid in self._jvms or stat is None or stat.has_ended or stat.state == "D":
+                continue
+            key = pid, stat.start, procfs.link(pid, "exe", self._root)
+            if key in self._others or not named_process.is_jvm(pid, self._root):
+                others.add(key)
+            elif (traces := traces_of(pid, self._root)) is not None:
+                self._jvms[pid] = traces
+        self._others = others
+        return ended
