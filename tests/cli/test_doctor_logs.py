@@ -111,6 +111,20 @@ def test_the_page_has_charts_messages_and_marks_and_no_markup_of_the_log(tmp_pat
     assert "hunter2" not in doctor("--log", path, "--json").stdout
 
 
+def test_the_axis_of_hours_has_clock_times(tmp_path: Path) -> None:
+    page = tmp_path / "doctor.html"
+    doctor("--log", written(tmp_path / "app.log", log(300) + log(300, begin_s=20_000)), "--out", page)
+    assert "utcFormat(" in page.read_text()
+    assert "Time (UTC)" in page.read_text()
+    doctor("--log", written(tmp_path / "app.log", log(300)), "--out", page)
+    assert "Seconds after the first line" in page.read_text()
+
+
+def test_standard_input_has_a_name() -> None:
+    assert "standard input" in doctor("--log", "-", stdin=log()).stdout
+    assert "标准输入" in doctor("--lang", "zh", "--log", "-", stdin=log()).stdout
+
+
 def test_pauses_of_the_collector_explain_silences(tmp_path: Path) -> None:
     begins = (300, 450, 1000)
     lines = [

@@ -53,7 +53,35 @@ def test_several_threads_that_are_silent_at_one_time_are_one_silence(tmp_path: P
     for number in range(3):
         log.thread(f"stuck-{number}", 0, 1800, 1.0, quiet=((600, 660),))
     diagnosis = diagnosed(judged(tmp_path, log), SILENT)
-    assert (diagnosis.summary.arguments["others"], diagnosis.summary.arguments["count"]) == (2, 1)
+    assert (diagnosis.level, diagnosis.summary.code) == ("note", "incident.silent-threads.pool")
+    assert diagnosis.summary.arguments["threads"] == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_of_a_service_that_is_quiet_are_no_silence(tmp_path: Path, seed: int) -> None:
+    """Only a scheduler writes, once in 5 s, while there is no work for the pool and for a single thread."""
+    log = ServiceLog()
+    log.thread("scheduler", 0, 1800, 5.0, seed=seed)
+    chance = random.Random(seed)
+    at_s = 0.0
+    while at_s < 1800:
+        at_s += chance.expovariate(3)
+        if not 600 <= at_s < 660:
+            log.add(at_s, chance.choice(["exec-1", "exec-2", "exec-3", "exec-4", "indexer"]))
+    judgements = judged(tmp_path, log)
+    warnings = [item for item in judgements if isinstance(item, Diagnosis) and item.level != "note"]
+    assert not warnings
+    named = [
+        item for item in judgements if isinstance(item, Diagnosis) and "thread" in item.summary.arguments
+    ]
+    assert all(item.summary.code == "incident.silent-threads.pool" for item in named)
+
+
+def test_a_thread_of_a_pool_that_hangs_is_passed_over_by_the_others(tmp_path: Path) -> None:
+    log = pool(threads=3)
+    log.thread("worker-7", 0, 1800, 1.0, quiet=((600, 660),))
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.level, diagnosis.summary.arguments["thread"]) == ("warning", "worker-7")
 
 
 def test_stalls_of_like_duration_at_irregular_times_are_silences(tmp_path: Path) -> None:

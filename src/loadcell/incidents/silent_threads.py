@@ -25,6 +25,10 @@ _THREADS = MessageCode(
 _SERVICE = MessageCode(
     "incident.silent-threads.service", "info", service=str, longest_s=Seconds, usual_s=Seconds, count=Count
 )
+_POOL = MessageCode(
+    "incident.silent-threads.pool", "info", threads=Count, thread=str, longest_s=Seconds, usual_s=Seconds,
+)  # fmt: skip
+_IDLE = MessageCode("incident.silent-threads.idle", "info", count=Count, longest_s=Seconds)
 _OPEN = MessageCode("incident.silent-threads.open", "info", count=Count, thread=str, longest_s=Seconds)
 _HEALTHY = MessageCode("incident.silent-threads.healthy", "info", threads=Count)
 _LACKS_WORK = MessageCode("incident.silent-threads.without-work", "info", count=Count, longest_s=Seconds)
@@ -52,12 +56,17 @@ class SilentThreads(Incident[ApplicationLog]):
             return
         silences = [silence for silence in evidence.silences if not silence.may_lack_work]
         totals = [silence for silence in silences if silence.is_total]
-        single = [silence for silence in silences if not silence.is_total]
+        pools = [silence for silence in silences if silence.is_of_pool and not silence.gap.ends_in_error]
+        single = [silence for silence in silences if not silence.is_total and silence not in pools]
         if totals:
             yield self._service(evidence, totals)
         if single:
             yield self._thread(evidence, single)
+        if pools:
+            yield self._pool(evidence, pools)
         yield from self._open(evidence)
+        if idle := evidence.idle_silences:
+            yield self.healthy(_IDLE(count=len(idle), longest_s=idle[0].duration_ns / 1e9))
         if not silences:
             lacking = [silence for silence in evidence.silences if silence.may_lack_work]
             if lacking:
@@ -92,6 +101,19 @@ class SilentThreads(Incident[ApplicationLog]):
         quotes = evidence.quotes(_lines(silences))
         confidence: Confidence = "high" if gap.ends_in_error else "medium"
         return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
+
+    def _pool(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
+        """All threads of a pool: without work, or waiting for one thing."""
+        longest = silences[0]
+        summary = _POOL(
+            threads=len(longest.threads),
+            thread=longest.threads[0],
+            longest_s=longest.duration_ns / 1e9,
+            usual_s=longest.usual_ns / 1e9,
+        )
+        gap = longest.gap
+        quotes = evidence.quotes(_lines(silences))
+        return self.diagnosis("note", "low", summary, (gap.begin_ns, gap.end_ns), quotes)
 
     def _open(self, evidence: ApplicationLog) -> Iterator[Judgement]:
         """Threads that are silent to the end: they hang, or have ended."""

@@ -49,7 +49,10 @@ def _class_of(gap_ns: int) -> int:
 class _Thread:
     """Lines of one thread so far."""
 
-    __slots__ = ("begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "name", "recent", "text")
+    __slots__ = (
+        "begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "name", "pool", "recent", "seen",
+        "text", "work",
+    )  # fmt: skip
 
     def __init__(self, name: str, instant_ns: int, line: int, text: str, file: int) -> None:
         self.name = name
@@ -58,32 +61,59 @@ class _Thread:
         self.gaps: dict[int, int] = {}
         self.longest: list[tuple[int, int, Gap]] = []
         self.recent = [0] * _BEFORE
+        self.work: dict[int, int] = {}
+        #: of its pool, or of the service, at its last line
+        self.seen = 0
+        self.pool: _Thread | None = None
 
-    def take(self, instant_ns: int, line: int, text: str, file: int, *, is_error: bool) -> None:
-        """The next line."""
+    def take(
+        self, instant_ns: int, line: int, text: str, file: int, *, is_error: bool, of_all: int = 0
+    ) -> None:
+        """The next line; `of_all` counts those of its pool or service, with this one."""
         gap_ns = instant_ns - self.last_ns
         if gap_ns > 0:
             number = _CLASSES.get(gap_ns)
             if number is None:
                 number = _class_of(gap_ns)
             self.gaps[number] = self.gaps.get(number, 0) + 1
+            passed = max(0, of_all - self.seen - 1)
+            number = _CLASSES.get(passed, -1)
+            if number < 0:
+                number = _class_of(passed)
+            self.work[number] = self.work.get(number, 0) + 1
             longest = self.longest
             if len(longest) < _MOST_GAPS or gap_ns > longest[0][0]:
                 before_ns = max(self.recent)
                 before, after = log_line(self.line, self.text), log_line(line, text)
-                gap = Gap(self.last_ns, instant_ns, before, after, before_ns, is_error, file != self.file)
+                gap = Gap(
+                    self.last_ns, instant_ns, before, after, before_ns, is_error, file != self.file, passed
+                )
                 (heapq.heappush if len(longest) < _MOST_GAPS else heapq.heappushpop)(
                     longest, (gap_ns, line, gap)
                 )
             self.recent[self.lines % _BEFORE] = gap_ns
         self.last_ns, self.line, self.text, self.file = instant_ns, line, text, file
         self.lines += 1
+        self.seen = of_all
 
-    def thread(self) -> LogThread:
-        """The thread, its longest gap first."""
+    def thread(self, of_all: int) -> LogThread:
+        """The thread, its longest gap first; `of_all` as in `take`."""
         longest = tuple(gap for _, _, gap in sorted(self.longest, reverse=True))
         last = log_line(self.line, self.text)
-        return LogThread(self.name, self.lines, self.begin_ns, self.last_ns, last, self.gaps, longest)
+        pool = "" if self.pool is None else self.pool.name
+        passed = max(0, of_all - self.seen)
+        return LogThread(
+            self.name,
+            self.lines,
+            self.begin_ns,
+            self.last_ns,
+            last,
+            self.gaps,
+            longest,
+            self.work,
+            passed,
+            pool,
+        )
 
 
 class ServiceLines:
@@ -94,6 +124,7 @@ class ServiceLines:
         self._messages = messages
         self._counted = messages.of_service()
         self._threads: dict[str, _Thread] = {}
+        self._pools: dict[str, _Thread] = {}
         self._latest: dict[str, int] = {}
         self._steps = Steps(self._latest)
         self._total: _Thread | None = None
@@ -137,9 +168,15 @@ class ServiceLines:
         if followed is None:
             shown = redacted().thread if name else ""
             shown = _NUMBER.sub("#", shown) if name != entry.thread else shown
-            self._threads[name] = _Thread(MORE if name == MORE else shown, instant_ns, line, text, self._file)
+            followed = _Thread(MORE if name == MORE else shown, instant_ns, line, text, self._file)
+            self._threads[name] = followed
+            self._join(followed, name, entry, line, text)
+        elif (pool := followed.pool) is None:
+            followed.take(instant_ns, line, text, self._file, is_error=level == "error", of_all=self.entries)
         else:
-            followed.take(instant_ns, line, text, self._file, is_error=level == "error")
+            is_error = level == "error"
+            pool.take(instant_ns, line, text, self._file, is_error=is_error, of_all=self.entries)
+            followed.take(instant_ns, line, text, self._file, is_error=is_error, of_all=pool.lines)
         self._latest[name] = instant_ns
         self._messages.take(entry, line, text, redacted, self._counted)
         if level == "error":
@@ -152,8 +189,12 @@ class ServiceLines:
             replace(step, threads=tuple(self._threads[name].name for name in step.threads))
             for step in self._steps.steps()
         )
-        named = [thread.thread() for name, thread in self._threads.items() if name]
-        total = [] if self._total is None else [self._total.thread()]
+        named = [
+            thread.thread(self.entries if thread.pool is None else thread.pool.lines)
+            for name, thread in self._threads.items()
+            if name
+        ]
+        total = [] if self._total is None else [self._total.thread(0)]
         return Service(
             self.name,
             tuple(self.files),
@@ -175,7 +216,24 @@ class ServiceLines:
             has_date,
             self._counted.slots,
             self._counted.messages(),
+            tuple(pool.thread(self.entries) for pool in self._pools.values()),
         )
+
+    def _join(self, thread: _Thread, name: str, entry: Entry, line: int, text: str) -> None:
+        """Take the first line of a thread; those whose names differ in numbers alone are a pool."""
+        thread.seen = self.entries
+        if not _NUMBER.search(name):
+            return
+        key = _NUMBER.sub("#", name)
+        pool = self._pools.get(key)
+        if pool is None:
+            shown = _NUMBER.sub("#", thread.name)
+            pool = self._pools[key] = _Thread(shown, entry.instant_ns, line, text, self._file)
+            pool.seen = self.entries
+        else:
+            is_error = entry.level == "error"
+            pool.take(entry.instant_ns, line, text, self._file, is_error=is_error, of_all=self.entries)
+        thread.pool, thread.seen = pool, pool.lines
 
     def _followed(self, thread: str) -> str:
         """The name under which a thread is followed."""

@@ -24,6 +24,7 @@ class Gap:
     """Time without a line of a thread, between two lines.
 
     `before_ns` is the longest of the last gaps before it. `at_rotation` is true where another file begins.
+    `passed` counts the lines of the others of its pool, or of its service, in it.
     """
 
     begin_ns: int
@@ -33,6 +34,7 @@ class Gap:
     before_ns: int = 0
     ends_in_error: bool = False
     at_rotation: bool = False
+    passed: int = 0
 
     @property
     def duration_ns(self) -> int:
@@ -43,7 +45,9 @@ class Gap:
 class LogThread:
     """Lines of a thread or job of one service; its gaps by classes of durations, and the longest ones.
 
-    The thread without a name is the service: all lines of it.
+    The thread without a name is the service: all lines of it. `work` counts the gaps by classes of the lines
+    of others in them (`Gap.passed`), `passed` is that number from the last line to the end of the log. `pool`
+    is the name of the threads that differ in numbers alone.
     """
 
     name: str
@@ -53,6 +57,9 @@ class LogThread:
     last: LogLine
     gaps: Mapping[int, int] = field(default_factory=dict)
     longest: tuple[Gap, ...] = ()
+    work: Mapping[int, int] = field(default_factory=dict)
+    passed: int = 0
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,8 @@ class Service:
     has_date: bool = True
     slots: Mapping[int, int] = field(default_factory=dict)
     errors: tuple[ErrorMessage, ...] = ()
+    #: threads whose names differ in numbers alone, each as one
+    pools: tuple[LogThread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,16 @@ class ApplicationLog(Evidence):
 
     @cached_property
     def silences(self) -> tuple[Silence, ...]:
-        """Unusual silences, the longest first; those of the clock's leaps are none."""
+        """Unusual silences, the longest first; those of the clock's leaps and of idle threads are none."""
+        return tuple(silence for silence in self._all_silences if not silence.is_idle)
+
+    @property
+    def idle_silences(self) -> tuple[Silence, ...]:
+        """Silences of threads whose pool or service had hardly any lines, either; the longest first."""
+        return tuple(silence for silence in self._all_silences if silence.is_idle)
+
+    @cached_property
+    def _all_silences(self) -> tuple[Silence, ...]:
         leaps = [leap for step in self.clock_steps for leap in step.leaps]
         return silences(self.logs.services, leaps)
 

@@ -26,6 +26,8 @@ _NUMBER: Final = re.compile(r"\d+")
 _PERIODIC: Final = 3
 _ALIKE: Final = 1.2
 _MOST: Final = 500
+#: Of the usual rate of the others' lines: with less they were idle, too.
+_LEAST_RATE: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Silence:
     """Time without a line of a thread; `threads` are those of a service that were silent.
 
     Without names all of the service was silent. `chance` is the number of such gaps that chance would cause.
-    `is_open` is true of one that lasts to the end of the log.
+    `is_open` is true of one that lasts to the end of the log, `is_of_pool` of one of all threads of a pool,
+    and `is_idle` of one in which the others of its pool or service wrote hardly more than in a usual gap.
     """
 
     service: str
@@ -43,6 +46,8 @@ class Silence:
     usual_ns: int
     is_total: bool = False
     is_open: bool = False
+    is_of_pool: bool = False
+    is_idle: bool = False
 
     @property
     def duration_ns(self) -> int:
@@ -62,14 +67,48 @@ def silences(services: Sequence[Service], leaps: Iterable[Leap] = ()) -> tuple[S
         silence
         for service in services
         for silence in _merged(
-            [item for thread in service.threads for item in _of(thread, service, of_clock, tests)]
+            [
+                item
+                for thread, names in _units(service)
+                for item in _of(thread, names, service, of_clock, tests)
+            ]
         )
     ]
     return tuple(sorted(events, key=lambda event: -event.duration_ns)[:_MOST])
 
 
-def _of(thread: LogThread, service: Service, leaps: Sequence[Leap], tests: int) -> Iterator[Silence]:
-    """Silences of one thread; that of its service is total."""
+def _units(service: Service) -> Iterator[tuple[LogThread, tuple[str, ...]]]:
+    """Threads and pools with the names of their threads; a pool of one thread is that thread."""
+    members: dict[str, list[str]] = {}
+    for thread in service.threads:
+        if thread.pool:
+            members.setdefault(thread.pool, []).append(thread.name)
+    for thread in service.threads:
+        if not thread.pool or len(members[thread.pool]) > 1:
+            yield thread, ((thread.name,) if thread.name else ())
+    for pool in service.pools:
+        if names := members.get(pool.name):
+            yield pool, tuple(names)
+
+
+def _is_idle(thread: LogThread, gap: Gap, unusual: Sequence[Gap]) -> bool:
+    """True if the others of its pool or service wrote no more than in a usual gap, or far slower.
+
+    A thread that hangs is passed over by them; one without work shares that with them.
+    """
+    removed = Counter(duration_classes.of(item.passed) for item in unusual)
+    usual = {key: count - removed[key] for key, count in thread.work.items() if count > removed[key]}
+    if gap.passed <= max((duration_classes.middle_ns(key) for key in usual), default=0):
+        return True
+    lines = sum(duration_classes.middle_ns(key) * count for key, count in usual.items())
+    usual_ns = sum(value * count for value, count in _gaps(thread, unusual))
+    return gap.passed * usual_ns < _LEAST_RATE * lines * gap.duration_ns
+
+
+def _of(
+    thread: LogThread, names: tuple[str, ...], service: Service, leaps: Sequence[Leap], tests: int
+) -> Iterator[Silence]:
+    """Silences of one thread or pool; that of its service is total."""
     if sum(thread.gaps.values()) < long_gaps.FEWEST:
         return
     candidates = [gap for gap in thread.longest if not any(_is_of(gap, leap) for leap in leaps)]
@@ -85,10 +124,18 @@ def _of(thread: LogThread, service: Service, leaps: Sequence[Leap], tests: int) 
         is_of_zone = is_zone_change(gap.duration_ns) and is_change_of_a_zone(gap.begin_ns, gap.end_ns)
         if not service.has_zone and is_of_zone:
             continue  # the begin of daylight saving time
-        names = (thread.name,) if thread.name else ()
         shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / _ALIKE]
         chance = long_gaps.expected(shorter or gaps, gap.duration_ns)
-        yield Silence(service.name, names, gap, chance, usual_ns, is_total=not thread.name)
+        yield Silence(
+            service.name,
+            names,
+            gap,
+            chance,
+            usual_ns,
+            is_total=not names,
+            is_of_pool=len(names) > 1,
+            is_idle=bool(names) and not gap.ends_in_error and _is_idle(thread, gap, unusual),
+        )
 
 
 def _gaps(thread: LogThread, without: Iterable[Gap] = ()) -> list[tuple[float, int]]:
@@ -121,10 +168,14 @@ def open_silences(service: Service) -> list[tuple[LogThread, int]]:
     One of a pool may have had no work: only if all threads with its name but for its numbers are silent.
     """
     silent: list[tuple[LogThread, int]] = []
+    pools = {pool.name: pool for pool in service.pools}
     sizes = Counter(_pool(thread) for thread in service.threads[1:])
     for thread in service.threads[1:]:
         duration_ns = service.end_ns - thread.end_ns
         if duration_ns < LEAST_NS or sum(thread.gaps.values()) < long_gaps.FEWEST:
+            continue
+        unit = pools.get(thread.pool, thread)
+        if unit.passed <= max(map(duration_classes.middle_ns, unit.work), default=0):
             continue
         is_long = duration_ns >= long_gaps.FACTOR * thread.longest[0].duration_ns
         chance = long_gaps.expected(_gaps(thread), duration_ns)
@@ -142,12 +193,14 @@ def _pool(thread: LogThread) -> str:
 def _merged(events: list[Silence]) -> list[Silence]:
     """Silences of threads that overlap as one; a total one has those of all threads."""
     merged: list[Silence] = []
-    for event in sorted(events, key=lambda event: (not event.is_total, -event.duration_ns)):
+    for event in sorted(events, key=lambda event: (event.is_idle, not event.is_total, -event.duration_ns)):
         for index, other in enumerate(merged):
             overlap = min(event.gap.end_ns, other.gap.end_ns) - max(event.gap.begin_ns, other.gap.begin_ns)
             if overlap >= _OVERLAP * min(event.duration_ns, other.duration_ns):
-                if not other.is_total:
-                    merged[index] = replace(other, threads=(*other.threads, *event.threads))
+                if not other.is_total and event.is_idle == other.is_idle:
+                    merged[index] = replace(
+                        other, threads=tuple(dict.fromkeys((*other.threads, *event.threads)))
+                    )
                 break
         else:
             merged.append(event)

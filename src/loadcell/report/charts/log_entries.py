@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import altair as alt
@@ -19,6 +20,11 @@ _MOST_MESSAGES: Final = 5
 #: Marks of one kind, the longest.
 _MOST_MARKS: Final = 200
 _LONGEST: Final = 60
+#: A longer log has an axis of clock times: seconds between marks, and the most of them.
+_CLOCK_FROM_S: Final = 3600
+_CLOCK_STEPS_S: Final = (600, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 604_800, 2_592_000)
+_MOST_TICKS: Final = 8
+_DAY_S: Final = 86_400
 AXIS = Labels("doctor.axis", ("entries", "errors"))
 TITLE = Labels("doctor.chart", ("entries", "errors"))
 MARK = Labels("log-mark", ("silence", "clock-step", *SPAN_KINDS))
@@ -35,11 +41,12 @@ def draw(evidence: ApplicationLog, number: int, texts: Texts) -> list[Block]:
         for slot in slots
     ]
     marks = _marks(evidence, texts)
-    charts: list[Block] = [_chart("entries", number, entries, marks, [], texts)]
+    x = _axis(evidence, texts)
+    charts: list[Block] = [_chart("entries", number, entries, marks, [], x, texts)]
     errors = _errors(evidence, texts)
     if errors:
         kinds = list(dict.fromkeys(str(row["kind"]) for row in errors))
-        charts.append(_chart("errors", number, errors, marks, kinds, texts))
+        charts.append(_chart("errors", number, errors, marks, kinds, x, texts))
     return charts
 
 
@@ -96,12 +103,35 @@ def _rows(kind: str, spans: list[tuple[int, int]], evidence: ApplicationLog, tex
     ]
 
 
+def _axis(evidence: ApplicationLog, texts: Texts) -> alt.X:
+    """The axis of time: seconds of a short log, and clock times of one of hours."""
+    scale = alt.Scale(nice=False)
+    begin_ns, duration_s = evidence.utc_ns(evidence.begin_ns), evidence.duration_ns / 1e9
+    if begin_ns is None or duration_s < _CLOCK_FROM_S:
+        return alt.X("t:Q", title=texts("doctor.axis.time"), scale=scale)
+    steps = (step for step in _CLOCK_STEPS_S if duration_s / step <= _MOST_TICKS)
+    step_s = next(steps, _CLOCK_STEPS_S[-1])
+    begin_s = begin_ns / 1e9
+    first = math.ceil(begin_s / step_s)
+    last = math.floor((begin_s + duration_s) / step_s)
+    values = [round(tick * step_s - begin_s, 3) for tick in range(first, last + 1)]
+    shown = "%H:%M" if duration_s < _DAY_S else "%m-%d %H:%M"
+    label = f"utcFormat({round(begin_s * 1000)} + datum.value * 1000, '{shown}')"
+    axis = alt.Axis(values=values, labelExpr=label)
+    return alt.X("t:Q", title=texts("doctor.axis.clock"), scale=scale, axis=axis)
+
+
 def _chart(
-    name: str, number: int, rows: list[DataRow], marks: list[DataRow], kinds: list[str], texts: Texts
+    name: str,
+    number: int,
+    rows: list[DataRow],
+    marks: list[DataRow],
+    kinds: list[str],
+    x: alt.X,
+    texts: Texts,
 ) -> Chart:
     name_of_marks = f"log-marks-{name}-{number}"
     source = f"log-{name}-{number}"
-    x = alt.X("t:Q", title=texts("doctor.axis.time"), scale=alt.Scale(nice=False))
     bars = (
         alt.Chart(style.data(source))
         .mark_rect(opacity=0.85)

@@ -24,6 +24,8 @@ from loadcell.report.texts import Texts
 #: Subjects of one type that are shown one by one, and names of others in a sentence.
 MOST_DETAILED: Final = 3
 MOST_NAMED: Final = 12
+#: The name of standard input in a call.
+_STDIN: Final = "-"
 
 
 class Sections(Protocol):
@@ -69,7 +71,10 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
     return Report(
         language=language,
         title=texts("doctor.title"),
-        question=examination.title,
+        question=", ".join(
+            texts("doctor.standard-input") if name == _STDIN else name
+            for name in examination.title.split(", ")
+        ),
         run_id="",
         badges=[],
         sections=sections,
