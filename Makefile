@@ -45,13 +45,16 @@ compilers:
 	@scripts/need cc:gcc,libc6-dev cargo:=https://rustup.rs venv:python3-venv
 
 $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
+	@echo 'setup, step 1 of 4: make the environment $(VENV)'
 	$(PYTHON) -m venv $(VENV)
+	@echo 'setup, step 2 of 4: update pip'
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --group dev
+	@echo 'setup, step 3 of 4: install the Python packages (constraints.txt), about two minutes'
+	scripts/still 30 'installing the Python packages' $(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
 $(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name "*.[ch]" -o -name Cargo.toml \) -print)
-	@echo 'building the engine: some minutes, up to 15 on a busy machine'
+	@echo 'setup, step 4 of 4: build the engine, some minutes, up to 15 on a busy machine'
 	if [ -t 2 ] && [ -z "$${CI:-}" ]; then $(BIN)/maturin develop --release; \
 	  else scripts/still 60 'building the engine' $(BIN)/maturin develop --release --quiet; fi
 	@touch $@

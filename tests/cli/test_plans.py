@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from rich.cells import cell_len
 
 from lines import CliRunner
 from loadcell import parts
@@ -18,7 +19,7 @@ def test_built_in_plans_are_listed_with_their_size() -> None:
     result = CliRunner().invoke(main, ["plans"])
     assert result.exit_code == 0
     for name in ("quickstart", "postgres-concurrency-readwrite", "postgres-concurrency-readonly"):
-        assert f"{name}\n" in result.stdout
+        assert any(line.split()[:1] == [name] for line in result.stdout.splitlines())
     assert "64 trials" in result.stdout
     rows = {row["name"]: row for row in json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)}
     assert set(rows) == set(ready_plans())
@@ -27,20 +28,42 @@ def test_built_in_plans_are_listed_with_their_size() -> None:
 
 
 @pytest.mark.parametrize(("lang", "script"), [("en", r"[\x00-\x7f]+"), ("zh", r".*[\u3400-\u9fff].*")])
-def test_every_plan_is_listed_with_its_title_and_question_in_both_languages(lang: str, script: str) -> None:
-    printed = CliRunner().invoke(main, ["plans", "--lang", lang]).stdout
-    entries = dict(entry.split("\n", 1) for entry in re.split(r"\n(?=\S)", printed) if "\n" in entry)
+def test_every_plan_has_one_line_of_80_columns_and_texts_in_both_languages(lang: str, script: str) -> None:
+    printed = CliRunner().invoke(main, ["plans", "--lang", lang], env={"COLUMNS": "80"}).stdout
+    lines = {line.split()[0]: line for line in printed.splitlines() if line.startswith("  ")}
+    assert set(lines) == set(ready_plans())
     for name, path in ready_plans().items():
         plan = load_plan(path, parts.installed())
-        title, question = without_blanks(plan.title_in(lang)), without_blanks(plan.question_in(lang))
+        title, question = plan.title_in(lang), " ".join(plan.question_in(lang).split())
         assert re.fullmatch(script, title), (name, title)
         assert re.fullmatch(script, question), (name, question)
-        assert without_blanks(entries[name]).startswith(title + question), name
+        shown = lines[name].removeprefix("  " + name).split("  ")
+        shown_title = next(part.strip() for part in shown if part.strip())
+        assert title.startswith(shown_title.removesuffix("…").rstrip()), name
+        assert cell_len(lines[name].rstrip()) <= 80, name
 
 
-def without_blanks(text: str) -> str:
-    """Lines of a terminal break at blanks, and between Chinese characters."""
-    return "".join(text.split())
+def test_plans_of_one_name_are_a_group() -> None:
+    lines = CliRunner().invoke(main, ["plans", "--lang", "en"]).stdout.splitlines()
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert {"incident", "jvm", "postgres", "others"} <= set(heads)
+    group = lines[lines.index("incident") + 1 :]
+    assert group[0].split()[0].startswith("incident-")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("quickstart", "`loadcell run quickstart` runs it"),
+        ("quikstart", "Did you mean `loadcell plans show quickstart`?"),
+        ("metrcs", "Did you mean `loadcell plans metrics`?"),
+        ("nothing-like-it", "There are: "),
+    ],
+)
+def test_a_name_behind_plans_leads_to_what_was_meant(name: str, hint: str) -> None:
+    result = CliRunner().invoke(main, ["plans", "--lang", "en", name])
+    assert result.exit_code == 2
+    assert hint in " ".join(result.stderr.split())
 
 
 def test_every_plan_stands_in_the_list_of_plans() -> None:

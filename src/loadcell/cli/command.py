@@ -66,9 +66,11 @@ def command(
     return click.command(name, cls=cls or Command, values=values)
 
 
-def group(name: str, *, invoke_without_command: bool = False) -> Callable[[Callable[..., Any]], Group]:
+def group(
+    name: str, cls: type[Group] | None = None, *, invoke_without_command: bool = False
+) -> Callable[[Callable[..., Any]], Group]:
     """Declare a group of commands."""
-    return click.group(name, cls=Group, invoke_without_command=invoke_without_command)
+    return click.group(name, cls=cls or Group, invoke_without_command=invoke_without_command)
 
 
 def general_options() -> list[click.Parameter]:

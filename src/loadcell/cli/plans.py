@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 import click
-from rich import padding, text
+from rich import cells, text
 
 from loadcell import parts
 from loadcell.cli import language, locales, messages
 from loadcell.cli.arguments import ready_plans
-from loadcell.cli.command import argument, group, option
+from loadcell.cli.command import Group, argument, group, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.model import terminal
@@ -33,7 +35,32 @@ MEANING = MessageCode("plans.metric-meaning", "info")
 _KINDS = Labels("metric-kind", get_args(Kind))
 
 
-@group("plans", invoke_without_command=True)
+#: Columns of the list at most, blanks between its parts, and columns of a title at least.
+_WIDTH, _GAPS, _LEAST = 110, 6, 20
+
+
+class Plans(Group):
+    """The commands on built-in plans; a name that is none leads to the one that was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of a name. Raises CallError for the name of a plan, or an unknown one."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            ready, commands = ready_plans(), self.list_commands(ctx)
+            plan = name if name in ready else plan_problems.nearest(name, ready)
+            if name in ready:
+                raise language.CallError(messages.CALL_PLANS_NAME(plan=name))
+            if near := plan_problems.nearest(name, commands):
+                raise language.CallError(messages.CALL_PLANS_COMMAND(name=repr(name), near=near))
+            if plan:
+                raise language.CallError(messages.CALL_PLANS_NEAR(name=repr(name), plan=plan))
+            raise language.CallError(messages.CALL_NO_READY_PLAN(name=repr(name), names=list(ready)))
+        return super().resolve_command(ctx, args)
+
+
+@group("plans", Plans, invoke_without_command=True)
 @option("--json", "as_json", is_flag=True, group="output")
 @click.pass_context
 def plans(ctx: click.Context, as_json: bool) -> None:
@@ -45,24 +72,41 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         echo_json(json.render(listed))
         return
 
-    def below(line: str, style: str = "") -> padding.Padding:
-        return padding.Padding(text.Text(line, style=style), (0, 0, 0, 2), expand=False)
-
     out = terminal.Terminal(highlight=False)
     if not listed:
         out.print(language.written(messages.NO_READY_PLANS()))
-    for plan in listed:
-        out.print(text.Text(plan["name"], style="bold"))
-        out.print(below(plan["title"]))
-        if plan["question"]:
-            out.print(below(plan["question"], "dim"))
-        if plan["trials"]:
-            size = messages.PLAN_SIZE(treatments=plan["treatments"], trials=plan["trials"])
-            out.print(below(language.written(size)))
-        else:
-            out.print(below(plan["problem"]))
-    if listed:
-        out.print(f"\n{language.written(messages.PLANS_NEXT())}")
+        return
+    names = max(len(plan["name"]) for plan in listed)
+    for family, members in _families(listed).items():
+        heading = family or language.written(messages.OTHER_PLANS())
+        out.print(text.Text(heading, style="bold"))
+        for plan in members:
+            out.print(_line(plan, names, min(out.width, _WIDTH)))
+    out.print(f"\n{language.written(messages.PLANS_NEXT())}")
+
+
+def _families(listed: Sequence[JsonObject]) -> dict[str, list[JsonObject]]:
+    """Plans by the first word of their names; those alone with theirs have none, and are the last."""
+    counts = Counter(_first_word(plan) for plan in listed)
+    families: dict[str, list[JsonObject]] = {}
+    for is_alone in (False, True):
+        for plan in listed:
+            word = _first_word(plan)
+            if (counts[word] == 1) is is_alone:
+                families.setdefault("" if is_alone else word, []).append(plan)
+    return families
+
+
+def _first_word(plan: JsonObject) -> str:
+    return str(plan["name"]).partition("-")[0]
+
+
+def _line(plan: JsonObject, names: int, width: int) -> text.Text:
+    """Name, title, and number of trials of a plan, in one line."""
+    trials = language.written(messages.PLAN_TRIALS(trials=plan["trials"])) if plan["trials"] else ""
+    title = text.Text(plan["title"] if plan["trials"] else plan["problem"])
+    title.truncate(max(_LEAST, width - names - _GAPS - cells.cell_len(trials)), overflow="ellipsis", pad=True)
+    return text.Text.assemble("  ", plan["name"].ljust(names), "  ", title, "  ", (trials, "dim"))
 
 
 def _listed(lang: str) -> list[JsonObject]:
