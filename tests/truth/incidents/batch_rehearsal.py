@@ -1,0 +1,49 @@
+"""The plan `incident-batch` with one repeat: a batch that does not fit into memory, and smaller ones."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from .rehearsal import Outcome, Rehearsal
+
+_BATCH: Final = "workload.tool.env.BATCH_ROWS"
+_INCIDENT: Final = "oversized-batch"
+_LIMIT_S: Final = 600
+
+
+def _names(rows: list[int], directory: Path) -> bool:
+    """True if the doctor names the batch in a run with these sizes."""
+    levels = json.dumps([str(value) for value in rows])
+    words = [
+        "loadcell", "run", "incident-batch", "--set", f"factors.{_BATCH}={levels}", "--set", "repeats=1",
+        "--set", 'factors.workload.tool.env.RELEASE=["yes"]', "--out", str(directory), "--quiet",
+    ]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    assert done.returncode in (0, 3), done.stderr  # 3: failed trials, as intended
+    examined = subprocess.run(
+        ["loadcell", "doctor", str(directory), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    subjects = json.loads(examined.stdout)["subjects"]
+    judged = [item for subject in subjects for item in (*subject["diagnoses"], *subject["healthy"])]
+    assert any(item["incident"] == _INCIDENT for item in judged), "the batch was not examined"
+    return any(item["incident"] == _INCIDENT for subject in subjects for item in subject["diagnoses"])
+
+
+def _batch(chance: random.Random, directory: Path) -> Outcome:
+    whole = chance.randint(90, 110) * 500
+    is_seen = _names([whole, whole // 2, whole // 10], directory / "whole")
+    is_gone = not _names([whole // 10, whole // 20, whole // 40], directory / "tenth")
+    return Outcome(f"{whole} rows", is_seen, is_gone)
+
+
+REHEARSALS: Final = (
+    Rehearsal(_INCIDENT, "the plan `incident-batch`, one repeat", "a tenth of the batch", _batch),
+)
