@@ -34,6 +34,8 @@ _UP: Final = 1
 #: Words of examinations that have time limits.
 _LIVE: Final = ("--live", "--pid")
 _TRIES: Final = 3
+#: The first examination, which `loadcell doctor RUN` and the report of the run show.
+RETAINED: Final = Path("doctor.json")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,10 @@ def rehearse(name: str, rehearsal: Rehearsal, chance: random.Random, directory: 
     try:
         for examination in steps:
             begin = time.monotonic()
-            is_named = any(_concerns(item, examination) for item in _findings(name, examination.words))
+            document = _examined(name, examination.words)
+            is_named = any(_concerns(item, examination) for item in _of(name, document, "diagnoses"))
+            if not results:
+                RETAINED.write_text(json.dumps(document))
             results.append((is_named, time.monotonic() - begin, examination.size))
     finally:
         steps.close()  # type: ignore[attr-defined]
@@ -87,19 +92,20 @@ def rehearse(name: str, rehearsal: Rehearsal, chance: random.Random, directory: 
     return Outcome(size, is_recognised, not is_named, len(results), max(first_s, second_s))
 
 
-def _findings(name: str, words: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Findings of an incident. What a busy host did not examine within its time limit is examined again."""
+def _examined(name: str, words: tuple[str, ...]) -> dict[str, Any]:
+    """The JSON of an examination for an incident. What reached its limit on a busy host is examined again."""
     for _number in range(_TRIES):
-        examined = examine(*words)["subjects"]
-        findings = _of(name, examined, "diagnoses")
-        if findings or _of(name, examined, "healthy") or words[0] not in _LIVE:
-            return findings
-    reasons = [item["text"] for item in _of(name, examined, "unseen")]
+        document: dict[str, Any] = examine(*words)
+        is_examined = _of(name, document, "diagnoses") or _of(name, document, "healthy")
+        if is_examined or words[0] not in _LIVE:
+            return document
+    reasons = [item["text"] for item in document["unseen"] if item["incident"] == name]
+    reasons += [item["text"] for item in _of(name, document, "unseen")]
     raise OSError(f"the doctor did not examine it: {', '.join(reasons)}")
 
 
-def _of(name: str, examined: list[dict[str, Any]], part: str) -> list[dict[str, Any]]:
-    return [item for subject in examined for item in subject[part] if item["incident"] == name]
+def _of(name: str, document: Mapping[str, Any], part: str) -> list[dict[str, Any]]:
+    return [item for subject in document["subjects"] for item in subject[part] if item["incident"] == name]
 
 
 def _concerns(diagnosis: Mapping[str, Any], examination: Examination) -> bool:

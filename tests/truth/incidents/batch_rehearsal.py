@@ -38,10 +38,10 @@ def _names(rows: list[int], directory: Path) -> bool:
 
 
 def _batch(chance: random.Random, directory: Path) -> Outcome:
-    whole = chance.randint(90, 110) * 500
-    is_seen = _names([whole, whole // 2, whole // 10], directory / "whole")
-    is_gone = not _names([whole // 10, whole // 20, whole // 40], directory / "tenth")
-    return Outcome(f"{whole} rows", is_seen, is_gone)
+    total = chance.randint(90, 110) * 500
+    is_seen = _names([total, total // 2, total // 10], directory / "total")
+    is_gone = not _names([total // 10, total // 20, total // 40], directory / "tenth")
+    return Outcome(f"{total} rows", is_seen, is_gone)
 
 
 REHEARSALS: Final = (
