@@ -117,11 +117,11 @@ def long_pause(chance: random.Random, directory: Path) -> Steps:
 
 def slower_collections(chance: random.Random, directory: Path) -> Steps:
     """Ever more requests are pending, and each young collection copies them."""
-    mib, collector = chance.randint(20, 28), chance.choice(["Serial", "Parallel"])
-    size = f"0 to {mib} MiB, {collector}"
+    mib = chance.randint(20, 28)
+    size = f"0 to {mib} MiB"
     options = (
         "-Xmx192m", "-Xms192m", "-Xmn96m", "-XX:SurvivorRatio=1", "-XX:TargetSurvivorRatio=100",
-        "-XX:-UseAdaptiveSizePolicy", f"-XX:+Use{collector}GC",
+        "-XX:+UseSerialGC",
     )  # fmt: skip
     yield logged("PendingRequests", directory, size, *options, f"-Dgrowth={mib << 20}")
     yield logged("PendingRequests", directory, size, *options, "-Dgrowth=0")

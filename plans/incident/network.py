@@ -46,12 +46,18 @@ def listen_overflow(chance: random.Random, _: Path) -> Steps:
         yield Examination(("--live",), f"a queue of {backlog}", about)
 
 
+def _limited_network(ports: int) -> None:
+    """A network with few ephemeral ports, whose waiting ones are not used again, as only the loopback does."""
+    private_network()
+    (_SYSTEM / "ipv4/ip_local_port_range").write_text(f"40000 {40000 + ports - 1}")
+    (_SYSTEM / "ipv4/tcp_tw_reuse").write_text("0")
+
+
 def port_exhaustion(chance: random.Random, _: Path) -> Steps:
     """A client that closes each connection first, so that its port waits for a minute."""
     ports = chance.randint(200, 2000)
     count = round(ports * chance.uniform(0.8, 0.98))
-    private_network()
-    (_SYSTEM / "ipv4/ip_local_port_range").write_text(f"40000 {40000 + ports - 1}")
+    _limited_network(ports)
     size = f"{count} of {ports} ports"
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         address = listener.getsockname()
@@ -61,8 +67,7 @@ def port_exhaustion(chance: random.Random, _: Path) -> Steps:
             client.close()
             accepted.close()
         yield Examination(("--live",), size)
-    private_network()
-    (_SYSTEM / "ipv4/ip_local_port_range").write_text(f"40000 {40000 + ports - 1}")
+    _limited_network(ports)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         socket.create_connection(listener.getsockname()) as client,

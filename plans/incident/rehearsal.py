@@ -33,7 +33,7 @@ _SET_FLAGS: Final = 0x8914
 _UP: Final = 1
 #: Words of examinations that have time limits.
 _LIVE: Final = ("--live", "--pid")
-_TRIES: Final = 3
+_TRIES: Final = 5
 #: The first examination, which `loadcell doctor RUN` and the report of the run show.
 RETAINED: Final = Path("doctor.json")
 
