@@ -150,10 +150,11 @@ def gc_time(chance: random.Random, directory: Path) -> Steps:
 
 
 def class_growth(chance: random.Random, directory: Path) -> Steps:
+    """A leak that is young: at a constant rate an old one grows by a small share."""
     leaked = chance.randint(80, 200)
     size, options = f"{leaked / 10:g} MB/s", ("-Xmx1g", "-XX:+UseG1GC", "-Dseconds=60", "-Dlive=10")
     for number in (leaked, 0):
-        with running("SlowLeak", directory, *options, f"-Dleaked={number}") as pid:
+        with running("SlowLeak", directory, *options, f"-Dleaked={number}", warm_up_s=1) as pid:
             yield Examination(("--pid", str(pid)), size)
 
 

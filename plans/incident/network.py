@@ -47,7 +47,7 @@ def listen_overflow(chance: random.Random, _: Path) -> Steps:
 
 
 def _limited_network(ports: int) -> None:
-    """A network with few ephemeral ports, whose waiting ones are not used again, as only the loopback does."""
+    """A network with few ephemeral ports; waiting ones are not used again, as only the loopback does."""
     private_network()
     (_SYSTEM / "ipv4/ip_local_port_range").write_text(f"40000 {40000 + ports - 1}")
     (_SYSTEM / "ipv4/tcp_tw_reuse").write_text("0")

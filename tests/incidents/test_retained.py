@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from loadcell.incidents.record import record as record_of
 from loadcell.incidents.runs import not_recorded
 from loadcell.model import json as model_json
 from loadcell.store.read import read_run
+from truth.incidents.log_replays import REPLAYS as OF_LOGS
 
 HUNG = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", None, 5.1),))
 HEALTHY = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", 0.001),))
@@ -65,6 +67,18 @@ def test_a_message_of_another_version_is_shown_as_recorded(tmp_path: Path) -> No
     document["subjects"][0]["diagnoses"][0] |= {"code": "of-the-future", "summary": "the mount is gone"}
     path.write_text(json.dumps(document))
     assert "the mount is gone" in " ".join(doctor(run).stdout.split())
+
+
+def test_a_message_within_a_message_is_shown(tmp_path: Path) -> None:
+    [replay] = [item for item in OF_LOGS if item.incident == "error-growth"]
+    run, name = with_examination(tmp_path, replay.seen(random.Random(1), tmp_path).evidence)
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    for item in document["subjects"][0]["diagnoses"]:
+        item["begin_utc"] = item["end_utc"] = None  # that of the examination
+    path.write_text(json.dumps(document))
+    for lang, text in (("en", "to the end of the log"), ("zh", "保持到日志结束")):
+        assert text in "".join(doctor("--lang", lang, run).stdout.split("\n"))
 
 
 def test_a_healthy_examination_is_no_incident_and_no_longer_unseen(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .rehearsals import Outcome, Rehearsal
+from .rehearsal import Outcome, Rehearsal
 
 SCRIPT = Path(__file__).parents[3] / "plans" / "incident" / "gluster.py"
 #: Lines of evidence that the doctor states.

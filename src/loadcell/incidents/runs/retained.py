@@ -14,7 +14,7 @@ from loadcell.incidents.evidence.retained import Retained
 from loadcell.incidents.examination import Examined
 from loadcell.incidents.record import LineRecord, ValueRecord
 from loadcell.model import json as model_json
-from loadcell.model.json import JsonObject, MismatchError
+from loadcell.model.json import JsonObject, JsonValue, MismatchError
 from loadcell.model.message import Message, declared
 from loadcell.store.read import StoredRun
 
@@ -121,7 +121,17 @@ def _message(code: str, values: JsonObject, text: str) -> Message:
     """The message of a record; in the words of the record where this version has no such message."""
     present = declared().get(code)
     is_alike = present is not None and present.arguments.keys() == values.keys()
-    return Message(code, values, recorded=None if is_alike else (text, ""))
+    arguments = {name: _argument(value) for name, value in values.items()}
+    return Message(code, arguments, recorded=None if is_alike else (text, ""))
+
+
+def _argument(value: JsonValue) -> JsonValue | Message:
+    """A value of a message, which may be a message."""
+    match value:
+        case {"code": str(code), "args": dict(values), "finding": str(text)}:
+            return _message(code, values, text)
+        case _:
+            return value
 
 
 def _instant_ns(utc: str | None) -> int | None:
