@@ -164,6 +164,44 @@ def test_a_function_that_cannot_be_measured_has_its_reason(tmp_path: Path) -> No
     assert "making the data set raised KeyError: 'data'" in reasons["no-data"]
 
 
+def test_results_are_compared_and_different_ones_are_not_ranked(tmp_path: Path) -> None:
+    code = {
+        "list": "[a * 1.1 for a in range(n)]",
+        "array": "import array; array.array('d', (a * 1.1 for a in range(n)))",
+        "tuple": "tuple(a * (1.1 + 1e-13) for a in range(n))",
+        "reversed": "[a * 1.1 for a in reversed(range(n))]",
+        "rounded": "[round(a * 1.1, 3) + 1e-4 for a in range(n)]",
+        "object": "object()",
+        "nan": "[float('nan')] * n",
+    }
+    levels = {
+        name: {"workload.python": {"code": text, "arguments": {"n": 100}, "verify": {}}}
+        for name, text in code.items()
+    }
+    trials = measured(tmp_path, levels)
+    assert all(trial["status"] == "ok" for trial in trials.values())
+    assert trials["object"]["value"]["kind"] == "opaque"
+    assert trials["nan"]["value"]["columns"][0]["missing"] == 100
+    report = json.loads(loadcell(tmp_path, "report", "run", "--json").stdout)
+    excluded = {
+        trial["name"].partition("level=")[2][:-3] for trial in report["trials"] if trial["status"] != "ok"
+    }
+    assert excluded == {"reversed", "rounded", "nan"}
+    keys = {finding["key"] for finding in report["findings"]}
+    assert {"found.opaque-results", "found.different-results"} <= keys
+
+
+def test_missing_packages_are_named_with_the_way_to_install_them(tmp_path: Path) -> None:
+    settings = {"code": "pass", "setup": "import nowhere", "packages": ["no-such-package>=2", "numpy"]}
+    trials = measured(tmp_path, {"missing": {"workload.python": settings}})
+    [trial] = trials.values()
+    assert trial["reason"].endswith(
+        "lacks no-such-package>=2. Install with: " + sys.executable + " -m pip install 'no-such-package>=2'"
+    )
+    checked = loadcell(tmp_path, "check", "plan.yaml").stdout
+    assert "lacks no-such-package>=2" in " ".join(checked.split())
+
+
 def test_another_interpreter_has_its_packages_and_secrets_stay_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from loadcell.analysis import (
     plans,
     recommend,
     resource_use,
+    same_results,
     saturation,
 )
 from loadcell.analysis.effects import Change, Effects, Ratio
@@ -245,7 +246,7 @@ def _repeats(repeats: Repeats) -> JsonObject:
 
 def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
     """Analyse a run from its record and those of its finished trials."""
-    trials = of_run(run, records)
+    trials = same_results.without_different(of_run(run, records), records)
     treatments_of_run = treatments(run, trials)
     layout = lay_out(treatments_of_run)
     searches = searched(run, records, trials)
@@ -274,6 +275,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
         *limit_findings.findings(limits, lines, treatments_of_run),
         *plans.findings(records, treatments_of_run),
         *placements.findings(run, records),
+        *same_results.findings(records, {item.id: item.label for item in treatments_of_run}),
     )
     return Analysis(
         trials,

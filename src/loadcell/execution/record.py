@@ -127,6 +127,7 @@ def with_result(
         record,
         unit=record.unit if result.unit is None else result.unit,
         tool=None if result.tool is None else result.tool.record(),
+        value=result.value,
         measure=Window(seconds, window.start_mono_ns, utc_text(window.start_utc_ns))
         if window is not None and seconds > 0
         else None,

@@ -16,6 +16,7 @@ from pydantic import Field
 from loadcell.model.json import OMITTED, JsonObject, read
 from loadcell.model.latency import Latency
 from loadcell.model.message import Message
+from loadcell.model.result_summary import ResultSummary
 from loadcell.model.timeline import Timeline
 from loadcell.model.trial_record import TRANSACTION, ErrorRecord, Lifetime, ToolRecord
 
@@ -209,7 +210,8 @@ class LoadResult(GroupResult):
     """Result of a load; its account is that of all groups together.
 
     `outcome` with `reason_args` is a message code. `window` is None if nothing was measured. `unit` and
-    `tool` are of a load that a tool made. `hlog` are lines of the interval log. `timelines` are of a load
+    `tool` are of a load that a tool made; `value` is the result
+    of a function. `hlog` are lines of the interval log. `timelines` are of a load
     with faults, one of each group.
     """
 
@@ -221,6 +223,7 @@ class LoadResult(GroupResult):
     groups: tuple[GroupResult, ...] = ()
     unit: str | None = None
     tool: ToolResult | None = None
+    value: ResultSummary | None = None
     hlog: tuple[str, ...] = ()
     hlog_header: tuple[str, ...] = ()
     timelines: tuple[Timeline, ...] = ()

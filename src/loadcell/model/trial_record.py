@@ -14,6 +14,7 @@ from loadcell.model.message import Bytes, Change, Milliseconds, Seconds, Share, 
 from loadcell.model.metrics import MetricFacts
 from loadcell.model.profile_record import HeapRecord, MemoryRecord, ProfileRecord
 from loadcell.model.resources import Resources
+from loadcell.model.result_summary import ResultSummary
 
 #: Stage of a search: `bracket` and `refine` find a candidate, `confirm` repeats it beside the adjacent
 #: levels; `overload` is a trial above it, and `after` one at it again directly afterwards.
@@ -417,6 +418,7 @@ class TrialRecord:
     client: ClientUsage | None = None
     checks: tuple[Check, ...] = ()
     tool: Annotated[ToolRecord | None, OMITTED] = None
+    value: Annotated[ResultSummary | None, OMITTED] = None
     imported: Annotated[ImportedFrom | None, OMITTED] = None
     memory: Annotated[MemoryRecord | None, OMITTED] = None
     heap: Annotated[HeapRecord | None, OMITTED] = None

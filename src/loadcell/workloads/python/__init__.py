@@ -9,9 +9,10 @@ from loadcell.model import python_metrics  # noqa: F401 - declares the metrics
 from loadcell.model.extensions import HOST, TargetKind
 from loadcell.model.json import JsonObject
 from loadcell.model.message import MessageCode
-from loadcell.plan.parts import Misfit
+from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads.python.options import PythonOptions
+from loadcell.workloads.python_runner.packages import lack
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -37,8 +38,11 @@ class Python(Workload[PythonOptions]):
         return {"clients": 1}
 
     @staticmethod
-    def quantity(options: Mapping[str, object]) -> tuple[str, ...]:  # noqa: ARG004
-        return ()
+    def quantity(options: Mapping[str, object]) -> tuple[str, ...]:
+        """The expected result: functions with another one do another work."""
+        verify = options.get("verify")
+        group = verify.get("group") if isinstance(verify, Mapping) else None
+        return (str(group),) if group else ()
 
     def data(self) -> JsonObject | None:
         """None for the target: the load makes the data set itself."""
@@ -54,6 +58,10 @@ class Python(Workload[PythonOptions]):
 
     def engine(self) -> JsonObject:
         return {"python": self.options.section()}
+
+    def advice(self) -> list[Advice]:
+        message = lack(self.options.program, self.options.packages)
+        return [] if message is None else [Advice("packages", message)]
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         misfits = [

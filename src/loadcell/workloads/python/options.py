@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import keyword
 import os
 import re
@@ -10,7 +11,7 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     ConfigDict,
@@ -28,7 +29,7 @@ from loadcell.plan.files import PlanFiles, files_of
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import SettingError
 from loadcell.plan.units import Size
-from loadcell.workloads.python_runner.spec import CodeSpec, PythonSpec
+from loadcell.workloads.python_runner.spec import CodeSpec, PythonSpec, VerifySpec
 
 PYTHON_NO_WORK = MessageCode("python.no-work")
 PYTHON_REFERENCE = MessageCode("python.reference", text=str, example=str)
@@ -61,6 +62,25 @@ def check_syntax(text: str) -> None:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise SettingError(PYTHON_SYNTAX(output=getattr(error, "msg", error), line=str(line or 1))) from None
+
+
+class VerifyOptions(Options):
+    """Comparison of results: treatments of one `group` with equal arguments have to have equal ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="verify")
+
+    group: str = Field(
+        default="",
+        description="Name of the expected result. Results of treatments with the same name, and the same of "
+        "the `arguments` in `by`, have to be equal.",
+    )
+    by: tuple[str, ...] | None = Field(
+        default=None, description="Arguments that a result depends on. Default: all."
+    )
+    tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1e-9, description="Largest difference of numbers, relative to their mean magnitude."
+    )
+    ordered: bool = Field(default=True, description="Whether the order of rows counts.")
 
 
 class PythonOptions(Options):
@@ -111,6 +131,12 @@ class PythonOptions(Options):
     path: tuple[str, ...] = Field(
         default=(), description="Directories to import from besides that of the plan, relative to it."
     )
+    packages: tuple[str, ...] = Field(
+        default=(),
+        description="Packages that the interpreter needs, by their names on PyPI. `check` and each trial "
+        "tell which are missing, and how to install them.",
+        examples=[["pandas", "pyarrow"]],
+    )
     env: dict[str, str] = Field(
         default_factory=dict,
         description="Environment variables of the interpreter; secrets as `${env:NAME}`.",
@@ -121,6 +147,11 @@ class PythonOptions(Options):
     gc: bool = Field(default=True, description="Whether the cyclic garbage collector of Python is on.")
     hash_seed: Literal["random"] | int = Field(
         default=0, description="Seed of the hashes of strings (PYTHONHASHSEED): a number, or `random`."
+    )
+    verify: VerifyOptions | None = Field(
+        default=None,
+        description="Compare the results of the function in all treatments. Levels with another result than "
+        "the others are named, and not ranked.",
     )
     memory: Size | None = Field(
         default=None,
@@ -192,6 +223,14 @@ class PythonOptions(Options):
             raise SettingError(PYTHON_NO_INTERPRETER(path=path))
         return str(path.absolute())
 
+    def _verify_spec(self) -> VerifySpec | None:
+        if (verify := self.verify) is None:
+            return None
+        names = self.arguments if verify.by is None else verify.by
+        values = {name: self.arguments.get(name) for name in sorted(names)}
+        group = json.dumps([verify.group, values], ensure_ascii=False)
+        return VerifySpec(group, verify.tolerance, verify.ordered)
+
     def section(self) -> JsonObject:
         """The section for the worker."""
         home = self._files.directory.absolute()
@@ -203,10 +242,12 @@ class PythonOptions(Options):
             env=dict(self.env),
             gc=self.gc,
             hash_seed=str(self.hash_seed),
+            packages=list(self.packages),
             processes=self.clients == "processes",
             setup=code_spec(self.setup),
             data=code_spec(self.data),
             teardown=code_spec(self.teardown),
+            verify=self._verify_spec(),
             memory_bytes=None if self.memory is None else int(self.memory),
         )
         return asdict(spec)

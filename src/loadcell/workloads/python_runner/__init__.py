@@ -23,6 +23,7 @@ from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, MessageError
 from loadcell.workloads.python_runner.account import Account, Clock
 from loadcell.workloads.python_runner.memory import CURVE, MemoryCurve, MemoryLimit, limited
+from loadcell.workloads.python_runner.packages import lack
 from loadcell.workloads.python_runner.spec import PythonSpec
 from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output
 from loadcell.workloads.tool_runner.spec import load_directory
@@ -38,7 +39,9 @@ PYTHON_STEP_FAILED_AT = MessageCode(
 PYTHON_ENDED = MessageCode("python.ended", how=Message, output=ForeignText)
 PYTHON_STOPPED = MessageCode("python.stopped")
 PYTHON_MEMORY_LIMIT = MessageCode("python.memory-limit", limit_bytes=Bytes, kind=str)
-_STEPS = {step: MessageCode(f"python.step.{step}") for step in ("data", "setup", "call", "teardown")}
+_STEPS = {
+    step: MessageCode(f"python.step.{step}") for step in ("data", "setup", "call", "verify", "teardown")
+}
 
 HARNESS = Path(__file__).with_name("harness.py")
 #: Between the order to begin and the begin: all processes have read it by then.
@@ -68,7 +71,8 @@ class Course:
         load = self._order["load"]
         reader, writer = os.pipe()
         clock = Clock.now()
-        account = Account(load, clock, 1 if not self._section.processes else load["clients"])
+        processes = load["clients"] if self._section.processes else 1
+        account = Account(load, clock, processes, self._section.verify)
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, reader)
             starter = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
@@ -120,17 +124,25 @@ class Course:
                 reached = PYTHON_MEMORY_LIMIT(limit_bytes=self._section.memory_bytes, kind=limit.kind)
                 raise PythonError(reached)
             for event in failures:
-                raise PythonError(_failure(event))
+                raise PythonError(self._lack_of_packages(event) or _failure(event))
             if ended.status != 0:
                 raise PythonError(PYTHON_ENDED(how=_how(ended), output=output.last_words or NO_OUTPUT))
+
+    def _lack_of_packages(self, event: JsonObject) -> Message | None:
+        """Missing packages as the reason of a failed import."""
+        if event["name"] not in {ModuleNotFoundError.__name__, ImportError.__name__}:
+            return None
+        return lack(self._section.interpreter, self._section.packages)
 
     def _harness_order(self, mode: str, limit: MemoryLimit | None) -> JsonObject:
         """The order of the harness (`harness.Order`); the environment may hold secrets, and is not in it."""
         section, load = self._section, self._order["load"]
         order = asdict(section)
-        del order["env"]
+        del order["env"], order["verify"], order["packages"]
         return {
             **order,
+            "verify": section.verify is not None,
+            "ordered": section.verify is None or section.verify.ordered,
             "mode": mode,
             "data_file": None if self._data is None else str(self._data),
             "group": None if limit is None or limit.entry is None else str(limit.entry),

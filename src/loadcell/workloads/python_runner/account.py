@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcell.workloads.python_runner.samples import TRANSACTION, Sample, Samples
+from loadcell.workloads.python_runner.spec import VerifySpec
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
@@ -40,7 +41,11 @@ class Clock:
 class Account:
     """Counts and samples of a load so far, in any number of processes."""
 
-    def __init__(self, load: JsonObject, clock: Clock, processes: int) -> None:
+    def __init__(
+        self, load: JsonObject, clock: Clock, processes: int, verify: VerifySpec | None = None
+    ) -> None:
+        self._verify = verify
+        self._result: JsonObject | None = None
         self._load, self._clock = load, clock
         self._expected = processes
         self._ready: list[JsonObject] = []
@@ -68,6 +73,8 @@ class Account:
             case "error":
                 entry = self._errors.setdefault((line["name"], line["position"]), [line["text"], 0])
                 entry[1] += line["count"]
+            case "result":
+                self._result = line
             case "end":
                 self._ended.append(line)
         return False
@@ -155,6 +162,20 @@ class Account:
             "client": self._client(samples, end_ns - begin_ns, used_s),
             "figures": figures,
             "unit": "call",
+            "value": self._value(),
+        }
+
+    def _value(self) -> JsonObject | None:
+        """Content of a result of the function (`loadcell.model.result_summary`)."""
+        if self._result is None or self._verify is None:
+            return None
+        return {
+            "group": self._verify.group,
+            "tolerance": self._verify.tolerance,
+            "type": self._result["name"],
+            "kind": self._result["kind"],
+            "columns": self._result["columns"],
+            "size_bytes": self._result["size_bytes"],
         }
 
     def _client(self, samples: list[Sample], window_ns: int, used_s: float) -> JsonObject:

@@ -11,6 +11,7 @@ Lines of JSON on standard output, times in nanoseconds of CLOCK_MONOTONIC:
   ended. `due` is null in a closed loop.
 - `{"type": "error", "client", "name", "text", "position", "count"}`: exceptions of a class.
 - `{"type": "overhead", "calls", "ns"}`: a sample of the loop without the function.
+- `{"type": "result", "name", "kind", "columns", "size_bytes"}`: the result of a call that is not timed.
 - `{"type": "end", ...}`: the last one, or `{"type": "failed", "step", "name", "text", "position"}`.
 """
 
@@ -106,6 +107,8 @@ class Order:
     rate: list[dict[str, float]]
     memory_bytes: int | None
     group: str | None
+    verify: bool
+    ordered: bool
 
     def __init__(self, text: str) -> None:
         document = json.loads(text)
@@ -192,6 +195,19 @@ class Code:
         assert self.order.data is not None
         result = self._execute(self.order.data, "data")
         return result if self.order.data.call is not None else self.namespace["data"]
+
+    def once(self) -> object:
+        """The result of one call; of statements, of the last one if it is an expression."""
+        if (call := self.order.work.call) is not None:
+            return find(call)(*self._given, **self._accepted(call))
+        import ast  # noqa: PLC0415 - only of inline code
+
+        tree = ast.parse(self.order.work.code, "<code>")
+        if not tree.body or not isinstance(tree.body[-1], ast.Expr):
+            raise TypeError("the last statement is no expression, whose value would be the result")
+        last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
+        exec(compile(tree, "<code>", "exec"), self.namespace)  # noqa: S102 - as ordered
+        return eval(compile(last, "<code>", "eval"), self.namespace)  # noqa: S307 - as ordered
 
     def tear_down(self) -> None:
         """Execute `teardown`."""
@@ -333,6 +349,112 @@ def calibrate(loop: Loop, limit_ns: int) -> int:
             return calls
         calls = min(calls * 10, max(calls * 2, math.ceil(1.2 * calls * limit_ns / max(1, took))))
     return calls
+
+
+def columns_of(result: Any) -> tuple[str, list[list[Any]]] | None:
+    """Kind of a result (`value`, `column` or `table`) and its columns; None if it has no such form.
+
+    Tables and columns are recognised by their methods: those of pandas, polars, Arrow, DuckDB and NumPy.
+    """
+    for lazy in ("collect", "to_arrow_table"):
+        if hasattr(result, lazy) and not hasattr(result, "num_rows"):
+            result = getattr(result, lazy)()
+    if hasattr(result, "to_pydict"):
+        return "table", list(result.to_pydict().values())
+    if hasattr(result, "columns") and hasattr(result, "shape"):
+        return "table", [listed(result[name]) for name in result.columns]
+    if isinstance(result, dict):
+        return "table", [listed(column) for column in result.values()]
+    shape = getattr(result, "shape", None)
+    if shape is not None and len(shape) == 2:  # an array
+        return "table", [listed(result[:, number]) for number in range(shape[1])]
+    if shape == () or result is None or isinstance(result, (str, bytes, int, float, complex, bool)):
+        return "value", [[result.item() if shape == () else result]]
+    if (values := listed(result)) is None:
+        return None
+    if values and all(isinstance(row, tuple) and len(row) == len(values[0]) for row in values):
+        return "table", [list(column) for column in zip(*values, strict=True)]
+    return "column", [values]
+
+
+def listed(column: Any) -> Any:
+    """The values of a column as a list; None if it is no column."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            return getattr(column, method)()
+    return list(column) if isinstance(column, (list, tuple, range, set, frozenset)) else None
+
+
+def in_order(columns: list[list[Any]]) -> list[list[Any]]:
+    """The rows in the order of their values other than fractions, which differ by rounding."""
+
+    def key(row: tuple[Any, ...]) -> tuple[str, ...]:
+        return tuple("" if isinstance(value, float) else repr(value) for value in row)
+
+    rows = sorted(zip(*columns, strict=True), key=key)
+    return [list(column) for column in zip(*rows, strict=True)] if rows else columns
+
+
+def summary(values: list[Any]) -> dict[str, object]:
+    """Summary of a column, as `loadcell.model.result_summary.ColumnSummary` declares it."""
+    import decimal  # noqa: PLC0415 - only to verify
+    import hashlib  # noqa: PLC0415 - only to verify
+
+    numbers, texts, missing = [], hashlib.sha256(), 0
+    total_of_texts = 0
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            missing += 1
+        elif isinstance(value, (int, float, decimal.Decimal)):
+            numbers.append((row, float(value)))
+        else:
+            text = (value if isinstance(value, str) else repr(value)).encode("utf-8", "surrogatepass")
+            texts.update(b"%d %d:" % (row, len(text)) + text)
+            total_of_texts += 1
+    kind = (
+        "mixed"
+        if numbers and total_of_texts
+        else "number"
+        if numbers
+        else "text"
+        if total_of_texts
+        else "empty"
+    )
+    return {
+        "kind": kind,
+        "values": len(values),
+        "missing": missing,
+        "sum": math.fsum(number for _, number in numbers),
+        "weighted": math.fsum(
+            number * ((row + 1) * 2_654_435_761 % (1 << 32)) / (1 << 32) for row, number in numbers
+        ),
+        "magnitude": math.fsum(abs(number) for _, number in numbers),
+        "digest": texts.hexdigest() if total_of_texts else "",
+    }
+
+
+def size_of(result: Any) -> int:
+    """Bytes of a result, as its library states them."""
+    if hasattr(result, "memory_usage"):  # pandas
+        usage = result.memory_usage(deep=True)
+        return int(usage.sum() if hasattr(usage, "sum") else usage)
+    if hasattr(result, "estimated_size"):  # polars
+        return int(result.estimated_size())
+    return int(getattr(result, "nbytes", None) or sys.getsizeof(result))
+
+
+def describe(result: Any, order: Order) -> dict[str, object]:
+    """Size of a result, and its content on request."""
+    form = columns_of(result) if order.verify else None
+    columns: list[list[Any]] = [] if form is None else form[1]
+    if columns and not order.ordered:
+        columns = in_order(columns)
+    return {
+        "name": type(result).__name__,
+        "kind": "opaque" if form is None else form[0],
+        "columns": [summary(column) for column in columns],
+        "size_bytes": size_of(result),
+    }
 
 
 class Errors:
@@ -510,6 +632,9 @@ def measure(order: Order, lines: Lines) -> None:
         if client.failure is not None:
             raise client.failure
     peak = resident_bytes("VmHWM")
+    if order.verify and order.first_client == 0:
+        with step("verify"):
+            lines.say(type="result", **describe(code.once(), order))
     with step("teardown"):
         code.tear_down()
     threads = [

@@ -26,6 +26,17 @@ class CodeSpec:
 
 
 @dataclass(frozen=True)
+class VerifySpec:
+    """Comparison of results: those of a group are equal within a relative tolerance; rows in any order
+    unless `ordered`.
+    """
+
+    group: str
+    tolerance: float
+    ordered: bool
+
+
+@dataclass(frozen=True)
 class PythonSpec:
     """The call, by which interpreter. `path` are directories for imports; `memory_bytes` is a limit."""
 
@@ -36,11 +47,13 @@ class PythonSpec:
     env: Mapping[str, str]
     gc: bool
     hash_seed: str
+    packages: Sequence[str]
     processes: bool
     setup: CodeSpec | None = None
     data: CodeSpec | None = None
     teardown: CodeSpec | None = None
     memory_bytes: int | None = None
+    verify: VerifySpec | None = None
 
     @classmethod
     def of(cls, section: JsonObject) -> PythonSpec:
@@ -49,7 +62,8 @@ class PythonSpec:
             name: None if section[name] is None else CodeSpec(**section[name])
             for name in ("work", "setup", "data", "teardown")
         }
-        return cls(**{**section, **codes})
+        verify = None if section["verify"] is None else VerifySpec(**section["verify"])
+        return cls(**{**section, **codes, "verify": verify})
 
     def environment(self) -> dict[str, str]:
         """Environment of the interpreter."""
