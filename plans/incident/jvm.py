@@ -18,6 +18,8 @@ from rehearsal import Examination, Rehearsal, Steps, ended, main, program
 
 SOURCES: Final = Path(__file__).resolve().parent.parent / "incident-jvm"
 _LIMIT_S: Final = 150
+#: The time in collections since the start counts from 30 s on; during one the counters do not change.
+_LASTING_S: Final = 31
 
 
 def command(name: str, directory: Path, log: Path, *options: str) -> list[str]:
@@ -142,10 +144,12 @@ def gc_time(chance: random.Random, directory: Path) -> Steps:
     """A high rate of allocation next to a live set that nearly fills the heap."""
     heap, collector = chance.randint(40, 100), chance.choice(["Serial", "Parallel", "G1"])
     size = f"{heap} MiB, {collector}"
-    options = (f"-XX:+Use{collector}GC", f"-Dretained={int(heap * 0.8) << 20}", "-Dseconds=60")
-    with running("Allocation", directory, f"-Xmx{heap}m", *options) as pid:
+    options = (f"-XX:+Use{collector}GC", f"-Dretained={int(heap * 0.8) << 20}", "-Dseconds=120")
+    with running("Allocation", directory, f"-Xmx{heap}m", *options, warm_up_s=_LASTING_S) as pid:
         yield Examination(("--pid", str(pid)), size)
-    with running("Allocation", directory, f"-Xmx{16 * heap}m", *options, "-Dslow=true") as pid:
+    with running(
+        "Allocation", directory, f"-Xmx{16 * heap}m", *options, "-Dslow=true", warm_up_s=_LASTING_S
+    ) as pid:
         yield Examination(("--pid", str(pid)), size)
 
 
