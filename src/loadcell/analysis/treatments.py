@@ -49,8 +49,19 @@ def _units(counting: Iterable[Trial]) -> list[str]:
 
 
 def _part(described: TreatmentRecord) -> list[str]:
-    part = str(described.levels.get(PART) or "") if tools.WORKLOAD in described.settings else ""
-    return [part] if part else []
+    settings = described.settings.get(tools.WORKLOAD)
+    if settings is None:
+        return []
+    suite = settings.get(tools.PYTEST) if isinstance(settings, Mapping) else None
+    part = described.levels.get(PART) or (_test(described, suite) if isinstance(suite, Mapping) else None)
+    return [str(part)] if part else []
+
+
+def _test(described: TreatmentRecord, settings: Mapping[str, object]) -> object:
+    """The group of a test that pytest ran: tests of one group do the same in different ways. Without a group,
+    the test.
+    """
+    return settings.get("group") or described.levels.get(tools.TEST)
 
 
 def quantities(treatments: Iterable[Treatment]) -> int:

@@ -110,6 +110,9 @@ def jdbc_servers() -> tuple[JdbcServer, ...]:
 
 #: The workload whose options are a tool's arguments; imported outputs have the same section.
 WORKLOAD: Final = "tool"
+#: The tool whose treatments are tests, and the factor with their node ids as levels.
+PYTEST: Final = "pytest"
+TEST: Final = "test"
 #: The option that names the tool whose output a command prints.
 READ_AS: Final = "read_as"
 
