@@ -73,6 +73,7 @@ LAZY = frozenset(
         "loadcell.plan.model",
         "loadcell.plan.paths",
         "loadcell.plan.problems",
+        "loadcell.plan.ready",
         "loadcell.plan.schema",
         "loadcell.plan.secrets",
         "loadcell.plan.units",

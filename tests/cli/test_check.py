@@ -11,10 +11,10 @@ from click.testing import Result
 
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.cli.arguments import ready_plans
 from loadcell.model.json import document
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
+from loadcell.plan.ready import ready_plans
 
 PLAN = """\
 title: A sweep

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from lines import CliRunner
 from loadcell import parts
 from loadcell.cli import main
-from loadcell.cli.arguments import ready_plans
 from loadcell.plan.load import load_plan
+from loadcell.plan.ready import ready_plans
 
 
 def test_built_in_plans_are_listed_with_their_size() -> None:

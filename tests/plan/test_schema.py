@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from loadcell.cli.arguments import ready_plans
 from loadcell.parts import installed
 from loadcell.plan.load import KEYS
 from loadcell.plan.nodes import plain
+from loadcell.plan.ready import ready_plans
 from loadcell.plan.schema import plan_schema
 from loadcell.plan.source import compose
 from plan.fake_parts import PARTS, PLAN

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from loadcell import parts
-from loadcell.cli.arguments import ready_plans
 from loadcell.plan.load import load_plan
+from loadcell.plan.ready import ready_plans
 from truth.incidents.plan_rehearsals import REHEARSALS, SCRIPTS, printed
 
 needs_root = pytest.mark.skipif(os.getuid() != 0 and "CI" not in os.environ, reason="needs root")

@@ -22,44 +22,13 @@ from loadcell.plan import load as plan_loader
 from loadcell.plan import model as plan_model
 from loadcell.plan import paths as plan_paths
 from loadcell.plan import problems as plan_problems
-from loadcell.plan import units
+from loadcell.plan import ready, units
 from loadcell.store import find as run_finder
 from loadcell.store import layout
 from loadcell.store import read as stored_runs
 
 if TYPE_CHECKING:
     from loadcell.plan.load import LoadedPlan
-
-#: in an installed package, and in a checkout
-_READY_PLANS = (Path(__file__).parent.parent / "ready_plans", Path(__file__).parents[3] / "plans")
-
-
-def ready_plans() -> dict[str, Path]:
-    """Name -> file of every plan that comes with loadcell, by name."""
-    for directory in _READY_PLANS:
-        plans = {path.stem: path for path in sorted(directory.glob("*.yaml"))}
-        if plans:
-            return plans
-    return {}
-
-
-def find_plan(text: str) -> Path:
-    """The plan that a user names: a path, or, without such a file, the name of a built-in plan.
-
-    Raises PlanError when it is neither.
-    """
-    path = Path(text)
-    if "/" in text or path.suffix not in ("", ".yaml") or path.exists():
-        return path
-    ready = ready_plans()
-    near = plan_problems.nearest(path.stem, ready)
-    if path.stem in ready:
-        return ready[path.stem]
-    problem = plan_problems.Problem(
-        plan_problems.Mark(text), "", messages.PLAN_NOT_READY_MADE(names=list(ready)), near
-    )
-    raise plan_problems.PlanError([problem])
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -229,7 +198,12 @@ def load(
     Raises PlanError, which the root command turns into messages and exit 2.
     """
     return plan_loader.load_plan(
-        find_plan(plan), parts.installed(), sets=sets, only=only, directory=directory, added_labels=labels
+        ready.find_plan(plan),
+        parts.installed(),
+        sets=sets,
+        only=only,
+        directory=directory,
+        added_labels=labels,
     )
 
 
@@ -292,7 +266,7 @@ def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Built-in plans by name, and files. The directory of a run is completed like any other."""
-    names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
+    names = [CompletionItem(name) for name in ready.ready_plans() if name.startswith(incomplete)]
     return [*names, *files(incomplete, (".yaml", ".yml"))]
 
 

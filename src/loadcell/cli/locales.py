@@ -8,12 +8,21 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-LANGUAGES = ("en", "zh")
-DEFAULT = "en"
-#: The variable that has precedence over the locale.
-VARIABLE = "LOADCELL_LANG"
-#: Categories of the locale, in the order of precedence that POSIX gives them.
-_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+from loadcell.model.languages import DEFAULT, LANGUAGES, VARIABLE, of_environment, of_locale
+
+__all__ = [
+    "DEFAULT",
+    "LANGUAGES",
+    "VARIABLE",
+    "choose",
+    "current",
+    "is_chosen",
+    "note",
+    "of_environment",
+    "of_locale",
+    "of_words",
+]
+
 #: Where the contexts of a command and of its group have the language.
 _KEY = "loadcell.language"
 
@@ -33,19 +42,6 @@ def note(context: click.Context, _: click.Parameter, language: str | None) -> No
     """Callback of the option `--lang`."""
     if language is not None:
         choose(context, language)
-
-
-def of_environment(environment: Mapping[str, str] = os.environ) -> str:
-    """The language of the variables: `LOADCELL_LANG`, then the locale. An unknown locale means English."""
-    chosen = environment.get(VARIABLE, "")
-    if chosen in LANGUAGES:
-        return chosen
-    return of_locale(next((environment[name] for name in _LOCALE if environment.get(name)), ""))
-
-
-def of_locale(name: str) -> str:
-    """The language of a locale's name, such as `zh_CN.UTF-8`."""
-    return "zh" if name[:2].lower() == "zh" and not name[2:3].isalpha() else DEFAULT
 
 
 def is_chosen(words: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
-PLAN_NOT_READY_MADE = MessageCode("plan.not-ready-made", names=list)
 RUN_NONE_IN = MessageCode("run.none-in", results=str)
 TRIAL_NO_SUCH = MessageCode("trial.no-such", count=Count, trial=str)
 TRIAL_AMBIGUOUS = MessageCode("trial.ambiguous", count=Count, matches=str, trial=str)

@@ -11,7 +11,6 @@ from rich import cells, text
 
 from loadcell import parts
 from loadcell.cli import language, locales, messages
-from loadcell.cli.arguments import ready_plans
 from loadcell.cli.command import Group, argument, group, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
@@ -20,6 +19,7 @@ from loadcell.model.message import Labels, MessageCode
 from loadcell.model.metrics import Kind, declared
 from loadcell.plan import load as plan_loader
 from loadcell.plan import problems as plan_problems
+from loadcell.plan import ready as built_in
 from loadcell.plan import schema as plan_schema
 from loadcell.report.blocks import Cell, Column, Report, Section, Table
 from loadcell.report.render import json
@@ -48,7 +48,7 @@ class Plans(Group):
         """The command of a name. Raises CallError for the name of a plan, or an unknown one."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
-            ready, commands = ready_plans(), self.list_commands(ctx)
+            ready, commands = built_in.ready_plans(), self.list_commands(ctx)
             plan = name if name in ready else plan_problems.nearest(name, ready)
             if name in ready:
                 raise language.CallError(messages.CALL_PLANS_NAME(plan=name))
@@ -112,7 +112,7 @@ def _line(plan: JsonObject, names: int, width: int) -> text.Text:
 def _listed(lang: str) -> list[JsonObject]:
     """Name, path, title and question (in one language), and size of each built-in plan."""
     listed: list[JsonObject] = []
-    for name, path in ready_plans().items():
+    for name, path in built_in.ready_plans().items():
         row: JsonObject = {"name": name, "path": str(path), "title": name, "question": ""}
         try:
             plan = plan_loader.load_plan(path, parts.installed())
@@ -130,14 +130,14 @@ def _listed(lang: str) -> list[JsonObject]:
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
 
-    return [name for name in ready_plans() if name.startswith(incomplete)]
+    return [name for name in built_in.ready_plans() if name.startswith(incomplete)]
 
 
 @plans.command("show")
 @argument("name", shell_complete=_complete)
 def show(name: str) -> None:
     """Print a built-in plan."""
-    ready = ready_plans()
+    ready = built_in.ready_plans()
     if name not in ready:
         near = plan_problems.nearest(name, ready)
         code = messages.CALL_NO_READY_PLAN_NEAR if near else messages.CALL_NO_READY_PLAN

@@ -67,7 +67,8 @@ class Options:
     """Options of a run, besides the plan. `out` is the run's directory; None: one under `results`.
 
     `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out
-    of the record; a resumed run keeps what it was begun with.
+    of the record; a resumed run keeps what it was begun with. `ends_process` lets a second signal end the
+    process, which a notebook must survive.
     """
 
     results: Path = Path("results")
@@ -81,16 +82,20 @@ class Options:
     #: the command that takes `--resume` for this run
     by: str = RUN_COMMAND
     repeats_run: RepeatedRun | None = None
+    ends_process: bool = True
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Outcome of a run. `exit_status` as the command line has it; `reason` if it ended early."""
+    """Outcome of a run. `exit_status` as the command line has it; `reason` if it ended early, and the
+    `signal` that interrupted it.
+    """
 
     path: Path
     state: str
     exit_status: int
     reason: Message | None = None
+    signal: int | None = None
 
 
 @dataclass
@@ -220,7 +225,9 @@ class Runner:
     ) -> Ended:
         with (
             neighbours.named(),
-            Interrupts(self.executor.kill, self._again(writer.path)) as interrupts,
+            Interrupts(
+                self.executor.kill, self._again(writer.path), ends_process=self.options.ends_process
+            ) as interrupts,
             workdir.guarded(self.work_home),
         ):
             context = RunContext(
@@ -272,7 +279,8 @@ class Runner:
             status = source.exit_status(records)
         if faults_remain:
             status = EXIT_FAULT_REMAINS
-        return Ended(writer.path, state, status, reason and redacted_message(reason, self.secrets.redact))
+        why = reason and redacted_message(reason, self.secrets.redact)
+        return Ended(writer.path, state, status, why, interrupts.signal)
 
     @property
     def _actions(self) -> list[FaultClass]:
