@@ -139,8 +139,8 @@ class Account:
         closed = self._load["schedule"] is None
         operation = self._samples.operation(samples, closed=closed)
         figures = {OVERHEAD: self._samples.overhead_ns / 1e6}
-        if (service := operation["service"]) is not None:
-            figures[CALL_TIME] = service["mean_ns"] / 1e6
+        if (mean_ns := self._samples.mean_ns(samples)) is not None:
+            figures[CALL_TIME] = mean_ns / 1e6
         if closed:
             figures[CALLS] = float(self._ready[0]["calls"])
         for name, key in ((RESIDENT, "resident_bytes"), (PEAK, "peak_bytes"), (GROWTH, "grown_bytes")):

@@ -98,6 +98,12 @@ class Samples:
             "failed_response": distribution(failures),
         }
 
+    def mean_ns(self, samples: Sequence[Sample]) -> float | None:
+        """Mean time of a call without the overhead, below zero within its error; None without calls."""
+        times = self.times_ns(samples, response=False)
+        calls = sum(count for _, count in times)
+        return sum(time_ns * count for time_ns, count in times) / calls if calls else None
+
     def ended_within(self, begin_ns: int, end_ns: int) -> list[Sample]:
         """Samples that ended within an interval; one of the measurement has none from before it."""
         first_ns = self.begin_ns if begin_ns >= self.begin_ns else 0
