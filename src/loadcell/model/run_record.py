@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
+from loadcell.model.coverage_record import CoverageRecord
 from loadcell.model.json import OF_PLAN, OMITTED, JsonObject, JsonValue, Word
 from loadcell.model.message import Message, MessageCode
 
@@ -186,7 +187,7 @@ class RunRecord:
     run ended early. `resumed_by` is the command that resumes the run with `--resume`. `about` are facts that
     loadcell cannot see, as the plan has them; it and `labels` are None where an older version recorded none.
     `repeats_run` is the run whose directory was given in place of a plan. `title_zh` and `question_zh` are
-    the Chinese texts of a plan that has both languages.
+    the Chinese texts of a plan that has both languages. `coverage` is that of a test suite.
     """
 
     schema: int = 1
@@ -229,6 +230,7 @@ class RunRecord:
     repeats_run: Annotated[RepeatedRun | None, OMITTED] = None
     checkout: Annotated[Checkout | None, OMITTED] = None
     files: Annotated[tuple[PlanFile, ...] | None, OMITTED] = None
+    coverage: Annotated[CoverageRecord | None, OMITTED] = None
 
     def title_in(self, language: str) -> str:
         """The title in a language, or the only one; empty without any."""

@@ -6,7 +6,7 @@ import os
 import platform
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -36,7 +36,7 @@ from loadcell.model.run_record import (
 from loadcell.model.trial_record import Counts, Status, Totals, TrialRecord, Window
 from loadcell.plan import labels as plan_labels
 from loadcell.plan.problems import PlanError
-from loadcell.pytest_plugin import messages
+from loadcell.pytest_plugin import coverage, messages
 from loadcell.pytest_plugin.results import Outcome, TestResult
 from loadcell.report import FORMATS
 from loadcell.report import publish as publishing
@@ -90,7 +90,7 @@ def write(recorded: Recorded) -> Path:
     writer = RunWriter(path)
     try:
         writer.write_environment(environment("client+target"))
-        run = _run(recorded, treatments, trials)
+        run = replace(_run(recorded, treatments, trials), coverage=coverage.write(recorded.config, path))
         writer.write_run(run)
         for trial in trials:
             writer.trial(trial.planned.name).finish(_record(trial))

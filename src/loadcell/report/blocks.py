@@ -28,10 +28,11 @@ TrialSamples: TypeAlias = dict[str, dict[str, list[Any]]]
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text; `quiet` for remarks."""
+    """Running text; `quiet` for remarks. With `file`, a path in the run directory, it is a link to that."""
 
     text: str
     quiet: bool = False
+    file: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from loadcell.report.context import ReportContext
 from loadcell.report.sections import (
     bricks,
     capacity,
+    coverage,
     environment,
     faults,
     http,
@@ -61,6 +62,7 @@ def of_context(context: ReportContext) -> Report:
         bricks.section(context),
         open_loop.sampled(context),
         method.files_read(context),
+        coverage.section(context),
         profile.section(context),
         memory.section(context),
         open_loop.series(context),

@@ -207,6 +207,7 @@ def brief(gathered: Gathered, lang: str, page: str | None = None) -> Report:
     values: list[Block] = [Table("table-series", "", columns, rows)]
     if len(ordered) > MOST_ROWS:
         values.append(Paragraph(texts("terminal.more-rows", count=len(ordered) - MOST_ROWS), quiet=True))
+    values += _covered(gathered, texts)
     unread = [Remark("caution", line) for line in gathered.left_out]
     sections = [
         Section("series", "", values),
@@ -338,6 +339,7 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
         Column(texts("column.state")),
         Column(texts("history.column.treatments"), figure=True),
         Column(texts("history.column.repeats"), figure=True),
+        Column(texts("coverage.share"), figure=True, spare=True),
         Column("loadcell", code=True),
         Column(texts("history.column.labels"), code=True, spare=True),
     ]
@@ -352,6 +354,7 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
                 Cell(state, tone="" if run.state == "finished" else "caution"),
                 Cell(numbers.whole(len(run.values)), sort=len(run.values)),
                 Cell(numbers.whole(repeats), sort=repeats),
+                _coverage(run),
                 Cell(str(run.run.loadcell_version or texts("mark.none"))),
                 _labels(run),
             ]
@@ -359,6 +362,21 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
     title = texts("history.section.runs")
     shown_columns, shown_rows = without_empty(columns, rows)
     return Section("runs", title, [Table("table-runs", title, shown_columns, shown_rows, only=True)])
+
+
+def _coverage(run: Run) -> Cell:
+    """Coverage of a test suite; empty of other runs."""
+    coverage = run.run.coverage
+    return Cell("") if coverage is None else Cell(numbers.share(coverage.share), sort=coverage.share)
+
+
+def _covered(gathered: Gathered, texts: Texts) -> list[Block]:
+    """Coverage over the runs of a test suite, as a curve; nothing of other runs."""
+    shares = [run.run.coverage.share for run in gathered.history.runs if run.run.coverage is not None]
+    if not shares:
+        return []
+    curve = texts("coverage.history", curve=spark(shares), covered_share=shares[-1])
+    return [Paragraph(curve)]
 
 
 def _labels(run: Run) -> Cell:
@@ -379,6 +397,7 @@ def data(gathered: Gathered) -> Mapping[str, object]:
                 "run": run.name, "started_utc": run.started_utc, "state": run.state,
                 "values": run.values, "repeats": run.repeats,
                 "labels": run.run.labels or {}, "about": run.run.about or {}, "checkout": run.run.checkout,
+                "coverage": run.run.coverage and run.run.coverage.share,
             }
             for run in history.runs
         ],

@@ -162,7 +162,7 @@ def _span(code: str) -> str:
 
 def _block(block: Block, page: _Page) -> str:
     if isinstance(block, Paragraph):
-        return coded(block.text)
+        return f"[{coded(block.text)}](<{block.file}>)" if block.file else coded(block.text)
     if isinstance(block, Sentences):
         return _sentences(block, page.texts)
     if isinstance(block, Remark):

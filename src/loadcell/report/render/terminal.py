@@ -115,7 +115,7 @@ def _apart(before: Block, block: Block) -> bool:
 def _print_block(block: Block, texts: Texts, out: Console) -> None:
     match block:
         case Paragraph():
-            text = coded(block.text)
+            text = coded(f"{block.text}: `{block.file}`" if block.file else block.text)
             text.stylize("dim" if block.quiet else "")
             _print_lines(lines(text, out.width), out)
         case Sentences():
