@@ -116,6 +116,51 @@ def test_other_contents_are_left_out(tmp_path: Path, text: str) -> None:
     assert doctor(run).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "value", [None, "abc", 1e308, True, [1], {}, {"code": None, "args": {}, "finding": 3}, 10**18 * 10.0]
+)
+@pytest.mark.parametrize("part", ["diagnoses", "healthy"])
+def test_values_of_other_types_are_shown_as_recorded(tmp_path: Path, value: object, part: str) -> None:
+    start = start_ns(fake_runs.write_run(tmp_path / "times", fake_runs.two_treatments()))
+    evidence = kills(start, 4.0) if part == "diagnoses" else HEALTHY
+    run, name = with_examination(tmp_path / "run", evidence)
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    for item in document["subjects"][0][part]:
+        item["summary" if part == "diagnoses" else "text"] = "in the words of the record"
+        item["values"] = dict.fromkeys(item["values"], value)
+    path.write_text(json.dumps(document))
+    for lang in ("en", "zh"):
+        done = doctor("--lang", lang, run)
+        assert done.exit_code == (part == "diagnoses")
+        assert "in the words of the record" in " ".join(done.stdout.split())
+    [subject] = [subject for subject in record(run).subjects if subject.kind == "retained"]
+    assert getattr(subject, part)[0].values == {}
+
+
+@pytest.mark.parametrize("utc", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "x", "1066-10-14"])
+def test_instants_without_a_meaning_are_left_out(tmp_path: Path, utc: str) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    document["utc"] = document["subjects"][0]["diagnoses"][0]["end_utc"] = utc
+    path.write_text(json.dumps(document))
+    assert doctor(run).exit_code == 1
+
+
+def test_the_files_are_named_and_bounded(tmp_path: Path) -> None:
+    run, name = with_examination(tmp_path, HUNG)
+    path = run / "trials" / name / "doctor.json"
+    for number in range(24):
+        path.with_name(f"{number:02}-doctor.json").write_text(path.read_text())
+    path.with_name("00-doctor.json").write_text("{}")
+    shown = " ".join(doctor(run).stdout.split())
+    assert f"{name}/00-doctor.json is no examination" in shown
+    assert f"Examinations that trials retained: {name}/01-doctor.json" in shown
+    assert f"5 further examinations of trial {name} were not read: at most 20" in shown
+    assert len([item for item in record(run).subjects if item.diagnoses]) == 19
+
+
 def test_a_directory_of_that_name_is_left_out(tmp_path: Path) -> None:
     run, name = with_examination(tmp_path, HUNG)
     path = run / "trials" / name / "doctor.json"

@@ -10,7 +10,10 @@ from loadcell.incidents.evidence.base import Evidence
 
 @dataclass(frozen=True)
 class Retained(Evidence):
-    """The JSON of `loadcell doctor --live` in the directory of a trial; `instant_ns` is its time."""
+    """The JSON of `loadcell doctor --live` in the directory of a trial; `instant_ns` is its time.
+
+    `file` is empty where `remarks` state what was not read.
+    """
 
     kind: ClassVar[str] = "retained"
 

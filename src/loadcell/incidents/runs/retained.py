@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from loadcell.incidents.base import Confidence, Diagnosis, Healthy, Judgement, Level, registered
 from loadcell.incidents.evidence.base import Quote
@@ -14,13 +15,23 @@ from loadcell.incidents.evidence.retained import Retained
 from loadcell.incidents.examination import Examined
 from loadcell.incidents.record import LineRecord, ValueRecord
 from loadcell.model import json as model_json
-from loadcell.model.json import JsonObject, JsonValue, MismatchError
-from loadcell.model.message import Message, declared
+from loadcell.model.json import JsonObject, JsonValue
+from loadcell.model.message import Count, Message, MessageCode, declared
+from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 
 #: End of the name of such a file.
 NAME: Final = "doctor.json"
 _MOST_BYTES: Final = 4 * 1024**2
+#: Files of a trial that are read.
+_MOST_FILES: Final = 20
+#: Instants in nanoseconds have 64 bits.
+_YEARS: Final = range(1970, 2262)
+#: Numbers of a message are smaller: bytes, or the nanoseconds of a century.
+_MOST_VALUE: Final = 2.0**63
+
+UNREADABLE = MessageCode("doctor.retained.unreadable", "caution", path=str)
+MORE_FILES = MessageCode("doctor.retained.more-files", "caution", count=Count, trial=str, limit=Count)
 
 
 @dataclass(frozen=True)
@@ -62,32 +73,34 @@ def subjects(stored: StoredRun) -> Iterator[Examined]:
     kernel log of a host has a day.
     """
     for trial in stored.trials:
-        for path in sorted(stored.directory(trial.name).glob(f"*{NAME}")):
-            record = _read(path)
-            if record is None:
-                continue
-            instant_ns, started_ns = _instant_ns(record.utc), _instant_ns(trial.started_utc) or 0
-            judgements: list[Judgement] = []
-            for subject in record.subjects:
-                diagnoses = [
-                    _diagnosis(item, instant_ns, started_ns)
-                    for item in subject.diagnoses
-                    if item.incident in registered()
-                ]
-                judgements += [item for item in diagnoses if item.end_ns is None or item.end_ns >= started_ns]
-                healthy = (item for item in subject.healthy if item.incident in registered())
-                judgements += [_healthy(item) for item in healthy]
-            yield Examined(Retained(trial.name, f"{trial.name}/{path.name}", instant_ns), tuple(judgements))
+        paths = sorted(stored.directory(trial.name).glob(f"*{NAME}"))
+        for path in paths[:_MOST_FILES]:
+            try:
+                yield _examined(path, trial)
+            except Exception:  # its contents are those of any program
+                name = f"{trial.name}/{path.name}"
+                yield Examined(Retained(trial.name, "", None, remarks=(UNREADABLE(path=name),)), ())
+        if len(paths) > _MOST_FILES:
+            remark = MORE_FILES(count=len(paths) - _MOST_FILES, trial=trial.name, limit=_MOST_FILES)
+            yield Examined(Retained(trial.name, "", None, remarks=(remark,)), ())
 
 
-def _read(path: Path) -> _Examination | None:
-    """The record in a file; None for any other contents."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return None
-        return model_json.read(_Examination, path.read_bytes())
-    except (OSError, MismatchError):
-        return None
+def _examined(path: Path, trial: TrialRecord) -> Examined:
+    """The judgements of a file. Raises for any other contents."""
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise FileNotFoundError(path)
+    record = model_json.read(_Examination, path.read_bytes())
+    instant_ns, started_ns = _instant_ns(record.utc), _instant_ns(trial.started_utc) or 0
+    judgements: list[Judgement] = []
+    for subject in record.subjects:
+        diagnoses = [
+            _diagnosis(item, instant_ns, started_ns)
+            for item in subject.diagnoses
+            if item.incident in registered()
+        ]
+        judgements += [item for item in diagnoses if item.end_ns is None or item.end_ns >= started_ns]
+        judgements += [_healthy(item) for item in subject.healthy if item.incident in registered()]
+    return Examined(Retained(trial.name, f"{trial.name}/{path.name}", instant_ns), tuple(judgements))
 
 
 def _diagnosis(record: _Diagnosis, instant_ns: int | None, started_ns: int) -> Diagnosis:
@@ -118,24 +131,46 @@ def _healthy(record: ValueRecord) -> Healthy:
 
 
 def _message(code: str, values: JsonObject, text: str) -> Message:
-    """The message of a record; in the words of the record where this version has no such message."""
+    """The message of a record; in the words of the record where this version has none with such values."""
     present = declared().get(code)
-    is_alike = present is not None and present.arguments.keys() == values.keys()
-    arguments = {name: _argument(value) for name, value in values.items()}
-    return Message(code, arguments, recorded=None if is_alike else (text, ""))
+    if present is not None and present.arguments.keys() == values.keys():
+        arguments = {name: _argument(value) for name, value in values.items()}
+        if all(_fits(arguments[name], kind) for name, kind in present.arguments.items()):
+            return Message(code, arguments)
+    return Message(code, recorded=(text, ""))
 
 
 def _argument(value: JsonValue) -> JsonValue | Message:
-    """A value of a message, which may be a message."""
+    """A value of a message: a message, or a list of them."""
     match value:
-        case {"code": str(code), "args": dict(values), "finding": str(text)}:
-            return _message(code, values, text)
+        case {"code": str() | None as code, "args": dict(values), "finding": str(text)}:
+            return _message(code or "", values, text)
+        case list(items):
+            return [_argument(item) for item in items]
         case _:
             return value
 
 
+def _fits(value: JsonValue | Message, kind: type[Any]) -> bool:
+    """True for a value that a message shows as an argument of this type."""
+    if isinstance(value, Message):
+        return True
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(item, str | Message) for item in value)
+    if issubclass(kind, int | float):
+        return isinstance(value, int | float) and not isinstance(value, bool) and _is_countable(value)
+    return isinstance(value, str)
+
+
+def _is_countable(value: float) -> bool:
+    return isfinite(value) and abs(value) < _MOST_VALUE
+
+
 def _instant_ns(utc: str | None) -> int | None:
     try:
-        return None if utc is None else round(datetime.fromisoformat(utc).timestamp() * 1e6) * 1000
-    except ValueError:
+        instant = None if utc is None else datetime.fromisoformat(utc).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
         return None
+    if instant is None or instant.year not in _YEARS:
+        return None
+    return round(instant.timestamp() * 1e6) * 1000

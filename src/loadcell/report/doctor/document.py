@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from loadcell.incidents import record as records
 from loadcell.incidents.base import Healthy, Unseen, registered
 from loadcell.incidents.evidence.base import Evidence, Reading
+from loadcell.incidents.evidence.retained import Retained
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.model import json as model_json
 from loadcell.model import numbers
@@ -121,7 +122,19 @@ def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator
             yield Paragraph(texts("doctor.others", count=len(others), names=names), quiet=True)
 
 
+def _retained(examination: Examination, texts: Texts) -> Iterator[Block]:
+    """Files of examinations that trials retained, and what was not read."""
+    evidence = [item.evidence for item in examination.subjects if isinstance(item.evidence, Retained)]
+    for remark in [remark for item in evidence for remark in item.remarks][:MOST_NAMED]:
+        yield Remark(remark.severity, texts.message(remark))
+    names = [item.file for item in evidence if item.file]
+    shown = [*names[:MOST_NAMED], *(["…"] if len(names) > MOST_NAMED else [])]
+    if shown:
+        yield Paragraph(texts("doctor.retained.files", names=texts("mark.list").join(shown)), quiet=True)
+
+
 def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
+    yield from _retained(examination, texts)
     healthy: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
     unseen: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
     for subject in examination.subjects:
