@@ -369,6 +369,15 @@ def test_lines_of_one_form_have_their_threads() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["[{}] INFO stored", "INFO [{}] stored", "({}) ERROR stored"])
+@pytest.mark.parametrize("names", [("exec-1", "exec-10", "exec-100"), ("main", "main-worker", "main worker")])
+@pytest.mark.parametrize("order", [1, -1])
+def test_threads_whose_names_begin_alike_are_distinct(form: str, names: tuple[str, ...], order: int) -> None:
+    lines = [f"2026-11-29 11:02:03 {form.format(name)} {text}\n" for text in "ab" for name in names[::order]]
+    [service] = read(lines).services
+    assert {thread.name: thread.lines for thread in service.threads[1:]} == dict.fromkeys(names, 2)
+
+
 def test_words_are_no_values() -> None:
     assert without_values("face the facade, feed a decade") == "face the facade, feed a decade"
 

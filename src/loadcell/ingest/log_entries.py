@@ -276,7 +276,8 @@ class Forms:
         removed = tuple((part_begin - end, part_end - end) for part_begin, part_end in sorted(parts))
         is_numeric = line[level_begin:level_end].isdecimal()
         head = _Head(level or "other", thread_begin - end, thread_end - end, host, removed, is_numeric)
-        length = max(level_end, thread_end) - end
+        # with the delimiter behind it: names and levels may begin alike
+        length = max(level_end, thread_end) - end + 1
         is_certain = (
             level_end
             and not is_numeric
