@@ -53,8 +53,28 @@ def test_several_threads_that_are_silent_at_one_time_are_one_silence(tmp_path: P
     for number in range(3):
         log.thread(f"stuck-{number}", 0, 1800, 1.0, quiet=((600, 660),))
     diagnosis = diagnosed(judged(tmp_path, log), SILENT)
-    assert (diagnosis.level, diagnosis.summary.code) == ("note", "incident.silent-threads.pool")
-    assert diagnosis.summary.arguments["threads"] == 3
+    assert (diagnosis.level, diagnosis.summary.code) == ("warning", "incident.silent-threads.pool")
+    values = diagnosis.summary.arguments
+    assert (values["pool"], values["threads"], values["count"]) == ("stuck-#", 3, 1)
+
+
+@pytest.mark.parametrize("others_per_s", [2, 4, 10])
+def test_a_pool_that_hangs_while_others_continue(tmp_path: Path, others_per_s: int) -> None:
+    """As with an exhausted pool of connections: most lines of the pool follow one another directly."""
+    chance = random.Random(others_per_s)
+    log = ServiceLog()
+    log.thread("scheduler", 0, 3600, 1 / others_per_s)
+    at_s = 0.0
+    while at_s < 3600:
+        at_s += chance.expovariate(10)
+        if not (1800 <= at_s < 1920 or 2500 <= at_s < 2545):
+            log.add(at_s, f"exec-{chance.randint(1, 10)}")
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    values = diagnosis.summary.arguments
+    assert (diagnosis.level, diagnosis.summary.code) == ("warning", "incident.silent-threads.pool")
+    assert (values["pool"], values["threads"], values["count"]) == ("exec-#", 10, 2)
+    assert values["longest_s"] == pytest.approx(120, abs=2)
+    assert values["lines"] == pytest.approx(120 * others_per_s, rel=0.1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -71,10 +91,7 @@ def test_threads_of_a_service_that_is_quiet_are_no_silence(tmp_path: Path, seed:
     judgements = judged(tmp_path, log)
     warnings = [item for item in judgements if isinstance(item, Diagnosis) and item.level != "note"]
     assert not warnings
-    named = [
-        item for item in judgements if isinstance(item, Diagnosis) and "thread" in item.summary.arguments
-    ]
-    assert all(item.summary.code == "incident.silent-threads.pool" for item in named)
+    assert is_healthy(judgements, SILENT)
 
 
 def test_a_thread_of_a_pool_that_hangs_is_passed_over_by_the_others(tmp_path: Path) -> None:
@@ -373,6 +390,13 @@ def test_a_single_silence_within_a_pause_is_explained_by_it(tmp_path: Path) -> N
     assert (diagnosis.summary.code, values["count"]) == ("incident.log-coincidences.few", 1)
     assert 0.001 < float(str(values["chance"])) < 0.1
     assert not is_healthy(judgements, COINCIDENCE)
+    assert is_healthy(judgements, SILENT), "the pause is stated once"
+
+
+def test_a_silence_beside_one_within_a_pause_is_stated(tmp_path: Path) -> None:
+    judgements = judged(tmp_path, stalling(300, 900, duration_s=8.0), others=(spans(300, duration_s=8.0),))
+    assert diagnosed(judgements, SILENT).summary.arguments["count"] == 1
+    assert diagnosed(judgements, COINCIDENCE).summary.arguments["count"] == 1
 
 
 def test_chance_is_that_of_the_time_of_the_service(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ class Coincidence:
     chance: float
     instants: tuple[int, ...]
     lines: tuple[LogLine, ...] = ()
+    silences: tuple[Silence, ...] = ()
 
 
 class LogCoincidences(Incident[ApplicationLog]):
@@ -83,7 +84,7 @@ class LogCoincidences(Incident[ApplicationLog]):
         if not evidence.others and not evidence.clock_steps:
             yield self.unseen(_NOTHING())
             return
-        longest_ns = max((service.end_ns - service.begin_ns for service in evidence.logs.services), default=0)
+        longest_ns = _longest_ns(evidence)
         if longest_ns < LEAST_NS:
             yield self.unseen(_SHORT(duration_s=longest_ns / 1e9, least_s=LEAST_NS / 1e9))
             return
@@ -91,7 +92,7 @@ class LogCoincidences(Incident[ApplicationLog]):
         if not pairs:
             yield self.unseen(_NO_EVENTS())
             return
-        notable = [pair for pair in pairs if is_notable(pair, len(pairs)) or _may_explain(pair)]
+        notable = _notable(pairs)
         for pair in notable:
             is_certain = is_notable(pair, len(pairs))
             is_warning = is_certain and pair.spans not in ("trial", "fault")
@@ -124,6 +125,22 @@ class LogCoincidences(Incident[ApplicationLog]):
 def is_notable(pair: Coincidence, tests: int) -> bool:
     """True if events coincide more often than by chance, and often enough to explain some of them."""
     return pair.chance * tests <= LEVEL and pair.count >= LEAST_SHARE * pair.of
+
+
+def explained(evidence: ApplicationLog) -> list[Silence]:
+    """Silences that long pauses of a collector explain; these are a diagnosis of coincidences alone."""
+    if not (evidence.has_date and evidence.others) or _longest_ns(evidence) < LEAST_NS:
+        return []
+    notable = _notable(coincidences(evidence))
+    return [silence for pair in notable if pair.spans == "gc-pause" for silence in pair.silences]
+
+
+def _longest_ns(evidence: ApplicationLog) -> int:
+    return max((service.end_ns - service.begin_ns for service in evidence.logs.services), default=0)
+
+
+def _notable(pairs: Sequence[Coincidence]) -> list[Coincidence]:
+    return [pair for pair in pairs if is_notable(pair, len(pairs)) or _may_explain(pair)]
 
 
 def _may_explain(pair: Coincidence) -> bool:
@@ -185,7 +202,7 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
         probabilities[1].append(coincidence.share_covered(long, begin, end))
     chances = [coincidence.tail(sum(mask), shares) for mask, shares in zip(masks, probabilities, strict=True)]
     index = chances.index(min(chances))
-    inside = [silence.gap for silence, is_inside in zip(silences, masks[index], strict=True) if is_inside]
+    inside = [silence for silence, is_inside in zip(silences, masks[index], strict=True) if is_inside]
     return Coincidence(
         "silences",
         source[0],
@@ -194,8 +211,9 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
         len(silences),
         sum(probabilities[index]),
         min(1.0, len(chances) * chances[index]),
-        tuple(gap.begin_ns for gap in inside) or (origin,),
-        tuple(line for gap in inside for line in (gap.before, gap.after)),
+        tuple(silence.gap.begin_ns for silence in inside) or (origin,),
+        tuple(line for silence in inside for line in (silence.gap.before, silence.gap.after)),
+        tuple(inside),
     )
 
 

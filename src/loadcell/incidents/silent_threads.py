@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from loadcell.incidents.base import Confidence, Incident, Judgement
 from loadcell.incidents.evidence.application_log import ApplicationLog
 from loadcell.incidents.evidence.log_silences import LEAST_NS, WITHOUT_WORK_NS, Silence, open_silences
+from loadcell.incidents.log_coincidences import explained
 from loadcell.model.application_log import LogLine
 from loadcell.model.message import Count, Factor, MessageCode, Seconds
 from loadcell.stats.long_gaps import FACTOR, FEWEST
@@ -26,9 +27,11 @@ _SERVICE = MessageCode(
     "incident.silent-threads.service", "info", service=str, longest_s=Seconds, usual_s=Seconds, count=Count
 )
 _POOL = MessageCode(
-    "incident.silent-threads.pool", "info", threads=Count, thread=str, longest_s=Seconds, usual_s=Seconds,
+    "incident.silent-threads.pool", "info",
+    pool=str, threads=Count, lines=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
 )  # fmt: skip
 _IDLE = MessageCode("incident.silent-threads.idle", "info", count=Count, longest_s=Seconds)
+_EXPLAINED = MessageCode("incident.silent-threads.explained", "info", count=Count, longest_s=Seconds)
 _OPEN = MessageCode("incident.silent-threads.open", "info", count=Count, thread=str, longest_s=Seconds)
 _HEALTHY = MessageCode("incident.silent-threads.healthy", "info", threads=Count)
 _LACKS_WORK = MessageCode("incident.silent-threads.without-work", "info", count=Count, longest_s=Seconds)
@@ -54,20 +57,26 @@ class SilentThreads(Incident[ApplicationLog]):
         if not regular:
             yield self.unseen(_FEW(fewest=FEWEST))
             return
-        silences = [silence for silence in evidence.silences if not silence.may_lack_work]
+        of_pauses = explained(evidence)
+        silences = [
+            silence for silence in evidence.silences if not silence.may_lack_work and silence not in of_pauses
+        ]
         totals = [silence for silence in silences if silence.is_total]
-        pools = [silence for silence in silences if silence.is_of_pool and not silence.gap.ends_in_error]
-        single = [silence for silence in silences if not silence.is_total and silence not in pools]
+        pools = [silence for silence in silences if silence.pool]
+        single = [silence for silence in silences if not silence.is_total and not silence.pool]
         if totals:
             yield self._service(evidence, totals)
-        if single:
-            yield self._thread(evidence, single)
         if pools:
             yield self._pool(evidence, pools)
+        if single:
+            yield self._thread(evidence, single)
         yield from self._open(evidence)
         if idle := evidence.idle_silences:
             yield self.healthy(_IDLE(count=len(idle), longest_s=idle[0].duration_ns / 1e9))
-        if not silences:
+        if of_pauses:
+            longest_ns = max(silence.duration_ns for silence in of_pauses)
+            yield self.healthy(_EXPLAINED(count=len(of_pauses), longest_s=longest_ns / 1e9))
+        elif not silences:
             lacking = [silence for silence in evidence.silences if silence.may_lack_work]
             if lacking:
                 longest_s = lacking[0].duration_ns / 1e9
@@ -103,17 +112,20 @@ class SilentThreads(Incident[ApplicationLog]):
         return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
 
     def _pool(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
-        """All threads of a pool: without work, or waiting for one thing."""
+        """All threads of a pool while others write as usual: they wait for one thing, such as connections."""
         longest = silences[0]
+        gap = longest.gap
         summary = _POOL(
-            threads=len(longest.threads),
-            thread=longest.threads[0],
+            pool=longest.pool,
+            threads=len(set(longest.threads)),
+            lines=gap.passed,
             longest_s=longest.duration_ns / 1e9,
             usual_s=longest.usual_ns / 1e9,
+            count=len(silences),
         )
-        gap = longest.gap
         quotes = evidence.quotes(_lines(silences))
-        return self.diagnosis("note", "low", summary, (gap.begin_ns, gap.end_ns), quotes)
+        confidence: Confidence = "high" if gap.ends_in_error else "medium"
+        return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
 
     def _open(self, evidence: ApplicationLog) -> Iterator[Judgement]:
         """Threads that are silent to the end: they hang, or have ended."""

@@ -50,8 +50,8 @@ class _Thread:
     """Lines of one thread so far."""
 
     __slots__ = (
-        "begin_ns", "file", "gaps", "last_ns", "line", "lines", "longest", "name", "pool", "recent", "seen",
-        "text", "work",
+        "begin_ns", "file", "gap_ns", "gaps", "last_ns", "line", "lines", "lines_of_others", "longest",
+        "name", "pool", "recent", "seen", "text", "work",
     )  # fmt: skip
 
     def __init__(self, name: str, instant_ns: int, line: int, text: str, file: int) -> None:
@@ -64,6 +64,7 @@ class _Thread:
         self.work: dict[int, int] = {}
         #: of its pool, or of the service, at its last line
         self.seen = 0
+        self.lines_of_others = self.gap_ns = 0
         self.pool: _Thread | None = None
 
     def take(
@@ -71,12 +72,17 @@ class _Thread:
     ) -> None:
         """The next line; `of_all` counts those of its pool or service, with this one."""
         gap_ns = instant_ns - self.last_ns
+        passed = of_all - self.seen - 1
+        if passed > 0:
+            self.lines_of_others += passed
+        else:
+            passed = 0
         if gap_ns > 0:
+            self.gap_ns += gap_ns
             number = _CLASSES.get(gap_ns)
             if number is None:
                 number = _class_of(gap_ns)
             self.gaps[number] = self.gaps.get(number, 0) + 1
-            passed = max(0, of_all - self.seen - 1)
             number = _CLASSES.get(passed, -1)
             if number < 0:
                 number = _class_of(passed)
@@ -113,6 +119,8 @@ class _Thread:
             self.work,
             passed,
             pool,
+            self.lines_of_others,
+            self.gap_ns,
         )
 
 

@@ -46,8 +46,9 @@ class LogThread:
     """Lines of a thread or job of one service; its gaps by classes of durations, and the longest ones.
 
     The thread without a name is the service: all lines of it. `work` counts the gaps by classes of the lines
-    of others in them (`Gap.passed`), `passed` is that number from the last line to the end of the log. `pool`
-    is the name of the threads that differ in numbers alone.
+    of others in them (`Gap.passed`), `passed` is that number from the last line to the end of the log. In all
+    gaps, of `gap_ns` in total, these others wrote `lines_of_others`. `pool` is the name of the threads that
+    differ in numbers alone.
     """
 
     name: str
@@ -60,6 +61,8 @@ class LogThread:
     work: Mapping[int, int] = field(default_factory=dict)
     passed: int = 0
     pool: str = ""
+    lines_of_others: int = 0
+    gap_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,9 @@ class Silence:
     """Time without a line of a thread; `threads` are those of a service that were silent.
 
     Without names all of the service was silent. `chance` is the number of such gaps that chance would cause.
-    `is_open` is true of one that lasts to the end of the log, `is_of_pool` of one of all threads of a pool,
-    and `is_idle` of one in which the others of its pool or service wrote hardly more than in a usual gap.
+    `is_open` is true of one that lasts to the end of the log, and `is_idle` of one in which the others of its
+    pool or service wrote hardly more than in a usual gap. `pool` is the name of a pool that was silent as a
+    whole.
     """
 
     service: str
@@ -46,7 +47,7 @@ class Silence:
     usual_ns: int
     is_total: bool = False
     is_open: bool = False
-    is_of_pool: bool = False
+    pool: str = ""
     is_idle: bool = False
 
     @property
@@ -100,8 +101,8 @@ def _is_idle(thread: LogThread, gap: Gap, unusual: Sequence[Gap]) -> bool:
     usual = {key: count - removed[key] for key, count in thread.work.items() if count > removed[key]}
     if gap.passed <= max((duration_classes.middle_ns(key) for key in usual), default=0):
         return True
-    lines = sum(duration_classes.middle_ns(key) * count for key, count in usual.items())
-    usual_ns = sum(value * count for value, count in _gaps(thread, unusual))
+    lines = thread.lines_of_others - sum(item.passed for item in unusual)
+    usual_ns = thread.gap_ns - sum(item.duration_ns for item in unusual)
     return gap.passed * usual_ns < _LEAST_RATE * lines * gap.duration_ns
 
 
@@ -133,7 +134,7 @@ def _of(
             chance,
             usual_ns,
             is_total=not names,
-            is_of_pool=len(names) > 1,
+            pool=thread.name if len(names) > 1 else "",
             is_idle=bool(names) and not gap.ends_in_error and _is_idle(thread, gap, unusual),
         )
 
