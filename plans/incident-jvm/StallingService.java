@@ -4,11 +4,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 
-/** A service of three threads that writes the log `log`, with `objects` live objects that it collects at times. */
+/**
+ * A service of three threads that writes the log `log`, with `objects` live objects that it collects at times.
+ *
+ * Once its threads also wait for something else.
+ */
 final class StallingService {
     private static final int THREADS = 3;
     /** Between the collections; unequal, so that they have no period. */
     private static final long[] INTERVALS_MS = {5000, 8000, 4000, 9500, 6500};
+    private static final long WAIT_MS = 2500;
     static StallingService last;
     final StallingService next;
 
@@ -29,6 +34,10 @@ final class StallingService {
             for (long interval : INTERVALS_MS) {
                 Thread.sleep(interval);
                 System.gc();
+            }
+            Thread.sleep(INTERVALS_MS[0]);
+            synchronized (log) {
+                Thread.sleep(WAIT_MS);
             }
             Thread.sleep(INTERVALS_MS[0]);
         }

@@ -272,7 +272,9 @@ def rehearse(kind: type[Rehearsal], volume: DamagedVolume, count: int) -> dict[s
     begin = time.monotonic()
     rehearsal = kind(volume, count)
     rehearsal.damage()
+    damaged_at = time.monotonic()
     rehearsal.before = before = volume.examine(rehearsal.hosts)
+    delay_s = time.monotonic() - damaged_at
     rehearsal.remedy()
     after = volume.examine(rehearsal.hosts)
     duration_s = time.monotonic() - begin
@@ -285,6 +287,7 @@ def rehearse(kind: type[Rehearsal], volume: DamagedVolume, count: int) -> dict[s
         "others": len(incidents - {rehearsal.incident}),
         "gone": float(not any(examination.diagnoses for examination in after)),
         "intact": min(volume.intact(), rehearsal.restored()),
+        "delay": delay_s,
         "examination": max(examination.duration_s for examination in (*before, *after)),
     }
 

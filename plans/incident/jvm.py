@@ -20,6 +20,8 @@ SOURCES: Final = Path(__file__).resolve().parent.parent / "incident-jvm"
 _LIMIT_S: Final = 150
 #: The time in collections since the start counts from 30 s on; during one the counters do not change.
 _LASTING_S: Final = 31
+_BATCH_S: Final = 8
+_RATE: Final = "-Drate=400"
 
 
 def command(name: str, directory: Path, log: Path, *options: str) -> list[str]:
@@ -53,18 +55,23 @@ def running(name: str, directory: Path, *options: str, warm_up_s: float = 3) -> 
         ended(process)
 
 
+def _in_parts(heap_mib: int) -> tuple[str, str]:
+    """The batch by tenths of the heap, each released before the next."""
+    return f"-Dpart={(heap_mib << 20) // 10}", f"-Dseconds={_BATCH_S}"
+
+
 def full_gc_spiral(chance: random.Random, directory: Path) -> Steps:
     heap, collector = chance.randint(20, 64), chance.choice(["G1", "Serial", "Parallel"])
     size, options = f"{heap} MiB, {collector}", (f"-Xmx{heap}m", f"-XX:+Use{collector}GC")
     yield logged("Leak", directory, size, *options)
-    yield logged("Allocation", directory, size, *options, f"-Dretained={heap << 17}")
+    yield logged("Leak", directory, size, *options, *_in_parts(heap))
 
 
 def heap_exhaustion(chance: random.Random, directory: Path) -> Steps:
     heap = chance.randint(32, 64)
     size, options = f"{heap} MiB", (f"-Xmx{heap}m", "-XX:+UseZGC")
     yield logged("Leak", directory, size, *options)
-    yield logged("Allocation", directory, size, *options, f"-Dretained={heap << 16}", "-Dslow=true")
+    yield logged("Leak", directory, size, *options, *_in_parts(heap))
 
 
 def heap_dumps(chance: random.Random, directory: Path) -> Steps:
@@ -81,7 +88,7 @@ def humongous_allocations(chance: random.Random, directory: Path) -> Steps:
     size = f"objects of {kib} KiB"
     options = ("-Xmx256m", "-XX:+UseG1GC", f"-Dsize={kib << 10}", f"-Dretained={60 << 20}", "-Dslow=true")
     yield logged("Allocation", directory, size, *options, "-XX:G1HeapRegionSize=1m")
-    yield logged("Allocation", directory, size, *options, "-XX:G1HeapRegionSize=8m")
+    yield logged("Allocation", directory, size, *options, "-XX:G1HeapRegionSize=16m")
 
 
 def metaspace_exhaustion(chance: random.Random, directory: Path) -> Steps:
@@ -96,7 +103,8 @@ def to_space_exhausted(chance: random.Random, directory: Path) -> Steps:
     heap = chance.randint(32, 96)
     size, options = f"{heap} MiB", ("-XX:+UseG1GC", f"-Dretained={int(heap * 0.97) << 20}")
     yield logged("Allocation", directory, size, f"-Xmx{heap}m", *options, "-XX:G1ReservePercent=0")
-    yield logged("Allocation", directory, size, f"-Xmx{8 * heap}m", *options)
+    earlier = ("-XX:G1ReservePercent=20", "-XX:InitiatingHeapOccupancyPercent=35")
+    yield logged("Allocation", directory, size, f"-Xmx{8 * heap}m", *options, *earlier)
 
 
 def promotion_failure(chance: random.Random, directory: Path) -> Steps:
@@ -104,17 +112,17 @@ def promotion_failure(chance: random.Random, directory: Path) -> Steps:
     heap, collector = chance.randint(40, 96), chance.choice(["Serial", "Z"])
     size, options = (
         f"{heap} MiB, {collector}",
-        (f"-XX:+Use{collector}GC", f"-Dretained={heap * 6 // 10 << 20}"),
+        (f"-XX:+Use{collector}GC", f"-Dretained={heap * 6 // 10 << 20}", _RATE),
     )
     yield logged("Allocation", directory, size, f"-Xmx{heap}m", *options)
-    yield logged("Allocation", directory, size, f"-Xmx{16 * heap}m", *options, "-Dslow=true")
+    yield logged("Allocation", directory, size, f"-Xmx{16 * heap}m", *options)
 
 
 def long_pause(chance: random.Random, directory: Path) -> Steps:
     millions = chance.randint(45, 60)
-    size, options = f"{millions} million objects", ("-Xmx4g", "-Xms4g", "-Xss512m", "-XX:+UseSerialGC")
-    yield logged("LinkedObjects", directory, size, *options, f"-Dobjects={millions * 10**6}")
-    yield logged("LinkedObjects", directory, size, *options, f"-Dobjects={millions * 10**4}")
+    size, options = f"{millions} million objects", ("-Xmx4g", "-Xms4g", f"-Dobjects={millions * 10**6}")
+    yield logged("LinkedObjects", directory, size, *options, "-XX:+UseSerialGC")
+    yield logged("LinkedObjects", directory, size, *options, "-XX:+UseZGC")
 
 
 def slower_collections(chance: random.Random, directory: Path) -> Steps:
@@ -123,10 +131,10 @@ def slower_collections(chance: random.Random, directory: Path) -> Steps:
     size = f"0 to {mib} MiB"
     options = (
         "-Xmx192m", "-Xms192m", "-Xmn96m", "-XX:SurvivorRatio=1", "-XX:TargetSurvivorRatio=100",
-        "-XX:+UseSerialGC",
+        "-XX:+UseSerialGC", f"-Dgrowth={mib << 20}",
     )  # fmt: skip
-    yield logged("PendingRequests", directory, size, *options, f"-Dgrowth={mib << 20}")
-    yield logged("PendingRequests", directory, size, *options, "-Dgrowth=0")
+    yield logged("PendingRequests", directory, size, *options)
+    yield logged("PendingRequests", directory, size, *options, "-Dbound=1000000")
 
 
 def memory_leak(chance: random.Random, directory: Path) -> Steps:
@@ -144,13 +152,10 @@ def gc_time(chance: random.Random, directory: Path) -> Steps:
     """A high rate of allocation next to a live set that nearly fills the heap."""
     heap, collector = chance.randint(40, 100), chance.choice(["Serial", "Parallel", "G1"])
     size = f"{heap} MiB, {collector}"
-    options = (f"-XX:+Use{collector}GC", f"-Dretained={int(heap * 0.8) << 20}", "-Dseconds=120")
-    with running("Allocation", directory, f"-Xmx{heap}m", *options, warm_up_s=_LASTING_S) as pid:
-        yield Examination(("--pid", str(pid)), size)
-    with running(
-        "Allocation", directory, f"-Xmx{16 * heap}m", *options, "-Dslow=true", warm_up_s=_LASTING_S
-    ) as pid:
-        yield Examination(("--pid", str(pid)), size)
+    options = (f"-XX:+Use{collector}GC", f"-Dretained={int(heap * 0.8) << 20}", "-Dseconds=120", "-Drate=200")
+    for mib in (heap, 16 * heap):
+        with running("Allocation", directory, f"-Xmx{mib}m", *options, warm_up_s=_LASTING_S) as pid:
+            yield Examination(("--pid", str(pid)), size)
 
 
 def class_growth(chance: random.Random, directory: Path) -> Steps:
@@ -175,33 +180,36 @@ def log_coincidences(chance: random.Random, directory: Path) -> Steps:
 
 REHEARSALS: Final = {
     "heap-exhaustion": Rehearsal(
-        "a leak until an OutOfMemoryError of ZGC", "a bounded batch", heap_exhaustion
+        "a batch that ZGC has no memory for", "tenths of the batch, released one by one", heap_exhaustion
     ),
     "to-space-exhausted": Rehearsal(
-        "objects that survive in a full heap", "eight times the heap", to_space_exhausted
+        "objects that survive in a full heap", "eight times the heap, a larger reserve, earlier marking",
+        to_space_exhausted,
     ),
     "promotion-failure": Rehearsal(
-        "a live set near the size of the heap, Serial or ZGC", "sixteen times the heap, a lower rate",
-        promotion_failure,
+        "a live set near the size of the heap, Serial or ZGC", "sixteen times the heap", promotion_failure,
     ),
     "long-pause": Rehearsal(
-        "a full collection of 45 million objects and more", "a hundredth", long_pause
+        "a full collection of 45 million objects and more", "the same with ZGC", long_pause
     ),
     "slower-collections": Rehearsal(
         "ever more pending requests, which young collections copy", "a bounded queue", slower_collections
     ),
-    "memory-leak": Rehearsal("a service that retains 1.5 to 4 MB/s", "nothing retained", memory_leak),
+    "memory-leak": Rehearsal("a service that retains 1.5 to 4 MB/s", "the leak closed", memory_leak),
     "gc-time": Rehearsal(
         "a live set of 80% of the heap and a high rate of allocation",
-        "sixteen times the heap, a lower rate", gc_time,
+        "sixteen times the heap", gc_time,
     ),
     "class-growth": Rehearsal(
-        "a running service that retains 8 to 20 MB/s", "nothing retained", class_growth
+        "a running service that retains 8 to 20 MB/s", "the leak closed", class_growth
     ),
     "log-coincidences": Rehearsal(
         "a service that stalls in full collections", "a small live set", log_coincidences
     ),
-    "full-gc-spiral": Rehearsal("a leak in a heap of 20 to 64 MiB", "a bounded batch", full_gc_spiral),
+    "full-gc-spiral": Rehearsal(
+        "a batch that exceeds a heap of 20 to 64 MiB", "tenths of the batch, released one by one",
+        full_gc_spiral,
+    ),
     "heap-dumps": Rehearsal(
         "`-XX:+HeapDumpBeforeFullGC` in a heap of 20 to 40 MiB", "without the flag", heap_dumps
     ),

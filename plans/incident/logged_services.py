@@ -34,7 +34,8 @@ threads = [threading.Thread(target=work, args=(f"worker-{n}",)) for n in range(3
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 """
-#: A server that opens a file for each request, and may not close it.
+#: A server that opens a file for each request, and may not close it. Each fiftieth request is for a missing
+#: file, with or without the leak.
 _SERVER: Final = """
 import logging, resource, socketserver, sys, time
 log, file, limit, leaks = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -48,7 +49,7 @@ class Handler(socketserver.StreamRequestHandler):
     def handle(self):
         for number, line in enumerate(self.rfile):
             try:
-                data = open(file)
+                data = open(file if number % 50 else file + ".missing")
             except OSError as error:
                 logging.error("cannot read the data: %s", error.strerror)
                 self.wfile.write(b"failed\\n")

@@ -379,6 +379,19 @@ def test_silences_of_a_short_log_coincide_by_their_begin_and_end(
     assert is_healthy(judgements, COINCIDENCE) is not is_seen
 
 
+@pytest.mark.parametrize(
+    ("covered_s", "is_examined"), [((0, 1800), True), ((5000, 6000), False), (None, False)]
+)
+def test_silences_coincide_with_no_pause_of_a_log_of_the_same_time_without_long_ones(
+    tmp_path: Path, covered_s: tuple[float, float] | None, is_examined: bool
+) -> None:
+    covered = covered_s and tuple(round((BEGIN_S + instant) * 1e9) for instant in covered_s)
+    pauses = Spans("gc-pause", "gc.log", (), covered)  # type: ignore[arg-type]
+    judgements = judged(tmp_path, stalling(300, 900), others=(pauses,))
+    assert is_healthy(judgements, COINCIDENCE) is is_examined
+    assert is_unseen(judgements, COINCIDENCE) is not is_examined
+
+
 def test_a_single_silence_within_a_pause_is_explained_by_it(tmp_path: Path) -> None:
     log = ServiceLog()
     for number in range(4):

@@ -17,12 +17,17 @@ LEAST_PAUSE_NS: Final = 500_000_000
 
 def of_collections(evidence: Collections) -> Spans:
     """Long pauses, where the log has their time by the wall clock."""
-    spans = []
-    for pause in evidence.log.pauses:
+    spans, pauses = [], evidence.log.pauses
+    for pause in pauses:
         begin_ns = evidence.utc_ns(pause.start_ns)
         if pause.duration_ns >= LEAST_PAUSE_NS and begin_ns is not None:
             spans.append((begin_ns, begin_ns + pause.duration_ns))
-    return Spans("gc-pause", evidence.source, tuple(spans))
+    times_ns = [evidence.utc_ns(instant) for pause in pauses for instant in (pause.start_ns, pause.end_ns)]
+    dated_ns = [instant for instant in times_ns if instant is not None]
+    is_dated = dated_ns and len(dated_ns) == len(times_ns)
+    return Spans(
+        "gc-pause", evidence.source, tuple(spans), (min(dated_ns), max(dated_ns)) if is_dated else None
+    )
 
 
 def of_run(run: StoredRun) -> tuple[Spans, ...]:

@@ -165,7 +165,12 @@ def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
         for step in evidence.clock_steps
         for leap in (step.leap, *step.leaps)
     )
-    sources: list[_Source] = [(item.kind, item.source, item.spans) for item in evidence.others if item.spans]
+    # A GC log of the same time without a long pause states that none coincides.
+    sources: list[_Source] = [
+        (item.kind, item.source, item.spans)
+        for item in evidence.others
+        if item.spans or item.covers(evidence.begin_ns, evidence.end_ns)
+    ]
     pairs = [_of_silences(evidence, silences, source) for source in sources if silences]
     if changes:
         sources.append(("clock-step", evidence.source, changes))
@@ -183,7 +188,7 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
         service.name: (float(service.begin_ns - origin), float(service.end_ns - origin))
         for service in evidence.logs.services
     }
-    spans = np.array(source[2], float) - origin
+    spans = np.array(source[2], float).reshape(-1, 2) - origin
     lengths = spans[:, 1] - spans[:, 0]
     masks: tuple[list[bool], list[bool]] = ([], [])
     probabilities: tuple[list[float], list[float]] = ([], [])
@@ -222,6 +227,7 @@ def _of_errors(evidence: ApplicationLog, errors: Sequence[tuple[int, int]], sour
     begins = [begin for begin, _ in errors]
     origin = evidence.begin_ns
     spans = np.array([(begin - origin, end - origin + AFTER_NS) for begin, end in source[2]], float)
+    spans = spans.reshape(-1, 2)
     is_within = coincidence.within(np.array(begins, float) - origin, spans)
     shares = [
         coincidence.share_covered(spans, float(service.begin_ns - origin), float(service.end_ns - origin))

@@ -10,7 +10,7 @@ from typing import Final
 
 from incidents.gc_texts import Log
 from incidents.gc_texts import evidence as of_log
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Healthy, examine
 from loadcell.incidents.evidence.base import Evidence
 
 #: Longest time between the last sign that a definition needs and the end of the evidence.
@@ -40,11 +40,12 @@ class Replay:
 
 @dataclass(frozen=True)
 class Judged:
-    """Incidents that evidence shows, by their level."""
+    """Incidents that evidence shows, by their level, and those that were examined and not seen."""
 
     critical: tuple[str, ...]
     warning: tuple[str, ...]
     note: tuple[str, ...]
+    healthy: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -54,12 +55,14 @@ class Judged:
 
 def judged(evidence: Evidence) -> Judged:
     """Incidents of evidence."""
-    diagnoses = [item for item in examine(evidence) if isinstance(item, Diagnosis)]
+    judgements = examine(evidence)
+    diagnoses = [item for item in judgements if isinstance(item, Diagnosis)]
+    healthy = dict.fromkeys(item.incident for item in judgements if isinstance(item, Healthy))
 
     def of(level: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.incident for item in diagnoses if item.level == level))
 
-    return Judged(of("critical"), of("warning"), of("note"))
+    return Judged(of("critical"), of("warning"), of("note"), tuple(healthy))
 
 
 def log_example(log: Log, directory: Path, size: str, sign_s: float = 0.0) -> Example:

@@ -21,7 +21,7 @@ from loadcell.systems.shared.account import Account, environment
 from loadcell.systems.shared.preload import Preload
 
 from .case import judged
-from .rehearsal import Outcome, Rehearsal, has
+from .rehearsal import Outcome, Rehearsal, has, is_without
 
 _WRITING = """
 import sys, time, threading
@@ -49,21 +49,25 @@ def _log_steps(chance: random.Random, directory: Path) -> Outcome:
     preload = Preload.install(directory, Account("me", os.geteuid(), os.getegid(), (), other=False))
     control = FaultControl(preload.control)
 
-    def write(name: str, shifts: list[float]) -> list[Evidence]:
+    def write(name: str, shifts: list[float]) -> tuple[list[Evidence], float]:
+        """The log as evidence, and the time of the last shift."""
         path = directory / name
         words = (sys.executable, "-c", _WRITING, str(path), "9")
         process = subprocess.Popen(words, env=preload.variables(environment()))
         for shift in shifts:
             time.sleep(3)
             control.shift_clock(round(shift * 1e9))
+        last = time.monotonic()
         process.wait(60)
         control.shift_clock(0)
         seen, _reading = application_logs.read([(path, name)])
-        return [seen]
+        return [seen], last
 
-    seen, after = write("a.log", [size, size - back]), write("b.log", [])
     name = "log-clock-steps"
-    return Outcome(f"{size:.1f} s and {back:.1f} s", has(name, seen), not has(name, after))
+    seen, last = write("a.log", [size, size - back])
+    is_seen, delay_s = has(name, seen), time.monotonic() - last
+    after, _ = write("b.log", [])
+    return Outcome(f"{size:.1f} s and {back:.1f} s", is_seen, is_without(name, after), delay_s)
 
 
 _CLOCK = """
@@ -75,8 +79,8 @@ for _ in range(int(sys.argv[1])):
 """
 
 
-def _read_clock(directory: Path, shifts: list[int]) -> Clocks:
-    """Readings of a process whose wall clock is shifted, a second each."""
+def _read_clock(directory: Path, shifts: list[int]) -> tuple[Clocks, float]:
+    """Readings of a process whose wall clock is shifted, a second each, and the time of the last shift."""
     preload = Preload.install(directory, Account("me", os.geteuid(), os.getegid(), (), other=False))
     control = FaultControl(preload.control)
     words = (sys.executable, "-c", _CLOCK, str(5 * (len(shifts) + 1)))
@@ -86,24 +90,29 @@ def _read_clock(directory: Path, shifts: list[int]) -> Clocks:
         for shift in shifts:
             time.sleep(1)
             control.shift_clock(shift)
+        last = time.monotonic()
         output, _ = process.communicate(timeout=30)
     readings = [tuple(map(int, line.split())) for line in output.splitlines()]
-    return Clocks("clock", tuple(ClockReading(at_ns, offset_ns) for at_ns, offset_ns in readings))
+    return Clocks("clock", tuple(ClockReading(at_ns, offset_ns) for at_ns, offset_ns in readings)), last
+
+
+def _shifted(name: str, shifts_s: list[float], size: str, directory: Path) -> Outcome:
+    """A process whose clock is shifted, and one whose clock is not."""
+    seen, last = _read_clock(directory, [round(shift * 1e9) for shift in shifts_s])
+    is_seen, delay_s = has(name, [seen]), time.monotonic() - last
+    after, _ = _read_clock(directory, [])
+    return Outcome(size, is_seen, is_without(name, [after]), delay_s)
 
 
 def _fight(chance: random.Random, directory: Path) -> Outcome:
     size = chance.uniform(0.7, 30)
     back = size * chance.uniform(0.85, 1.0)
-    seen = _read_clock(directory, [round(size * 1e9), round((size - back) * 1e9)])
-    after = _read_clock(directory, [])
-    name = "fighting-clocks"
-    return Outcome(f"{size:.1f} s and {back:.1f} s", has(name, [seen]), not has(name, [after]))
+    return _shifted("fighting-clocks", [size, size - back], f"{size:.1f} s and {back:.1f} s", directory)
 
 
 def _step(chance: random.Random, directory: Path) -> Outcome:
     size = chance.uniform(0.6, 30) * chance.choice([-1, 1])
-    seen, after = _read_clock(directory, [round(size * 1e9)]), _read_clock(directory, [])
-    return Outcome(f"{size:+.1f} s", has("clock-step", [seen]), not has("clock-step", [after]))
+    return _shifted("clock-step", [size], f"{size:+.1f} s", directory)
 
 
 def _servers(chance: random.Random, directory: Path) -> Outcome:
@@ -123,13 +132,17 @@ def _servers(chance: random.Random, directory: Path) -> Outcome:
         server(shifted(0.01), "127.0.0.2", port),
         server(shifted(shift), "127.0.0.3", port),
     ):
-        seen, after = look((1, 2, 3), port), look((1, 2), port)
+        begin = time.monotonic()
+        seen = look((1, 2, 3), port)
+        delay_s = time.monotonic() - begin
+        after = look((1, 2), port)
 
     def is_warned(evidence: list[Evidence]) -> bool:
         """The opinion of the kernel, a note, depends on the machine."""
         return any("time-services" in judged(item).warning for item in evidence)
 
-    return Outcome(f"{shift:+.1f} s", is_warned(seen), not is_warned(after))
+    is_judged = any({*judged(item).all, *judged(item).healthy} & {"time-services"} for item in after)
+    return Outcome(f"{shift:+.1f} s", is_warned(seen), is_judged and not is_warned(after), delay_s)
 
 
 REHEARSALS: Final = (

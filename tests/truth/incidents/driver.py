@@ -1,28 +1,32 @@
 """Makes each incident for real, replays it at random sizes, examines healthy controls: recall and precision.
 
 `python -m truth.incidents.driver --state FILE`, in the folder `tests`, as root, prints the table of
-docs/reference/incidents.md. It resumes where it stopped: every result is one line of FILE.
+docs/reference/incidents.md. It resumes where it stopped: every result is one line of FILE. A rehearsal that
+fails is a result, too: the incident counts as neither recognised nor gone, and is not made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from truth.incidents.case import judged
+from truth.incidents.case import LATEST_S, judged
 from truth.incidents.gluster_rehearsals import REHEARSALS as VOLUMES
 from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
 from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
+from truth.incidents.rehearsal import Rehearsal
 from truth.incidents.rehearsals import REHEARSALS as HOSTS
 from truth.incidents.run_replays import REPLAYS as OF_RUNS
 
@@ -36,12 +40,14 @@ def results(state: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
 
 
-def cases(only: str) -> Iterator[tuple[str, str, int]]:
+def cases(only: Collection[str]) -> Iterator[tuple[str, str, int]]:
     """Kind, incident and number of all cases; a control has the number of its threshold in its kind."""
     for number in range(REAL):
-        yield from (("real", item.incident, number) for item in REHEARSALS if only in item.incident)
+        for item in REHEARSALS:
+            if not only or item.incident in only:
+                yield "real", item.incident, number
     for replay in REPLAYS:
-        if only in replay.incident:
+        if not only or replay.incident in only:
             yield from (("replayed", replay.incident, number) for number in range(REPLAYED))
             for near in range(len(replay.near)):
                 yield from ((f"control {near}", replay.incident, number) for number in range(CONTROLS))
@@ -56,8 +62,7 @@ def run(kind: str, incident: str, number: int) -> dict[str, Any]:
         directory = Path(home)
         if kind == "real":
             [rehearsal] = [item for item in REHEARSALS if item.incident == incident]
-            outcome = rehearsal.run(chance, directory)
-            row |= {"size": outcome.size, "seen": outcome.is_seen, "gone": outcome.is_gone}
+            row |= made(rehearsal, chance, directory)
         else:
             [replay] = [item for item in REPLAYS if item.incident == incident]
             build = replay.seen if kind == "replayed" else replay.near[int(kind.split()[1])]
@@ -67,19 +72,41 @@ def run(kind: str, incident: str, number: int) -> dict[str, Any]:
     return {**row, "seconds": round(time.monotonic() - began, 1)}
 
 
+def made(rehearsal: Rehearsal, chance: random.Random, directory: Path) -> dict[str, Any]:
+    """The result of a rehearsal; what is recognised late is not recognised."""
+    try:
+        outcome = rehearsal.run(chance, directory)
+    except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as error:
+        return {"size": "", "seen": False, "gone": False, "failed": str(error)}
+    return {
+        "size": outcome.size,
+        "seen": outcome.is_seen and outcome.delay_s <= LATEST_S,
+        "gone": outcome.is_gone,
+        "delay_s": round(outcome.delay_s, 1),
+        "repeated": outcome.repeated,
+        "not_judged": outcome.not_judged,
+    }
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """A table in Markdown: a row for each incident."""
     counts: Counter[tuple[str, str]] = Counter()
+    delays: dict[str, list[float]] = {}
     for row in rows:
+        if row["kind"] == "real" and row["seen"]:
+            delays.setdefault(row["incident"], []).append(row.get("delay_s", math.nan))
         kind = row["kind"].split()[0]
         counts[row["incident"], kind] += 1
         counts[row["incident"], f"{kind} seen"] += bool(row["seen"])
         counts[row["incident"], f"{kind} gone"] += bool(row.get("gone"))
+        counts[row["incident"], "failed"] += "failed" in row
+        counts[row["incident"], "not judged"] += bool(row.get("not_judged"))
+        counts[row["incident"], "repeated"] += row.get("repeated", 0)
         counts[row["incident"], f"{kind} critical"] += bool(row.get("critical")) and kind == "control"
     lines = [
-        "| incident | made by | real: recognised | gone after the remedy | replayed: recognised | "
-        "healthy controls | of them with a finding |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| incident | made by | real: recognised within 60 s | longest delay | healthy after the remedy | "
+        "failed, not judged, repeated | replayed: recognised | healthy controls | of them with a finding |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     made = {item.incident: f"{item.made}; remedy: {item.remedy}" for item in REHEARSALS}
     for name in dict.fromkeys((*made, *(replay.incident for replay in REPLAYS))):
@@ -88,7 +115,11 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"`{name}`",
             made.get(name, "replayed only"),
             f"{counts[name, 'real seen']} of {real}" if real else "–",
+            delay(delays.get(name, [])),
             f"{counts[name, 'real gone']} of {real}" if real else "–",
+            ", ".join(str(counts[name, part]) for part in ("failed", "not judged", "repeated"))
+            if real
+            else "–",
             f"{counts[name, 'replayed seen']} of {replayed}" if replayed else "–",
             str(counts[name, "control"]),
             str(counts[name, "control seen"]),
@@ -100,11 +131,18 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def delay(delays_s: list[float]) -> str:
+    """The longest time from the last sign to the recognition; a dash where a result is without one."""
+    if not delays_s or any(math.isnan(delay_s) for delay_s in delays_s):
+        return "–"
+    return f"{max(delays_s):.1f} s"
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="*", default=(), metavar="INCIDENT")
     options = parser.parse_args()
     done = {(row["kind"], row["incident"], row["number"]) for row in results(options.state)}
     for case in cases(options.only):

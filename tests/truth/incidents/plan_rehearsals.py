@@ -14,6 +14,8 @@ from .rehearsal import Outcome, Rehearsal
 
 SCRIPTS: Final = Path(__file__).parents[3] / "plans" / "incident"
 _LIMIT_S: Final = 600
+#: A script undoes what it made within this time.
+_UNDOING_S: Final = 30
 
 
 def printed(script: str, *words: str, directory: Path | None = None) -> Any:
@@ -27,9 +29,17 @@ def printed(script: str, *words: str, directory: Path | None = None) -> Any:
 
 
 def _run(script: str, incident: str, chance: random.Random, directory: Path) -> Outcome:
-    seed = str(chance.random())
-    row = printed(script, incident, "--seed", seed, "--json", directory=directory)
-    return Outcome(row["size"], row["is_recognised"], row["is_gone"])
+    words = ("--seed", str(chance.random()), "--limit", str(_LIMIT_S - _UNDOING_S), "--json")
+    row = printed(script, incident, *words, directory=directory)
+    before, after = row["results"]
+    return Outcome(
+        row["size"],
+        row["is_recognised"],
+        row["is_gone"],
+        before["delay_s"],
+        before["tries"] + after["tries"] - 2,
+        after["reason"],
+    )
 
 
 REHEARSALS: Final = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +14,18 @@ from .case import judged
 
 @dataclass(frozen=True)
 class Outcome:
-    """Size of an incident in words; whether it was recognised, and whether it was gone after the remedy."""
+    """Size of an incident in words; whether it was recognised, and whether it was gone after the remedy.
+
+    `delay_s` is the time from the last sign to its recognition, `repeated` the number of examinations that
+    had to be repeated, and `not_judged` the reason why the last one did not judge the incident.
+    """
 
     size: str
     is_seen: bool
     is_gone: bool
+    delay_s: float
+    repeated: int = 0
+    not_judged: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,12 @@ class Rehearsal:
     run: Callable[[random.Random, Path], Outcome]
 
 
-def has(incident: str, evidence: Iterable[Evidence]) -> bool:
+def has(incident: str, evidence: Sequence[Evidence]) -> bool:
     """True if any evidence shows the incident."""
     return any(incident in judged(item).all for item in evidence)
+
+
+def is_without(incident: str, evidence: Sequence[Evidence]) -> bool:
+    """True if the incident was examined, and no evidence shows it."""
+    is_examined = any(incident in judged(item).healthy for item in evidence)
+    return is_examined and not has(incident, evidence)

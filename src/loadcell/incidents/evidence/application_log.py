@@ -19,11 +19,22 @@ SPAN_KINDS: Final[tuple[SpanKind, ...]] = ("gc-pause", "trial", "fault")
 
 @dataclass(frozen=True)
 class Spans:
-    """Spans of time of one kind, from one source, as begins and ends in ns since 1970."""
+    """Spans of time of one kind, from one source, as begins and ends in ns since 1970.
+
+    `covered` is the time in which the source has all of its spans, where that is known.
+    """
 
     kind: SpanKind
     source: str
     spans: tuple[tuple[int, int], ...]
+    covered: tuple[int, int] | None = None
+
+    def covers(self, begin_ns: int, end_ns: int) -> bool:
+        """True if the source knows all of its spans in at least half of this time."""
+        if self.covered is None:
+            return False
+        common_ns = min(end_ns, self.covered[1]) - max(begin_ns, self.covered[0])
+        return common_ns > 0 and common_ns >= (end_ns - begin_ns) / 2
 
 
 @dataclass(frozen=True)
