@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from loadcell import parts
+from loadcell.api import checking
 from loadcell.cli import check_report, locales
 from loadcell.cli.arguments import Seed, change_options, load, plan_argument
 from loadcell.cli.command import command, option
@@ -15,11 +16,9 @@ from loadcell.design.estimate import NEEDS_CONSENT, estimate
 from loadcell.design.order import trials
 from loadcell.design.search.decide import question
 from loadcell.design.search.searches import count
-from loadcell.execution import profiler_packages
 from loadcell.model.json import JsonObject, document
 from loadcell.plan import problems as plan_problems
 from loadcell.plan import rate
-from loadcell.plan import remarks as plan_remarks
 from loadcell.plan.affinity_check import meanings
 from loadcell.plan.load import LoadedPlan
 from loadcell.plan.model import Load, Resolved
@@ -162,12 +161,6 @@ def _given(options: Options) -> JsonObject:
     )
 
 
-def _profilers(plan: LoadedPlan) -> Iterator[Remark]:
-    """Remarks on profilers that this machine lacks, or that will be downloaded."""
-    for message in profiler_packages.remarks(plan.profiles):
-        yield Remark("profile", message, plan.treatment(0).id, plan.treatment_count - 1)
-
-
 #: Mistakes that --json lists; one damaged line may make thousands.
 _MOST_PROBLEMS = 200
 
@@ -181,7 +174,7 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
     """Show what a plan would run."""
     try:
         loaded = load(plan, sets, only)
-        remarks = [*plan_remarks.remarks(loaded, parts.installed()), *_profilers(loaded)]
+        remarks = checking.remarks(loaded)
         seed = loaded.seed if seed is None else seed
         document = describe(loaded, seed, remarks, called=plan)
     except plan_problems.PlanError as error:

@@ -14,6 +14,8 @@ from loadcell import parts, report
 from loadcell.analysis import expectations
 from loadcell.analysis.limits import judge
 from loadcell.analysis.trials import from_record
+from loadcell.api import progress as api_progress
+from loadcell.api.again import Again
 from loadcell.cli import again, call, display, language, locales, messages
 from loadcell.cli.arguments import (
     Seed,
@@ -29,7 +31,7 @@ from loadcell.cli.command import command, option
 from loadcell.cli.streams import echo, echo_json
 from loadcell.design import estimate as estimates
 from loadcell.design import order as trial_order
-from loadcell.execution import outcome, progress_live
+from loadcell.execution import outcome
 from loadcell.execution import progress as run_progress
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
@@ -145,7 +147,7 @@ def _plan(
     only = only or stored.run.only
     if plan is not None:
         return _profiled(lambda sets: load(plan, sets, only, labels=labels), sets, profile), path
-    of_run = again.Again(stored)
+    of_run = Again(stored)
     return _profiled(lambda sets: of_run.load_to_resume(sets, only, labels), sets, profile), path
 
 
@@ -174,12 +176,7 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
 
 def progress() -> run_progress.Progress:
     """The progress display on standard error: live on a terminal, else a line per trial."""
-    verbose = display.is_verbose()
-    if display.is_quiet():
-        return run_progress.Progress(write=language.writer())
-    if sys.stderr.isatty():
-        return progress_live.LiveProgress(write=language.writer(), verbose=verbose)
-    return run_progress.LineProgress(write=language.writer(), verbose=verbose)
+    return api_progress.display(language.writer(), quiet=display.is_quiet(), verbose=display.is_verbose())
 
 
 def _results(ended: Ended, write_report: bool, as_json: bool) -> int:

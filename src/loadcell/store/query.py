@@ -117,7 +117,7 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
     named = sql.casefold()
     trials = trial_rows(runs)
-    _create_table(connection, "trials", _trial_types(trials), trials)
+    _create_table(connection, "trials", trial_types(trials), trials)
     readable: list[Path] = []
     if "intervals" in named:
         readable += _csv_view(connection, "intervals", runs, _file_of(layout.INTERVALS, "load"))
@@ -244,6 +244,8 @@ def _is_complete(path: Path, size: int | None) -> bool:
         return False
 
 
+#: The column of a trial's whole record.
+DOCUMENT = "document"
 _TOTALS = ("throughput_per_s", "queries_per_s", "errors", "error_rate")
 _COUNTS = ("attempted", "succeeded", "failed", "in_flight", "retried")
 _QUANTILES = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
@@ -270,7 +272,7 @@ def trial_rows(runs: Iterable[StoredRun]) -> list[Row]:
                 "client_busy_max": trial.client.busy_max if trial.client else None,
                 **{metric.key: used and metric.value(used) for metric in resource_metrics.METRICS},
                 **{key: value for key, value in totals.figures.items() if key not in _FIXED},
-                "document": json.dumps(document(trial), ensure_ascii=False),
+                DOCUMENT: json.dumps(document(trial), ensure_ascii=False),
             })  # fmt: skip
     return rows
 
@@ -283,7 +285,7 @@ def _latency(kind: str, latency: Latency | None) -> dict[str, float | None]:
 _FACTOR = "factor."
 
 
-def _trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
+def trial_types(rows: Sequence[Row]) -> dict[str, ColumnType]:
     """Types of the columns of `trials`; those of factors are texts, as their levels differ in type."""
     names = dict.fromkeys(name for row in rows for name in row)
     types = _fixed_types([name for name in names if name.startswith(_FACTOR)])
@@ -308,7 +310,7 @@ def _fixed_types(factors: Iterable[str]) -> dict[str, ColumnType]:
         **dict.fromkeys(_LATENCIES, "number"),
         "client_busy_max": "number",
         **dict.fromkeys((metric.key for metric in resource_metrics.METRICS), "number"),
-        "document": "text",
+        DOCUMENT: "text",
     }
 
 
