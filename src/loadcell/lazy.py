@@ -82,7 +82,9 @@ LAZY = frozenset(
         "loadcell.pytest_plugin.messages",
         "loadcell.pytest_plugin.record",
         "loadcell.pytest_plugin.runs",
+        "loadcell.pytest_plugin.sampling",
         "loadcell.pytest_plugin.table",
+        "loadcell.pytest_plugin.tracing",
         "loadcell.pytest_plugin.wording",
         "loadcell.report.adhoc_summary",
         "loadcell.report.blocks",
@@ -135,6 +137,8 @@ LAZY = frozenset(
         "rich.text",
     }
 )
+#: Names that pytest looks up in all objects of a plugin, the modules of its package included.
+_ASKED_BY_PYTEST = frozenset({"_mock_name", "_pytestfixturefunction"})
 _LOCK = RLock()
 _pending: set[str] = set()
 
@@ -144,7 +148,8 @@ class LazyModule(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Load the module. Raises AttributeError, and what loading it raises."""
-        if not name.startswith("__"):  # whoever looks through all modules asks for `__file__` and the like
+        # Whoever looks through all modules asks for `__file__` and the like.
+        if not name.startswith("__") and name not in _ASKED_BY_PYTEST:
             load(self)
             if name in self.__dict__:
                 return self.__dict__[name]

@@ -229,6 +229,23 @@ def test_help_is_in_the_language_of_the_environment(suite: Suite, language: str,
     assert "--benchmark-histogram" in ended.output
 
 
+def test_modules_of_reports_are_not_loaded_for_the_collection(suite: Suite) -> None:
+    suite.write("def test_one(): pass")
+    suite.write(
+        """
+        import json, sys
+
+        def pytest_sessionfinish():
+            heavy = ("loadcell.analysis", "loadcell.execution", "loadcell.report", "loadcell.cli", "pydantic")
+            loaded = [name for name in sys.modules if name.startswith(heavy)]
+            json.dump(loaded, open("loaded.json", "w"))
+        """,
+        "conftest.py",
+    )
+    assert suite.measure("--collect-only").status == 0
+    assert json.loads((suite.directory / "loaded.json").read_text()) == []
+
+
 def test_a_process_without_the_option_loads_nothing_of_the_measurement(suite: Suite) -> None:
     suite.write("""
         import json, sys

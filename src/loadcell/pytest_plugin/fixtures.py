@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -59,27 +58,30 @@ class FunctionStats:
     @cached_property
     def mean(self) -> float:
         """Mean time."""
-        return statistics.fmean(self.data) if self.data else math.nan
+        return math.fsum(self.data) / len(self.data) if self.data else math.nan
 
     @cached_property
     def median(self) -> float:
         """Median time."""
-        return statistics.median(self.data) if self.data else math.nan
+        return self._quantile(0.5)
 
     @cached_property
     def stddev(self) -> float:
         """Standard deviation; 0 of a single sample."""
-        return statistics.stdev(self.data) if len(self.data) > 1 else 0.0
+        if len(self.data) < 2:
+            return 0.0
+        squares = math.fsum((value - self.mean) ** 2 for value in self.data)
+        return math.sqrt(squares / (len(self.data) - 1))
 
     @cached_property
     def q1(self) -> float:
         """First quartile."""
-        return self._quartiles[0]
+        return self._quantile(0.25)
 
     @cached_property
     def q3(self) -> float:
         """Third quartile."""
-        return self._quartiles[2]
+        return self._quantile(0.75)
 
     @cached_property
     def iqr(self) -> float:
@@ -96,11 +98,15 @@ class FunctionStats:
         """Calls per second."""
         return 1 / self.mean if self.mean else 0.0
 
-    @cached_property
-    def _quartiles(self) -> Sequence[float]:
-        if len(self.data) < 2:
-            return (self.median,) * 3
-        return statistics.quantiles(self.data, n=4)
+    def _quantile(self, share: float) -> float:
+        """A quantile, interpolated between order statistics (Hyndman and Fan 1996, type 7)."""
+        if not self.data:
+            return math.nan
+        ordered = sorted(self.data)
+        position = share * (len(ordered) - 1)
+        low = math.floor(position)
+        high = min(low + 1, len(ordered) - 1)
+        return ordered[low] + (position - low) * (ordered[high] - ordered[low])
 
 
 class FunctionFixture:

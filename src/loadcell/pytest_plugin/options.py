@@ -62,6 +62,7 @@ LOADCELL = (
     Option("--loadcell-label", "NAME=VALUE", "pytest.option.label", "append"),
     Option("--loadcell-compare", "BASELINE", "pytest.option.compare"),
     Option("--loadcell-fail", "PERCENT", "pytest.option.fail"),
+    Option("--loadcell-profile", "N", "pytest.option.profile", optional="3"),
     Option("--loadcell-no-memory", meaning="pytest.option.no-memory", action="store_true"),
 )
 

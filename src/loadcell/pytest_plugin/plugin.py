@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadcell.pytest_plugin import gate, messages, record, rounds, runs, serial, settings, table, wording
+from loadcell.pytest_plugin import (
+    gate,
+    messages,
+    record,
+    rounds,
+    runs,
+    sampling,
+    serial,
+    settings,
+    table,
+    wording,
+)
 from loadcell.pytest_plugin.options import value_of
 from loadcell.pytest_plugin.results import TestResult
 from loadcell.pytest_plugin.rounds import Order, Rounds, failure_of
@@ -18,6 +29,7 @@ from loadcell.pytest_plugin.stages import Stage
 
 if TYPE_CHECKING:
     from loadcell.model.message import Message
+    from loadcell.pytest_plugin.sampling import Stacks
     from loadcell.pytest_plugin.settings import Settings
 
 #: Fixtures whose function is timed in place of the test.
@@ -31,7 +43,8 @@ def register(config: pytest.Config, name: str) -> None:
         chosen = settings.of_config(config)
         if chosen.gate is not None:
             gate.check(chosen.gate, chosen.results)
-        record.check(chosen)
+        if chosen.labels:  # its module loads those of the report
+            record.check(chosen)
     except wording.ERRORS as error:
         raise pytest.UsageError(wording.of_error(error)) from None
     session = Session(config, chosen)
@@ -53,6 +66,7 @@ class Session:
         self.rounds = Rounds()
         self.run: Path | None = None
         self.results: dict[str, TestResult] = {}
+        self.stacks: dict[str, Stacks] = {}
         self._reports: dict[str, list[pytest.TestReport]] = {}
         self._first = Stage()
         self._failed = False
@@ -95,7 +109,7 @@ class Session:
         if not self.results:
             self._say(messages.NO_TESTS())
             return
-        order = Order(self.settings.repeats, self.settings.seed, self._traces_memory)
+        order = Order(self.settings.repeats, self.settings.seed, self._traces_memory())
         self._line("")
         self._say(messages.PROGRESS(tests=len(items), repeats=order.repeats, seed=str(order.seed)))
         started_ns, state = time.time_ns(), "interrupted"
@@ -103,17 +117,24 @@ class Session:
             if items:
                 os.chdir(self.config.invocation_params.dir)  # a test of the ordinary pass may have left it
                 rounds.measure(self.rounds, items, self.results, order, self._on_repeat)
+                self._profile(items)
             state = "finished"
         finally:
             self._line("")
             self.run = record.write(record.Recorded(
                 self.settings, self.config, tuple(self.results.values()), started_ns, time.time_ns(), state,
-                runs.command(self.config),
+                runs.command(self.config), self.stacks,
             ))  # fmt: skip
         if runs.is_follower():
             runs.report_path(self.run)
             return
         self._finish(self.run)
+
+    def _profile(self, items: Sequence[pytest.Item]) -> None:
+        """Profile the slowest tests, in the first of several runs."""
+        if self.settings.profiled and not runs.is_follower():
+            chosen = sampling.slowest(list(self.results.values()), self.settings.profiled)
+            self.stacks = sampling.profile(self.rounds, items, chosen)
 
     def _finish(self, run: Path) -> None:
         """Print the results, make further runs, and compare them."""
@@ -162,7 +183,6 @@ class Session:
             return False
         return not self.settings.only_marked or uses_fixture or item.get_closest_marker(MARKER) is not None
 
-    @property
     def _traces_memory(self) -> bool:
         return self.settings.traces_memory and not runs.is_follower()
 

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from loadcell import __version__
+from loadcell import __version__, _engine
 from loadcell.cli import locales
 from loadcell.execution.context import environment
 from loadcell.ingest.base import TreatmentIds
 from loadcell.linux.checkout import checkout_of
-from loadcell.model import tools
+from loadcell.model import profile_trials, tools
 from loadcell.model.latency import Latency
 from loadcell.model.metrics import facts
 from loadcell.model.numbers import utc_text
+from loadcell.model.profile_record import ProfileRecord
 from loadcell.model.pytest_metrics import MEMORY_GROWTH, PEAK_ALLOCATION
 from loadcell.model.python_metrics import CALL_TIME
 from loadcell.model.run_record import (
@@ -36,11 +37,12 @@ from loadcell.model.run_record import (
 from loadcell.model.trial_record import Counts, Status, Totals, TrialRecord, Window
 from loadcell.plan import labels as plan_labels
 from loadcell.plan.problems import PlanError
-from loadcell.pytest_plugin import coverage, messages
+from loadcell.pytest_plugin import coverage, messages, sampling
 from loadcell.pytest_plugin.results import Outcome, TestResult
+from loadcell.pytest_plugin.sampling import Stacks
 from loadcell.report import FORMATS
 from loadcell.report import publish as publishing
-from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.layout import FLAMES, FOLDED, SCHEMA, new_run_directory
 from loadcell.store.write import RunWriter
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from loadcell.pytest_plugin.settings import Settings
 
 _NANOSECONDS_PER_MS = 1e6
+#: Kind of the profiles.
+_PROFILE = "test-cpu"
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Recorded:
     ended_ns: int
     state: str
     command: Sequence[str]
+    stacks: Mapping[str, Stacks]
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ def write(recorded: Recorded) -> Path:
         writer.write_run(run)
         for trial in trials:
             writer.trial(trial.planned.name).finish(_record(trial))
+        for planned in run.unscored or ():
+            _write_profile(writer, planned, recorded, treatments)
     except BaseException:
         writer.discard()
         raise
@@ -149,6 +156,7 @@ def _run(recorded: Recorded, treatments: Mapping[str, str], trials: Sequence[_Tr
             for result in recorded.results
         ),
         trials=tuple(trial.planned for trial in trials),
+        unscored=_unscored(recorded, treatments, trials),
         loadcell_version=__version__,
         python=platform.python_version(),
         started_utc=started,
@@ -160,6 +168,55 @@ def _run(recorded: Recorded, treatments: Mapping[str, str], trials: Sequence[_Tr
         command=tuple(recorded.command),
         labels=plan_labels.of_options(settings.labels),
         checkout=checkout_of(directory),
+    )
+
+
+def _unscored(
+    recorded: Recorded, treatments: Mapping[str, str], trials: Sequence[_Trial]
+) -> tuple[PlannedTrial, ...] | None:
+    """The trials that profile."""
+    planned = [
+        PlannedTrial(
+            number,
+            profile_trials.name_of(_PROFILE, treatments[node_id]),
+            treatments[node_id],
+            1,
+            role=profile_trials.ROLE,
+        )
+        for number, node_id in enumerate(recorded.stacks, len(trials) + 1)
+    ]
+    return tuple(planned) or None
+
+
+def _write_profile(
+    writer: RunWriter, planned: PlannedTrial, recorded: Recorded, treatments: Mapping[str, str]
+) -> None:
+    """Write the samples of a test and their flame graph."""
+    node_id = next(name for name, treatment in treatments.items() if treatment == planned.treatment)
+    stacks, trial = recorded.stacks[node_id], writer.trial(planned.name)
+    samples, utc = stacks.counts.total(), utc_text(recorded.ended_ns)
+    if samples:
+        trial.text(FOLDED, stacks.folded)
+        trial.text(FLAMES, _engine.flame_graph(stacks.folded, node_id, str(samples)))
+    trial.finish(
+        TrialRecord(
+            planned.number,
+            planned.name,
+            planned.treatment,
+            planned.repeat,
+            Status.OK,
+            schema=SCHEMA,
+            levels={tools.TEST: node_id},
+            values={tools.TEST: node_id},
+            role=planned.role,
+            unit=messages.CALL,
+            started_utc=utc,
+            ended_utc=utc,
+            measure=Window(max(stacks.duration_s, 1e-9), 0, utc),
+            profile=ProfileRecord(
+                _PROFILE, tools.PYTEST, "SIGPROF", samples, processes=1, frequency=sampling.FREQUENCY
+            ),
+        )
     )
 
 

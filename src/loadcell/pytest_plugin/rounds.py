@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from loadcell.pytest_plugin import tracing
 from loadcell.pytest_plugin.order import shuffled
 from loadcell.pytest_plugin.results import Outcome, TestResult
-from loadcell.pytest_plugin.stages import Calibration, MemoryStage, Stage, TimedStage, wrapped
+from loadcell.pytest_plugin.stages import Calibration, Stage, TimedStage, wrapped
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 #: Longest line of a failure.
@@ -214,7 +215,7 @@ def measure(
                     result.subject = "function"
             on_repeat(number)
         if order.traces_memory:
-            memory = MemoryStage()
+            memory = tracing.MemoryStage()
             for _ in rounds.run(items, memory, None):
                 pass
             for node_id, peak_bytes in memory.peaks_bytes.items():

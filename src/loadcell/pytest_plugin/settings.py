@@ -58,6 +58,7 @@ class Settings:
     only_marked: bool = False
     traces_memory: bool = True
     gate: Gate | None = None
+    profiled: int = 0
     group_by: str = "group"
     unused: tuple[str, ...] = ()
 
@@ -83,6 +84,7 @@ def of_config(config: pytest.Config) -> Settings:
         only_marked=bool(value_of(config, "--loadcell-marked")),
         traces_memory=not value_of(config, "--loadcell-no-memory"),
         gate=gate,
+        profiled=_count(config, "--loadcell-profile", 0, least=0),
         group_by=value_of(config, "--benchmark-group-by") or "group",
         unused=unused_options(config),
     )

@@ -35,7 +35,7 @@ def lines(results: Sequence[TestResult], group_by: str) -> list[str]:
     widths = [max(cell_len(row[column]) for row in every) for column in range(len(headings))]
     table = [_line(headings, widths)]
     for name, members in rows.items():
-        if len(rows) > 1 and name:
+        if len(rows) > 1 and name and [row[0] for row in members] != [name]:
             table += ["", f"[{name}]"]
         table += [_line(row, widths) for row in members]
     return table
