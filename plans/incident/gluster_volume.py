@@ -92,7 +92,7 @@ class DamagedVolume:
         """
         results = []
         for host in hosts:
-            with self._mounted(host) as point:
+            with self.mounted(host) as point:
                 begin = time.monotonic()
                 document = examination("--live", inside=self.storage.hosts.inside(host, []))
                 duration_s = time.monotonic() - begin
@@ -101,7 +101,8 @@ class DamagedVolume:
         return results
 
     @contextmanager
-    def _mounted(self, host: int) -> Iterator[str]:
+    def mounted(self, host: int) -> Iterator[str]:
+        """A new mount on a host."""
         point = self.storage.directory / f"mount-{host}"
         point.mkdir(exist_ok=True)
         source = f"10.91.0.{host}:/{NAME}"

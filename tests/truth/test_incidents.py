@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from truth.incidents.case import LATEST_S, Replay, judged
 from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
+from truth.incidents.gluster_replays import recorded, walked
 from truth.incidents.host_replays import REPLAYS as OF_HOSTS
 from truth.incidents.jvm_replays import REPLAYS as OF_JVMS
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
@@ -27,6 +29,28 @@ def test_an_incident_is_recognised_at_any_size(replay: Replay, tmp_path: Path) -
         example = replay.seen(random.Random(f"{replay.incident} {seed}"), tmp_path)
         assert example.sign_s <= LATEST_S
         assert replay.incident in judged(example.evidence).all, f"{seed}: {example.size}"
+
+
+def test_names_without_a_file_have_the_recorded_bricks() -> None:
+    """The file is on the first pair, and the hash of its name leads to the second one."""
+    seen = walked(recorded()["lost-names"], random.Random(1))
+    assert seen.lost
+    for item in seen.lost:
+        assert item.holders == ("10.91.0.1:/bricks/host-1/brick-1",)
+        assert item.hashed == ("10.91.0.1:/bricks/host-1/brick-3",)
+
+
+def test_controls_of_volumes_are_near_misses() -> None:
+    """Copies that wait for their heal, links to files of the other pair, and files that are open."""
+    links, heal, opened = (recorded()[name] for name in ("links", "heal", "open"))
+    assert any("trusted.glusterfs.dht.linkto" in names for names in attributes_of(links))
+    assert "/data/file-" in heal["answers"]["pending"]
+    assert "/data/file-" not in heal["answers"]["heal"]
+    assert "Current open fds: 4," in opened["answers"]["open"]
+
+
+def attributes_of(state: dict[str, Any]) -> list[dict[str, str]]:
+    return [attributes for paths in state["bricks"].values() for attributes in paths.values()]
 
 
 @pytest.mark.parametrize("replay", ALL, ids=lambda replay: replay.incident)

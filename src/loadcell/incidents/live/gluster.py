@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -173,6 +173,11 @@ def _state(volume: Volume) -> GlusterVolume:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, deadline + _GRACE_S - time.monotonic()))
+    return state_of(volume, answers)
+
+
+def state_of(volume: Volume, answers: Mapping[str, str | Message]) -> GlusterVolume:
+    """State of a volume by the answers of its commands, or the reasons for none."""
     state = GlusterVolume(volume.name, len(volume.bricks), rebalance=_rebalance(answers["rebalance"]))
     opened = answers["open"]
     state = replace(state, open_files=text_answers.open_files(opened) if isinstance(opened, str) else opened)

@@ -15,6 +15,7 @@ from typing import Final
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.live.base import Gatherer, Host
+from loadcell.incidents.live.directory_tree import DirectoryTree
 from loadcell.incidents.live.gluster import Brick, host_id, is_used, volumes
 from loadcell.linux import mount_answers, mount_table
 from loadcell.linux.mount_table import Mount
@@ -110,6 +111,7 @@ class Walk:
 
     mount: Mount
     bricks: Bricks = Bricks()
+    tree: DirectoryTree = field(default_factory=DirectoryTree)
     names: int = 0
     directories: int = 0
     doubled: list[str] = field(default_factory=list)
@@ -159,7 +161,7 @@ class Walk:
                 if counts[name] > 1:
                     continue
                 try:
-                    status = os.lstat(f"{self.mount.point}/{_joined(path, name)}")
+                    status = self.tree.status(f"{self.mount.point}/{_joined(path, name)}")
                 except OSError as error:
                     errors[name] = error
                     continue
@@ -193,9 +195,7 @@ class Walk:
 
     def _names(self, path: str) -> Iterator[str]:
         """Names of a directory, as it is read. Raises OSError."""
-        with os.scandir(f"{self.mount.point}/{path}") as entries:
-            for entry in entries:
-                yield entry.name
+        return self.tree.names(f"{self.mount.point}/{path}")
 
     def _lost(self, path: str, name: str, error: OSError) -> LostName:
         below = _joined(path, name)
@@ -206,23 +206,22 @@ class Walk:
         return LostName(
             below,
             error.strerror or str(error),
-            tuple(brick.location for brick in local if os.path.lexists(brick.path / below)),
-            tuple(brick.location for brick in local if _is_hashed(brick.path / path, number)),
+            tuple(brick.location for brick in local if self.tree.exists(str(brick.path / below))),
+            tuple(brick.location for brick in local if self._is_hashed(brick.path / path, number)),
             tuple(brick.location for brick in self.bricks.others),
         )
+
+    def _is_hashed(self, directory: Path, number: int) -> bool:
+        """True if a brick has the range of hashes of a directory in which the number is."""
+        try:
+            span = name_hash.layout(self.tree.attribute(str(directory), _LAYOUT))
+        except OSError:
+            return False
+        return span is not None and span[0] <= number <= span[1]
 
 
 def _joined(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
-
-
-def _is_hashed(directory: Path, number: int) -> bool:
-    """True if a brick has the range of hashes of a directory in which the number is."""
-    try:
-        span = name_hash.layout(os.getxattr(directory, _LAYOUT))
-    except OSError:
-        return False
-    return span is not None and span[0] <= number <= span[1]
 
 
 PART = GlusterNamesGatherer
