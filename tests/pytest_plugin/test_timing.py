@@ -32,6 +32,13 @@ def test_a_sample_is_long_against_the_clock() -> None:
     assert calls <= 10 * 1_000_000 // 300
 
 
+def test_an_interruption_does_not_end_the_calibration() -> None:
+    clock = Clock()
+    durations_ns = iter([20_000_000])  # of the first call alone
+    timed = Timed(lambda: clock.take(next(durations_ns, 300)), ((), {}), clock)
+    assert timed.run(timed.calibrate(1_000_000))[0] >= 1_000_000
+
+
 def test_samples_fill_the_budget_and_are_at_least_the_rounds() -> None:
     clock = Clock()
     budget = Budget(seconds=0.01, rounds=3, clock=clock)
