@@ -36,6 +36,9 @@ class FakeSampler:
         assert work.is_dir()
         return self
 
+    def workload(self, section: Any) -> Any:
+        return section
+
     def attach(self, roots: list[int]) -> None:
         self.log.append("attach")
         if self.trouble is not None:

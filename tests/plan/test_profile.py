@@ -69,7 +69,7 @@ def test_the_command_line_sets_it(tmp_path: Path) -> None:
 
 
 def test_every_kind_is_named_where_none_fits(tmp_path: Path) -> None:
-    [problem] = fake_parts.mistakes(tmp_path, PLAN + "profile: memory\n")
+    [problem] = fake_parts.mistakes(tmp_path, PLAN + "profile: heap\n")
     assert (problem.allowed or "").startswith("cpu, off-cpu, jvm-cpu,")
     assert problem.nearest is None
 

@@ -244,10 +244,10 @@ def _repeats(repeats: Repeats) -> JsonObject:
     }
 
 
-def analyse(run: RunRecord, records: Sequence[TrialRecord]) -> Analysis:
-    """Analyse a run from its record and those of its finished trials."""
+def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[TrialRecord] = ()) -> Analysis:
+    """Analyse a run from its record and those of its finished trials, and of trials that only profile."""
     trials = same_results.without_different(of_run(run, records), records)
-    treatments_of_run = treatments(run, trials)
+    treatments_of_run = treatments(run, trials, profiles)
     layout = lay_out(treatments_of_run)
     searches = searched(run, records, trials)
     # The probes of a search are no sweep and no design: where they lie depends on what was found.

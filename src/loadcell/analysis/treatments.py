@@ -19,6 +19,7 @@ from loadcell.model import (
     fault_metrics,
     gc_pauses,
     jvm_samples,
+    python_metrics,
     stream_metrics,
     tools,
     write_metrics,
@@ -134,8 +135,8 @@ class Treatment:
     factors where every treatment has the same ones; `levels` maps factor keys to labels and `values` plan
     paths to values.
     `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold
-    trials that succeeded, and no others, and so do `figures` of the workload's own (not those of faults),
-    `types` and `outcomes`;
+    trials that succeeded, and no others, and so do `figures` of the workload's own (not those of faults,
+    but those of profiles), `types` and `outcomes`;
     `failed` and `retried` count transactions of all its trials.
     """
 
@@ -183,8 +184,14 @@ def short_keys(keys: Sequence[str]) -> dict[str, str]:
     return {key: short if often[short] == 1 else key for key, short in last.items()}
 
 
-def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]:
-    """Every treatment of a run in the plan's order; those that only trials know come last."""
+def treatments(
+    run: RunRecord, trials: Iterable[Trial], profiles: Sequence[TrialRecord] = ()
+) -> tuple[Treatment, ...]:
+    """Every treatment of a run in the plan's order; those that only trials know come last.
+
+    `profiles` are the trials that only profile, some of which have a metric of their treatment.
+    """
+    profiled = _profiled(profiles)
     by_treatment: dict[str, list[Trial]] = {}
     for trial in trials:
         by_treatment.setdefault(trial.treatment, []).append(trial)
@@ -202,6 +209,7 @@ def treatments(run: RunRecord, trials: Iterable[Trial]) -> tuple[Treatment, ...]
             changes.get(record.id, names[record.id]),
             alike and record.id not in changes,
             by_treatment.get(record.id, []),
+            profiled.get(record.id, {}),
         )
         for index, record in enumerate(records, 1)
     )
@@ -250,7 +258,12 @@ def _stated(levels: Mapping[str, str], short: Mapping[str, str]) -> str:
 
 
 def _treatment(
-    index: int, record: TreatmentRecord, label: str, alike: bool, trials: Sequence[Trial]
+    index: int,
+    record: TreatmentRecord,
+    label: str,
+    alike: bool,
+    trials: Sequence[Trial],
+    profiled: Mapping[str, float],
 ) -> Treatment:
     name, levels = record.id, dict(record.levels)
     in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))
@@ -275,11 +288,23 @@ def _treatment(
             name: summarise([trial.figures.get(name) for trial in counting])
             for name in dict.fromkeys(name for trial in counting for name in trial.figures)
             if name not in _IN_TABLES
-        },
+        }
+        | {name: summarise([value]) for name, value in profiled.items()},
         types=over_repeats([trial.types for trial in counting], succeeded),
         outcomes=over_repeats([trial.outcomes for trial in counting], succeeded),
         described=record,
     )
+
+
+def _profiled(profiles: Sequence[TrialRecord]) -> dict[str, dict[str, float]]:
+    """Metrics that only profiles have, by treatment."""
+    figures: dict[str, dict[str, float]] = {}
+    for record in profiles:
+        findings = None if record.profile is None else record.profile.python
+        if findings is not None and findings.allocations is not None:
+            peak = {python_metrics.ALLOCATED_PEAK: float(findings.allocations.peak_bytes)}
+            figures[record.treatment] = peak
+    return figures
 
 
 def _latency(trials: Sequence[Trial]) -> dict[str, Repeats]:

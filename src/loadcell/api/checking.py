@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -98,5 +99,6 @@ def remarks(plan: LoadedPlan) -> list[Remark]:
 
 def _profilers(plan: LoadedPlan) -> Iterator[Remark]:
     """Remarks on profilers that this machine lacks, or that will be downloaded."""
-    for message in profiler_packages.remarks(plan.profiles):
+    remarks = profiler_packages.remarks(plan.profiles)
+    for message in itertools.chain(remarks, profiler_packages.lacks_of_interpreters(plan)):
         yield Remark("profile", message, plan.treatment(0).id, plan.treatment_count - 1)

@@ -17,7 +17,7 @@ from loadcell.cli.streams import echo, echo_json
 from loadcell.execution import progress as run_progress
 from loadcell.model import json as model_json
 from loadcell.model import latency as latency_record
-from loadcell.model import metrics, trial_record
+from loadcell.model import metrics, python_profile, trial_record
 from loadcell.model.message import Labels
 from loadcell.report import blocks, brief, texts
 from loadcell.report.render import json, terminal
@@ -44,7 +44,13 @@ _FACT = Labels(
     ),
 )
 #: Files of profiles.
-_PROFILE_FILES = (layout.FOLDED, layout.FLAMES, layout.CLASSES_BEFORE, layout.CLASSES_AFTER)
+_PROFILE_FILES = (
+    layout.FOLDED,
+    layout.FLAMES,
+    layout.CLASSES_BEFORE,
+    layout.CLASSES_AFTER,
+    *python_profile.FILES,
+)
 
 
 @command("show")

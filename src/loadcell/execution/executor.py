@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from loadcell.linux.process import LineReader, Session, end_session, plain_environment
@@ -71,6 +71,11 @@ class LoadOrder:
     def protocol(self) -> str:
         """Protocol that is spoken with the target."""
         return str(self.target.get("protocol", ""))
+
+    def with_workloads(self, change: Callable[[JsonObject], JsonObject]) -> LoadOrder:
+        """The same load with changed sections of its workloads."""
+        groups = (replace(group, workload=change(group.workload)) for group in self.groups)
+        return replace(self, groups=tuple(groups))
 
     def specification(self) -> JsonObject:
         """The order as the engine reads it, which knows a single group without a name as such."""

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from loadcell.execution.target_pool import fetch
 from loadcell.model.message import Message, MessageCode, MessageError, as_written
+from loadcell.plan.load import LoadedPlan
 from loadcell.plan.profile import Profile
+from loadcell.plan.profile_python import OfPython
 from loadcell.profilers import sampler
 from loadcell.profilers.perf import ProfilerError
 from loadcell.systems.base import TargetError
@@ -21,7 +23,11 @@ from loadcell.systems.shared.packages import (
     Artifact,
     packages_directory,
 )
+from loadcell.workloads.python.options import PythonOptions
+from loadcell.workloads.python_runner.packages import lack
 
+#: Treatments whose interpreters are asked.
+_TREATMENTS = 100
 NO_PROFILE = MessageCode("no-profile", "info", error=Message, remedy=Message)
 
 
@@ -50,6 +56,23 @@ def remarks(profiles: Sequence[Profile]) -> Iterator[Message]:
         message = _lack(profile) or _to_be_fetched(profile)
         if message is not None:
             shown.setdefault(message.text, message)
+    yield from shown.values()
+
+
+def lacks_of_interpreters(plan: LoadedPlan) -> Iterator[Message]:
+    """Packages that interpreters of Python functions lack for the profiles of a plan, each once."""
+    shown: dict[str, Message] = {}
+    for profile in plan.profiles:
+        if not isinstance(profile, OfPython) or not profile.packages:
+            continue
+        for index in range(min(plan.treatment_count, _TREATMENTS)):
+            treatment = plan.treatment(index)
+            named = isinstance(profile.treatments, str) or treatment.id in profile.treatments
+            options = treatment.resolved.workload
+            if named and isinstance(options, PythonOptions):
+                message = lack(options.program, profile.packages)
+                if message is not None:
+                    shown.setdefault(message.text, message)
     yield from shown.values()
 
 

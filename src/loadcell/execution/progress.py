@@ -30,6 +30,7 @@ PROGRESS_UNSCORED_FAILED = MessageCode(
 PROGRESS_OUTPUT_LOG = MessageCode("progress.output-log", "info")
 PROGRESS_PROFILED = MessageCode("progress.profiled", "info", count=Count, event=str)
 PROGRESS_CLASSES = MessageCode("progress.classes", "info", count=Count)
+PROGRESS_PROFILE = MessageCode("progress.profile", "info", tool=str)
 PROGRESS_PROFILED_RATE = MessageCode("progress.profiled.rate", "info", rate=str, samples=Message)
 PROGRESS_CPU = MessageCode("progress.cpu", "info")
 PROGRESS_NO_REASON = MessageCode("progress.no-reason", "info")
@@ -277,6 +278,8 @@ def profiled(record: TrialRecord) -> Message:
     count, event = (profile.samples, profile.event) if profile else (0, "")
     if profile is not None and profile.classes is not None:
         samples = PROGRESS_CLASSES(count=profile.classes.grown)
+    elif profile is not None and profile.python is not None and not profile.samples:
+        samples = PROGRESS_PROFILE(tool=profile.tool)
     else:
         samples = PROGRESS_PROFILED(count=count, event=event or PROGRESS_CPU())
     if not record.totals:

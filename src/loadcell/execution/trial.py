@@ -231,6 +231,8 @@ class TrialRun:
                     reveal=self.context.secret,
                     pin=self._pin,
                 )
+                if (profiler := self.sampler) is not None:
+                    order = order.with_workloads(profiler.workload)
                 if prefix := target.worker_prefix():
                     order = replace(order, prefix=prefix)
                     limit_s += END_WITHIN_S

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from loadcell.model.json import OMITTED, Word
+from loadcell.model.python_profile import PythonFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class ProfileRecord:
     """A profile taken in a trial that only profiles; `samples` of `event` at `frequency` hertz.
 
     Of kind `off-cpu`, `samples` are the `waits` whose stacks were recorded. Of kind `jvm-classes`, there
-    are no samples but `classes`.
+    are no samples but `classes`. Profiles of Python functions have their findings in `python`.
     """
 
     kind: Word
@@ -126,3 +127,4 @@ class ProfileRecord:
     in_client: Annotated[bool | None, OMITTED] = None
     waits: Annotated[int | None, OMITTED] = None
     classes: Annotated[ClassRecord | None, OMITTED] = None
+    python: Annotated[PythonFindings | None, OMITTED] = None

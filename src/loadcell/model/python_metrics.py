@@ -13,6 +13,8 @@ LOOP_OVERHEAD: Final = "python.loop_overhead"
 MEMORY_START: Final = "python.memory.start"
 MEMORY_PEAK: Final = "python.memory.peak"
 MEMORY_GROWTH: Final = "python.memory.growth"
+#: Of the trial with the memory profile: no other trial has it.
+ALLOCATED_PEAK: Final = "python.memory.allocated_peak"
 
 _KINDS: Final[dict[str, tuple[Kind, Direction]]] = {
     CALL_TIME: ("time", "lower"),
@@ -21,6 +23,7 @@ _KINDS: Final[dict[str, tuple[Kind, Direction]]] = {
     MEMORY_START: ("size", "neither"),
     MEMORY_PEAK: ("size", "lower"),
     MEMORY_GROWTH: ("size", "lower"),
+    ALLOCATED_PEAK: ("size", "lower"),
 }
 
 for _key, (_kind, _better) in _KINDS.items():

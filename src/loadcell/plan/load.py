@@ -31,7 +31,7 @@ from loadcell.plan.problems import (
     nearest,
     shown,
 )
-from loadcell.plan.profile import Profile, read_profiles, slowed, strangers
+from loadcell.plan.profile import Profile, misplaced, read_profiles, slowed, strangers
 from loadcell.plan.reading import read_model
 from loadcell.plan.resolve import Resolver, with_monitors_by_name
 from loadcell.plan.search import Search, is_search, names, read_search, useless
@@ -234,7 +234,15 @@ def load_text(
     )
     problems.extend(_settled(plan, misread))
     problems.extend(strangers(profiles, root, plan.table.names))
-    problems.extend(slowed(profiles, root, _profilers(plan) if profiles else {}))
+    if profiles:
+        checked = _checked_treatments(plan)
+        under = {treatment.id: treatment.resolved.target.slowed_by for treatment in checked}
+        problems.extend(slowed(profiles, root, under))
+        workloads = {
+            treatment.id: [group.workload_name for group in treatment.resolved.client_groups]
+            for treatment in checked
+        }
+        problems.extend(misplaced(profiles, root, workloads))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
     name = name or _slug(path.stem)
@@ -281,10 +289,10 @@ def _too_few_requests(plan: LoadedPlan, root: Keys) -> Problem | None:
     return None
 
 
-def _profilers(plan: Arrangement) -> dict[str, str | None]:
-    """The profilers that the systems of treatments run under, by treatment, as far as they are checked."""
+def _checked_treatments(plan: Arrangement) -> list[Treatment]:
+    """The treatments, as far as they are checked before a run."""
     built = (plan.table.build(index)[0] for index in range(min(len(plan.table), CHECKED_AT_ONCE)))
-    return {treatment.id: treatment.resolved.target.slowed_by for treatment in built if treatment is not None}
+    return [treatment for treatment in built if treatment is not None]
 
 
 def _nul_bytes(root: Keys) -> Iterator[Problem]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -21,6 +22,7 @@ from loadcell.plan.units import Duration, Size
 
 ALLOWED_PROFILE = MessageCode("allowed.profile", kinds=list, example=str)
 PROFILE_UNDER = MessageCode("plan.profile-under", treatment=str, profiler=str)
+PROFILE_WORKLOAD = MessageCode("plan.profile-workload", kind=str, workload=str)
 UNKNOWN_TREATMENT = MessageCode("plan.unknown-treatment", name=str, names=list)
 
 
@@ -28,6 +30,8 @@ class Profile(Options, use_attribute_docstrings=True):
     """Options that all kinds of profiles have."""
 
     kind: ClassVar[str]
+    #: the only workload that it can be taken of; None: those of any target with processes
+    workload: ClassVar[str | None] = None
 
     treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
     """Which treatments get an extra trial: the one with the highest median throughput, every one, or those
@@ -130,6 +134,7 @@ class JvmClassesProfile(Profile, use_attribute_docstrings=True):
 
 def profile_kinds() -> Mapping[str, type[Profile]]:
     """Kinds of profiles by name."""
+    importlib.import_module("loadcell.plan.profile_python")  # declares its kinds
     return {kind.kind: kind for kind in _subclasses(Profile) if hasattr(kind, "kind")}
 
 
@@ -174,6 +179,18 @@ def strangers(profiles: Sequence[Profile], root: Keys, names: Sequence[str]) -> 
                     UNKNOWN_TREATMENT(name=shown(name), names=listed(names)),
                     nearest(name, names),
                 )
+
+
+def misplaced(
+    profiles: Sequence[Profile], root: Keys, workloads: Mapping[str, Sequence[str]]
+) -> Iterator[Problem]:
+    """Profiles of a workload that some of their treatments do not have; `workloads` are by treatment."""
+    for profile in profiles:
+        named = workloads if isinstance(profile.treatments, str) else profile.treatments
+        of_named = [workloads[name] for name in named if name in workloads]
+        if profile.workload is not None and any(list(names) != [profile.workload] for names in of_named):
+            message = PROFILE_WORKLOAD(kind=profile.kind, workload=profile.workload)
+            yield Problem(root.mark_of("profile"), f"profile.{profile.kind}", message)
 
 
 def slowed(

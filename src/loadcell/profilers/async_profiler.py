@@ -22,6 +22,7 @@ from typing import ClassVar, Final, Generic, TypeVar
 from loadcell import _engine
 from loadcell.linux import process_directories, procfs
 from loadcell.linux.java_attach import AttachError, load_agent
+from loadcell.model.json import JsonObject
 from loadcell.model.message import NO_OUTPUT, ForeignText, Message, MessageCode
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import AsyncProfile
@@ -215,6 +216,10 @@ class AsyncSampler(ABC, Generic[ProfileT]):
     def download(cls, options: AsyncProfile) -> Download | None:
         """The package, unless the plan names a library."""
         return RELEASE if options.library_path is None else None
+
+    def workload(self, section: JsonObject) -> JsonObject:
+        """The section as it is: the target is sampled from outside."""
+        return section
 
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:  # noqa: ARG002
         """Load the profiler into the JVMs among these processes and their children. Raises ProfilerError."""

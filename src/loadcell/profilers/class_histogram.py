@@ -13,6 +13,7 @@ from typing import Final
 
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Message, MessageCode
 from loadcell.model.profile_record import ClassCount, ClassGrowth, ClassRecord, ProfileRecord
 from loadcell.plan.profile import JvmClassesProfile
@@ -96,6 +97,10 @@ class ClassHistogramSampler:
         """Nothing is downloaded."""
         return None
 
+    def workload(self, section: JsonObject) -> JsonObject:
+        """The section as it is: the target is sampled from outside."""
+        return section
+
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:  # noqa: ARG002
         """Count the objects before the load. Raises ProfilerError."""
         self._pids = jvms_of(roots, self.root)
@@ -139,4 +144,4 @@ class ClassHistogramSampler:
         """It has no files."""
 
 
-SAMPLER = ("jvm-classes", ClassHistogramSampler)
+SAMPLERS = (("jvm-classes", ClassHistogramSampler),)

@@ -21,4 +21,4 @@ class JvmAllocationSampler(AsyncSampler[JvmAllocationProfile]):
         return f"{numbers.size(total)} allocated, by {samples:,} samples"
 
 
-SAMPLER = ("jvm-allocation", JvmAllocationSampler)
+SAMPLERS = (("jvm-allocation", JvmAllocationSampler),)

@@ -73,4 +73,4 @@ class JvmCpuSampler(AsyncSampler[JvmCpuProfile]):
         return f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
 
 
-SAMPLER = ("jvm-cpu", JvmCpuSampler)
+SAMPLERS = (("jvm-cpu", JvmCpuSampler),)

@@ -39,4 +39,4 @@ class JvmLockSampler(AsyncSampler[JvmLockProfile]):
         return f"{total / 1e6:.3g} s of waits for locks in all threads, by {samples:,} samples"
 
 
-SAMPLER = ("jvm-lock", JvmLockSampler)
+SAMPLERS = (("jvm-lock", JvmLockSampler),)

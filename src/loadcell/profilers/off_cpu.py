@@ -200,4 +200,4 @@ def _require_kernel() -> None:
 
 
 #: Kind of profile, and what takes it.
-SAMPLER = ("off-cpu", OffCpuSampler)
+SAMPLERS = (("off-cpu", OffCpuSampler),)

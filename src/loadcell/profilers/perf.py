@@ -27,6 +27,7 @@ from loadcell import _engine
 from loadcell.linux import process
 from loadcell.linux.process import StopStep, SupervisedProcess, launch_command
 from loadcell.linux.procfs import command_line, tree
+from loadcell.model.json import JsonObject
 from loadcell.model.message import NO_OUTPUT, ForeignText, MessageCode, MessageError, Seconds
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import CpuProfile
@@ -294,6 +295,10 @@ class PerfSampler(ABC, Generic[ProfileT]):
         """None: perf is a program of the distribution."""
         return None
 
+    def workload(self, section: JsonObject) -> JsonObject:
+        """The section as it is: the target is sampled from outside."""
+        return section
+
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
         """Get ready to sample the trees of these processes. Raises ProfilerError.
 
@@ -416,4 +421,4 @@ def named(folded: str, roles: dict[int, str]) -> list[str]:
 
 
 #: Kind of profile, and what takes it.
-SAMPLER = ("cpu", CpuSampler)
+SAMPLERS = (("cpu", CpuSampler),)

@@ -1,5 +1,5 @@
 """Contract of samplers, which attach to a target for one trial, and their registry: modules with
-`SAMPLER`.
+`SAMPLERS`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from loadcell import profilers
+from loadcell.model.json import JsonObject
 from loadcell.model.profile_record import ProfileRecord
 from loadcell.plan.profile import Profile
 from loadcell.store.write import TrialWriter
@@ -54,6 +55,10 @@ class Sampler(Protocol):
     def download(cls, options: Any) -> Download | None:
         """The package that the profile needs; None without one."""
 
+    def workload(self, section: JsonObject) -> JsonObject:
+        """The engine's section of a workload, with the order of a profile that is taken inside it."""
+        ...
+
     def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
         """Begin to sample the trees of these processes."""
 
@@ -78,8 +83,8 @@ class Sampler(Protocol):
 @cache
 def _samplers() -> Mapping[str, type[Sampler]]:
     modules = pkgutil.iter_modules(profilers.__path__, profilers.__name__ + ".")
-    registered = (getattr(importlib.import_module(module.name), "SAMPLER", None) for module in modules)
-    return dict(entry for entry in registered if entry is not None)
+    registered = (getattr(importlib.import_module(module.name), "SAMPLERS", ()) for module in modules)
+    return dict(entry for entries in registered for entry in entries)
 
 
 def sampler_of(profile: Profile, work: Path) -> Sampler:

@@ -91,7 +91,7 @@ def build(context: ReportContext) -> Report:
         Section("faults", "", broken),
         Section("operations", "", [] if operations is None else [operations]),
         Section("resources", "", [] if used is None else [used]),
-        Section("memory", "", [*([] if lost is None else [lost]), *profile.growth(context, brief=True)]),
+        Section("memory", "", [*([] if lost is None else [lost]), *profile.tables(context, brief=True)]),
         Section("findings", "", [Sentences(findings, links), *_reasons(context)]),
         Section("next", texts("terminal.next"), next_blocks),
     ]

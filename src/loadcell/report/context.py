@@ -97,7 +97,7 @@ class ReportContext:
     @classmethod
     def of(cls, stored: StoredRun, language: str, provision: Provision | None = None) -> ReportContext:
         """Analyse a run and get ready to speak about it."""
-        analysis = analyse(stored.run, stored.trials)
+        analysis = analyse(stored.run, stored.trials, stored.unscored)
         texts = Texts(language, unit_of(stored.trials), micro=_is_micro(analysis))
         return cls(stored, _named(analysis, texts), texts, provision)
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from loadcell.model import python_profile
 from loadcell.model.message import ForeignText, Message, MessageCode, MessageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ CLASSES_AFTER: Final = "classes-after.txt"
 #: Files of a trial besides the tables, which are CSV.
 _FILES: Final = frozenset({
     TRIAL, INTERVALS, LATENCY, EVENTS, OUTPUT, HEAP, TIMELINE, SLOW, FOLDED, FLAMES, CLASSES_BEFORE,
-    CLASSES_AFTER,
+    CLASSES_AFTER, *python_profile.FILES,
 })  # fmt: skip
 
 

@@ -38,8 +38,14 @@ def _findings(profile: Profile, account: ProfileRecord) -> Iterator[Message]:
     )
 
 
-def growth_table(
-    profile: Profile, record: ClassRecord, number: int, context: ReportContext, *, brief: bool = False
+def _growth(profile: Profile, number: int, context: ReportContext, brief: bool) -> Iterator[Table]:
+    record = None if profile.account is None else profile.account.classes
+    if record is not None and record.classes:
+        yield _growth_table(profile, record, number, context, brief=brief)
+
+
+def _growth_table(
+    profile: Profile, record: ClassRecord, number: int, context: ReportContext, *, brief: bool
 ) -> Table:
     """The classes whose objects grew most, by bytes."""
     texts = context.texts
@@ -73,4 +79,6 @@ def _signed_size(value: int) -> str:
     return f"{'−' if value < 0 else '+'}{numbers.size(abs(value))}"
 
 
-PRESENTATION = Presentation(kind="jvm-classes", findings=_findings, meaning="jvm-classes.meaning")
+PRESENTATION = Presentation(
+    kind="jvm-classes", findings=_findings, meaning="jvm-classes.meaning", tables=_growth
+)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from loadcell.analysis.flames import Profile
 from loadcell.model import numbers
 from loadcell.model.message import Change, Message, MessageCode, Rate
 from loadcell.model.profile_record import ProfileRecord
+
+if TYPE_CHECKING:
+    from loadcell.report.blocks import Table
+    from loadcell.report.context import ReportContext
 
 PROFILE_COST = MessageCode(
     "found.profile.cost", "info", throughput_per_s=Rate, scored_per_s=Rate, change=Change
@@ -21,6 +25,13 @@ US_PER_S: Final = 1e6
 
 #: Findings of a profile that was taken, with the account of it.
 Findings = Callable[[Profile, ProfileRecord], Iterator[Message]]
+
+#: Tables of a profile with this number in the report; `brief`: outside the page.
+Tables: TypeAlias = "Callable[[Profile, int, ReportContext, bool], Iterator[Table]]"
+
+
+def _no_tables(profile: Profile, number: int, context: ReportContext, brief: bool) -> Iterator[Table]:  # noqa: ARG001
+    yield from ()
 
 
 class Title(StrEnum):
@@ -38,7 +49,7 @@ class Presentation:
 
     `amount` writes a width. `by_total`: rows of functions have all that is below them, not their own part.
     `is_sampled`: widths are samples, so that small shares have an error. A kind without stacks has
-    no `flame`.
+    no `flame`, one with a single outermost frame no `processes`. `tables` are of findings besides stacks.
     """
 
     kind: str
@@ -56,6 +67,7 @@ class Presentation:
     amount: Callable[[float], str] = numbers.whole
     by_total: bool = False
     is_sampled: bool = False
+    tables: Tables = _no_tables
 
 
 def seconds(time_us: float) -> str:

@@ -22,7 +22,7 @@ from loadcell.report.blocks import (
     Table,
 )
 from loadcell.report.context import ReportContext
-from loadcell.report.profiles import jvm_classes, presentation_of
+from loadcell.report.profiles import presentation_of
 from loadcell.report.profiles.presentation import Presentation, Title
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
 
@@ -72,27 +72,22 @@ def section(context: ReportContext) -> Section | None:
     for number, profile in enumerate(drawn, 1):
         blocks.append(Sentences(findings(profile)))
         if profile.stacks:
-            blocks += [
-                flame(profile, number, context),
-                functions(profile, number, context),
-                processes(profile, number, context),
-            ]
-        blocks += _growth(profile, number, context)
+            blocks += [flame(profile, number, context), functions(profile, number, context)]
+            if _shown(profile).processes:
+                blocks.append(processes(profile, number, context))
+        blocks += _shown(profile).tables(profile, number, context, False)
     title = max((kind.title for kind in kinds), key=list(Title).index)
     return Section("profile", context.texts(title), blocks)
 
 
-def growth(context: ReportContext, *, brief: bool = False) -> list[Table]:
-    """The classes that grew during the load, a table for each profile of them."""
+def tables(context: ReportContext, *, brief: bool = False) -> list[Table]:
+    """Tables of findings besides stacks, of each profile."""
     numbered = enumerate(profiles(context), 1)
-    return [table for number, profile in numbered for table in _growth(profile, number, context, brief=brief)]
-
-
-def _growth(profile: Profile, number: int, context: ReportContext, *, brief: bool = False) -> Iterator[Table]:
-    """The classes that grew, of a profile of classes."""
-    record = None if profile.account is None else profile.account.classes
-    if record is not None and record.classes:
-        yield jvm_classes.growth_table(profile, record, number, context, brief=brief)
+    return [
+        table
+        for number, profile in numbered
+        for table in _shown(profile).tables(profile, number, context, brief)
+    ]
 
 
 def findings(profile: Profile) -> list[Finding]:

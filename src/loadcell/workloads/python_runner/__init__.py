@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, Messa
 from loadcell.workloads.python_runner.account import Account, Clock
 from loadcell.workloads.python_runner.memory import CURVE, MemoryCurve, MemoryLimit, limited
 from loadcell.workloads.python_runner.packages import lack
+from loadcell.workloads.python_runner.profiling import Profiling
 from loadcell.workloads.python_runner.spec import PythonSpec
 from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output
 from loadcell.workloads.tool_runner.spec import load_directory
@@ -40,7 +41,8 @@ PYTHON_ENDED = MessageCode("python.ended", how=Message, output=ForeignText)
 PYTHON_STOPPED = MessageCode("python.stopped")
 PYTHON_MEMORY_LIMIT = MessageCode("python.memory-limit", limit_bytes=Bytes, kind=str)
 _STEPS = {
-    step: MessageCode(f"python.step.{step}") for step in ("data", "setup", "call", "verify", "teardown")
+    step: MessageCode(f"python.step.{step}")
+    for step in ("data", "setup", "call", "profile", "verify", "teardown")
 }
 
 HARNESS = Path(__file__).with_name("harness.py")
@@ -63,6 +65,17 @@ class Course:
         self._directory, self._children = directory, children
         parent = order["target"].get("directory")
         self._data = self._section.data_file(Path(parent) if parent else directory)
+        self._profiling: Profiling | None = None
+        if (profile := self._section.profile) is not None:
+            self._profiling = Profiling(profile, self._section, directory)
+            if not self._profiling.takes_all_clients:
+                self._section = replace(self._section, processes=False)
+                self._order = {**order, "load": {**order["load"], "clients": 1}}
+
+    @property
+    def retained(self) -> list[str]:
+        """Files of the directory that belong to the trial."""
+        return [CURVE, *(() if self._profiling is None else self._profiling.files)]
 
     def run(self, say: Say) -> JsonObject:
         """The engine's result. Raises PythonError."""
@@ -78,18 +91,29 @@ class Course:
             starter = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
 
             def on_line(line: JsonObject) -> None:
+                if self._profiling is not None:
+                    self._profiling.take(line)
                 if account.take(line, say):
                     curve = MemoryCurve(self._directory / CURVE, account.processes)
                     curve.start()
                     stack.callback(curve.stop)
+                    frequency = 0
+                    if self._profiling is not None:
+                        frequency = self._profiling.prepare(account.processes)
                     start_ns = time.monotonic_ns() + _LEAD_NS
                     account.begin(start_ns)
-                    starter.write(b"%d\n" % start_ns)
-                    stack.enter_context(_phases(say, clock, start_ns, load["warmup_ns"]))
+                    starter.write(b"%d %d\n" % (start_ns, frequency) if frequency else b"%d\n" % start_ns)
+                    stack.enter_context(
+                        _phases(say, clock, start_ns, load["warmup_ns"], self._measurement_begins)
+                    )
 
             used_s = _used_s()
             self._execute("measure", on_line, stdin=reader)
         return account.result(_used_s() - used_s, say)
+
+    def _measurement_begins(self) -> None:
+        if self._profiling is not None:
+            self._profiling.measure()
 
     def _execute(self, mode: str, on_line: Callable[[JsonObject], None], stdin: int | None = None) -> None:
         """Run the harness to its end, within the limit of memory. Raises PythonError."""
@@ -132,7 +156,9 @@ class Course:
         """Missing packages as the reason of a failed import."""
         if event["name"] not in {ModuleNotFoundError.__name__, ImportError.__name__}:
             return None
-        return lack(self._section.interpreter, self._section.packages)
+        profile = self._section.profile
+        wanted = [*self._section.packages, *(() if profile is None else profile.packages)]
+        return lack(self._section.interpreter, wanted)
 
     def _harness_order(self, mode: str, limit: MemoryLimit | None) -> JsonObject:
         """The order of the harness (`harness.Order`); the environment may hold secrets, and is not in it."""
@@ -141,6 +167,7 @@ class Course:
         del order["env"], order["verify"], order["packages"]
         return {
             **order,
+            "profile": None if self._profiling is None else self._profiling.order(),
             "verify": section.verify is not None,
             "ordered": section.verify is None or section.verify.ordered,
             "mode": mode,
@@ -183,12 +210,16 @@ def _how(ended: Ended) -> Message:
 
 
 @contextlib.contextmanager
-def _phases(say: Say, clock: Clock, start_ns: int, warmup_ns: int) -> Iterator[None]:
+def _phases(
+    say: Say, clock: Clock, start_ns: int, warmup_ns: int, on_measure: Callable[[], None]
+) -> Iterator[None]:
     """Say when warm-up and measurement begin, at these instants."""
 
     def tell(phase: str, mono_ns: int) -> None:
         event = {"type": "phase", "phase": phase, "mono_ns": mono_ns, "utc_ns": clock.utc_ns(mono_ns)}
         say(json.dumps(event))
+        if phase == "measure":
+            on_measure()
 
     if warmup_ns:
         tell("warmup", start_ns)
@@ -230,12 +261,13 @@ def run(spec: str, say: Say) -> str:
     receiver = os.getppid()
     directory = load_directory(order["target"].get("directory"), receiver)
     (directory / CURVE).touch()
-    say(json.dumps({"type": "retained-files", "directory": str(directory), "names": [CURVE]}))
     children = _running = Children(directory, receiver)
     if _stopped:
         children.stop()
     try:
-        return json.dumps(Course(order, directory, children).run(say))
+        course = Course(order, directory, children)
+        say(json.dumps({"type": "retained-files", "directory": str(directory), "names": course.retained}))
+        return json.dumps(course.run(say))
     finally:
         _running = None
         children.close()

@@ -6,12 +6,15 @@ the standard library of Python 3.11 or later. What the function prints goes to s
 Lines of JSON on standard output, times in nanoseconds of CLOCK_MONOTONIC:
 
 - `{"type": "ready", "process", ...}`: the code is set up, the number of calls of a sample is calibrated.
-  Measuring then begins with a line on standard input, the start instant.
+  Measuring then begins with a line on standard input, the start instant; after it, the samples per second
+  that the harness itself takes of its threads, if any.
 - `{"type": "samples", "client", "samples": [[begin, end, due, calls, failed], ...]}`: samples that have
   ended. `due` is null in a closed loop.
 - `{"type": "error", "client", "name", "text", "position", "count"}`: exceptions of a class.
 - `{"type": "overhead", "calls", "ns"}`: a sample of the loop without the function.
 - `{"type": "result", "name", "kind", "columns", "size_bytes"}`: the result of a call that is not timed.
+- `{"type": "stacks", "stacks": {"frame;frame": count}}`: samples of the clients, by the harness.
+- `{"type": "findings", ...}`: what a profiler found (`loadcell.model.python_profile.PythonFindings`).
 - `{"type": "end", ...}`: the last one, or `{"type": "failed", "step", "name", "text", "position"}`.
 """
 
@@ -58,6 +61,8 @@ def _timed(_iterator, _clock, _call{names}):
         _call({arguments})
     return _begin, _clock()
 """
+#: Lines of the loop around statements are numbered from here: the others are those of the statements.
+_FIRST_SHELL_LINE = 1_000_000
 _EMPTY = "def _empty({parameters}):\n    pass\n"
 
 
@@ -107,6 +112,7 @@ class Order:
     rate: list[dict[str, float]]
     memory_bytes: int | None
     group: str | None
+    profile: dict[str, Any] | None
     verify: bool
     ordered: bool
 
@@ -285,6 +291,7 @@ def inline(body: str, names: Sequence[str]) -> CodeType:
 
     text = _FUNCTION.format(names="".join(f", {name}" for name in names), arguments="")
     shell = ast.parse(text.replace("_call()", "pass").replace(", _call", ""))
+    ast.increment_lineno(shell, _FIRST_SHELL_LINE)
     statements = ast.parse(body, "<code>").body
     shell.body[0].body[1].body = statements or [ast.Pass()]  # type: ignore[attr-defined]
     return compile(ast.fix_missing_locations(shell), "<code>", "exec")
@@ -321,6 +328,21 @@ class Loop:
         if os.getpid() != _PROCESS:
             os._exit(0)  # the function has forked, and its child has returned
         return begin, end, returned, failure
+
+    def within(self, profiler: Profiler, begin: int) -> None:
+        """Profile the samples from an instant on."""
+        timed = self._timed
+
+        def profiled(*values: Any) -> tuple[int, int]:
+            if clock() < begin:
+                return timed(*values)
+            profiler.start()
+            try:
+                return timed(*values)
+            finally:
+                profiler.stop()
+
+        self._timed = profiled
 
 
 def shortest_ns() -> int:
@@ -584,6 +606,319 @@ class Client(threading.Thread):
         self._errors.tell()
 
 
+class Profiler:
+    """A profiler of the first client: it starts and stops around each sample of the measurement.
+
+    `finish` says what it found. Files are named in the order.
+    """
+
+    def __init__(self, order: Order, code: Code) -> None:
+        assert order.profile is not None
+        self.profile: dict[str, Any] = order.profile
+        self.call, self._code = order.work.call, code
+
+    def begin(self, begin: int, frequency: int = 0) -> None:
+        """The measurement begins at this instant."""
+
+    def start(self) -> None:
+        """A sample begins."""
+
+    def stop(self) -> None:
+        """A sample has ended."""
+
+    def finish(self, lines: Lines) -> None:
+        """The load has ended."""
+
+    def stack_of(self, frames: list[tuple[str, str, int]]) -> str | None:
+        """Folded stack of frames (name, file, line) from the outermost: those within the loop.
+
+        None for frames of the harness itself.
+        """
+        names = []
+        for name, file, line in frames:
+            if name == "_timed" and file in (__file__, "<code>"):
+                names = ["<code>"] if self.call is None else []
+            elif name == "_empty" or (file == __file__ and not names):
+                return None
+            else:
+                names.append(frame_name(name, file, line))
+        inside = any(frame[0] == "_timed" for frame in frames)
+        if not names and not inside:
+            return None
+        return ";".join(["python", *(names or [self.call or "<code>"])])
+
+
+def version_of(package: str) -> str:
+    """Version of an installed package."""
+    import importlib.metadata  # noqa: PLC0415 - only to profile
+
+    return importlib.metadata.version(package)
+
+
+def frame_name(name: str, file: str, line: int) -> str:
+    """`function (package/module.py:12)`, with the file from the directory of imports."""
+    roots = [path for path in sys.path if path and file.startswith(path.rstrip("/") + "/")]
+    short = file[len(max(roots, key=len).rstrip("/")) + 1 :] if roots else file
+    return f"{name} ({short}:{line})".replace(";", ":").replace("\n", " ")
+
+
+class Sampling(Profiler):
+    """Samples the stacks of all threads by a thread of this process."""
+
+    def begin(self, begin: int, frequency: int = 0) -> None:
+        self._counts: dict[str, int] = {}
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        if frequency:
+            sys.setswitchinterval(0.0005)  # a thread that computes hands over that soon
+            self._thread = threading.Thread(target=self._sample, args=[begin, frequency], daemon=True)
+            self._thread.start()
+
+    def _sample(self, begin: int, frequency: int) -> None:
+        due = begin
+        while not self._end.wait(max(0.0, (due - clock()) / 1e9)):
+            for thread, frame in sys._current_frames().items():
+                if thread in _running and (stack := self._stack(frame)) is not None:
+                    self._counts[stack] = self._counts.get(stack, 0) + 1
+            due = max(due + 1_000_000_000 // frequency, clock())
+
+    def _stack(self, frame: Any) -> str | None:
+        frames = []
+        while frame is not None:
+            code = frame.f_code
+            frames.append((code.co_qualname, code.co_filename, code.co_firstlineno))
+            if code.co_name == "_timed":
+                return self.stack_of(frames[::-1])
+            frame = frame.f_back
+        return None
+
+    def finish(self, lines: Lines) -> None:
+        if self._thread is not None:
+            self._end.set()
+            self._thread.join()
+            lines.say(type="stacks", stacks=self._counts)
+
+
+class Calls(Profiler):
+    """Counts and times calls by cProfile."""
+
+    def __init__(self, order: Order, code: Code) -> None:
+        super().__init__(order, code)
+        import cProfile  # noqa: PLC0415 - only to profile
+
+        self._profile = cProfile.Profile()
+        self._samples = 0
+
+    def start(self) -> None:
+        self._samples += 1
+        self._profile.enable()
+
+    def stop(self) -> None:
+        self._profile.disable()
+
+    def finish(self, lines: Lines) -> None:
+        self._profile.dump_stats(self.profile["file"])
+        functions = [row for entry in self._profile.getstats() if (row := self._row(entry)) is not None]
+        functions.sort(key=lambda row: -row["self_s"])
+        statistics = {
+            "functions": len(functions),
+            "calls": sum(row["calls"] for row in functions),
+            "total_s": math.fsum(row["self_s"] for row in functions),
+            "largest": functions[: self.profile["most"]],
+        }
+        lines.say(type="findings", tool=f"cProfile {sys.version.split()[0]}", event="calls", calls=statistics)
+
+    def _row(self, entry: Any) -> dict[str, Any] | None:
+        code, calls = entry.code, entry.callcount
+        if isinstance(code, str):
+            if code == "<method 'disable' of '_lsprof.Profiler' objects>":
+                return None
+            if code == "<built-in method time.perf_counter_ns>" and (calls := calls - 2 * self._samples) <= 0:
+                return None
+            name = position = ""
+            name = code
+        elif code.co_filename == __file__:
+            return None
+        else:
+            name, position = code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}"
+            if code.co_name == "_timed" and code.co_filename == "<code>":
+                name, position = "<code>", ""
+        return {
+            "name": name,
+            "position": position,
+            "calls": calls,
+            "primitive_calls": calls - entry.reccallcount,
+            "self_s": entry.inlinetime,
+            "cumulative_s": entry.totaltime,
+        }
+
+
+class Allocations(Profiler):
+    """The peak of allocated memory, by memray, from the first sample to the last."""
+
+    def __init__(self, order: Order, code: Code) -> None:
+        super().__init__(order, code)
+        import memray  # noqa: PLC0415 - only to profile
+
+        self._memray = memray
+        self._tracker: Any = None
+
+    def start(self) -> None:
+        if self._tracker is None:
+            destination = self._memray.FileDestination(self.profile["file"], overwrite=True)
+            self._tracker = self._memray.Tracker(
+                destination=destination,
+                file_format=self._memray.FileFormat.AGGREGATED_ALLOCATIONS,
+                trace_python_allocators=True,
+            )
+            self._tracker.__enter__()
+
+    def finish(self, lines: Lines) -> None:
+        if self._tracker is None:
+            return
+        self._tracker.__exit__(None, None, None)
+        reader = self._memray.FileReader(self.profile["file"])
+        at_peak = reader.get_high_watermark_allocation_records(merge_threads=False)
+        records = [(record.tid, record.size, record.stack_trace()[::-1]) for record in at_peak]
+        stacks: dict[str, int] = {}
+        # memray leaves out the outermost frames of the thread that began: those of the harness
+        ours = {thread for thread, _, frames in records if any(frame[0] == "_timed" for frame in frames)}
+        for thread, size, frames in records:
+            inside = any(frame[0] == "_timed" for frame in frames)
+            if inside or thread not in ours:
+                stack = self.stack_of(frames) if frames else "python;[native threads]"
+                stacks[str(stack)] = stacks.get(str(stack), 0) + size
+        lines.say(type="stacks", stacks=stacks)
+        lines.say(
+            type="findings",
+            tool=f"memray {version_of('memray')}",
+            event="peak",
+            allocations={"peak_bytes": sum(stacks.values())},
+        )
+
+
+class SourceLines(Profiler):
+    """Growth of the resident memory by source line, in named functions."""
+
+    def __init__(self, order: Order, code: Code) -> None:
+        super().__init__(order, code)
+        self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
+        self._page = os.sysconf("SC_PAGE_SIZE")
+        self._named: dict[CodeType, tuple[str, str, list[str], int]] = {}
+        self._lines: dict[CodeType, dict[int, list[int]]] = {}
+        self._calls: dict[CodeType, int] = {}
+        self._text = order.work.code
+        for name in self.profile["functions"] or ([] if self.call is None else [self.call]):
+            self._name(name)
+
+    def _name(self, name: str) -> None:
+        import inspect  # noqa: PLC0415 - only to profile
+
+        function = inspect.unwrap(find(name))
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if code is None:
+            raise TypeError(f"{name} is no Python function, and has no source lines")
+        try:
+            text, first = inspect.getsourcelines(code)
+        except OSError:
+            text, first = [], code.co_firstlineno
+        self._named[code] = (name, code.co_filename, text, first)
+
+    def _resident(self) -> int:
+        return int(os.pread(self._descriptor, 100, 0).split()[1]) * self._page
+
+    def start(self) -> None:
+        sys.settrace(self._entered)
+
+    def stop(self) -> None:
+        sys.settrace(None)
+
+    def _entered(self, frame: Any, _: str, __: object) -> Any:
+        code = frame.f_code
+        if code not in self._named:
+            if self.profile["functions"] or code.co_name != "_timed" or code.co_filename != "<code>":
+                return None
+            self._named[code] = ("<code>", "", self._text.splitlines(), 1)
+        entries = self._lines.setdefault(code, {})
+        self._calls[code] = self._calls.get(code, 0) + 1
+        line, before = 0, 0
+
+        def trace(frame: Any, event: str, _: object) -> Any:
+            nonlocal line, before
+            if event in ("line", "return"):
+                now = self._resident()
+                if line:
+                    entry = entries.setdefault(line, [0, 0, 0])
+                    entry[0] += 1
+                    entry[1] += now - before
+                    entry[2] = max(entry[2], now)
+                line, before = frame.f_lineno, self._resident()
+            return trace
+
+        return trace
+
+    def finish(self, lines: Lines) -> None:
+        functions = []
+        for code, (name, file, text, first) in self._named.items():
+            rows = sorted(self._lines.get(code, {}).items())
+            rows = [row for row in rows if row[0] < _FIRST_SHELL_LINE]
+            calls = self._calls.get(code, 0)
+            if name == "<code>":
+                calls = max((entry[0] for _, entry in rows), default=0)
+            functions.append(
+                {
+                    "name": name,
+                    "file": file,
+                    "calls": calls,
+                    "lines": [
+                        {
+                            "number": number,
+                            "text": text[number - first].rstrip() if number - first < len(text) else "",
+                            "executions": entry[0],
+                            "increment_bytes": entry[1] / calls,
+                            "total_bytes": entry[2],
+                        }
+                        for number, entry in rows
+                    ],
+                }
+            )
+        lines.say(type="findings", tool="sys.settrace", event="resident", lines=functions)
+
+
+class Trace(Profiler):
+    """Calls over time, by viztracer."""
+
+    def __init__(self, order: Order, code: Code) -> None:
+        super().__init__(order, code)
+        import viztracer  # noqa: PLC0415 - only to profile
+
+        self._tracer = viztracer.VizTracer(
+            tracer_entries=self.profile["events"],
+            min_duration=self.profile["least_ns"] / 1e3,
+            output_file=self.profile["file"],
+            verbose=0,
+        )
+
+    def start(self) -> None:
+        self._tracer.start()
+
+    def stop(self) -> None:
+        self._tracer.stop()
+
+    def finish(self, lines: Lines) -> None:
+        self._tracer.save()
+        lines.say(type="findings", tool=f"viztracer {version_of('viztracer')}", event="trace")
+
+
+PROFILERS = {
+    "python": Sampling,
+    "calls": Calls,
+    "memory": Allocations,
+    "lines": SourceLines,
+    "trace": Trace,
+}
+
+
 def measure(order: Order, lines: Lines) -> None:
     """Set up, calibrate, wait for the start, measure."""
     code = Code(order)
@@ -603,6 +938,10 @@ def measure(order: Order, lines: Lines) -> None:
         count = max(calls, 1_000)
         begin, end, _, _ = loops[1].sample(count)
         overheads.append((end - begin) / count)
+    profiler = None
+    if order.profile is not None:
+        with step("profile"):
+            profiler = PROFILERS[order.profile["kind"]](order, code)
     lines.say(
         type="ready",
         process=os.getpid(),
@@ -610,7 +949,10 @@ def measure(order: Order, lines: Lines) -> None:
         overhead_ns=sorted(overheads)[2] if overheads else 0.0,
         **environment(),
     )
-    start = int(sys.stdin.readline())
+    start, *frequency = map(int, sys.stdin.readline().split())
+    if profiler is not None:
+        profiler.begin(start + order.warmup_ns, *frequency)
+        loops[0].within(profiler, start + order.warmup_ns)
     resident = resident_bytes("VmRSS")
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123 - as above
         file.write("5")  # VmHWM begins again at the present size
@@ -632,6 +974,9 @@ def measure(order: Order, lines: Lines) -> None:
         if client.failure is not None:
             raise client.failure
     peak = resident_bytes("VmHWM")
+    if profiler is not None:
+        with step("profile"):
+            profiler.finish(lines)
     if order.verify and order.first_client == 0:
         with step("verify"):
             lines.say(type="result", **describe(code.once(), order))

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 #: Environment variables that the interpreter gets: enough to find programs, libraries and a home.
 _PASSED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
+#: Larger blocks come from the kernel and return to it, so that the resident memory shows them. A threshold
+#: that is set is not adapted any more (mallopt(3)).
+_MMAP_FROM_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,19 @@ class VerifySpec:
 
 
 @dataclass(frozen=True)
+class ProfileSpec:
+    """A profile of this load, with the options of its kind (`loadcell.plan.profile_python`)."""
+
+    kind: str
+    packages: Sequence[str] = ()
+    frequency: int = 0
+    tool: str = "auto"
+    functions: Sequence[str] = ()
+    least_ns: int = 0
+    events: int = 0
+
+
+@dataclass(frozen=True)
 class PythonSpec:
     """The call, by which interpreter. `path` are directories for imports; `memory_bytes` is a limit."""
 
@@ -54,6 +70,7 @@ class PythonSpec:
     teardown: CodeSpec | None = None
     memory_bytes: int | None = None
     verify: VerifySpec | None = None
+    profile: ProfileSpec | None = None
 
     @classmethod
     def of(cls, section: JsonObject) -> PythonSpec:
@@ -63,12 +80,15 @@ class PythonSpec:
             for name in ("work", "setup", "data", "teardown")
         }
         verify = None if section["verify"] is None else VerifySpec(**section["verify"])
-        return cls(**{**section, **codes, "verify": verify})
+        profile = None if section["profile"] is None else ProfileSpec(**section["profile"])
+        return cls(**{**section, **codes, "verify": verify, "profile": profile})
 
     def environment(self) -> dict[str, str]:
         """Environment of the interpreter."""
         passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
-        return {**passed, "PYTHONHASHSEED": self.hash_seed, **self.env}
+        by_lines = self.profile is not None and self.profile.kind == "lines"
+        profiled = {"MALLOC_MMAP_THRESHOLD_": str(_MMAP_FROM_BYTES)} if by_lines else {}
+        return {**passed, "PYTHONHASHSEED": self.hash_seed, **profiled, **self.env}
 
     def data_file(self, directory: Path) -> Path | None:
         """File of the data set in this directory: another one for other data, arguments or interpreters."""
