@@ -56,7 +56,7 @@ public class Leaking {
 """
 
 
-def counters(share: float, now: float = 0.0, running_s: float = 100.0, **values: Any) -> JvmCounters:
+def counters(share: float, now: float = 0.1, running_s: float = 100.0, **values: Any) -> JvmCounters:
     defaults: dict[str, Any] = {"full": 0, "full_now": 0, "old_used_bytes": GIB, "old_limit_bytes": 2 * GIB}
     return JvmCounters("a", 7, running_s, 1.0, share * running_s, now, **defaults | values)
 
@@ -66,6 +66,7 @@ def counters(share: float, now: float = 0.0, running_s: float = 100.0, **values:
     [
         (counters(0.2), "warning"),
         (counters(0.6), "critical"),
+        (counters(0.6, now=0.0), "note"),  # in the past
         (counters(0.12), "healthy"),
         (counters(0.6, running_s=24), "healthy"),  # of a start
         (counters(0.05, now=0.6), "warning"),

@@ -13,9 +13,11 @@ import pytest
 import fake_runs
 from incidents.test_runs import context, doctor, record
 from loadcell.incidents.evidence.base import Evidence, Missing
+from loadcell.incidents.evidence.jvms import JvmCounters
 from loadcell.incidents.evidence.kernel_log import KernelLine, KernelLog
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
 from loadcell.incidents.examination import examination
+from loadcell.incidents.live import run_processes
 from loadcell.incidents.record import record as record_of
 from loadcell.incidents.runs import not_recorded
 from loadcell.model import json as model_json
@@ -26,12 +28,14 @@ HUNG = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", None, 5.
 HEALTHY = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", 0.001),))
 
 
-def with_examination(home: Path, evidence: Evidence, at_s: float = 7.0) -> tuple[Path, str]:
+def with_examination(
+    home: Path, evidence: Evidence, at_s: float = 7.0, of_run: frozenset[int] = frozenset()
+) -> tuple[Path, str]:
     """A run whose first trial retained an examination of this time after the start of its measurement."""
     run = fake_runs.write_run(home, fake_runs.two_treatments())
     trial = read_run(run).trials[0]
     examined = examination("vm", [evidence])
-    examined = replace(examined, utc_ns=start_ns(run) + round(at_s * 1e9))
+    examined = replace(examined, utc_ns=start_ns(run) + round(at_s * 1e9), of_run=of_run)
     text = json.dumps(model_json.document(record_of(examined)))
     (run / "trials" / trial.name / "doctor.json").write_text(text)
     return run, trial.name
@@ -52,6 +56,26 @@ def test_a_retained_diagnosis_has_the_time_of_its_trial(tmp_path: Path) -> None:
     assert finding.text.startswith(f"Hung remote mount in trial `{name}`, 7 s after the start")
     [mark] = [mark for mark in context(run).marks[name] if mark.about == "Hung remote mount"]
     assert mark.begin_s == pytest.approx(7, abs=1)
+
+
+@pytest.mark.parametrize("is_of_run", [True, False])
+def test_a_process_explains_trials_of_its_run_alone(tmp_path: Path, is_of_run: bool) -> None:
+    jvm = JvmCounters("V (7)", 7, 100.0, 1.0, 60.0, 0.5, 9, 0, 1 << 30, 2 << 30)
+    run, _ = with_examination(tmp_path, jvm, of_run=frozenset({7} if is_of_run else {8}))
+    codes = [item.message.code for item in context(run).findings]
+    assert any(code.startswith("found.incident") for code in codes) == is_of_run
+    shown = " ".join(doctor(run).stdout.split())
+    assert ("V (7): collections took 60% of" in shown) == is_of_run
+    assert ("V (7), a process that this run did not start" in shown) != is_of_run
+
+
+def test_processes_of_a_run_descend_from_it(tmp_path: Path) -> None:
+    parents = {1: ("init", 0), 5: ("loadcell-run", 1), 6: ("sh", 5), 7: ("java", 6), 8: ("java", 1)}
+    for pid, (name, parent) in parents.items():
+        (tmp_path / f"proc/{pid}").mkdir(parents=True)
+        (tmp_path / f"proc/{pid}/stat").write_text(f"{pid} ({name}) S {parent} " + "0 " * 40)
+    assert run_processes.of_run((7, 8), tmp_path, caller=6) == {7}
+    assert run_processes.of_run((7, 8), tmp_path, caller=8) == set()
 
 
 def test_it_is_shown_in_the_language_of_the_reader(tmp_path: Path) -> None:
@@ -77,8 +101,8 @@ def test_a_message_within_a_message_is_shown(tmp_path: Path) -> None:
     for item in document["subjects"][0]["diagnoses"]:
         item["begin_utc"] = item["end_utc"] = None  # that of the examination
     path.write_text(json.dumps(document))
-    for lang, text in (("en", "to the end of the log"), ("zh", "保持到日志结束")):
-        assert text in "".join(doctor("--lang", lang, run).stdout.split("\n"))
+    for lang, text in (("en", "totheendofthelog"), ("zh", "保持到日志结束")):
+        assert text in "".join(doctor("--lang", lang, run).stdout.split())
 
 
 def test_a_healthy_examination_is_no_incident_and_no_longer_unseen(tmp_path: Path) -> None:

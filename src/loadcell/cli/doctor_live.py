@@ -12,7 +12,7 @@ from loadcell import lazy
 from loadcell.cli import display, language, messages
 from loadcell.incidents.base import registered
 from loadcell.incidents.examination import Examination, examination
-from loadcell.incidents.live import named_process
+from loadcell.incidents.live import named_process, run_processes
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gathering import gather
 from loadcell.model import catalogue
@@ -61,4 +61,6 @@ def live(pid: int | None, timeout_s: float | None = None) -> Examination:
         if shown:
             sys.stderr.write("\r" + " " * 2 * len(shown) + "\r")
     examined = examination(platform.node(), gathered.evidence, gathered.missing)
-    return replace(examined, utc_ns=time.time_ns())
+    pids = [item.process for item in gathered.evidence if item.process is not None]
+    of_run = frozenset(pids) if pid is not None else run_processes.of_run(pids)
+    return replace(examined, utc_ns=time.time_ns(), of_run=of_run)

@@ -37,7 +37,8 @@ class Examination:
     """Subjects with their judgements; `title` names the examined thing for people.
 
     `unseen` has the incidents whose type of evidence could not be gathered, `readings` how well log files
-    were read. `utc_ns` is the time at which a live host was examined.
+    were read. `utc_ns` is the time at which a live host was examined, `of_run` are the processes of the run
+    that examined it.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Examination:
     unseen: tuple[Unseen, ...] = ()
     readings: tuple[Reading, ...] = ()
     utc_ns: int | None = None
+    of_run: frozenset[int] = frozenset()
 
     def with_subjects(self, subjects: Iterable[Examined]) -> Examination:
         """The same with subjects that are judged already; what they judge is no longer unseen."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.base import Incident, Judgement, Level
 from loadcell.incidents.evidence.jvms import JvmCounters
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 
@@ -70,7 +70,12 @@ class GcTime(Incident[JvmCounters]):
             return
         is_lasting = evidence.running_s >= LEAST_S and evidence.start_share >= START_SHARE
         if is_lasting or evidence.now_share >= NOW_SHARE:
-            is_critical = is_lasting and evidence.start_share >= CRITICAL_SHARE
+            level: Level = "warning"
+            if not evidence.collecting_now_s:
+                # past: the process may have started with much work, and serves well since
+                level = "note"
+            elif is_lasting and evidence.start_share >= CRITICAL_SHARE:
+                level = "critical"
             summary = _SEEN(
                 start_share=evidence.start_share,
                 running_s=evidence.running_s,
@@ -78,9 +83,7 @@ class GcTime(Incident[JvmCounters]):
                 interval_s=evidence.interval_s,
                 occupied_share=evidence.occupied_share,
             )
-            yield self.diagnosis(
-                "critical" if is_critical else "warning", "high" if is_lasting else "medium", summary
-            )
+            yield self.diagnosis(level, "high" if is_lasting else "medium", summary)
             return
         yield self.healthy(
             _HEALTHY(

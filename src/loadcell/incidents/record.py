@@ -72,7 +72,8 @@ class SubjectRecord:
     """Evidence of one subject, by its kind (`collections`, `mounts`), and its judgements.
 
     `jvm` has the activity of a collector, and `log` the contents of logs of services. `remarks` state what is
-    missing in the evidence, such as the part of a log behind a damaged place.
+    missing in the evidence, such as the part of a log behind a damaged place. `is_of_run` is true for a
+    process of the run that examined the host, or one named in the call; null for what is no process.
     """
 
     source: str
@@ -85,6 +86,7 @@ class SubjectRecord:
     jvm: JvmRecord | None
     log: LogRecord | None
     remarks: tuple[str, ...]
+    is_of_run: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,13 @@ def record(examined: Examination) -> ExaminationRecord:
         SCHEMA,
         examined.title,
         None if examined.utc_ns is None else utc_text(examined.utc_ns),
-        tuple(_subject(subject) for subject in examined.subjects),
+        tuple(_subject(subject, examined.of_run) for subject in examined.subjects),
         _values(examined.unseen),
         tuple(_reading(reading) for reading in examined.readings),
     )
 
 
-def _subject(subject: Examined) -> SubjectRecord:
+def _subject(subject: Examined, of_run: frozenset[int]) -> SubjectRecord:
     evidence = subject.evidence
     begin_ns, end_ns = evidence.begin_ns, evidence.end_ns
     return SubjectRecord(
@@ -141,6 +143,7 @@ def _subject(subject: Examined) -> SubjectRecord:
         jvm_record.record(evidence) if isinstance(evidence, Collections) else None,
         log_record.record(evidence) if isinstance(evidence, ApplicationLog) else None,
         tuple(remark.text for remark in evidence.remarks),
+        None if evidence.process is None else evidence.process in of_run,
     )
 
 

@@ -176,7 +176,7 @@ def _leak(growth: tuple[float, float], count: tuple[int, int]) -> Build:
 def _counters(share: tuple[float, float], running: tuple[float, float] = (40, 5000)) -> Build:
     def build(chance: random.Random, _: Path) -> Example:
         part, running_s = chance.uniform(*share), chance.uniform(*running)
-        seen = JvmCounters("jvm", 7, running_s, 1.0, part * running_s, 0.0, 3, 0, GIB, 4 * GIB)
+        seen = JvmCounters("jvm", 7, running_s, 1.0, part * running_s, 0.1, 3, 0, GIB, 4 * GIB)
         return Example(seen, f"{part:.0%} of {running_s:.0f} s")
 
     return build

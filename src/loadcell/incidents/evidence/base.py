@@ -31,6 +31,11 @@ class Evidence:
         return (self.source,) if self.source else ()
 
     @property
+    def process(self) -> int | None:
+        """Number of the process that is the subject; None of a host, a file or a run."""
+        return None
+
+    @property
     def begin_ns(self) -> int | None:
         """First instant; None where the evidence has no time."""
         return None

@@ -33,6 +33,7 @@ class Collections(Evidence):
 
     Instants of `log` are by its clock. `quote` gives the line of a number that the log has, None where its
     text was not retained. `dump_files` lie beside the log. `timeout_ns` is that of the clients, where known.
+    `pid` is the process that writes the log, of a running JVM.
     """
 
     kind: ClassVar[str] = "collections"
@@ -41,6 +42,12 @@ class Collections(Evidence):
     quote: Callable[[int], Quote | None] = lambda _: None
     dump_files: tuple[DumpFile, ...] = ()
     timeout_ns: int | None = None
+    pid: int | None = None
+
+    @property
+    def process(self) -> int | None:
+        """The running JVM."""
+        return self.pid
 
     @property
     def begin_ns(self) -> int:

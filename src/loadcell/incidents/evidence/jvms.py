@@ -30,6 +30,11 @@ class JvmCounters(Evidence):
     old_limit_bytes: int | None = None
 
     @property
+    def process(self) -> int:
+        """The JVM."""
+        return self.pid
+
+    @property
     def start_share(self) -> float:
         """Share of the time since the start in collections."""
         return min(1.0, self.collecting_s / self.running_s) if self.running_s > 0 else 0.0
@@ -69,6 +74,11 @@ class ClassHistograms(Evidence):
     interval_s: float
     live_bytes: int
     grown: tuple[ClassGrowth, ...]
+
+    @property
+    def process(self) -> int:
+        """The JVM."""
+        return self.pid
 
 
 @dataclass(frozen=True)

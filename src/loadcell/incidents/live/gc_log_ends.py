@@ -50,7 +50,7 @@ class GcLogGatherer(Gatherer):
 def _read(name: str, path: Path, pid: int, host: Host) -> Collections:
     """The last JVM of the end of a log. Raises OSError, ImportProblemError."""
     flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
-    return collections_of(name, gc_log_files.end_of(path), flags, host)
+    return replace(collections_of(name, gc_log_files.end_of(path), flags, host), pid=pid)
 
 
 def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -> Collections:

@@ -24,8 +24,13 @@ NO_COUNTERS = MessageCode("doctor.live.jvm-without-counters", "info", pid=str, l
 LACKS = {lack: MessageCode(f"doctor.live.jvm-lack.{lack.value}", "info") for lack in Lack}
 
 _TIMES: Final = tuple(f"sun.gc.collector.{number}.time" for number in range(3))
+_ENTRIES: Final = tuple(f"sun.gc.collector.{number}.lastEntryTime" for number in range(3))
+_EXITS: Final = tuple(f"sun.gc.collector.{number}.lastExitTime" for number in range(3))
 _NUMBERS: Final = (
     *_TIMES,
+    *_ENTRIES,
+    *_EXITS,
+    "sun.os.hrt.ticks",
     "sun.os.hrt.frequency",
     "sun.gc.collector.1.invocations",
     "sun.gc.generation.1.space.0.used",
@@ -41,10 +46,14 @@ _MOST_CHARACTERS: Final = 60
 
 @dataclass(frozen=True)
 class _Reading:
-    """Counters at an instant: time in collections, full collections, the old generation."""
+    """Counters at an instant: time in collections, full collections, the old generation.
+
+    The JVM counts a collection at its end; `ongoing_s` is the time since the begin of one without an end.
+    """
 
     instant: float
     collecting_s: float
+    ongoing_s: float
     full: int | None
     old_used_bytes: int
     old_limit_bytes: int | None
@@ -115,13 +124,18 @@ def read(process: JavaProcess) -> _Reading | None:
 def _reading(file: PerfDataFile, values: tuple[Any, ...] | None) -> _Reading | None:
     if values is None:
         return None
-    *times, frequency, full, used, limit, command, collector = values
+    times, entries, exits = values[:3], values[3:6], values[6:9]
+    now, frequency, full, used, limit, command, collector = values[9:]
     if not frequency:
         return None
     ticks = sum(value or 0 for value in times)
+    begins = [begin for begin, end in zip(entries, exits, strict=True) if begin and begin > (end or 0)]
+    ongoing = max(0, (now or 0) - min(begins)) if begins else 0
     name = (file.text(command).split() or [""])[0]
     number = None if file.text(collector).startswith(_CONCURRENT) else full or 0
-    return _Reading(time.monotonic(), ticks / frequency, number, used or 0, limit or None, name)
+    return _Reading(
+        time.monotonic(), ticks / frequency, ongoing / frequency, number, used or 0, limit or None, name
+    )
 
 
 def counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCounters | Missing:
@@ -139,7 +153,7 @@ def counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCo
         running_s,
         now.instant - before.instant,
         now.collecting_s,
-        max(0.0, now.collecting_s - before.collecting_s),
+        max(0.0, now.collecting_s - before.collecting_s) + min(now.ongoing_s, now.instant - before.instant),
         now.full,
         None if now.full is None or before.full is None else max(0, now.full - before.full),
         now.old_used_bytes,

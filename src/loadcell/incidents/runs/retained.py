@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from loadcell.incidents.base import Confidence, Diagnosis, Healthy, Judgement, Level, registered
 from loadcell.incidents.evidence.base import Quote
+from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.evidence.jvms import ClassHistograms, JvmCounters
 from loadcell.incidents.evidence.retained import Retained
 from loadcell.incidents.examination import Examined
 from loadcell.incidents.record import LineRecord, ValueRecord
 from loadcell.model import json as model_json
 from loadcell.model.json import JsonObject, JsonValue
-from loadcell.model.message import Count, Message, MessageCode, declared
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, declared
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 
@@ -32,6 +34,11 @@ _MOST_VALUE: Final = 2.0**63
 
 UNREADABLE = MessageCode("doctor.retained.unreadable", "caution", path=str)
 MORE_FILES = MessageCode("doctor.retained.more-files", "caution", count=Count, trial=str, limit=Count)
+
+OF_PROCESS = MessageCode("doctor.retained.of-process", "info", source=ForeignText, summary=Message)
+FOREIGN = MessageCode("doctor.retained.foreign-process", "info", source=ForeignText, summary=Message)
+#: Kinds of evidence whose subject is a process.
+_PROCESSES: Final = frozenset({JvmCounters.kind, ClassHistograms.kind, Collections.kind})
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,11 @@ class _Diagnosis:
 class _Subject:
     """Those of a subject."""
 
+    source: str
+    kind: str
     diagnoses: tuple[_Diagnosis, ...]
     healthy: tuple[ValueRecord, ...]
+    is_of_run: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ def _examined(path: Path, trial: TrialRecord) -> Examined:
     judgements: list[Judgement] = []
     for subject in record.subjects:
         diagnoses = [
-            _diagnosis(item, instant_ns, started_ns)
+            _of_process(_diagnosis(item, instant_ns, started_ns), subject)
             for item in subject.diagnoses
             if item.incident in registered()
         ]
@@ -117,6 +127,15 @@ def _diagnosis(record: _Diagnosis, instant_ns: int | None, started_ns: int) -> D
         tuple(Quote(line.file, line.number, line.text) for line in record.lines),
         _remedy(record),
     )
+
+
+def _of_process(diagnosis: Diagnosis, subject: _Subject) -> Diagnosis:
+    """A diagnosis with the name of its process; a note where that is none of the run."""
+    if subject.kind not in _PROCESSES:
+        return diagnosis
+    if subject.is_of_run:
+        return replace(diagnosis, summary=OF_PROCESS(source=subject.source, summary=diagnosis.summary))
+    return replace(diagnosis, level="note", summary=FOREIGN(source=subject.source, summary=diagnosis.summary))
 
 
 def _remedy(record: _Diagnosis) -> str:
