@@ -131,6 +131,27 @@ def test_a_step_of_many_hours_may_be_another_zone(tmp_path: Path) -> None:
     assert any("zone of the service was changed" in remark.text for remark in reading.remarks)
 
 
+def test_lines_of_two_zones_in_turn_cost_about_as_much_as_others(tmp_path: Path) -> None:
+    """The log is unordered, and no line searches all zones for a change of an hour."""
+    times = []
+    for name, hours in (("one.log", ("10", "10")), ("two.log", ("10", "11"))):
+        path = tmp_path / name
+        path.write_text(
+            "".join(
+                f"2026-11-{day:02} {hours[second % 2]}:{minute:02}:{second:02}.5 [worker] INFO stored\n"
+                for day in range(10, 15)
+                for minute in range(20)
+                for second in range(60)
+            )
+        )
+        begin_s = time.process_time()
+        _, reading = application_logs.read([(path, name)])
+        times.append(time.process_time() - begin_s)
+    assert times[1] < 4 * times[0] + 0.2
+    assert any("out of order" in remark.text for remark in reading.remarks)
+    assert not any("daylight saving" in remark.text for remark in reading.remarks)
+
+
 @pytest.mark.parametrize(("date", "is_silent"), [("2026-03-29", False), ("2026-03-25", True)])
 def test_the_begin_of_daylight_saving_time_is_no_silence(tmp_path: Path, date: str, is_silent: bool) -> None:
     lines = [

@@ -214,7 +214,7 @@ class ServiceLines:
             steps,
             self._steps.count if steps else 0,
             self._steps.furthest_back_ns if steps else 0,
-            tuple(self._steps.zone_changes),
+            self._steps.zone_changes,
             self._steps.late_lines,
             self._steps.furthest_late_ns,
             self._steps.is_unordered,

@@ -75,8 +75,9 @@ class Steps:
         self._resolution_ns = _UNITS[0]
         #: leaps forward that have not lasted yet, with the number of entries before them
         self._pending: list[tuple[Leap, int]] = []
-        self.count = self.late_lines = self.furthest_back_ns = self.furthest_late_ns = 0
-        self.zone_changes: list[Leap] = []
+        self.count = self.furthest_back_ns = self.furthest_late_ns = 0
+        self._late = 0
+        self._zone_changes: list[Leap] = []
 
     def take(self, instant_ns: int, thread: str, line: int, text: str, *, has_zone: bool) -> None:
         """The next line, before its thread's latest instant is replaced."""
@@ -105,14 +106,16 @@ class Steps:
         if leap.size_ns >= STEP_NS:
             self._pending = [*self._pending[-_MOST_PENDING:], (leap, self._lines)]
         elif size_ns <= -least_ns:
-            if not has_zone and _may_be_of_zone(last_ns, instant_ns):
+            # a log with more was merged from several zones
+            has_more = len(self._zone_changes) >= _MOST_CHANGES
+            if not has_zone and not has_more and _may_be_of_zone(last_ns, instant_ns):
                 self._close()
-                self.zone_changes = [*self.zone_changes, leap][:_MOST_CHANGES]
+                self._zone_changes.append(leap)
                 return
             self._close()
             self.furthest_late_ns = max(self.furthest_late_ns, -size_ns)
             if self._ends_excursion(leap):
-                self.late_lines += 1
+                self._late += 1
                 return
             self._candidate = _Candidate(leap, instant_ns)
         if (candidate := self._candidate) is not None:
@@ -132,8 +135,18 @@ class Steps:
 
     @property
     def is_unordered(self) -> bool:
-        """True if more lines are late than in a log of one host."""
-        return self.late_lines > max(_LEAST_LINES, _MOST_LATE * self._lines)
+        """True if more lines are late, or of another zone, than in a log of one host."""
+        return self._late + len(self._zone_changes) > max(_LEAST_LINES, _MOST_LATE * self._lines)
+
+    @property
+    def zone_changes(self) -> tuple[Leap, ...]:
+        """Changes of the zone; lines in turn from several zones are none."""
+        return () if self.is_unordered else tuple(self._zone_changes)
+
+    @property
+    def late_lines(self) -> int:
+        """Lines out of order."""
+        return self._late + (len(self._zone_changes) if self.is_unordered else 0)
 
     def _ends_excursion(self, leap: Leap) -> bool:
         """True if a step back ends few lines of another clock, whose first line leapt forward as far."""
@@ -192,7 +205,7 @@ class Steps:
             return
         has_threads = len(self._latest) > 1 or "" not in self._latest
         if not candidate.lasts() or (has_threads and not candidate.threads):
-            self.late_lines += 1
+            self._late += 1
             return
         self.count += 1
         self.furthest_back_ns = max(self.furthest_back_ns, -candidate.leap.size_ns)

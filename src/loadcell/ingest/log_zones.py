@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -11,6 +12,7 @@ from loadcell.ingest.log_times import local_offset_s
 
 _SECOND_NS: Final = 10**9
 _HALF_HOUR_S: Final = 1800
+_DAY_S: Final = 86_400
 #: Clocks are put back by at most this for the end of daylight saving time; more is another zone.
 _MOST_S: Final = 3600
 #: Stamps of concurrent lines differ by so much.
@@ -32,7 +34,6 @@ def is_within_a_zone(before_ns: int, after_ns: int) -> bool:
     return abs(after_ns - before_ns) <= (_MOST_S + _HALF_HOUR_S // 2) * _SECOND_NS
 
 
-@lru_cache(maxsize=256)
 def zones_with_change(before_ns: int, after_ns: int) -> tuple[str, ...]:
     """Zones whose clocks are put forward or back between two successive stamps, the best known first.
 
@@ -41,20 +42,51 @@ def zones_with_change(before_ns: int, after_ns: int) -> tuple[str, ...]:
     before_s, after_s = (at_ns / 1e9 + local_offset_s(at_ns / 1e9) for at_ns in (before_ns, after_ns))
     change_s = round((after_s - before_s) / _HALF_HOUR_S) * _HALF_HOUR_S
     elapsed_s = max(0.0, after_s - before_s - change_s) + _SLACK_S
-    shown = datetime(1970, 1, 1) + timedelta(seconds=before_s)
-    return tuple(name for name in _names() if _changes(_zone(name), shown, elapsed_s, change_s))
+    days = range(int(before_s // _DAY_S), int((before_s + elapsed_s) // _DAY_S) + 1)
+    names = {
+        name
+        for day in days
+        for change in _changes(day)
+        if change.change_s == change_s and before_s < change.shown_s <= before_s + elapsed_s
+        for name in change.zones
+    }
+    return tuple(name for name in _names() if name in names) if names else ()
 
 
-def _changes(zone: ZoneInfo, shown: datetime, elapsed_s: float, change_s: int) -> bool:
-    """True if the offset of a zone changes so within a time from what its clock shows."""
-    for fold in (0, 1):
-        before = shown.replace(tzinfo=zone, fold=fold)
-        after = datetime.fromtimestamp(before.timestamp() + elapsed_s, zone)
-        # the difference of naive times is that of the clocks
-        change = (after.replace(tzinfo=None) - shown).total_seconds() - elapsed_s
-        if round(change) == change_s:
-            return True
-    return False
+@dataclass(frozen=True)
+class _Change:
+    """A change of the clocks of zones: what they show before it, in seconds since 1970, and its size."""
+
+    shown_s: int
+    change_s: int
+    zones: tuple[str, ...]
+
+
+@lru_cache(maxsize=1024)
+def _changes(day: int) -> tuple[_Change, ...]:
+    """Changes on a day, by its number since 1970 on the clocks before them."""
+    zones: dict[tuple[int, int], list[str]] = {}
+    for name in _names():
+        zone = _zone(name)
+        # the day of a clock lies within those before and after it in UTC
+        begin_s, end_s = (day - 1) * _DAY_S, (day + 2) * _DAY_S
+        before_s = _offset_s(zone, begin_s)
+        if before_s == _offset_s(zone, end_s):
+            continue
+        while end_s - begin_s > 1:
+            middle_s = (begin_s + end_s) // 2
+            if _offset_s(zone, middle_s) == before_s:
+                begin_s = middle_s
+            else:
+                end_s = middle_s
+        if (end_s + before_s) // _DAY_S == day:
+            zones.setdefault((end_s + before_s, _offset_s(zone, end_s) - before_s), []).append(name)
+    return tuple(_Change(*key, tuple(names)) for key, names in zones.items())
+
+
+def _offset_s(zone: ZoneInfo, instant_s: int) -> int:
+    offset = datetime.fromtimestamp(instant_s, zone).utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())
 
 
 @cache
