@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import datetime
 from pathlib import Path
@@ -94,6 +95,39 @@ def test_logs_beyond_the_limit_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     assert not logs_of(run)
     reasons = {item.incident: item.text for item in record(run).unseen}
     assert f"loadcell doctor {run} --log {run}/trials/{name}/service.log" in reasons["log-clock-steps"]
+
+
+def test_the_limit_is_that_of_unpacked_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, name = with_log(tmp_path, two_sources())
+    log = run / "trials" / name / "service.log"
+    packed = gzip.compress(log.read_bytes())
+    monkeypatch.setattr(application_logs, "MOST_BYTES", len(packed) + 1000)
+    assert log.stat().st_size > len(packed) + 1000
+    log.unlink()
+    (log.parent / "service.log.gz").write_bytes(packed)
+    assert not logs_of(run)
+    reasons = {item.incident: item.text for item in record(run).unseen}
+    assert f"--log {run}/trials/{name}/service.log.gz" in reasons["log-clock-steps"]
+
+
+@pytest.mark.parametrize("name", ["catalog.bin", "large.log"])
+def test_a_file_beyond_the_limit_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    run, trial = with_log(tmp_path, two_sources())
+    log = run / "trials" / trial / "service.log"
+    large = b"\0\1" * 10**6 if name.endswith(".bin") else log.read_bytes() * 3
+    (log.parent / name).write_bytes(large)
+    monkeypatch.setattr(application_logs, "MOST_BYTES", log.stat().st_size)
+    [subject] = logs_of(run)
+    assert subject.log is not None
+    assert [service.name for service in subject.log.services] == ["service.log"]
+
+
+@pytest.mark.parametrize(("name", "is_read"), [("gcp-service.log", True), ("gc.log.1", False)])
+def test_names_of_gc_logs_are_exact(tmp_path: Path, name: str, is_read: bool) -> None:
+    run, _ = with_log(tmp_path, two_sources(), name)
+    assert bool(logs_of(run)) is is_read
 
 
 def test_a_run_lists_what_it_cannot_show(tmp_path: Path) -> None:
