@@ -263,6 +263,22 @@ def test_a_useless_pattern_is_an_error(tmp_path: Path, pattern: str, reason: str
     assert time.monotonic() - began_s < 20
 
 
+def test_lines_of_a_collector_in_the_log_of_a_service_are_excluded(tmp_path: Path) -> None:
+    """A container writes both to its standard output; more than half of the lines are of the collector."""
+    of_service = log(400, silence_s=60).splitlines(keepends=True)
+    of_collector = [line for line in gc_log(count=500).splitlines(keepends=True) if "GC(" in line]
+    lines = [line for pair in zip(of_service, of_collector, strict=False) for line in pair]
+    path = written(tmp_path / "app.log", "".join([*lines, *of_collector[400:]]))
+    examined = record("--log", path)
+    contents = subject(examined).log
+    assert contents is not None
+    assert (contents.entries, contents.lines) == (400, 899)
+    assert [message.text for message in contents.messages] == ["stored <n> rows"]
+    [silence] = contents.silences
+    assert silence.duration_s == pytest.approx(60, abs=1)
+    assert "56% of the lines are those of a JVM" in " ".join(doctor("--log", path).stdout.split())
+
+
 def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
     path = written(tmp_path / "gc.log", gc_log())
     assert "add `--log app.log`" in doctor("--gc-log", path, "--pattern", "(?P<time>.)").stderr
@@ -277,9 +293,14 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
         (b"[0.1s][info][gc] GC(0) Pause Young (Normal) 6M->2M(64M) 4.533ms\n" * 9, "doctor --gc-log"),
         (b"[2026-11-28T10:00:00.1+0000][info ][gc,start ] GC(0) Pause Young (Normal)\n" * 9, "is a GC log"),
         (b"2026-11-28T10:00:00.123+0000: 1.2: [GC (System.gc()) 9K->5K(9K), 0.1 secs]\n", "is a GC log"),
+        (
+            b"2026-11-28T10:00:00.123+0000: 1.2: [GC (System.gc()) 9K->5K(9K), 0.1 secs]\n"
+            b"2026-11-28T10:00:00.1+0000: 1.3: Total time for which application threads were stopped: 1 s\n",
+            "is a GC log",
+        ),
         (b"hello token=abcdef1234567\nworld\n", "no time stamps in its first lines; the first is 'hello"),
     ],
-    ids=["empty", "blank", "binary", "gc", "dated-gc", "gc-of-jdk-8", "text"],
+    ids=["empty", "blank", "binary", "gc", "dated-gc", "gc-of-jdk-8", "stops-of-jdk-8", "text"],
 )
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     result = doctor("--log", written(tmp_path / "app.log", content))

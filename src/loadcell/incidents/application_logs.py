@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,14 +17,14 @@ from loadcell.ingest import log_times, log_zones
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.inputs import STDIN
-from loadcell.ingest.log_contents import GC_SHARE, gc_share
+from loadcell.ingest.log_contents import GC_SHARE, LEAST_GC_SHARE, gc_share, is_gc_line
 from loadcell.ingest.log_excerpts import excerpt
 from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of
 from loadcell.ingest.log_pattern import Pattern
 from loadcell.ingest.log_times import Stamps
 from loadcell.ingest.text import OnProgress, decoded
 from loadcell.model.application_log import ApplicationLogs, Service
-from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds, Share
 
 _DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
 _NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
@@ -32,6 +32,7 @@ _NO_MATCH = MessageCode("doctor.log-no-match", path=str, line=ForeignText)
 _GC_LOG = MessageCode("doctor.log-is-gc-log", path=str)
 _NO_TIME = MessageCode("doctor.log-no-time", path=str, number=int, text=ForeignText)
 _NO_ENTRIES = MessageCode("doctor.log-no-entries", names=list)
+GC_LINES = MessageCode("doctor.log-gc-lines", "info", path=str, lines_share=Share)
 ZONE_CHANGE = MessageCode(
     "doctor.log-zone-change", "info", service=str, count=Count, size_s=Seconds, zones=list, of=Count
 )
@@ -47,17 +48,20 @@ _ROTATED: Final = re.compile(
 _SHOWN: Final = 80
 _MOST_ZONES: Final = 3
 _HEAD_BYTES: Final = 65_536
+#: Share of lines of a log of a service among those of a collector; with less it is a GC log.
+_LEAST_OTHERS: Final = 0.05
 
 
 @dataclass(frozen=True)
 class _File:
-    """A log file: its service, and when it begins."""
+    """A log file: its service, when it begins, and whether a JVM writes about its collector into it."""
 
     path: Path
     shown: str
     service: str
     stamps: Stamps
     begin_ns: int
+    has_gc_lines: bool = False
 
 
 def read(
@@ -77,13 +81,21 @@ def read(
         ordered = sorted(named, key=lambda file: (file.service, file.begin_ns))
         reader = Reader(expression)
 
+        gc_lines = Counter[str]()
+        current: list[_File] = []
+
         def begin(index: int) -> None:
             file = ordered[index]
+            current[:] = [file]
             reader.begin_file(file.service, file.shown, file.stamps)
 
         lines = LogLines([(file.path, file.shown) for file in ordered], on_progress, begin)
         for line in lines:
-            reader.take(line)
+            if current[0].has_gc_lines and is_gc_line(line):
+                gc_lines[current[0].shown] += 1
+                reader.skip()
+            else:
+                reader.take(line)
     logs = reader.logs()
     names = tuple(file.shown for file in ordered)
     if not any(service.entries for service in logs.services):
@@ -93,7 +105,12 @@ def read(
         for service in logs.services
     ):
         lines.remarks.insert(0, REORDERED(files=names))
-    remarks = (*lines.remarks, *(remark for service in logs.services for remark in _remarks(service)))
+    of_collectors = (GC_LINES(path=path, lines_share=count / logs.lines) for path, count in gc_lines.items())
+    remarks = (
+        *lines.remarks,
+        *of_collectors,
+        *(remark for service in logs.services for remark in _remarks(service)),
+    )
     evidence = ApplicationLog(
         ", ".join(names), logs, lines.position, excerpt, others,
         remarks=tuple(remark for _, remark in lines.damages),
@@ -119,9 +136,16 @@ def service_of(name: str) -> str:
 def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
     """A file with the stamps that its first lines show. Raises ImportProblemError for what is no log."""
     head = head_of(path, shown, is_log, _DIRECTORY_WITHOUT)
-    if pattern is None and gc_share(head) >= GC_SHARE:
+    gc_lines = gc_share(head) if pattern is None else 0.0
+    has_gc_lines = gc_lines >= LEAST_GC_SHARE
+
+    def first_lines() -> Iterator[str]:
+        lines = islice(beginning(path), log_times.MOST_LINES)
+        return (line for line in lines if not (has_gc_lines and is_gc_line(line)))
+
+    stamps = stamps_of(first_lines(), path.stat().st_mtime, pattern)
+    if stamps is None and gc_lines >= GC_SHARE:
         raise ImportProblemError(_GC_LOG(path=shown))
-    stamps = stamps_of(beginning(path), path.stat().st_mtime, pattern)
     if stamps is None:
         first = next((line for line in decoded(head[:_HEAD_BYTES]).splitlines() if line.strip()), "")
         if pattern is not None:
@@ -133,14 +157,18 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
         code = _NO_STAMPS if pattern is None else _NO_MATCH
         raise ImportProblemError(code(path=shown, line=repr(excerpt(first.strip())[:_SHOWN])))
     probe = Reader(pattern)
-    probe.begin_file("", "", stamps_of(beginning(path), path.stat().st_mtime, pattern) or stamps)
-    for line in islice(beginning(path), log_times.MOST_LINES):
-        probe.take(line)
+    probe.begin_file("", "", stamps_of(first_lines(), path.stat().st_mtime, pattern) or stamps)
+    count = 0
+    for count, line in enumerate(islice(beginning(path), log_times.MOST_LINES), 1):  # noqa: B007
+        if not (has_gc_lines and is_gc_line(line)):
+            probe.take(line)
         if probe.entries >= log_times.HEAD_LINES:
             break
+    if gc_lines >= GC_SHARE and probe.entries < _LEAST_OTHERS * count:
+        raise ImportProblemError(_GC_LOG(path=shown))
     services = probe.logs().services
     begin_ns = services[0].begin_ns if services and services[0].entries else 0
-    return _File(path, shown, _service_path(shown), stamps, begin_ns)
+    return _File(path, shown, _service_path(shown), stamps, begin_ns, has_gc_lines)
 
 
 def is_log(name: str) -> bool:
@@ -160,7 +188,7 @@ def _named(files: Sequence[_File]) -> list[_File]:
     paths = {file.service for file in files}
     counts = Counter(Path(path).name for path in paths)
     short = {path: Path(path).name if counts[Path(path).name] == 1 else path for path in paths}
-    return [_File(file.path, file.shown, short[file.service], file.stamps, file.begin_ns) for file in files]
+    return [replace(file, service=short[file.service]) for file in files]
 
 
 def _is_reordered(files: Sequence[tuple[Path, str]], ordered: Sequence[_File]) -> bool:

@@ -75,6 +75,11 @@ class Reader:
             return
         self._add(entry, self._number, line)
 
+    def skip(self) -> None:
+        """Count a line that is no part of the log."""
+        self._number += 1
+        self._lines.lines += 1
+
     @property
     def entries(self) -> int:
         """Entries of the present service so far."""

@@ -31,11 +31,16 @@ _SHOWN_BYTES: Final = 8
 #: A line that only a JVM writes about its collector, in either format.
 _GC_LINE: Final = re.compile(
     rb"\]\s?GC\(\d+\) |\[(?:Full )?GC[ (]|\[(?:info|debug|trace|warning)\s*\]\[(?:gc|safepoint)[,\]\s]"
-    rb"|^\[[\d.,]+s\]\[\w+ *\]\[(?:gc|safepoint)"
+    rb"|^\[[\d.,]+s\]\[\w+ *\]\["
+    rb"|: (?:Total time for which application threads were stopped|Application time): "
+    rb"|: \[(?:CMS-concurrent|ParNew|YG occupancy|Rescan)"
 )
+_GC_TEXT: Final = re.compile(_GC_LINE.pattern.decode())
 _MOST_LINES: Final = 500
-#: Share of the first lines from which on a file is a GC log, and no log of a service with some such lines.
+#: Share of the first lines from which on a file may be a GC log.
 GC_SHARE: Final = 0.5
+#: Share of the first lines from which on the collector is taken to write to the log of a service.
+LEAST_GC_SHARE: Final = 0.02
 
 
 def must_be_log_text(path: Path, head: bytes) -> None:
@@ -58,6 +63,11 @@ def _format(head: bytes) -> str | None:
     if head and not head.strip(b"\0"):
         return "zeros"
     return next((name for name, sign in _SIGNS if head.startswith(sign)), None)
+
+
+def is_gc_line(line: str) -> bool:
+    """True of a line that only a JVM writes about its collector."""
+    return _GC_TEXT.search(line) is not None
 
 
 def gc_share(head: bytes) -> float:
