@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jvms import classes, java, running
-from loadcell.incidents.watch import Condition, Watch, WatchError, monitor_of, parse, sampled
+from loadcell.incidents.watch import MOST_GAP_S, Condition, Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import MOST_BYTES, EventDirectory
 
 from .test_live_jvms import LEAKING
@@ -292,6 +296,67 @@ def test_a_jvm_that_ends_regularly_is_no_failure(tmp_path: Path) -> None:
             output, _ = watching.communicate(timeout=60)
     assert watching.returncode == 0
     assert f"the JVM {process.pid} has ended" in output
+
+
+def watched_shell(home: Path, script: str, *words: str) -> list[Any]:
+    """Lines of JSON of the watch of a shell that starts JVMs, until the shell or the watch ends."""
+    waiting = f"while [ ! -e go ]; do sleep 0.1; done; {script}"
+    shell = ["sh", "-c", waiting, "sh", java(), str(classes(SLEEPING))]
+    with subprocess.Popen(shell, cwd=home, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        watch = command(*words, "--pid", str(process.pid), "--out", str(home / "out"))
+        with subprocess.Popen(
+            watch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as watching:  # fmt: skip
+            assert watching.stderr is not None
+            assert "watching" in watching.stderr.readline()
+            (home / "go").touch()
+            output, errors = watching.communicate(timeout=120)
+        assert "Traceback" not in errors
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return [json.loads(line) if line.startswith("{") else line for line in output.splitlines()]
+
+
+#: Lives for as many milliseconds.
+SLEEPING = """
+public class Sleeping {
+  public static void main(String[] words) throws Exception { Thread.sleep(Integer.parseInt(words[0])); }
+}
+"""
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_directories_of_jvms_that_end_are_bounded(tmp_path: Path, as_json: bool) -> None:
+    script = 'for i in 1 2 3; do "$1" -Xmx16m -cp "$2" Sleeping 4000; done; sleep 6'
+    words = ("--watch", "host.load1 > 100000", "--most", "1", *(["--json"] if as_json else []))
+    last = watched_shell(tmp_path, script, *words)[-1]
+    assert len(list((tmp_path / "out").iterdir())) == 1
+    if as_json:
+        assert last["further_ended"] == 2
+    else:
+        assert last == "2 further JVMs have ended: evidence was gathered of the first 1"
+
+
+def test_incidents_of_other_jvms_are_apart_from_those_of_one_that_has_ended(tmp_path: Path) -> None:
+    script = '"$1" -Xmx16m -cp "$2" Sleeping 4000; sleep 6'
+    with running("-Xmx24m", "-XX:+UseSerialGC", "-Dmost=1000000", source=LEAKING):
+        [ended] = watched_shell(tmp_path, script, "--watch", "host.load1 > 100000", "--json")
+    assert ended["incidents"] == []
+    assert "gc-time" in ended["host_incidents"]
+
+
+def test_windows_of_a_condition_go_on_while_evidence_is_gathered(tmp_path: Path) -> None:
+    """A gap between samples would begin them again."""
+    script = '"$1" -Xmx16m -cp "$2" Sleeping 4000; sleep 60'
+    begin = time.monotonic()
+    words = ("--watch", "host.load1 >= 0 in 8s", "--most", "1", "--json")
+    ended, event = watched_shell(tmp_path, script, *words)
+    assert "ended" in ended
+    assert event["value"] >= 0
+    with (Path(event["directory"]) / "samples.csv").open() as rows:
+        instants = [float(row["t_s"]) for row in csv.DictReader(rows)]
+    gaps = [after - before for before, after in pairwise(instants)]
+    assert max(gaps) < MOST_GAP_S, f"{gaps}, {time.monotonic() - begin:.1f} s"
 
 
 @pytest.mark.parametrize("name", ["file", "file/below"])

@@ -9,24 +9,25 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from loadcell.cli import display, language, messages, streams
 from loadcell.incidents.base import registered
-from loadcell.incidents.examination import Examination
 from loadcell.incidents.live import named_process
 from loadcell.incidents.live.base import Look
 from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import Event, gather_event, look
 from loadcell.incidents.watch_jvms import WatchedJvms
-from loadcell.linux import procfs
 from loadcell.linux.java_traces import JavaTraces
 from loadcell.model import numbers
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.json import JsonObject
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 from loadcell.monitors.base import Row
 
 HAPPENED = MessageCode("watch.happened", "info", utc=str, metric=str, value=str, path=str)
@@ -35,6 +36,8 @@ HAPPENED_WITH = MessageCode(
 )
 JVM_ENDED = MessageCode("watch.jvm-ended", "info", utc=str, pids=list, path=str)
 JVM_ENDED_WITH = MessageCode("watch.jvm-ended-with", "info", utc=str, pids=list, path=str, incidents=list)
+OF_HOST = MessageCode("watch.of-host", "info", incidents=list)
+FURTHER_ENDED = MessageCode("watch.further-ended", "info", count=Count, limit=Count)
 DIRECTORY = MessageCode("watch.directory", path=str, error=ForeignText)
 
 _INTERVAL_S: Final = 1.0
@@ -66,7 +69,7 @@ def watch(options: WatchOptions) -> int:
     monitor = monitor_of(condition, options.pid)
     deadline = None if options.for_s is None else time.monotonic() + options.for_s
     try:
-        with _stopping() as stop, WatchedJvms(options.pid) as jvms:
+        with _stopping() as stop, WatchedJvms(options.pid) as jvms, watcher:
             if not display.is_quiet():
                 text = messages.DOCTOR_WATCHING(condition=condition.text, path=str(home))
                 streams.echo(language.written(text), err=True)
@@ -75,7 +78,7 @@ def watch(options: WatchOptions) -> int:
             while watcher.events < options.most and (deadline is None or time.monotonic() < deadline):
                 if ended := jvms.ended():
                     watcher.take_ended(ended)
-                if options.pid is not None and not _runs(options.pid):
+                if options.pid is not None and not jvms.is_running:
                     streams.echo(
                         language.written(messages.DOCTOR_WATCH_ENDED(pid=str(options.pid))), err=True
                     )
@@ -85,6 +88,8 @@ def watch(options: WatchOptions) -> int:
                 now = time.monotonic()
                 watcher.take(now, sampled(monitor, condition, now - last))
                 last = now
+                watcher.proceed()
+            watcher.finish()
     finally:
         monitor.close()
     return watcher.events + watcher.failures
@@ -102,14 +107,23 @@ def _must_be_writable(home: Path) -> None:
     raise WatchError(DIRECTORY(path=str(home), error=os.strerror(number)))
 
 
-def _runs(pid: int) -> bool:
-    stat = procfs.process_stat(procfs.ROOT, pid)
-    return stat is not None and not stat.has_ended
+@dataclass(frozen=True)
+class _Job:
+    """Evidence to gather: of an event with its value, or of JVMs that have `ended`."""
+
+    utc: str
+    directory: Path
+    rows: tuple[tuple[float, Row], ...]
+    value: float | None = None
+    ended: tuple[JavaTraces, ...] = ()
 
 
 @dataclass
 class _Watcher:
-    """Events so far, and JVMs that ended with signs of a failure; messages before `earlier` are of none."""
+    """Events so far, and JVMs that ended with signs of a failure; messages before `earlier` are of none.
+
+    Evidence is gathered in a thread: sampling continues meanwhile, so that no window has a gap.
+    """
 
     options: WatchOptions
     home: Path
@@ -117,87 +131,137 @@ class _Watcher:
     earlier: Look
     events: int = 0
     failures: int = 0
+    #: directories of JVMs that have ended, and JVMs that ended later
+    ended: int = 0
+    further_ended: int = 0
+    _jobs: deque[_Job] = field(default_factory=deque)
+    _current: tuple[_Job, Future[Event]] | None = None
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
+        for job in [*self._jobs, *([] if self._current is None else [self._current[0]])]:
+            for jvm in job.ended:
+                jvm.close()
 
     def take(self, instant: float, rows: list[Row]) -> None:
-        """Take the rows of a sample, and gather the evidence of its event."""
+        """Take the rows of a sample, and begin to gather the evidence of its event."""
         value = self.state.take(instant, rows)
         if value is None:
             return
         self.events += 1
-        utc, directory = numbers.utc_second(), self.home / f"event-{self.events}-{_stamp()}"
-        event = self._gathered(directory)
-        self.state.restart()
-        if self.options.as_json:
-            document = {
-                "utc": utc,
-                "condition": self.state.condition.text,
-                "value": value,
-                "directory": str(directory),
-                "incidents": _names(event.examined),
-            }
-            streams.echo(json.dumps(document))
-            return
-        about = {
-            "utc": utc,
-            "metric": self.state.condition.metric,
-            "value": numbers.short(value),
-            "path": str(directory),
-        }
-        titles = _titles(event.examined)
-        message = HAPPENED_WITH(**about, incidents=titles) if titles else HAPPENED(**about)
-        streams.echo(language.written(message))
-        sys.stdout.flush()
+        directory = self.home / f"event-{self.events}-{_stamp()}"
+        self._add(_Job(numbers.utc_second(), directory, tuple(self.state.rows), value=value))
 
     def take_ended(self, jvms: Sequence[JavaTraces]) -> None:
-        """Gather the evidence of JVMs that have ended."""
-        utc, pids = numbers.utc_second(), [str(jvm.pid) for jvm in jvms]
-        directory = self.home / f"ended-{pids[0]}-{_stamp()}"
-        try:
-            event = self._gathered(directory, jvms)
-        finally:
+        """Begin to gather the evidence of JVMs that have ended; of later ones than `--most` only count."""
+        if self.ended >= self.options.most:
+            self.further_ended += len(jvms)
             for jvm in jvms:
                 jvm.close()
-        self.failures += event.has_failed
-        if self.options.as_json:
-            document = {
-                "utc": utc,
-                "ended": [jvm.pid for jvm in jvms],
-                "directory": str(directory),
-                "crash_reports": [name for jvm in event.ended for name, _ in jvm.crashes],
-                "heap_dumps": [dump.path for jvm in event.ended for dump in jvm.dumps],
-                "incidents": _names(event.examined),
-            }
-            streams.echo(json.dumps(document))
             return
-        titles = _titles(event.examined)
-        code = JVM_ENDED_WITH if titles else JVM_ENDED
-        streams.echo(
-            language.written(code.pick(utc=utc, pids=pids, path=str(directory), incidents=titles))
-        )  # fmt: skip
-        sys.stdout.flush()
+        self.ended += 1
+        directory = self.home / f"ended-{jvms[0].pid}-{_stamp()}"
+        self._add(_Job(numbers.utc_second(), directory, tuple(self.state.rows), ended=tuple(jvms)))
 
-    def _gathered(self, directory: Path, ended: Sequence[JavaTraces] = ()) -> Event:
-        """The evidence of this moment. Raises WatchError."""
-        options, state = self.options, self.state
-        try:
-            event = gather_event(
-                directory, options.pid, state.condition.text, state.rows, self.earlier, ended
-            )  # fmt: skip
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise WatchError(DIRECTORY(path=str(directory), error=reason)) from None
+    def finish(self) -> None:
+        """Wait for all evidence, and report JVMs without. Raises WatchError."""
+        while self._current is not None:
+            wait([self._current[1]])
+            self.proceed()
+        if self.further_ended:
+            if self.options.as_json:
+                streams.echo(json.dumps({"utc": numbers.utc_second(), "further_ended": self.further_ended}))
+            else:
+                text = FURTHER_ENDED(count=self.further_ended, limit=self.options.most)
+                streams.echo(language.written(text))
+
+    def proceed(self) -> None:
+        """Report evidence that is complete, and begin to gather the next. Raises WatchError."""
+        if self._current is not None:
+            job, future = self._current
+            if not future.done():
+                return
+            try:
+                event = future.result()
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise WatchError(DIRECTORY(path=str(job.directory), error=reason)) from None
+            self._current = None
+            for jvm in job.ended:
+                jvm.close()
+            if job.value is not None:
+                self.state.restart()
+            self._report(job, event)
+        if self._jobs:
+            job = self._jobs.popleft()
+            self._current = job, self._thread.submit(self._gathered, job)
+
+    def _add(self, job: _Job) -> None:
+        self._jobs.append(job)
+        if self._current is None:
+            self.proceed()
+
+    def _gathered(self, job: _Job) -> Event:
+        """The evidence of this moment. Raises OSError."""
+        text = self.state.condition.text
+        event = gather_event(job.directory, self.options.pid, text, job.rows, self.earlier, job.ended)
         self.earlier = look()
         return event
 
+    def _report(self, job: _Job, event: Event) -> None:
+        self.failures += bool(job.ended) and event.has_failed
+        if self.options.as_json:
+            document = self._of_ended(job, event) if job.ended else self._of_event(job, event)
+            streams.echo(json.dumps(document))
+        else:
+            for text in _texts(job, event, self.state.condition.metric):
+                streams.echo(language.written(text))
+        sys.stdout.flush()
 
-def _titles(examined: Examination) -> list[str]:
-    return [language.written(Message(registered()[name].texts("title"))) for name in _names(examined)]
+    def _of_event(self, job: _Job, event: Event) -> JsonObject:
+        return {
+            "utc": job.utc,
+            "condition": self.state.condition.text,
+            "value": job.value,
+            "directory": str(job.directory),
+            "incidents": event.incidents,
+        }
+
+    def _of_ended(self, job: _Job, event: Event) -> JsonObject:
+        return {
+            "utc": job.utc,
+            "ended": [jvm.pid for jvm in job.ended],
+            "directory": str(job.directory),
+            "crash_reports": [name for jvm in event.ended for name, _ in jvm.crashes],
+            "heap_dumps": [dump.path for jvm in event.ended for dump in jvm.dumps],
+            "incidents": event.ended_incidents,
+            "host_incidents": event.incidents,
+        }
 
 
-def _names(examined: Examination) -> list[str]:
-    """Incidents that are more than a note, each once."""
-    diagnoses = (item for _, item in examined.diagnoses if item.level != "note")
-    return list(dict.fromkeys(item.incident for item in diagnoses))
+def _texts(job: _Job, event: Event, metric: str) -> Iterator[Message]:
+    """The lines of an event: incidents of other processes and of the host are apart from those of a JVM that
+    has ended.
+    """
+    path, of_host = str(job.directory), _titles(event.incidents)
+    if job.value is not None:
+        code = HAPPENED_WITH if of_host else HAPPENED
+        value = numbers.short(job.value)
+        yield code.pick(utc=job.utc, metric=metric, value=value, path=path, incidents=of_host)
+        return
+    pids, titles = [str(jvm.pid) for jvm in job.ended], _titles(event.ended_incidents)
+    code = JVM_ENDED_WITH if titles else JVM_ENDED
+    yield code.pick(utc=job.utc, pids=pids, path=path, incidents=titles)
+    if of_host:
+        yield OF_HOST(incidents=of_host)
+
+
+def _titles(names: Sequence[str]) -> list[str]:
+    return [language.written(Message(registered()[name].texts("title"))) for name in names]
 
 
 def _stamp() -> str:

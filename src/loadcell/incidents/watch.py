@@ -57,7 +57,7 @@ _MOST_ROWS: Final = 600
 #: Longest time of a condition: counts of each second are retained for so long.
 _MOST_WINDOW_S: Final = 86_400.0
 #: Time between two samples after which a metric counts as not observed.
-_MOST_GAP_S: Final = 5.0
+MOST_GAP_S: Final = 5.0
 #: Samples are taken a little early or late.
 _SLACK_S: Final = 0.25
 
@@ -214,7 +214,7 @@ class Watch:
 
     def _take_value(self, instant: float, value: float) -> tuple[float, bool]:
         """The value of a sample, and whether the condition held through the window if it holds now."""
-        has_gap = self._last is not None and instant - self._last > _MOST_GAP_S
+        has_gap = self._last is not None and instant - self._last > MOST_GAP_S
         if not self.condition.holds(value):
             self._since = None
         elif self._since is None or has_gap:

@@ -47,13 +47,28 @@ class Event:
     ended: tuple[EndedJvm, ...] = ()
 
     @property
+    def incidents(self) -> list[str]:
+        """Incidents of the host that are more than a note, each once; without those of ended JVMs."""
+        return self._names(of_ended=False)
+
+    @property
+    def ended_incidents(self) -> list[str]:
+        """Those in the GC logs of JVMs that have ended."""
+        return self._names(of_ended=True)
+
+    @property
     def has_failed(self) -> bool:
         """True where a JVM that has ended left a crash report, a heap dump, or an incident in its log."""
+        return any(jvm.crashes or jvm.dumps for jvm in self.ended) or bool(self.ended_incidents)
+
+    def _names(self, *, of_ended: bool) -> list[str]:
         sources = {f"{jvm.log_name} ({jvm.pid})" for jvm in self.ended}
-        return any(jvm.crashes or jvm.dumps for jvm in self.ended) or any(
-            subject.evidence.source in sources and diagnosis.level != "note"
+        names = [
+            diagnosis.incident
             for subject, diagnosis in self.examined.diagnoses
-        )
+            if diagnosis.level != "note" and (subject.evidence.source in sources) is of_ended
+        ]
+        return list(dict.fromkeys(names))
 
 
 @dataclass

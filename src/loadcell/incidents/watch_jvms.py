@@ -14,7 +14,9 @@ class WatchedJvms:
     """JVMs of the tree of a process; without one none."""
 
     def __init__(self, pid: int | None, root: Path = procfs.ROOT) -> None:
-        self._roots = [] if pid is None else [pid]
+        stat = None if pid is None else procfs.process_stat(root, pid)
+        #: a process that has the id later is another one
+        self._process = None if stat is None else (stat.pid, stat.start)
         self._root = root
         self._jvms: dict[int, JavaTraces] = {}
         #: processes that are no JVM, by id, start and program
@@ -28,6 +30,14 @@ class WatchedJvms:
         for jvm in self._jvms.values():
             jvm.close()
 
+    @property
+    def is_running(self) -> bool:
+        """True while the process of the tree runs."""
+        if self._process is None:
+            return False
+        stat = procfs.process_stat(self._root, self._process[0])
+        return stat is not None and not stat.has_ended and stat.start == self._process[1]
+
     def ended(self) -> list[JavaTraces]:
         """JVMs that have ended since the last call; the caller closes them. New ones are noted."""
         ended = [jvm for jvm in self._jvms.values() if jvm.has_ended(self._root)]
@@ -36,7 +46,8 @@ class WatchedJvms:
         for jvm in self._jvms.values():
             jvm.locate_log(self._root)
         others = set()
-        for pid in procfs.tree(self._root, self._roots):
+        roots = [self._process[0]] if self._process is not None and self.is_running else []
+        for pid in procfs.tree(self._root, roots):
             stat = procfs.process_stat(self._root, pid)
             # reading the mappings of a process that hangs on a dead mount would hang, too
             if pid in self._jvms or stat is None or stat.has_ended or stat.state == "D":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import glob
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +108,7 @@ def located(pid: int, root: Path = procfs.ROOT) -> tuple[str, Path] | None:
     if not paths:
         return None if "%t" in name else (name, folder / relative)
     newest = max(paths, key=_modified)
-    return (name if newest == folder / relative else newest.name), newest
+    return ("/" if name.startswith("/") else "") + str(newest.relative_to(folder)), newest
 
 
 def _modified(path: Path) -> float:
@@ -120,17 +118,13 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def end_of(path: Path) -> LogEnd:
-    """The end of a log. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def end_of(descriptor: int) -> LogEnd:
+    """The end of an open log, which is closed. Raises OSError."""
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
         head = file.read(_HEAD_BYTES)
         match = _COLLECTOR.search(head.decode("utf-8", "replace"))
         collector = match["name"].removesuffix(" Garbage Collector") if match else ""
-        begin = max(0, status.st_size - MOST_BYTES)
+        begin = max(0, os.fstat(descriptor).st_size - MOST_BYTES)
         file.seek(begin)
         text = file.read(MOST_BYTES)
         return LogEnd(text.partition(b"\n")[2] if begin else text, collector)

@@ -9,37 +9,51 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Final
 
-from loadcell.linux import gc_log_files, procfs
+from loadcell.linux import gc_log_files, process_files, procfs
 from loadcell.linux.java_processes import namespace_pid
 
 _ERROR_FILE: Final = re.compile(r"-XX:ErrorFile=(?P<path>.+)")
 _DUMP_PATH: Final = re.compile(r"-XX:HeapDumpPath=(?P<path>.+)")
+#: First lines of a crash report (vmError.cpp of OpenJDK).
+_CRASH_REPORT: Final = re.compile(
+    rb"#[ \t]*\r?\n# (?:A fatal error has been detected|There is insufficient memory)"
+)
+_MOST_CRASH_BYTES: Final = 1 << 20
+#: Heap dumps of a JVM that are looked for.
+_MOST_DUMPS: Final = 10
 #: Time stamps of files are those of the last clock tick.
 _TICK_S: Final = 2.0
 
 
 @dataclass(frozen=True)
 class _Location:
-    """Files of a pattern in an open directory; `shown` is the directory for people."""
+    """A file in an open directory; `shown` is the directory for people.
+
+    A program chooses the names in its directories: files of other owners, links and pipes are none of it.
+    """
 
     descriptor: int
     shown: str
-    pattern: str
+    name: str
 
-    def files(self, since_s: float) -> Iterator[tuple[str, Path, os.stat_result]]:
-        """Regular files written since an instant: name, path while the directory is open, status."""
-        for path in sorted(Path(f"/proc/self/fd/{self.descriptor}").glob(self.pattern)):
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                if stat.S_ISREG(status.st_mode) and status.st_mtime >= since_s - _TICK_S:
-                    yield str(Path(self.shown, path.name)), path, status
+    def statuses(self, owner: int) -> Iterator[tuple[str, os.stat_result]]:
+        """Heap dumps of this name: compressed ones, and those after the first one."""
+        for name in (self.name, f"{self.name}.gz"):
+            for number in range(_MOST_DUMPS):
+                numbered = f"{name}.{number}" if number else name
+                with contextlib.suppress(OSError):
+                    yield numbered, process_files.status(self.descriptor, numbered, owner)
+
+    def path(self, name: str) -> str:
+        """The path of a file for people."""
+        return str(Path(self.shown, name))
 
 
 @dataclass
@@ -50,6 +64,9 @@ class JavaTraces:
     start: int
     command: tuple[str, ...]
     begin_s: float
+    #: the user of its files
+    owner: int
+    end_s: float = inf
     log_name: str = ""
     _log: _Location | None = None
     _crashes: list[_Location] = field(default_factory=list)
@@ -63,33 +80,50 @@ class JavaTraces:
     def has_ended(self, root: Path = procfs.ROOT) -> bool:
         """True where its process is gone; another one may have its id."""
         now = procfs.process_stat(root, self.pid)
-        return now is None or now.has_ended or now.start != self.start
+        if now is not None and not now.has_ended and now.start == self.start:
+            return False
+        self.end_s = min(self.end_s, time.time())
+        return True
 
     def locate_log(self, root: Path = procfs.ROOT) -> None:
         """Find the GC log that it writes now: a rotated one changes its name."""
         log = gc_log_files.located(self.pid, root)
-        if log is None or (self._log is not None and log[1].name == self._log.pattern):
+        if log is None or log[0] == self.log_name:
             return
-        name, path = log
-        location = _opened(path.parent, str(Path(name).parent), path.name)
+        location = _opened(self.pid, log[0], root)
         if location is not None:
             if self._log is not None:
                 os.close(self._log.descriptor)
-            self.log_name, self._log = name, location
+            self.log_name, self._log = log[0], location
 
-    def log(self) -> Path | None:
-        """The GC log, while its directory is open."""
-        return None if self._log is None else Path(f"/proc/self/fd/{self._log.descriptor}", self._log.pattern)
+    def log(self) -> int | None:
+        """The GC log, open; None without one. Raises OSError."""
+        return None if self._log is None else self._open(self._log)
 
-    def crashes(self) -> list[tuple[str, Path]]:
-        """Crash reports: names and paths."""
-        return [(name, path) for location in self._crashes for name, path, _ in location.files(self.begin_s)]
+    def crashes(self) -> Iterator[tuple[str, bytes]]:
+        """Crash reports: names and texts, of which the first one MiB."""
+        for location in self._crashes:
+            with contextlib.suppress(OSError), os.fdopen(self._open(location), "rb") as file:
+                if self._is_of_life(os.fstat(file.fileno())):
+                    text = file.read(_MOST_CRASH_BYTES)
+                    if _CRASH_REPORT.match(text):
+                        yield location.path(location.name), text
 
     def dumps(self) -> list[tuple[str, os.stat_result]]:
         """Heap dumps: names with sizes and times."""
         return [
-            (name, status) for location in self._dumps for name, _, status in location.files(self.begin_s)
+            (location.path(name), status)
+            for location in self._dumps
+            for name, status in location.statuses(self.owner)
+            if self._is_of_life(status)
         ]
+
+    def _open(self, location: _Location) -> int:
+        return process_files.opened(location.descriptor, location.name, self.owner)
+
+    def _is_of_life(self, status: os.stat_result) -> bool:
+        """True for a file that was last written while the JVM ran."""
+        return self.begin_s - _TICK_S <= status.st_mtime <= self.end_s + _TICK_S
 
     def close(self) -> None:
         """Close the directories."""
@@ -104,7 +138,8 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
         return None
     running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - process.start / os.sysconf("SC_CLK_TCK")
     command = tuple(procfs.command_line(pid, root))
-    traces = JavaTraces(pid, process.start, command, time.time() - running_s)
+    owner = process_files.owner_of(pid, root)
+    traces = JavaTraces(pid, process.start, command, time.time() - running_s, owner)
     traces.locate_log(root)
     number = str(namespace_pid(pid, root))
     options = gc_log_files.options(pid, root)
@@ -113,27 +148,23 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
         matches = [match["path"] for word in options if (match := option.fullmatch(word))]
         return matches[-1].replace("%p", number) if matches else ""
 
-    def add(locations: list[_Location], path: str) -> None:
-        directory = root / f"proc/{pid}" / ("root" if path.startswith("/") else "cwd")
-        shown = Path(path).parent
-        if not path.startswith("/"):
-            shown = (procfs.link(pid, "cwd", root) or Path()) / shown
-        location = _opened(directory / Path(path.lstrip("/")).parent, str(shown), f"{Path(path).name}*")
-        locations += [] if location is None else [location]
+    def located(paths: list[str]) -> list[_Location]:
+        locations = (_opened(pid, path, root) for path in paths)
+        return [location for location in locations if location is not None]
 
-    crash = named(_ERROR_FILE)
-    for path in [crash] if crash else [f"hs_err_pid{number}.log", f"/tmp/hs_err_pid{number}.log"]:  # noqa: S108
-        add(traces._crashes, path)
-    dump = named(_DUMP_PATH)
-    default = f"java_pid{number}.hprof"
-    for path in [dump, f"{dump}/{default}"] if dump else [default]:
-        add(traces._dumps, path)
+    crash, dump = named(_ERROR_FILE), named(_DUMP_PATH)
+    usual, usual_dump = f"hs_err_pid{number}.log", f"java_pid{number}.hprof"
+    traces._crashes = located([crash] if crash else [usual, f"/tmp/{usual}"])  # noqa: S108
+    traces._dumps = located([dump, f"{dump}/{usual_dump}"] if dump else [usual_dump])
     return traces
 
 
-def _opened(directory: Path, shown: str, pattern: str) -> _Location | None:
+def _opened(pid: int, path: str, root: Path) -> _Location | None:
     try:
-        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = process_files.directory(pid, Path(path).parent, root)
     except OSError:
         return None
-    return _Location(descriptor, shown, pattern)
+    shown = Path(path).parent
+    if not shown.is_absolute():
+        shown = (procfs.link(pid, "cwd", root) or Path()) / shown
+    return _Location(descriptor, str(shown), Path(path).name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.collections import Collections, DumpFile
@@ -13,11 +12,7 @@ from loadcell.incidents.live import gc_log_ends
 from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.ingest import base as ingest
 from loadcell.linux import gc_log_files
-from loadcell.linux.java_traces import JavaTraces
 from loadcell.plan.secret_patterns import without_secrets
-
-#: Bytes of a crash report.
-_MOST_CRASH_BYTES: Final = 1 << 20
 
 
 class EndedJvmGatherer(Gatherer):
@@ -34,30 +29,21 @@ class EndedJvmGatherer(Gatherer):
                 DumpFile(name, status.st_size, status.st_mtime_ns) for name, status in jvm.dumps()
             )  # fmt: skip
             text, collections = "", None
-            if (path := jvm.log()) is not None:
-                try:
-                    end = gc_log_files.end_of(path)
+            try:
+                if (log := jvm.log()) is not None:
+                    end = gc_log_files.end_of(log)
                     text = end.text.decode("utf-8", "replace")
                     collections = gc_log_ends.collections_of(jvm.log_name, end, jvm.flags, host)
-                except OSError as error:
-                    yield gc_log_ends.unreadable(jvm.log_name, jvm.pid, error.strerror or str(error))
-                except ingest.ImportProblemError as error:
-                    yield gc_log_ends.unreadable(jvm.log_name, jvm.pid, error.message)
+            except OSError as error:
+                yield gc_log_ends.unreadable(jvm.log_name, jvm.pid, error.strerror or str(error))
+            except ingest.ImportProblemError as error:
+                yield gc_log_ends.unreadable(jvm.log_name, jvm.pid, error.message)
+            crashes = tuple(
+                (name, without_secrets(report.decode("utf-8", "replace"))) for name, report in jvm.crashes()
+            )
             yield EndedJvm(
                 str(jvm.pid), jvm.pid, without_secrets(" ".join(jvm.command)), jvm.log_name,
-                without_secrets(text), _crashes(jvm), dumps,
+                without_secrets(text), crashes, dumps,
             )  # fmt: skip
             if collections is not None:
                 yield replace(collections, source=f"{jvm.log_name} ({jvm.pid})", dump_files=dumps)
-
-
-def _crashes(jvm: JavaTraces) -> tuple[tuple[str, str], ...]:
-    crashes = []
-    for name, path in jvm.crashes():
-        try:
-            with path.open("rb") as file:
-                text = file.read(_MOST_CRASH_BYTES).decode("utf-8", "replace")
-        except OSError as error:
-            text = f"{error}\n"
-        crashes.append((name, without_secrets(text)))
-    return tuple(crashes)

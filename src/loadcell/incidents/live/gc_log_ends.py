@@ -5,6 +5,7 @@ Logs may lie on a mount that does not answer, so they are read by another proces
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.incidents.live.jvms import jvms
 from loadcell.ingest import base as ingest
-from loadcell.linux import gc_log_files, procfs
+from loadcell.linux import gc_log_files, process_files, procfs
 from loadcell.linux.gc_log_files import LogEnd
 from loadcell.model.message import ForeignText, Message, MessageCode
 
@@ -50,7 +51,12 @@ class GcLogGatherer(Gatherer):
 def _read(name: str, path: Path, pid: int, host: Host) -> Collections:
     """The last JVM of the end of a log. Raises OSError, ImportProblemError."""
     flags = tuple(word for word in procfs.command_line(pid, host.root) if word.startswith("-X"))
-    return replace(collections_of(name, gc_log_files.end_of(path), flags, host), pid=pid)
+    folder = process_files.directory(pid, Path(name).parent, host.root)
+    try:
+        log = process_files.opened(folder, path.name, process_files.owner_of(pid, host.root))
+    finally:
+        os.close(folder)
+    return replace(collections_of(name, gc_log_files.end_of(log), flags, host), pid=pid)
 
 
 def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -> Collections:
