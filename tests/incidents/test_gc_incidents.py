@@ -438,3 +438,119 @@ def test_an_incident_states_its_lines_by_file_and_number(tmp_path: Path) -> None
     assert (quote.file, quote.number) == ("gc.log", 3)
     assert quote.text == log.lines[2].strip()
     assert jvm.quote(1) is None
+
+
+def collecting(share: float, seconds: int, collector: str = "Serial", cause: str = "") -> Log:
+    """Full collections once a second that free a fifth of the heap and take this share of the time."""
+    log = Log(collector)
+    for index in range(1, seconds):
+        log.full(1 + index, 950, 750, share * 1000, cause or "Allocation Failure")
+    return log
+
+
+@pytest.mark.parametrize(
+    ("share", "seconds", "level", "confidence"),
+    [
+        (0.6, 90, "critical", "high"),
+        (0.6, 15, "critical", "medium"),
+        (0.3, 90, "warning", "high"),
+        (0.17, 90, "warning", "high"),
+    ],
+)
+def test_time_in_collections_that_free_much(
+    tmp_path: Path, share: float, seconds: int, level: str, confidence: str
+) -> None:
+    judgements = judged(tmp_path, collecting(share, seconds))
+    diagnosis = diagnosed(judgements, "gc-time")
+    assert (diagnosis.level, diagnosis.confidence) == (level, confidence)
+    assert is_healthy(judgements, SPIRAL), "each frees a fifth"
+    assert diagnosis.summary.arguments["window_share"] == pytest.approx(share, abs=0.05)
+    assert len(diagnosis.quotes) == 8
+
+
+def test_a_busy_minute_of_a_calm_hour_is_time_in_collections(tmp_path: Path) -> None:
+    log = collecting(0.4, 80)
+    for index in range(300):
+        log.young(90 + 10 * index, 500, 100)
+    diagnosis = diagnosed(judged(tmp_path, log), "gc-time")
+    assert diagnosis.level == "warning"
+    assert diagnosis.summary.arguments["total_share"] < 0.02  # type: ignore[operator]
+    assert diagnosis.end_ns - diagnosis.begin_ns == 60 * 10**9  # type: ignore[operator]
+
+
+def test_little_time_in_collections_and_a_short_log(tmp_path: Path) -> None:
+    assert is_healthy(judged(tmp_path, collecting(0.1, 90)), "gc-time")
+    assert is_healthy(judged(tmp_path, collecting(0.2, 20)), "gc-time"), "the start of a program"
+    assert is_unseen(judged(tmp_path, collecting(0.9, 9)), "gc-time")
+
+
+@pytest.mark.parametrize(
+    ("collector", "cause", "words"),
+    [
+        ("Serial", "", "`-Xmn`"),
+        ("Parallel", "Ergonomics", "`-XX:NewRatio=1`"),
+        ("G1", "", "remove `-Xmn`"),
+        ("Shenandoah", "", "cycle"),
+        ("Serial", "System.gc()", "`-XX:+DisableExplicitGC`"),
+    ],
+)
+def test_the_remedy_of_time_in_collections_fits_the_collector(
+    tmp_path: Path, collector: str, cause: str, words: str
+) -> None:
+    diagnosis = diagnosed(judged(tmp_path, collecting(0.6, 90, collector, cause)), "gc-time")
+    assert words in Message(diagnosis.remedy_code).text
+
+
+def dated(at_s: float, text: str) -> str:
+    return f"[2026-11-29T16:52:{at_s:06.3f}+0000][{at_s:.3f}s][info][gc] {text}\n"
+
+
+def written_dumps(directory: Path, process: int, *instants_s: float) -> None:
+    """Heap dumps of a process, written at seconds of the minute of `dated`."""
+    for number, at_s in enumerate(instants_s):
+        path = directory / f"java_pid{process}.hprof.{number}"
+        path.write_bytes(b"x" * 1024)
+        written_s = 1_795_971_120 + at_s
+        os.utime(path, (written_s, written_s))
+
+
+def full_at(*instants_s: float, has_dumps: bool = False) -> Log:
+    log = Log("Parallel")
+    log.lines = [dated(0.01, "Using Parallel")]
+    for number, at_s in enumerate(instants_s):
+        if has_dumps:
+            log.lines.append(dated(at_s - 0.1, f"GC({number}) Heap Dump (before full gc) 100.000ms"))
+        log.lines.append(dated(at_s, f"GC({number}) Pause Full (Ergonomics) 800M->100M(1000M) 50.000ms"))
+    return log
+
+
+def test_dumps_of_other_jvms_beside_the_log_are_no_incident(tmp_path: Path) -> None:
+    written_dumps(tmp_path, 7, 10, 20, 30)
+    incident = "heap-dumps"
+    assert is_healthy(judged(tmp_path, full_at(10, 20, 30)), incident), "a dump has a line in this log"
+    young = Log()
+    young.lines = [dated(10, "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 8M->1M(9M) 1.000ms")]
+    young.lines.insert(0, dated(0.02, "CommandLine flags: -XX:+HeapDumpBeforeFullGC"))
+    assert not evidence(tmp_path, young).dump_files, "no full collection"
+
+
+def test_dumps_in_the_log_and_beside_it_are_one_finding(tmp_path: Path) -> None:
+    written_dumps(tmp_path, 7, 9.9, 19.9, 29.9)
+    written_dumps(tmp_path, 8, 20)
+    written_dumps(tmp_path, 9, -100, -90, -80, -70)
+    diagnosis = diagnosed(judged(tmp_path, full_at(10, 20, 30, has_dumps=True)), "heap-dumps")
+    assert diagnosis.level == "critical"
+    assert (diagnosis.summary.arguments["count"], diagnosis.summary.arguments["files"]) == (3, 3)
+    assert diagnosis.summary.arguments["total_bytes"] == 3 * 1024
+
+
+def test_dumps_beside_a_log_of_jdk_8_are_those_of_its_full_collections(tmp_path: Path) -> None:
+    log = Log()
+    log.lines = [
+        f"2026-11-29T16:52:{at}.000+0000: {at}.000: [Full GC (Ergonomics)  800M->100M(1000M), 0.05 secs]\n"
+        for at in (10, 20)
+    ]
+    assert not evidence(tmp_path, log).dump_files
+    written_dumps(tmp_path, 7, 10, 20, 300)
+    diagnosis = diagnosed(judged(tmp_path, log), "heap-dumps")
+    assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("warning", 2)

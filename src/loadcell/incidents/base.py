@@ -90,6 +90,8 @@ class Incident(ABC, Generic[Seen]):
     #: as in messages and records, with hyphens
     name: ClassVar[str]
     needs: ClassVar[type[Evidence]]
+    #: further types of evidence that it judges; where they are missing, nothing is unseen
+    also: ClassVar[tuple[type[Evidence], ...]] = ()
     #: documentation or measurement that the thresholds rest on
     source: ClassVar[str]
     #: values of the placeholders in the text of its signs: thresholds with their units
@@ -165,7 +167,7 @@ def examine(evidence: Evidence) -> tuple[Judgement, ...]:
     judgements = [
         judgement
         for incident in registered().values()
-        if isinstance(evidence, incident.needs)
+        if isinstance(evidence, (incident.needs, *incident.also))
         for judgement in _judged(incident(), evidence)
     ]
     return tuple(sorted(judgements, key=_order))

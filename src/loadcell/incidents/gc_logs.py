@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from loadcell.incidents.evidence.base import Quote, Reading
-from loadcell.incidents.evidence.collections import Collections, DumpFile
+from loadcell.incidents.evidence.collections import DUMP_FLAGS, Collections, DumpFile
 from loadcell.ingest import gc_log
 from loadcell.ingest.application_log import stamps_of
 from loadcell.ingest.base import ImportProblemError
@@ -126,11 +126,24 @@ def _collections(
 
 
 def _dump_files(lines: LogLines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:
-    """Heap dumps beside the logs, written in their time; that of a log without dates is not known."""
-    begin_ns, end_ns = evidence.utc_ns(evidence.begin_ns), evidence.utc_ns(evidence.end_ns)
-    if begin_ns is None and not is_only:
+    """Heap dumps beside the logs that this JVM wrote at a full collection.
+
+    Where the log has no dates, its flags or its lines must have the dumps.
+    """
+    full = [pause for pause in evidence.log.pauses if pause.kind == "full"]
+    around = evidence.log.around
+    has_sign = bool(around.dumps) or any(flag.startswith(DUMP_FLAGS) for flag in around.flags)
+    # JDK 9 and later writes a line for each dump
+    has_lines = any("] GC(" in quote.text for quote in evidence.quotes_of(full[-1:]))
+    times = [
+        (start_ns - _EARLIER_NS, end_ns + _LATER_NS)
+        for pause in full
+        if (start_ns := evidence.utc_ns(pause.start_ns)) is not None
+        and (end_ns := evidence.utc_ns(pause.end_ns)) is not None
+    ]
+    if not full or (not has_sign and (has_lines or not times)) or (not times and not is_only):
         return ()
-    files: list[DumpFile] = []
+    by_process: dict[str, list[DumpFile]] = {}
     for directory in {path.parent for path, _ in lines.files}:
         for path in sorted(directory.glob("*.hprof*"))[:_MOST_DUMPS]:
             try:
@@ -138,14 +151,27 @@ def _dump_files(lines: LogLines, evidence: Collections, *, is_only: bool) -> tup
             except OSError:
                 continue
             written_ns = status.st_mtime_ns
-            is_of_time = begin_ns is None or end_ns is None or begin_ns <= written_ns <= end_ns + _LATER_NS
+            is_of_time = not times or any(begin_ns <= written_ns <= end_ns for begin_ns, end_ns in times)
             if stat.S_ISREG(status.st_mode) and is_of_time:
+                match = _PROCESS.search(path.name)
+                files = by_process.setdefault("" if match is None else match[1], [])
                 files.append(DumpFile(str(path), status.st_size, written_ns))
-    return tuple(sorted(files, key=lambda file: file.written_ns))
+    # a JVM has one process: the one that its log is named after, or the one with the most dumps
+    named = [process for process in by_process if process and _is_in_name(process, lines)]
+    chosen = named[0] if named else max(by_process, key=lambda process: len(by_process[process]), default="")
+    return tuple(sorted(by_process.get(chosen, ()), key=lambda file: file.written_ns))
 
 
-#: A dump ends after the line of its collection.
-_LATER_NS: Final = 600 * 10**9
+def _is_in_name(process: str, lines: LogLines) -> bool:
+    return any(process in _NUMBER.findall(path.name) for path, _ in lines.files)
+
+
+#: The name that a JVM gives a dump has its process.
+_PROCESS: Final = re.compile(r"_pid(\d+)\.hprof")
+_NUMBER: Final = re.compile(r"\d+")
+#: A dump is before the pause of its collection, or ends after its line.
+_EARLIER_NS: Final = 5 * 10**9
+_LATER_NS: Final = 60 * 10**9
 
 
 def _must_be_log(path: Path, shown: str) -> None:

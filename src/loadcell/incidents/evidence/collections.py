@@ -17,6 +17,9 @@ REQUESTED: Final = frozenset({
     "JvmtiEnv ForceGarbageCollection", "WhiteBox Initiated Full GC",
 })  # fmt: skip
 
+#: Options of heap dumps at full collections.
+DUMP_FLAGS: Final = ("-XX:+HeapDumpBeforeFullGC", "-XX:+HeapDumpAfterFullGC")
+
 
 @dataclass(frozen=True, slots=True)
 class DumpFile:
@@ -74,6 +77,12 @@ class Collections(Evidence):
     def is_concurrent(self) -> bool:
         """True for collectors that have no full collections in the ordinary course (ZGC)."""
         return self.log.collector.startswith("Z")
+
+    @property
+    def requested(self) -> tuple[int, int]:
+        """Number of collections that somebody asked for, and their time in ns."""
+        items = [item for cause, item in self.log.totals.by_cause.items() if cause in REQUESTED]
+        return sum(item.count for item in items), sum(item.total_ns for item in items)
 
     def full(self) -> list[Pause]:
         """Full collections that the collector itself started, in the order of time."""

@@ -68,7 +68,10 @@ def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -
     log = jvm.log
     # the begin of the log, and the process, tell what its end does not
     around = log.around if log.around.flags else replace(log.around, flags=flags)
-    return replace(jvm, log=replace(log, collector=log.collector or end.collector, around=around))
+    # the copy lies beside dumps of other programs
+    return replace(
+        jvm, dump_files=(), log=replace(log, collector=log.collector or end.collector, around=around)
+    )
 
 
 def unreadable(name: str, pid: int, reason: str | Message) -> Missing:
