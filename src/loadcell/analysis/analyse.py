@@ -17,6 +17,7 @@ from loadcell.analysis import (
     resource_use,
     same_results,
     saturation,
+    scaling,
 )
 from loadcell.analysis.effects import Change, Effects, Ratio
 from loadcell.analysis.expectations import ExpectationOutcome
@@ -275,6 +276,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[T
         *limit_findings.findings(limits, lines, treatments_of_run),
         *plans.findings(records, treatments_of_run),
         *placements.findings(run, records),
+        *scaling.findings(treatments_of_run),
         *same_results.findings(records, {item.id: item.label for item in treatments_of_run}),
     )
     return Analysis(
