@@ -51,6 +51,8 @@ _REPORT_NS = 500_000_000
 _MOST_SAMPLES = 2_000
 #: Failed calls, before any has returned, after which the function counts as broken.
 _FAILURES = 3
+#: Most rows of a result that are compared by all values; of more only sums are.
+_MOST_ROWS = 1_000_000
 #: Longest text of an exception.
 _LONGEST_TEXT = 500
 
@@ -373,7 +375,7 @@ def calibrate(loop: Loop, limit_ns: int) -> int:
     return calls
 
 
-def columns_of(result: Any) -> tuple[str, list[list[Any]]] | None:
+def columns_of(result: Any) -> tuple[str, list[Any]] | None:
     """Kind of a result (`value`, `column` or `table`) and its columns; None if it has no such form.
 
     Tables and columns are recognised by their methods: those of pandas, polars, Arrow, DuckDB and NumPy.
@@ -382,29 +384,39 @@ def columns_of(result: Any) -> tuple[str, list[list[Any]]] | None:
         if hasattr(result, lazy) and not hasattr(result, "num_rows"):
             result = getattr(result, lazy)()
     if hasattr(result, "to_pydict"):
-        return "table", list(result.to_pydict().values())
+        return "table", list(result.columns)
     if hasattr(result, "columns") and hasattr(result, "shape"):
-        return "table", [listed(result[name]) for name in result.columns]
+        return "table", [result[name] for name in result.columns]
     if isinstance(result, dict):
-        return "table", [listed(column) for column in result.values()]
+        return "table", list(result.values())
     shape = getattr(result, "shape", None)
     if shape is not None and len(shape) == 2:  # an array
-        return "table", [listed(result[:, number]) for number in range(shape[1])]
+        return "table", [result[:, number] for number in range(shape[1])]
     if shape == () or result is None or isinstance(result, (str, bytes, int, float, complex, bool)):
         return "value", [[result.item() if shape == () else result]]
-    if (values := listed(result)) is None:
+    if not is_column(result):
         return None
-    if values and all(isinstance(row, tuple) and len(row) == len(values[0]) for row in values):
-        return "table", [list(column) for column in zip(*values, strict=True)]
-    return "column", [values]
+    if (
+        isinstance(result, list)
+        and result
+        and all(isinstance(row, tuple) and len(row) == len(result[0]) for row in result)
+    ):
+        return "table", [list(column) for column in zip(*result, strict=True)]
+    return "column", [result]
+
+
+def is_column(column: Any) -> bool:
+    """True if it has values in a row."""
+    by_method = any(hasattr(column, method) for method in ("to_pylist", "to_list", "tolist"))
+    return by_method or isinstance(column, (list, tuple, range, set, frozenset))
 
 
 def listed(column: Any) -> Any:
-    """The values of a column as a list; None if it is no column."""
+    """The values of a column as a list; one of another type is a column with it alone."""
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             return getattr(column, method)()
-    return list(column) if isinstance(column, (list, tuple, range, set, frozenset)) else None
+    return list(column) if is_column(column) else [column]
 
 
 def in_order(columns: list[list[Any]]) -> list[list[Any]]:
@@ -455,6 +467,25 @@ def summary(values: list[Any]) -> dict[str, object]:
     }
 
 
+def summary_of_large(column: Any) -> dict[str, object]:
+    """Summary of a column with too many values for a list: sums of numbers by NumPy, and otherwise their
+    number alone.
+    """
+    values, kind, missing, total, magnitude = len(column), "text", 0, 0.0, 0.0
+    with contextlib.suppress(Exception):
+        import numpy  # noqa: PLC0415 - of the interpreter under test, if it has it
+
+        array = numpy.asarray(column)
+        if array.dtype.kind in "iufb" or (array.dtype.kind == "O" and not isinstance(array[0], str)):
+            array = array.astype(float)
+            missing = int(numpy.isnan(array).sum())
+            kind, total, magnitude = "number", float(numpy.nansum(array)), float(numpy.nansum(abs(array)))
+    return {
+        "kind": kind, "values": values, "missing": missing, "sum": total, "weighted": 0.0,
+        "magnitude": magnitude, "digest": "",
+    }  # fmt: skip
+
+
 def size_of(result: Any) -> int:
     """Bytes of a result, as its library states them."""
     if hasattr(result, "memory_usage"):  # pandas
@@ -468,13 +499,16 @@ def size_of(result: Any) -> int:
 def describe(result: Any, order: Order) -> dict[str, object]:
     """Size of a result, and its content on request."""
     form = columns_of(result) if order.verify else None
-    columns: list[list[Any]] = [] if form is None else form[1]
-    if columns and not order.ordered:
-        columns = in_order(columns)
+    columns = [] if form is None else form[1]
+    if any(hasattr(column, "__len__") and len(column) > _MOST_ROWS for column in columns):
+        summaries = [summary_of_large(column) for column in columns]
+    else:
+        lists = [listed(column) for column in columns]
+        summaries = [summary(values) for values in (lists if order.ordered or not lists else in_order(lists))]
     return {
         "name": type(result).__name__,
         "kind": "opaque" if form is None else form[0],
-        "columns": [summary(column) for column in columns],
+        "columns": summaries,
         "size_bytes": size_of(result),
     }
 
