@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import fake_runs
 from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
 from loadcell.incidents.evidence.placements import Placements
 from loadcell.incidents.runs import placements
+from loadcell.linux import numa_maps
 from loadcell.store.read import read_run
 
 
@@ -23,18 +26,36 @@ def evidence(ratio: float, far_share: float | None = None, nodes: int = 2, count
 
 
 def test_all_processors_that_are_slower_than_one_node() -> None:
-    (diagnosis,) = examine(evidence(0.9, 0.5))
+    (diagnosis,) = examine(evidence(0.9, 0.8))
     assert isinstance(diagnosis, Diagnosis)
     assert (diagnosis.level, diagnosis.confidence) == ("warning", "high")
     assert diagnosis.summary.arguments["change_times"] == pytest.approx(0.9, abs=0.01)
 
 
-@pytest.mark.parametrize("far_share", [None, 0.2])
+@pytest.mark.parametrize("far_share", [None, 0.2, 0.5, 0.55])
 def test_without_memory_on_other_nodes_the_cause_is_unproven(far_share: float | None) -> None:
     (diagnosis,) = examine(evidence(0.9, far_share))
     assert isinstance(diagnosis, Diagnosis)
     assert diagnosis.confidence == "low"
     assert "cause unproven" in diagnosis.summary.text
+
+
+@pytest.mark.parametrize(
+    ("threads", "memory", "is_proven"),
+    [
+        ({0: 50, 1: 50}, {0: 500, 1: 500}, False),  # an even spread: one half by construction
+        ({0: 50, 1: 50}, {0: 1000}, True),
+        ({0: 10, 1: 90}, {0: 900, 1: 100}, True),
+        ({0: 90, 1: 10}, {0: 900, 1: 100}, False),
+    ],
+)
+def test_only_a_layout_that_no_even_spread_has_is_a_proof(
+    threads: dict[int, int], memory: dict[int, int], is_proven: bool
+) -> None:
+    share = numa_maps.far_share(Counter(memory), Counter(threads))
+    (diagnosis,) = examine(replace(evidence(0.9, share), is_on_one_node=len(memory) == 1))
+    assert isinstance(diagnosis, Diagnosis)
+    assert (diagnosis.confidence == "high") is is_proven
 
 
 def test_a_smaller_loss_a_gain_and_one_node_are_healthy() -> None:
@@ -80,4 +101,5 @@ def test_the_share_on_other_nodes_is_that_of_the_trials_on_all(
             )
     (seen,) = placements.of_run(read_run(run))
     assert isinstance(seen, Placements)
+    assert not seen.is_on_one_node
     assert seen.far_share == (None if share is None else pytest.approx(share))

@@ -41,7 +41,7 @@ def _placed(ratio: tuple[float, float], noise: float = 0.01) -> Build:
         def rates(part: float) -> tuple[float, ...]:
             return tuple(rate * part * chance.uniform(1 - noise, 1 + noise) for _number in range(_COUNT))
 
-        seen = Placements("", "affinity.target", 2, rates(1.0), rates(factor), chance.uniform(0.3, 0.6))
+        seen = Placements("", "affinity.target", 2, rates(1.0), rates(factor), chance.uniform(0.65, 0.9))
         return Example(seen, f"x {factor:.2f}")
 
     return build

@@ -14,6 +14,7 @@ class Placements(Evidence):
 
     `far_share` is the share of the memory of the spread processes on other nodes than their threads, by
     numa_maps (`loadcell.linux.numa_maps.far_share`); None where that was not recorded.
+    `is_on_one_node`: no sample has memory on a second node.
     """
 
     kind: ClassVar[str] = "placements"
@@ -23,3 +24,4 @@ class Placements(Evidence):
     pinned: tuple[float, ...]
     spread: tuple[float, ...]
     far_share: float | None = None
+    is_on_one_node: bool = False

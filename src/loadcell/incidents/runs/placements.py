@@ -15,7 +15,7 @@ _FACTORS: Final = ("affinity.target", "affinity.node")
 _ONE, _ALL = "one node", "all"
 #: Rows of the monitor `target`; those with the `pid` 0 are of all its processes.
 _SAMPLES: Final = "target.memory-nodes"
-_PID_SIZE_FAR: Final = ("pid", "memory_bytes", "far_bytes")
+_PID_SIZE_FAR: Final = ("pid", "memory_bytes", "far_bytes", "memory_nodes")
 _COLUMNS: Final = frozenset(_PID_SIZE_FAR)
 
 
@@ -24,12 +24,12 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
     other factors.
     """
     nodes = _nodes(stored)
-    far_shares = dict(_far_shares(stored)) if nodes > 1 else {}
+    far_shares = {name: (share, most) for name, share, most in _far_shares(stored)} if nodes > 1 else {}
     for factor in stored.run.factors:
         if factor.key not in _FACTORS or not {_ONE, _ALL} <= {level.label for level in factor.levels}:
             continue
         by_others: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
-        far: dict[tuple[tuple[str, str], ...], list[float]] = {}
+        far: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
         levels = {treatment.id: treatment.levels for treatment in stored.run.treatments}
         for trial in stored.trials:
             of_trial = levels.get(trial.treatment, {})
@@ -43,22 +43,27 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
         for others, by_level in by_others.items():
             name = ", ".join(f"{key}={level}" for key, level in others)
             pinned, spread = (tuple(by_level.get(level, ())) for level in (_ONE, _ALL))
-            far_share = median(far[others]) if far.get(others) else None
-            yield Placements(name, factor.key, nodes, pinned, spread, far_share)
+            shares = far.get(others, [])
+            far_share = median(share for share, _ in shares) if shares else None
+            is_on_one = bool(shares) and all(most == 1 for _, most in shares)
+            yield Placements(name, factor.key, nodes, pinned, spread, far_share, is_on_one)
 
 
-def _far_shares(stored: StoredRun) -> Iterator[tuple[str, float]]:
-    """The share of the memory of each trial's target on other nodes: over all samples."""
+def _far_shares(stored: StoredRun) -> Iterator[tuple[str, float, float]]:
+    """The share of the memory of each trial's target on other nodes over all samples, and the largest number
+    of nodes with memory.
+    """
     for trial, columns in samples(stored, _SAMPLES, _COLUMNS):
         if not columns.keys() >= _COLUMNS:
             continue
         totals = [
-            (size, far)
-            for pid, size, far in zip(*(columns[name] for name in _PID_SIZE_FAR), strict=True)
+            (size, far, memory_nodes or 0)
+            for pid, size, far, memory_nodes in zip(*(columns[name] for name in _PID_SIZE_FAR), strict=True)
             if pid == 0 and size and far is not None
         ]
         if totals:
-            yield trial.name, sum(far for _, far in totals) / sum(size for size, _ in totals)
+            share = sum(far for _, far, _ in totals) / sum(size for size, _, _ in totals)
+            yield trial.name, share, max(most for _, _, most in totals)
 
 
 def _nodes(stored: StoredRun) -> int:
