@@ -209,6 +209,7 @@ def test_a_trace_has_the_long_calls_only(tmp_path: Path) -> None:
     assert "short" not in names
     by_function = widths(stored, record)
     assert max(by_function, key=lambda name: by_function[name]) == "time.sleep"
+    assert "calls of at least 10.0 ms" in markdown.render(build(stored, "en")).replace("*", "")
 
 
 def test_profiles_leave_the_scored_trials_as_they_are(tmp_path: Path) -> None:
