@@ -212,6 +212,16 @@ def test_a_trace_has_the_long_calls_only(tmp_path: Path) -> None:
     assert "calls of at least 10.0 ms" in markdown.render(build(stored, "en")).replace("*", "")
 
 
+def test_a_full_trace_says_that_earlier_calls_are_missing(tmp_path: Path) -> None:
+    stored = profiled(tmp_path, "{trace: {least: 0ms, events: 1000}}")
+    record = profile_of(stored, "trace")
+    assert record.profile is not None
+    assert record.profile.python is not None
+    assert record.profile.python.trace is not None
+    assert record.profile.python.trace.is_cut
+    assert record.profile.python.trace.events <= 1000
+
+
 def test_profiles_leave_the_scored_trials_as_they_are(tmp_path: Path) -> None:
     stored = profiled(tmp_path, "{calls: {}, memory: {}}", duration="200ms")
     [scored] = stored.trials
