@@ -273,19 +273,22 @@ def rehearse(kind: type[Rehearsal], volume: DamagedVolume, count: int) -> dict[s
     rehearsal = kind(volume, count)
     rehearsal.damage()
     damaged_at = time.monotonic()
-    rehearsal.before = before = volume.examine(rehearsal.hosts)
+    rehearsal.before = before = volume.examine(rehearsal.hosts, kind.incident)
     delay_s = time.monotonic() - damaged_at
     rehearsal.remedy()
-    after = volume.examine(rehearsal.hosts)
+    after = volume.examine(rehearsal.hosts, kind.incident)
     duration_s = time.monotonic() - begin
     incidents = {item["incident"] for examination in before for item in examination.diagnoses}
     damaged = set(rehearsal.names) if rehearsal.incident else set()
+    not_examined = sum(kind.incident not in {"", *examination.examined} for examination in after)
     return {
         "examinations": len(before) + len(after),
         "examinations per second": (len(before) + len(after)) / duration_s,
         "recognised": len(rehearsal.named() & damaged) / max(1, len(damaged)),
         "others": len(incidents - {rehearsal.incident}),
-        "gone": float(not any(examination.diagnoses for examination in after)),
+        "gone": float(not any(examination.diagnoses for examination in after) and not not_examined),
+        "not examined": not_examined,
+        "repeated": sum(examination.tries - 1 for examination in (*before, *after)),
         "intact": min(volume.intact(), rehearsal.restored()),
         "delay": delay_s,
         "examination": max(examination.duration_s for examination in (*before, *after)),

@@ -26,14 +26,17 @@ from loadcell.systems.gluster.volume import NAME, Brick
 #: The directory of the volume in which names are damaged.
 DIRECTORY = "data"
 _LIMIT_S = 60.0
+_TRIES = 3
 
 
 @dataclass(frozen=True)
 class Examination:
-    """Incidents of GlusterFS that the doctor names on a host, and how long it took."""
+    """Incidents of GlusterFS that the doctor names on a host, those that it examined, and its duration."""
 
     host: int
     diagnoses: tuple[dict[str, Any], ...]
+    examined: frozenset[str]
+    tries: int
     duration_s: float
 
     def lines(self, incident: str) -> list[str]:
@@ -85,19 +88,24 @@ class DamagedVolume:
         """Wait until the client is connected to all bricks."""
         self.storage.volume.await_client()
 
-    def examine(self, hosts: Sequence[int]) -> list[Examination]:
+    def examine(self, hosts: Sequence[int], incident: str) -> list[Examination]:
         """Diagnoses of the doctor on hosts, by a new mount of each: an old one remembers attributes.
 
-        The mount reads names without their attributes, as clients do that ask for each file.
+        The mount reads names without their attributes, as clients do that ask for each file. An examination
+        that reached its limit before the incident is repeated.
         """
         results = []
         for host in hosts:
             with self.mounted(host) as point:
-                begin = time.monotonic()
-                document = examination("--live", inside=self.storage.hosts.inside(host, []))
-                duration_s = time.monotonic() - begin
+                for tries in range(1, _TRIES + 1):  # noqa: B007 - the last number is used
+                    begin = time.monotonic()
+                    document = examination("--live", inside=self.storage.hosts.inside(host, []))
+                    duration_s = time.monotonic() - begin
+                    examined = _examined(document, (point, NAME))
+                    if incident in examined or not incident:
+                        break
             named = tuple(item for item in diagnoses(document) if _is_of(item, point))
-            results.append(Examination(host, named, duration_s))
+            results.append(Examination(host, named, examined, tries, duration_s))
         return results
 
     @contextmanager
@@ -124,6 +132,17 @@ class DamagedVolume:
 def _is_of(item: dict[str, Any], point: str) -> bool:
     values = item["values"]
     return bool(values.get("mount") == point or values.get("volume") == NAME)
+
+
+def _examined(document: dict[str, Any], sources: tuple[str, ...]) -> frozenset[str]:
+    """Incidents that were diagnosed, or that these sources do not show."""
+    return frozenset(
+        item["incident"]
+        for subject in document["subjects"]
+        if subject["source"] in sources
+        for part in ("diagnoses", "healthy")
+        for item in subject[part]
+    )
 
 
 def _homes(bricks: Sequence[Brick]) -> list[Path]:

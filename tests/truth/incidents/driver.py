@@ -40,9 +40,9 @@ def results(state: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
 
 
-def cases(only: Collection[str]) -> Iterator[tuple[str, str, int]]:
+def cases(only: Collection[str], times: int) -> Iterator[tuple[str, str, int]]:
     """Kind, incident and number of all cases; a control has the number of its threshold in its kind."""
-    for number in range(REAL):
+    for number in range(times):
         for item in REHEARSALS:
             if not only or item.incident in only:
                 yield "real", item.incident, number
@@ -132,10 +132,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def delay(delays_s: list[float]) -> str:
-    """The longest time from the last sign to the recognition; a dash where a result is without one."""
-    if not delays_s or any(math.isnan(delay_s) for delay_s in delays_s):
+    """The longest time from the last sign to the recognition, and of how many where not all were measured."""
+    measured_s = [delay_s for delay_s in delays_s if not math.isnan(delay_s)]
+    if not measured_s:
         return "–"
-    return f"{max(delays_s):.1f} s"
+    of = "" if len(measured_s) == len(delays_s) else f" (of {len(measured_s)})"
+    return f"{max(measured_s):.1f} s{of}"
 
 
 def main() -> None:
@@ -143,9 +145,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=(), metavar="INCIDENT")
+    parser.add_argument("--times", type=int, default=REAL, help="rehearsals of each incident")
     options = parser.parse_args()
     done = {(row["kind"], row["incident"], row["number"]) for row in results(options.state)}
-    for case in cases(options.only):
+    for case in cases(options.only, options.times):
         if case in done:
             continue
         row = run(*case)

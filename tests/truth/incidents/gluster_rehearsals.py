@@ -34,8 +34,9 @@ def _rehearse(incident: str) -> Callable[[random.Random, Path], Outcome]:
         damaged = chance.randint(1, _MOST_DAMAGED)
         seen = metrics(incident, damaged, directory)
         is_seen = seen["recognised"] == 1 and seen["others"] == 0
+        reason = "the doctor did not examine it" if seen["not examined"] else ""
         is_gone = seen["gone"] == seen["intact"] == 1
-        return Outcome(f"{damaged} files", is_seen, is_gone, seen["delay"])
+        return Outcome(f"{damaged} files", is_seen, is_gone, seen["delay"], int(seen["repeated"]), reason)
 
     return run
 
