@@ -378,6 +378,24 @@ def test_threads_whose_names_begin_alike_are_distinct(form: str, names: tuple[st
     assert {thread.name: thread.lines for thread in service.threads[1:]} == dict.fromkeys(names, 2)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_requests_that_differ_in_values_alone_are_examined_once(first: int) -> None:
+    """Versions of an interface are no values, nor are words of as many letters as an identifier."""
+    targets = ["/api/v1/xxxxxx/7?a=1", "/api/v2/deadbeef1234/8", "/api/v1/0abcde/9", "/api/v12/x/10?b"]
+    paths = ["/api/v1/xxxxxx/<n>", "/api/v2/<hex>/<n>", "/api/v1/<hex>/<n>", "/api/v12/x/<n>"]
+    lines = [
+        f'10.0.0.1 - - [29/Nov/2026:11:02:03 +0000] "GET {target} HTTP/1.1" {status} 17\n'
+        for status in (200, 503)
+        for target in targets[:: -1 if first else 1]
+    ]
+    messages = {(item.text, item.level): item.count for item in read(lines).messages}
+    assert messages == {
+        (f"GET {path} {status}", level): 1
+        for path in paths
+        for status, level in (("2xx", "other"), ("5xx", "error"))
+    }
+
+
 def test_words_are_no_values() -> None:
     assert without_values("face the facade, feed a decade") == "face the facade, feed a decade"
 

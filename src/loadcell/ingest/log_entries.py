@@ -208,13 +208,26 @@ class Forms:
     def take(self, line: str, instant_ns: int, begin: int, end: int) -> Entry:
         """The entry of a line whose stamp is at this place."""
         behind = line[end : end + EXAMINED]
+        is_access = self._stamp == "clf"
+        form = (
+            self._form(line, behind, begin, end, b"")
+            if is_access
+            else self._form_of(line, behind, begin, end)
+        )
+        thread = behind[form.thread_begin : form.thread_end].strip() if form.thread_end else ""
+        if begin and (container := _CONTAINER.match(line, 0, begin)) is not None:
+            thread = f"{container['bar'] or container['bracket']}{'/' if thread else ''}{thread}"
+        return Entry(instant_ns, form.level, form.host + thread if thread else "", form.message)
+
+    def _form_of(self, line: str, behind: str, begin: int, end: int) -> Form:
+        """The form of a line, which is examined unless one like it was."""
         key = behind.encode("utf-8", "surrogatepass").translate(_ALIKE)
         if self._stamp == "klog":  # its letter is part of the stamp
             key += b"\0" + line[:1].encode("utf-8", "surrogatepass")
         elif begin:
             key += b"\0" + line[:begin].encode("utf-8", "surrogatepass").translate(_ALIKE)
         form = self._forms.get(key)
-        if form is None and self._stamp != "clf":
+        if form is None:
             alike = _with_identifiers_alike(key)
             form = self._forms.get(alike)
         if form is None:
@@ -225,10 +238,7 @@ class Forms:
                     self._forms.clear()
                     self._bytes = len(key)
                 self._forms[alike] = form
-        thread = behind[form.thread_begin : form.thread_end].strip() if form.thread_end else ""
-        if begin and (container := _CONTAINER.match(line, 0, begin)) is not None:
-            thread = f"{container['bar'] or container['bracket']}{'/' if thread else ''}{thread}"
-        return Entry(instant_ns, form.level, form.host + thread if thread else "", form.message)
+        return form
 
     def _form(self, line: str, behind: str, begin: int, end: int, key: bytes) -> Form:
         if self._stamp == "clf":

@@ -21,9 +21,18 @@ _VALUES: Final = re.compile(
 )
 #: Characters of a path that are shown.
 _LONGEST: Final = 120
-#: Paths without their values by path; a log has few, or most of them once.
-_PATHS: dict[str, str] = {}
 _MOST_PATHS: Final = 20_000
+
+
+#: Methods and paths without their values, by those with all digits and identifiers alike; None of no request.
+_SHOWN: dict[tuple[bytes, tuple[str, ...], bool], str | None] = {}
+_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
+#: As `hex` above, in a text with all digits alike.
+_IDENTIFIERS: Final = re.compile(
+    rb"[0a-fA-F](?<![0-9A-Za-z].)(?=[a-fA-F]*0|(?<=0))(?=0*[a-fA-F]|(?<=[a-fA-F]))"
+    rb"[0a-fA-F]{5,127}(?![0-9A-Za-z])"
+)
+_VERSIONS: Final = re.compile(r"/v(\d{1,2})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +48,31 @@ def request_of(text: str, *, is_access: bool) -> Request | None:
     match = _REQUEST.search(text)
     if match is None:
         return None
-    parts = _PARTS.fullmatch(match["request"])
-    if not is_access and (parts is None or parts["version"] is None):
+    request = match["request"]
+    before, mark, _ = request.partition("?") if is_access else (request, "", "")
+    alike = before.encode("utf-8", "surrogatepass").translate(_ALIKE)
+    alike = _IDENTIFIERS.sub(lambda item: b"\0" * (item.end() - item.start()), alike)
+    key = (alike + mark.encode(), tuple(_VERSIONS.findall(before)), is_access)
+    shown = _SHOWN.get(key, "")
+    if shown == "":
+        if len(_SHOWN) >= _MOST_PATHS:
+            _SHOWN.clear()
+        shown = _SHOWN[key] = _without_values(request, is_access=is_access)
+    if shown is None:
         return None
     status = match["status"][0]
-    shown = "<str>" if parts is None else f"{parts['method']} {_path(parts['target'])}"
     return Request(f"{shown} {status}xx", status == "5")
+
+
+def _without_values(request: str, *, is_access: bool) -> str | None:
+    """Method and path of a request; None of what is none in another log than an access log."""
+    parts = _PARTS.fullmatch(request)
+    if not is_access and (parts is None or parts["version"] is None):
+        return None
+    return "<str>" if parts is None else f"{parts['method']} {_path(parts['target'])}"
 
 
 def _path(target: str) -> str:
     path = target.partition("?")[0].partition("#")[0]
-    shown = _PATHS.get(path)
-    if shown is None:
-        if len(_PATHS) >= _MOST_PATHS:
-            _PATHS.clear()
-        shown = _VALUES.sub(lambda match: f"<{match.lastgroup}>" if match.lastgroup else match[0], path)
-        shown = _PATHS[path] = " ".join(shown.split())[:_LONGEST]
-    return shown
+    shown = _VALUES.sub(lambda match: f"<{match.lastgroup}>" if match.lastgroup else match[0], path)
+    return " ".join(shown.split())[:_LONGEST]
