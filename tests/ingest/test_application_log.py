@@ -6,16 +6,18 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
 from loadcell.ingest.application_log import Reader, stamps_of
 from loadcell.ingest.base import ImportProblemError
-from loadcell.ingest.log_entries import without_values
+from loadcell.ingest.log_entries import Entry, without_values
 from loadcell.ingest.log_excerpts import excerpt, log_line
 from loadcell.ingest.log_gathering import MOST_THREADS
-from loadcell.ingest.log_messages import MOST_MESSAGES, MOST_SLOTS
+from loadcell.ingest.log_messages import MOST_ERROR_SLOTS, MOST_LINES, MOST_MESSAGES, MOST_SLOTS, Messages
 from loadcell.ingest.log_pattern import LINE_S, Pattern
 from loadcell.model.application_log import ApplicationLogs
 
@@ -394,6 +396,21 @@ def test_requests_that_differ_in_values_alone_are_examined_once(first: int) -> N
         for path in paths
         for status, level in (("2xx", "other"), ("5xx", "error"))
     }
+
+
+def test_lines_and_slots_of_errors_are_bounded_over_all_services() -> None:
+    messages = Messages()
+    services = [messages.of_service() for _ in range(20)]
+    for second in range(500):
+        for service in services:
+            for letter in "abcdefghijklmnopqrstuvwxyz"[:25]:
+                entry = Entry(second * 10**9, "error", "", f"refused by {letter}")
+                messages.take(entry, second, "line", partial(replace, entry), service)
+    errors = [error for service in services for error in service.messages()]
+    assert sum(len(error.lines) for error in errors) <= MOST_LINES
+    assert sum(len(error.slots) for error in errors) <= MOST_ERROR_SLOTS
+    assert {error.count for error in errors} == {500}
+    assert len(errors) == 500
 
 
 def test_words_are_no_values() -> None:

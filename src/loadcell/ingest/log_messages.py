@@ -23,6 +23,11 @@ _FIRST_SLOT_NS: Final = 10**9
 #: Parts of the entries of a service, of each of which the first line of an error is retained; where more are
 #: needed, two become one.
 _MOST_PARTS: Final = 64
+#: Lines that are retained so in all services, and errors by service and time slot; more are merged likewise.
+MOST_LINES: Final = 8_000
+MOST_ERROR_SLOTS: Final = 200_000
+#: Slots that remain, whatever their memory: fewer show no growth.
+_LEAST_SLOTS: Final = 64
 #: Raw messages that are mapped to those without secrets.
 _MOST_RAW: Final = 20_000
 
@@ -47,19 +52,26 @@ class ServiceMessages:
     entries: int = 0
     part: int = 1
 
-    def note_error(self, text: str, slot: int, instant_ns: int, number: int, line: str) -> None:
-        """Count an entry of an error."""
+    def note_error(self, text: str, slot: int, instant_ns: int, number: int, line: str) -> tuple[int, int]:
+        """Count an entry of an error; the numbers of lines and slots that are retained for it."""
         errors = self.errors.get(text)
         if errors is None:
             errors = self.errors[text] = _Errors()
+        slots = len(errors.slots)
         errors.slots[slot] = errors.slots.get(slot, 0) + 1
         while self.entries >= _MOST_PARTS * self.part:
-            self.part *= 2
-            for other in self.errors.values():
-                other.lines = _halved(other.lines)
+            self.widen()
         part = self.entries // self.part
+        lines = len(errors.lines)
         if part not in errors.lines:
             errors.lines[part] = instant_ns, log_line(number, line)
+        return len(errors.lines) - lines, len(errors.slots) - slots
+
+    def widen(self) -> None:
+        """Make one part of two."""
+        self.part *= 2
+        for errors in self.errors.values():
+            errors.lines = _halved(errors.lines)
 
     def messages(self) -> tuple[ErrorMessage, ...]:
         """Errors, the most frequent first."""
@@ -87,6 +99,8 @@ class Messages:
         self._services: list[ServiceMessages] = []
         self._is_empty = True
         self._first = self._last = 0
+        self._lines = self._error_slots = 0
+        self._most_lines, self._most_slots = MOST_LINES, MOST_ERROR_SLOTS
 
     def of_service(self) -> ServiceMessages:
         """Entries of a service that begins."""
@@ -123,7 +137,11 @@ class Messages:
             self._by_raw[level, text] = message
         message.count += 1
         if level == "error":
-            service.note_error(message.text, slot, instant_ns, number, line)
+            lines, new_slots = service.note_error(message.text, slot, instant_ns, number, line)
+            self._lines += lines
+            self._error_slots += new_slots
+            if self._lines > self._most_lines or self._error_slots > self._most_slots:
+                self._shrink()
         if instant_ns > message.end_ns:
             message.end_ns = instant_ns
         elif instant_ns < message.begin_ns:
@@ -153,14 +171,30 @@ class Messages:
         """The slot of an instant outside the range so far; slots are doubled until all fit."""
         self._first, self._last = min(self._first, slot), max(self._last, slot)
         while self._last - self._first >= MOST_SLOTS:
-            self.slot_ns *= 2
-            self._first //= 2
-            self._last //= 2
-            for service in self._services:
-                service.slots = _doubled(service.slots)
-                for errors in service.errors.values():
-                    errors.slots = _doubled(errors.slots)
+            self._double_slots()
         return instant_ns // self.slot_ns
+
+    def _double_slots(self) -> None:
+        self.slot_ns *= 2
+        self._first //= 2
+        self._last //= 2
+        for service in self._services:
+            service.slots = _doubled(service.slots)
+            for errors in service.errors.values():
+                errors.slots = _doubled(errors.slots)
+
+    def _shrink(self) -> None:
+        """Merge parts and slots of all services; a limit that the first ones alone exceed is raised."""
+        retained = [errors for service in self._services for errors in service.errors.values()]
+        while self._lines > max(self._most_lines * 2 // 3, len(retained)):
+            for service in self._services:
+                service.widen()
+            self._lines = sum(len(errors.lines) for errors in retained)
+        while self._error_slots > self._most_slots * 2 // 3 and self._last - self._first >= _LEAST_SLOTS:
+            self._double_slots()
+            self._error_slots = sum(len(errors.slots) for errors in retained)
+        self._most_lines = max(self._most_lines, self._lines * 3 // 2)
+        self._most_slots = max(self._most_slots, self._error_slots * 3 // 2)
 
     def _message(self, level: LogLevel, shown: str, instant_ns: int, line: LogLine) -> _Message:
         """The message of a text that is new."""
