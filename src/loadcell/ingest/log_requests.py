@@ -65,7 +65,7 @@ def request_of(text: str, *, is_access: bool) -> Request | None:
 
 
 def _without_values(request: str, *, is_access: bool) -> str | None:
-    """Method and path of a request; None of what is none in another log than an access log."""
+    """Method and path of a request; None where a log other than an access log has no request."""
     parts = _PARTS.fullmatch(request)
     if not is_access and (parts is None or parts["version"] is None):
         return None
