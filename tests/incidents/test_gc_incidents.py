@@ -175,7 +175,9 @@ def test_metaspace_at_its_limit(tmp_path: Path) -> None:
     failing = Log()
     failing.young(1, 500, 100)
     failing.lines.append('Exception in thread "main" java.lang.OutOfMemoryError: Metaspace\n')
-    assert diagnosed(judged(tmp_path, failing), incident).level == "critical"
+    of_error = diagnosed(judged(tmp_path, failing), incident)
+    assert of_error.level == "critical"
+    assert of_error.begin_ns is not None, "the time of the pause before it"
     refused = Log()
     refused.young(1, 500, 100)
     refused.lines.append(

@@ -131,6 +131,7 @@ LOOP = (
 def test_the_consequences_of_an_error_are_not_counted() -> None:
     (diagnosis,) = of(log(*LOOP), "disk-errors")
     assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.remedy == "loop"
     assert diagnosis.summary.arguments == {"count": 2, "devices": ["loop0"]}
     assert len(diagnosis.quotes) == 5, "all lines are evidence"
     (alone,) = of(log(LOOP[3], LOOP[4]), "disk-errors")

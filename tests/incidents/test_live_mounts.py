@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import pytest
 
 from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
 from loadcell.incidents.evidence.base import Missing, Quote
+from loadcell.incidents.evidence.kernel_log import KernelLine, KernelLog
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
+from loadcell.incidents.examination import examination
 from loadcell.incidents.live import gathering
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.gluster_names import GlusterNamesGatherer
@@ -414,3 +417,28 @@ def wait_for_end() -> None:
     while mount_answers.outstanding() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not mount_answers.outstanding()
+
+
+@pytest.mark.parametrize(
+    ("kind", "waited_s", "expected"),
+    [
+        ("fuse.sshfs", 5.1, ("critical", "fuse")),
+        ("nfs4", 4.4, ("critical", "")),
+        ("nfs4", 3, ("warning", "")),
+    ],
+)
+def test_remedy_and_level_of_a_mount_that_never_answers(
+    kind: str, waited_s: float, expected: tuple[str, str]
+) -> None:
+    [item] = examine(Mounts("host", (RemoteMount(("/data",), kind, "filer:/export", None, waited_s),)))
+    assert isinstance(item, Diagnosis)
+    assert (item.level, item.remedy) == expected
+
+
+def test_the_present_comes_before_the_past() -> None:
+    old = KernelLine(10**9, "I/O error, dev sda, sector 2048 op 0x1:(WRITE)")
+    mounts = Mounts("host", (RemoteMount(("/data",), "nfs4", "filer:/export", None, 5.1),))
+    seen = examination("vm", [KernelLog("host", 2 * 10**9, (old,)), mounts])
+    assert [item.incident for _, item in seen.diagnoses] == ["disk-errors", "hung-mount"]
+    live = replace(seen, utc_ns=3600 * 10**9)
+    assert [item.incident for _, item in live.diagnoses] == ["hung-mount", "disk-errors"]

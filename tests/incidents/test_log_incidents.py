@@ -111,7 +111,42 @@ def test_a_service_that_is_silent_as_a_whole(tmp_path: Path) -> None:
     for number in range(4):
         log.thread(f"worker-{number}", 0, 1800, 1.0, quiet=((600, 660),))
     diagnosis = diagnosed(judged(tmp_path, log), SILENT)
-    assert diagnosis.summary.code == "incident.silent-threads.service"
+    assert diagnosis.summary.code == "incident.silent-threads.service-or-clock"
+    assert "or its clock was set forward" in diagnosis.summary.text
+    assert diagnosis.remedy == "service-or-clock"
+
+
+def test_services_that_are_silent_at_different_times_have_a_diagnosis_each(tmp_path: Path) -> None:
+    logs = [ServiceLog() for _ in range(3)]
+    for number, log in enumerate(logs):
+        log.thread("main", 0, 1800, 1.0, quiet=((300 + 300 * number, 360 + 300 * number),))
+    diagnoses = [item for item in judged(tmp_path, *logs) if item.incident == SILENT]
+    begins = {}
+    for item in diagnoses:
+        assert isinstance(item, Diagnosis)
+        assert item.begin_ns is not None
+        begins[item.summary.arguments["service"]] = item.begin_ns / 1e9 - BEGIN_S
+    assert begins == {
+        f"service-{name}.log": pytest.approx(300 + 300 * number, abs=2) for number, name in enumerate("abc")
+    }
+
+
+@pytest.mark.parametrize("others", [0, 5])
+def test_a_minute_between_stamps_of_whole_seconds(tmp_path: Path, others: int) -> None:
+    logs = [poisson_of_seconds(number) for number in range(1 + others)]
+    logs[0].entries = [entry for entry in logs[0].entries if not 1000 < entry[0] <= 1060]
+    seen = evidence(tmp_path, *logs).silences
+    assert [(item.service, round(item.duration_ns / 1e9)) for item in seen] == [("service-a.log", 61)]
+
+
+def poisson_of_seconds(seed: int) -> ServiceLog:
+    """Five entries per second at random, none in 2 s of each 1500 s, with stamps of whole seconds."""
+    chance, log, at_s = random.Random(seed), ServiceLog(clock=math.floor), 0.0
+    while at_s < 3600:
+        at_s += chance.expovariate(5)
+        if at_s % 1500 > 2:
+            log.add(at_s)
+    return log
 
 
 @pytest.mark.parametrize(("gap_s", "is_silent"), [(2.4, False), (3.9, True)])

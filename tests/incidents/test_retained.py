@@ -49,13 +49,24 @@ def start_ns(run: Path) -> int:
 
 def test_a_retained_diagnosis_has_the_time_of_its_trial(tmp_path: Path) -> None:
     run, name = with_examination(tmp_path, HUNG)
-    assert doctor(run).exit_code == 1
+    called = doctor(run)
+    assert called.exit_code == 1
+    assert "From 0 s to 0 s" not in called.stdout
+    assert "Time: " in called.stdout
     [subject] = [subject for subject in record(run).subjects if subject.kind == "retained"]
     assert (subject.source, [item.incident for item in subject.diagnoses]) == (name, ["hung-mount"])
     [finding] = [item.message for item in context(run).findings if item.message.code.startswith("found.inc")]
     assert finding.text.startswith(f"Hung remote mount in trial `{name}`, 7 s after the start")
     [mark] = [mark for mark in context(run).marks[name] if mark.about == "Hung remote mount"]
     assert mark.begin_s == pytest.approx(7, abs=1)
+
+
+def test_a_trial_with_several_findings_is_no_other(tmp_path: Path) -> None:
+    mounts = tuple(
+        RemoteMount((f"/data{number}",), "nfs4", "filer:/export", None, 5.1) for number in range(3)
+    )
+    run, _ = with_examination(tmp_path, Mounts("host", mounts))
+    assert "The same in" not in doctor(run).stdout
 
 
 @pytest.mark.parametrize("is_of_run", [True, False])
@@ -101,7 +112,7 @@ def test_a_message_within_a_message_is_shown(tmp_path: Path) -> None:
     for item in document["subjects"][0]["diagnoses"]:
         item["begin_utc"] = item["end_utc"] = None  # that of the examination
     path.write_text(json.dumps(document))
-    for lang, text in (("en", "totheendofthelog"), ("zh", "保持到日志结束")):
+    for lang, text in (("en", "totheendofthelog"), ("zh", "持续到日志结束")):
         assert text in "".join(doctor("--lang", lang, run).stdout.split())
 
 

@@ -17,15 +17,19 @@ from click.testing import Result
 import fake_runs
 from incidents.gc_texts import Log
 from lines import CliRunner
+from loadcell.analysis.findings import HIGHEST_NO_LATENCY
 from loadcell.cli import main
 from loadcell.incidents.base import Diagnosis, examine
 from loadcell.incidents.evidence.gluster import GlusterNames, LostName
 from loadcell.incidents.record import ExaminationRecord
 from loadcell.incidents.runs import base, findings
+from loadcell.incidents.runs import findings as incident_findings
 from loadcell.model import json as model_json
+from loadcell.model.message import Message
 from loadcell.model.resources import ControlGroupUse, HostUse, ProcessUse, Resources
 from loadcell.report.charts import series
 from loadcell.report.context import ReportContext
+from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
 
 #: Full collections of a spiral: seconds from the begin of the measurement.
@@ -352,3 +356,14 @@ def test_the_doctor_details_the_worst_trials_first(tmp_path: Path) -> None:
     run = with_logs(tmp_path / "run", {names[0]: slow, names[1]: slow, names[2]: slow, names[3]: spiral()})
     titles = re.findall(r"^(\S+): Collections$", doctor(run).stdout, re.MULTILINE)
     assert titles[0] == names[3]
+
+
+def test_the_highest_throughput_with_a_critical_incident_is_not_praised() -> None:
+    highest = HIGHEST_NO_LATENCY.finding(("two",), None, treatment="sources = two", throughput_per_s=196.0)
+    title = Message("incident.log-clock-steps.title")
+    assert list(incident_findings.without_praise([highest], {"sources = one": title})) == [highest]
+    [item] = incident_findings.without_praise([highest], {"sources = two": title})
+    assert item.severity == "caution"
+    shown = Texts("en").message(item.message)
+    assert "sources = two" in shown
+    assert "Clock steps in the log" in shown

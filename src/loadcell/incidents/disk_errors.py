@@ -50,6 +50,7 @@ class DiskErrors(Incident[KernelLog]):
     needs = KernelLog
     source = "Linux, block/blk-core.c, and the messages of file systems and drivers"
     signs = SIGNS(age_s=AGE_S)
+    remedies = ("loop",)
 
     def examine(self, evidence: KernelLog) -> Iterator[Judgement]:
         if evidence.unreadable is not None:
@@ -73,6 +74,7 @@ class DiskErrors(Incident[KernelLog]):
             (_SEEN if is_error else _RESETS)(count=_count(pairs), devices=devices),
             (pairs[0][0].utc_ns, pairs[-1][0].utc_ns),
             [evidence.quote(line) for line, _ in pairs],
+            remedy="loop" if all(device.startswith("loop") for device in devices) else "",
             devices=dict.fromkeys(device for _, device in pairs),
         )
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from loadcell.incidents.base import LEVELS, Diagnosis, Healthy, Judgement, Unseen, examine, registered
 from loadcell.incidents.evidence.base import Evidence, Missing, Reading
+
+#: An incident of a live host that ended so long ago is history.
+_PAST_NS: Final = 60 * 10**9
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,16 @@ class Examination:
 
     @property
     def diagnoses(self) -> list[tuple[Examined, Diagnosis]]:
-        """Incidents of all subjects, the worst first."""
+        """Incidents of all subjects, the worst first; of a live host those of a past time are the last."""
         pairs = [(subject, item) for subject in self.subjects for item in subject.diagnoses]
-        return sorted(pairs, key=lambda pair: LEVELS.index(pair[1].level))
+        return sorted(pairs, key=lambda pair: (LEVELS.index(pair[1].level), self._is_past(*pair)))
+
+    def _is_past(self, subject: Examined, diagnosis: Diagnosis) -> bool:
+        """True if the end of an incident is history at the examination of a live host."""
+        if self.utc_ns is None or diagnosis.end_ns is None:
+            return False
+        utc_ns = subject.evidence.utc_ns(diagnosis.end_ns)
+        return utc_ns is not None and utc_ns < self.utc_ns - _PAST_NS
 
     @property
     def by_incident(self) -> dict[str, list[tuple[Examined, Diagnosis]]]:

@@ -38,7 +38,8 @@ class HeapExhaustion(Incident[Collections]):
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
         errors = _errors(evidence)
         if errors:
-            yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), None, errors)
+            span = evidence.span_of_lines([quote.number for quote in errors])
+            yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), span, errors)
             return
         full, capacity = evidence.full(), evidence.capacity_bytes
         last = _last_full(full, capacity)

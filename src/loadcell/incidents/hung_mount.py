@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.base import Incident, Judgement, Level
 from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
 from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
 
-SIGNS = MessageCode("incident.hung-mount.signs", "info", limit_s=Seconds, critical_s=Seconds)
+SIGNS = MessageCode(
+    "incident.hung-mount.signs", "info", limit_s=Seconds, critical_s=Seconds, silent_s=Seconds
+)
 _SEEN = MessageCode(
     "incident.hung-mount.seen", "info", points=list, source=ForeignText, type=str, waited_s=Seconds
 )
@@ -39,6 +41,8 @@ _DENIED = MessageCode("incident.hung-mount.denied", "info", points=list)
 
 LIMIT_S: Final = 2.0
 CRITICAL_S: Final = 5.0
+#: The wait for all mounts ends at one instant: the last ones asked were waited for less than that.
+SILENT_S: Final = 4.0
 #: Mount points that a message names.
 _MOST_NAMED: Final = 4
 DENIED: Final = "Permission denied"
@@ -53,7 +57,8 @@ class HungMount(Incident[Mounts]):
     source = (
         "nfs(5): a `hard` mount retries indefinitely; a healthy server answers statfs within milliseconds"
     )
-    signs = SIGNS(limit_s=LIMIT_S, critical_s=CRITICAL_S)
+    signs = SIGNS(limit_s=LIMIT_S, critical_s=CRITICAL_S, silent_s=SILENT_S)
+    remedies = ("fuse",)
 
     def examine(self, evidence: Mounts) -> Iterator[Judgement]:
         healthy: list[RemoteMount] = []
@@ -78,17 +83,20 @@ class HungMount(Incident[Mounts]):
     def _judged(self, mount: RemoteMount, evidence: Mounts) -> Judgement | None:
         quotes = (*_of_server(mount, evidence), *evidence.blocked)
         position = {"points": _named(mount.points), "source": mount.source, "type": mount.type}
+        remedy = "fuse" if mount.type.startswith("fuse") else ""
         if mount.answered_s is None:
             if mount.waited_s <= LIMIT_S:
                 return self.unseen(_SHORT(points=_named(mount.points), waited_s=mount.waited_s))
-            level = "critical" if mount.waited_s > CRITICAL_S else "warning"
-            return self.diagnosis(level, "high", self._silence(mount), None, quotes)  # type: ignore[arg-type]
+            level: Level = "critical" if mount.waited_s >= SILENT_S else "warning"
+            return self.diagnosis(level, "high", self._silence(mount), None, quotes, remedy)
         if mount.error:
-            return self.diagnosis("warning", "high", _ERROR(**position, error=mount.error), None, quotes)
+            return self.diagnosis(
+                "warning", "high", _ERROR(**position, error=mount.error), None, quotes, remedy
+            )
         if mount.answered_s > LIMIT_S:
             level = "critical" if mount.answered_s > CRITICAL_S else "warning"
             summary = _SLOW(**position, answered_s=mount.answered_s)
-            return self.diagnosis(level, "medium", summary, None, quotes)  # type: ignore[arg-type]
+            return self.diagnosis(level, "medium", summary, None, quotes, remedy)
         return None
 
     def _silence(self, mount: RemoteMount) -> Message:

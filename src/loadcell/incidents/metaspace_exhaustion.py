@@ -39,7 +39,8 @@ class MetaspaceExhaustion(Incident[Collections]):
             if "Metaspace" in quote.text or "PermGen" in quote.text or "Compressed class space" in quote.text
         ]  # fmt: skip
         if errors:
-            yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), None, errors)
+            span = evidence.span_of_lines([quote.number for quote in errors])
+            yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), span, errors)
         last = [pause for pause in log.pauses if pause.cause in LAST]
         pauses = [pause for pause in log.pauses if pause.cause in (*THRESHOLD, *LAST)]
         for first, end in zip(last, last[FEWEST - 1 :], strict=False):

@@ -84,7 +84,11 @@ class PromotionFailure(Incident[Collections]):
                 count=stalls.count, longest_s=stalls.longest_ns / 1e9, total_s=stalls.total_ns / 1e9
             )
             level = "critical" if stalls.longest_ns >= CRITICAL_STALL_NS else "warning"
-            yield self.diagnosis(level, "high", summary, None, evidence.quotes([stalls.longest_line]), remedy)
+            span, quotes = (
+                evidence.span_of_lines([stalls.longest_line]),
+                evidence.quotes([stalls.longest_line]),
+            )
+            yield self.diagnosis(level, "high", summary, span, quotes, remedy)
         if not (promotion.count or concurrent.count or degenerated.count or stalls.count):
             yield self.healthy(_HEALTHY(of=log.totals.all.count))
 

@@ -8,8 +8,8 @@ from loadcell.incidents.base import Confidence, Incident, Judgement
 from loadcell.incidents.evidence.application_log import ApplicationLog
 from loadcell.incidents.evidence.log_silences import LEAST_NS, WITHOUT_WORK_NS, Silence, open_silences
 from loadcell.incidents.log_coincidences import explained
-from loadcell.model.application_log import LogLine
-from loadcell.model.message import Count, Factor, MessageCode, Seconds
+from loadcell.model.application_log import LogLine, LogThread
+from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds
 from loadcell.stats.long_gaps import FACTOR, FEWEST
 
 SIGNS = MessageCode(
@@ -26,6 +26,10 @@ _THREADS = MessageCode(
 _SERVICE = MessageCode(
     "incident.silent-threads.service", "info", service=str, longest_s=Seconds, usual_s=Seconds, count=Count
 )
+_SERVICE_OR_CLOCK = MessageCode(
+    "incident.silent-threads.service-or-clock", "info",
+    service=str, longest_s=Seconds, usual_s=Seconds, count=Count,
+)  # fmt: skip
 _POOL = MessageCode(
     "incident.silent-threads.pool", "info",
     pool=str, threads=Count, lines=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
@@ -34,6 +38,7 @@ _IDLE = MessageCode("incident.silent-threads.idle", "info", count=Count, longest
 _EXPLAINED = MessageCode("incident.silent-threads.explained", "info", count=Count, longest_s=Seconds)
 _OPEN = MessageCode("incident.silent-threads.open", "info", count=Count, thread=str, longest_s=Seconds)
 _HEALTHY = MessageCode("incident.silent-threads.healthy", "info", threads=Count)
+_HEALTHY_SERVICES = MessageCode("incident.silent-threads.healthy-services", "info", services=Count)
 _LACKS_WORK = MessageCode("incident.silent-threads.without-work", "info", count=Count, longest_s=Seconds)
 _FEW = MessageCode("incident.silent-threads.few", "info", fewest=Count)
 
@@ -46,6 +51,8 @@ class SilentThreads(Incident[ApplicationLog]):
         "I. Weissman, 1978; A. C. Kimber: Tests for many outliers in an exponential sample, 1982"
     )
     signs = SIGNS(least_s=LEAST_NS / 1e9, usual_times=FACTOR, fewest=FEWEST, night_s=WITHOUT_WORK_NS / 1e9)
+
+    remedies = ("service-or-clock",)
 
     def examine(self, evidence: ApplicationLog) -> Iterator[Judgement]:
         regular = [
@@ -64,8 +71,8 @@ class SilentThreads(Incident[ApplicationLog]):
         totals = [silence for silence in silences if silence.is_total]
         pools = [silence for silence in silences if silence.pool]
         single = [silence for silence in silences if not silence.is_total and not silence.pool]
-        if totals:
-            yield self._service(evidence, totals)
+        for service in dict.fromkeys(silence.service for silence in totals):
+            yield self._service(evidence, [silence for silence in totals if silence.service == service])
         if pools:
             yield self._pool(evidence, pools)
         if single:
@@ -82,11 +89,12 @@ class SilentThreads(Incident[ApplicationLog]):
                 longest_s = lacking[0].duration_ns / 1e9
                 yield self.healthy(_LACKS_WORK(count=len(lacking), longest_s=longest_s))
             else:
-                yield self.healthy(_HEALTHY(threads=len(regular)))
+                yield self.healthy(_healthy(evidence, regular))
 
     def _service(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         longest = silences[0]
-        summary = _SERVICE(
+        may_be_clock = not evidence.kinds_at(longest)
+        summary = (_SERVICE_OR_CLOCK if may_be_clock else _SERVICE)(
             service=longest.service,
             longest_s=longest.duration_ns / 1e9,
             usual_s=longest.usual_ns / 1e9,
@@ -94,7 +102,10 @@ class SilentThreads(Incident[ApplicationLog]):
         )
         gap = longest.gap
         quotes = evidence.quotes(_lines(silences))
-        return self.diagnosis("warning", "medium", summary, (gap.begin_ns, gap.end_ns), quotes)
+        span_ns = gap.begin_ns, gap.end_ns
+        return self.diagnosis(
+            "warning", "medium", summary, span_ns, quotes, "service-or-clock" if may_be_clock else ""
+        )
 
     def _thread(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         longest = silences[0]
@@ -135,6 +146,13 @@ class SilentThreads(Incident[ApplicationLog]):
             summary = _OPEN(count=len(threads), thread=thread.name, longest_s=duration_ns / 1e9)
             span = thread.end_ns, thread.end_ns + duration_ns
             yield self.diagnosis("note", "low", summary, span, evidence.quotes([thread.last]))
+
+
+def _healthy(evidence: ApplicationLog, regular: list[LogThread]) -> Message:
+    """The number of regular threads; of services where no line names a thread."""
+    services = [service.threads[0] for service in evidence.logs.services if service.threads]
+    threads = sum(thread not in services for thread in regular)
+    return _HEALTHY(threads=threads) if threads else _HEALTHY_SERVICES(services=len(regular))
 
 
 def _lines(silences: list[Silence]) -> list[LogLine]:

@@ -158,10 +158,12 @@ class ReportContext:
     def _analysed(self) -> tuple[Finding, ...]:
         """Findings of the analysis; the bottleneck of a treatment is the incident that limited it, if any."""
         analysis, incidents = self.analysis, self.limiting_incidents
+        critical = incident_findings.critical(self.examination, analysis.treatments)
+        ranked = tuple(incident_findings.without_praise(analysis.findings, critical))
         if not incidents:
-            return analysis.findings
+            return ranked
         limits = [limit for limit in analysis.limits if limit.treatment.id not in incidents]
-        others = (item for item in analysis.findings if item.subject is not finding.Subject.LIMIT)
+        others = (item for item in ranked if item.subject is not finding.Subject.LIMIT)
         return (
             *others,
             *incident_findings.limit_findings(incidents.values(), alone=len(analysis.treatments) == 1),

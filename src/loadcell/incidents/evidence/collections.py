@@ -110,6 +110,15 @@ class Collections(Evidence):
         """Lines of evidence by number, where their text was retained."""
         return tuple(quote for number in lines if (quote := self.quote(number)) is not None)
 
+    def span_of_lines(self, lines: Sequence[int]) -> tuple[int, int] | None:
+        """Instants of lines by the last pause before each, or the first one; None of none."""
+        pauses = self.log.pauses
+        if not lines or not pauses:
+            return None
+        before = [[pause for pause in pauses if pause.line <= line] for line in (lines[0], lines[-1])]
+        begin, end = (items[-1] if items else pauses[0] for items in before)
+        return begin.end_ns, max(begin.end_ns, end.end_ns)
+
     def quotes_of(self, pauses: Iterable[Pause]) -> tuple[Quote, ...]:
         """Lines of pauses."""
         return self.quotes(pause.line for pause in pauses)

@@ -19,6 +19,7 @@ from loadcell.stats import long_gaps
 LEAST_NS: Final = 10**9
 #: Longer ones are as well those of a night or of a job without work, unless an error ends them.
 WITHOUT_WORK_NS: Final = 1800 * 10**9
+_SECOND_NS: Final = 10**9
 #: Of the shorter one: silences of several threads that overlap so far are one.
 _OVERLAP: Final = 0.8
 _NUMBER: Final = re.compile(r"\d+")
@@ -63,16 +64,11 @@ class Silence:
 def silences(services: Sequence[Service], leaps: Iterable[Leap] = ()) -> tuple[Silence, ...]:
     """Silences of all services, the longest first; those of leaps of the clock are none."""
     of_clock = list(leaps)
-    tests = max(1, sum(len(service.threads) for service in services))
     events = [
         silence
         for service in services
         for silence in _merged(
-            [
-                item
-                for thread, names in _units(service)
-                for item in _of(thread, names, service, of_clock, tests)
-            ]
+            [item for thread, names in _units(service) for item in _of(thread, names, service, of_clock)]
         )
     ]
     return tuple(sorted(events, key=lambda event: -event.duration_ns)[:_MOST])
@@ -107,15 +103,18 @@ def _is_idle(thread: LogThread, gap: Gap, unusual: Sequence[Gap]) -> bool:
 
 
 def _of(
-    thread: LogThread, names: tuple[str, ...], service: Service, leaps: Sequence[Leap], tests: int
+    thread: LogThread, names: tuple[str, ...], service: Service, leaps: Sequence[Leap]
 ) -> Iterator[Silence]:
     """Silences of one thread or pool; that of its service is total."""
     if sum(thread.gaps.values()) < long_gaps.FEWEST:
         return
     candidates = [gap for gap in thread.longest if not any(_is_of(gap, leap) for leap in leaps)]
     gaps = _gaps(thread, [gap for gap in thread.longest if gap not in candidates])
-    durations = [float(gap.duration_ns) for gap in candidates]
-    number = long_gaps.outliers(gaps, durations, long_gaps.LEVEL / tests)
+    # between rounded stamps, a usual gap may have been longer by a step, and a long one shorter
+    step_ns = _step_ns(thread)
+    gaps = [(value + step_ns, count) for value, count in gaps]
+    durations = [float(gap.duration_ns - step_ns) for gap in candidates]
+    number = long_gaps.outliers(gaps, durations, long_gaps.LEVEL / max(1, len(service.threads)))
     usual_ns = candidates[number].duration_ns if number < len(candidates) else 0
     unusual = candidates[:number]
     for gap in unusual:
@@ -126,7 +125,7 @@ def _of(
         if not service.has_zone and is_of_zone:
             continue  # the begin of daylight saving time
         shorter = [(value, count) for value, count in gaps if value < gap.duration_ns / _ALIKE]
-        chance = long_gaps.expected(shorter or gaps, gap.duration_ns)
+        chance = long_gaps.expected(shorter or gaps, gap.duration_ns - step_ns)
         yield Silence(
             service.name,
             names,
@@ -137,6 +136,12 @@ def _of(
             pool=thread.name if len(names) > 1 else "",
             is_idle=bool(names) and not gap.ends_in_error and _is_idle(thread, gap, unusual),
         )
+
+
+def _step_ns(thread: LogThread) -> int:
+    """The step of the stamps of a thread: a second where no long gap has a fraction of one, else nothing."""
+    instants = (instant for gap in thread.longest for instant in (gap.begin_ns, gap.end_ns))
+    return 0 if any(instant % _SECOND_NS for instant in instants) else _SECOND_NS
 
 
 def _gaps(thread: LogThread, without: Iterable[Gap] = ()) -> list[tuple[float, int]]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from loadcell.analysis.finding import Concern, Finding, FindingCode, Subject
+from loadcell.analysis.findings import HIGHEST, HIGHEST_NO_LATENCY
 from loadcell.analysis.marks import INCIDENT, TimeMark
 from loadcell.analysis.treatments import Treatment
 from loadcell.incidents.base import SEVERITY, Diagnosis, registered
 from loadcell.incidents.examination import Examination, Examined
 from loadcell.incidents.runs.base import start_ns
-from loadcell.model.message import Count, Message, Seconds
+from loadcell.model.message import Count, Message, Rate, Seconds
 from loadcell.model.trial_record import Status
 from loadcell.store.read import StoredRun
 
@@ -41,6 +42,10 @@ _LIMITS = FindingCode(
 _LIMITS_ALONE = FindingCode(
     "found.limit.incident.alone", Subject.LIMIT, "problem", (Concern.ANSWER, 299), title=Message,
     count=Count, of=Count,
+)  # fmt: skip
+_HIGHEST_WITH = FindingCode(
+    "found.highest.with-incident", Subject.THROUGHPUT, "caution", (Concern.ANSWER, 210),
+    treatment=str, throughput_per_s=Rate, title=Message,
 )  # fmt: skip
 #: Trials that a finding names.
 _MOST_NAMED = 3
@@ -131,6 +136,37 @@ def limiting(examination: Examination, treatments: Iterable[Treatment]) -> dict[
                 )
                 break
     return by_treatment
+
+
+def critical(examination: Examination, treatments: Iterable[Treatment]) -> dict[str, Message]:
+    """Titles of critical incidents in more than half of the trials of a treatment, by its label."""
+    by_label: dict[str, Message] = {}
+    for treatment in treatments:
+        names = {trial.name for trial in treatment.trials}
+        for incident, pairs in examination.by_incident.items():
+            affected = {
+                name
+                for subject, item in pairs
+                if item.level == "critical"
+                for name in subject.evidence.trials
+            }  # fmt: skip
+            if 2 * len(affected & names) > len(names):
+                by_label.setdefault(treatment.label, Message(registered()[incident].texts("title")))
+    return by_label
+
+
+def without_praise(findings: Iterable[Finding], critical: Mapping[str, Message]) -> Iterator[Finding]:
+    """The findings; the highest throughput of a treatment with a critical incident is stated with that."""
+    for item in findings:
+        arguments = item.message.arguments
+        title = critical.get(str(arguments.get("treatment")))
+        if title is None or item.code not in (HIGHEST, HIGHEST_NO_LATENCY):
+            yield item
+            continue
+        yield _HIGHEST_WITH.finding(
+            item.evidence, None, treatment=arguments["treatment"],
+            throughput_per_s=arguments["throughput_per_s"], title=title,
+        )  # fmt: skip
 
 
 def limit_findings(limits: Iterable[LimitingIncident], *, alone: bool) -> Iterator[Finding]:

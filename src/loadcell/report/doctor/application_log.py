@@ -53,7 +53,8 @@ def _facts(evidence: ApplicationLog, texts: Texts) -> Iterator[tuple[str, str]]:
         yield texts("doctor.log.begin"), numbers.utc_second(begin_ns)
     yield texts("doctor.log.entries"), numbers.whole(evidence.entries)
     threads = sum(len(service.threads[1:]) + service.more_threads for service in logs.services)
-    yield texts("doctor.log.threads"), numbers.whole(threads)
+    if threads:
+        yield texts("doctor.log.threads"), numbers.whole(threads)
     errors = sum(message.count for message in evidence.errors)
     share = errors / evidence.entries if evidence.entries else 0.0
     yield texts("doctor.log.errors"), texts("doctor.log.share", count=errors, share=numbers.share(share))

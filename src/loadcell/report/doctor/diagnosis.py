@@ -68,6 +68,8 @@ def span_of(diagnosis: Diagnosis, evidence: Evidence, texts: Texts) -> str:
         for instant in (diagnosis.begin_ns, diagnosis.end_ns)
     )
     utc_ns = evidence.utc_ns(diagnosis.begin_ns)
+    if utc_ns is not None and evidence.begin_ns == evidence.end_ns:
+        return texts("doctor.span.at", utc=numbers.utc_second(utc_ns))
     if utc_ns is None:
         return texts("doctor.span", begin=begin, end=end)
     return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_second(utc_ns))

@@ -117,7 +117,9 @@ def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator
             yield from diagnoses.blocks(
                 diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
             )
-        if others := list(dict.fromkeys(subject.evidence.source for subject, _ in pairs[most:])):
+        shown = {subject.evidence.source for subject, _ in pairs[:most]}
+        sources = dict.fromkeys(subject.evidence.source for subject, _ in pairs[most:])
+        if others := [source for source in sources if source not in shown]:
             names = texts("mark.list").join(others[:MOST_NAMED])
             yield Paragraph(texts("doctor.others", count=len(others), names=names), quiet=True)
 
