@@ -82,7 +82,7 @@ class PythonSampler:
             raise ProfilerError(PYTHON_NO_FINDINGS(kind=self.options.kind)) from error
         stacks = _text(writer.path / STACKS)
         if isinstance(self.options, TraceProfile):
-            trace = python_trace.read(writer.path / TRACE_FILE, self.options.least.ns, self.options.events)
+            trace = python_trace.read(writer.path / TRACE_FILE, self.options.least.ns)
             findings, stacks = replace(findings, trace=trace.record), trace.folded
             writer.text(FOLDED, stacks)
         if stacks:

@@ -15,8 +15,6 @@ from loadcell.model.python_profile import OUTERMOST, TraceRecord, short_path
 
 #: Complete events of the Trace Event Format, and the loop of the harness.
 _COMPLETE: Final = "X"
-#: A full trace has fewer complete events than entries: others are of threads and unfinished calls.
-_FULL: Final = 0.99
 _LOOP: Final = "_timed ("
 _HARNESS: Final = "python_runner/harness.py:"
 _CLOCK: Final = "time.perf_counter_ns"
@@ -33,13 +31,14 @@ class FoldedTrace:
     folded: str
 
 
-def read(file: Path, least_ns: int, most: int) -> FoldedTrace:
+def read(file: Path, least_ns: int) -> FoldedTrace:
     """Read a trace; without events if it cannot be read."""
     try:
         document = json.parse(file.read_bytes())
         events = [event for event in document["traceEvents"] if event.get("ph") == _COMPLETE]
+        is_cut = bool(document["viztracer_metadata"]["overflow"])
     except (OSError, json.MismatchError, KeyError, TypeError):
-        events = []
+        events, is_cut = [], False
     self_us: dict[str, float] = defaultdict(float)
     threads: dict[object, list[JsonObject]] = defaultdict(list)
     for event in events:
@@ -49,7 +48,7 @@ def read(file: Path, least_ns: int, most: int) -> FoldedTrace:
             if (within := _within_loop(stack)) is not None:
                 self_us[within] += time_us
     folded = "".join(f"{stack} {round(time)}\n" for stack, time in sorted(self_us.items()) if round(time) > 0)
-    return FoldedTrace(TraceRecord(len(events), least_ns, is_cut=len(events) >= _FULL * most), folded)
+    return FoldedTrace(TraceRecord(len(events), least_ns, is_cut=is_cut), folded)
 
 
 def _self_times(events: list[JsonObject]) -> Iterator[tuple[list[str], float]]:
