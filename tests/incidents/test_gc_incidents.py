@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from loadcell.incidents.base import Diagnosis
+from loadcell.incidents.examination import examination
 from loadcell.model.message import Message
+from loadcell.report.blocks import Remark
+from loadcell.report.doctor.diagnosis import blocks
+from loadcell.report.texts import Texts
 
 from .gc_texts import Log, diagnosed, evidence, is_healthy, is_unseen, judged, leaking, spiral
 
@@ -556,3 +560,69 @@ def test_dumps_beside_a_log_of_jdk_8_are_those_of_its_full_collections(tmp_path:
     written_dumps(tmp_path, 7, 10, 20, 300)
     diagnosis = diagnosed(judged(tmp_path, log), "heap-dumps")
     assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("warning", 2)
+
+
+def filling(last_mib: int, stalls: int, collector: str = "The Z Garbage Collector") -> Log:
+    """Cycles of 30 s in which the live set grows to a size and stays, with waits of threads at the end."""
+    log = Log(collector)
+    for index in range(60):
+        at_s = 1 + index / 2
+        after = min(last_mib, 100 + 20 * index)
+        log.of(at_s, f"Garbage Collection (Allocation Rate) 990M(99%)->{after}M({after // 10}%)")
+        log.number += 1
+    for index in range(stalls):
+        log.line(31 + index / 10, "Allocation Stall (main) 50.000ms")
+    log.pause(32, "Mark Start", 500, 500, 0.02)
+    return log
+
+
+def test_a_live_set_of_a_concurrent_collector_that_fills_the_heap_is_a_leak(tmp_path: Path) -> None:
+    judgements = judged(tmp_path, filling(980, 10))
+    diagnosis = diagnosed(judgements, "memory-leak")
+    assert (diagnosis.level, diagnosis.summary.arguments["last_bytes"]) == ("critical", 980 * 2**20)
+    assert diagnosed(judgements, "promotion-failure").level == "critical"
+    assert is_healthy(judged(tmp_path, filling(980, 0)), "memory-leak"), "no thread waits: new objects"
+    assert is_healthy(judged(tmp_path, filling(700, 10)), "memory-leak"), "a third of the heap is free"
+
+
+def test_degenerated_cycles_of_much_time_are_critical(tmp_path: Path) -> None:
+    log = Log("Shenandoah")
+    for at_s in (10, 20):
+        log.pause(at_s, "Degenerated GC (Mark)", 900, 500, 2000)
+    assert diagnosed(judged(tmp_path, log), "promotion-failure").level == "critical"
+
+
+def test_a_failed_promotion_in_hours_is_a_note(tmp_path: Path) -> None:
+    log = Log("Parallel")
+    log.of(10, "Promotion failed")
+    log.pause(10, "Young", 500, 490, 100, "Allocation Failure")
+    log.pause(3600, "Young", 500, 100, 10, "Allocation Failure")
+    assert diagnosed(judged(tmp_path, log), "promotion-failure").level == "note"
+
+
+def exhausting() -> Log:
+    """A leak that fills the heap until full collections free nothing."""
+    log = leaking(24, 500, 20)
+    begin_s = 25 * 60
+    for index in range(40):
+        log.full(begin_s + index, 990, 985 + index // 10, 700)
+    return log
+
+
+def test_a_leak_stands_before_its_consequences(tmp_path: Path) -> None:
+    examined = examination("", [evidence(tmp_path, exhausting())])
+    diagnoses = [item for _, item in examined.diagnoses]
+    assert diagnoses[0].incident == "memory-leak"
+    consequences = [item for item in diagnoses if item.explained_by]
+    assert {item.incident for item in consequences} == {"heap-exhaustion", "full-gc-spiral", "gc-time"}
+    assert {item.explained_by for item in consequences} == {"memory-leak"}
+    shown = blocks(consequences[0], examined.subjects[0].evidence, Texts("en"), is_page=True)
+    remedies = [block.advice for block in shown if isinstance(block, Remark)]
+    assert "“Memory leak”" in remedies[0]
+
+
+def test_a_spiral_without_a_leak_explains_its_time_in_collections(tmp_path: Path) -> None:
+    examined = examination("", [evidence(tmp_path, spiral(repeat(40), 20, 6))])
+    causes = {item.incident: item.explained_by for _, item in examined.diagnoses}
+    assert causes[SPIRAL] == ""
+    assert causes["gc-time"] == SPIRAL

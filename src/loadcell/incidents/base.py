@@ -45,7 +45,8 @@ class Diagnosis:
 
     `summary` states what was observed; its arguments are the values. Instants are by the clock of the
     evidence; None where there is no time. `remedy` is the name of one of the incident's remedies; empty for
-    the general one. `devices` are those that it concerns.
+    the general one. `devices` are those that it concerns. `explained_by` is the incident of the same subject
+    that causes this one; empty without.
     """
 
     incident: str
@@ -57,6 +58,7 @@ class Diagnosis:
     quotes: tuple[Quote, ...] = ()
     remedy: str = ""
     devices: tuple[str, ...] = ()
+    explained_by: str = ""
 
     @property
     def remedy_code(self) -> str:
@@ -102,6 +104,8 @@ class Incident(ABC, Generic[Seen]):
     stalls: ClassVar[bool] = False
     #: incident that explains this one on the same device: then it is a note, and counted once
     cause: ClassVar[str] = ""
+    #: incidents that are consequences of this one in the same evidence
+    explains: ClassVar[tuple[str, ...]] = ()
     texts: ClassVar[Labels]
     remedy_texts: ClassVar[Labels]
 

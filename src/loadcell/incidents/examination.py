@@ -68,9 +68,16 @@ class Examination:
 
     @property
     def diagnoses(self) -> list[tuple[Examined, Diagnosis]]:
-        """Incidents of all subjects, the worst first; of a live host those of a past time are the last."""
+        """Incidents of all subjects, the worst first, consequences after their cause.
+
+        Of a live host those of a past time are the last.
+        """
         pairs = [(subject, item) for subject in self.subjects for item in subject.diagnoses]
-        return sorted(pairs, key=lambda pair: (LEVELS.index(pair[1].level), self._is_past(*pair)))
+        return sorted(pairs, key=self._order)
+
+    def _order(self, pair: tuple[Examined, Diagnosis]) -> tuple[int, bool, bool]:
+        _, diagnosis = pair
+        return LEVELS.index(diagnosis.level), self._is_past(*pair), bool(diagnosis.explained_by)
 
     def _is_past(self, subject: Examined, diagnosis: Diagnosis) -> bool:
         """True if the end of an incident is history at the examination of a live host."""
@@ -95,7 +102,7 @@ def examination(
     readings: Sequence[Reading] = (),
 ) -> Examination:
     """The examination of evidence by all incidents that need its types."""
-    subjects = _counted_once([Examined(item, examine(item)) for item in evidence])
+    subjects = _counted_once([Examined(item, _explained(examine(item))) for item in evidence])
     unseen = tuple(
         Unseen(incident.name, item.reason)
         for item in missing
@@ -103,6 +110,39 @@ def examination(
         if issubclass(item.needs, incident.needs)
     )
     return Examination(title, subjects, unseen, tuple(readings))
+
+
+def _explained(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """The judgements of a subject with the first cause of each incident that has one in it.
+
+    A cause is as severe as the worst of its consequences, and stands before them.
+    """
+    incidents = registered()
+    present = {item.incident for item in judgements if isinstance(item, Diagnosis) and item.level != "note"}
+    causes = {
+        name: [cause for cause in present if name in incidents[cause].explains]
+        for name in {item.incident for item in judgements}
+    }
+    roots = {
+        name: next((cause for cause in of_name if not causes[cause]), "") for name, of_name in causes.items()
+    }
+    worst: dict[str, int] = {}
+    for item in judgements:
+        if isinstance(item, Diagnosis) and (root := roots[item.incident]):
+            worst[root] = min(worst.get(root, len(LEVELS)), LEVELS.index(item.level))
+
+    def judged(item: Judgement) -> Judgement:
+        if not isinstance(item, Diagnosis):
+            return item
+        level = LEVELS[min(LEVELS.index(item.level), worst.get(item.incident, len(LEVELS)))]
+        return replace(item, level=level, explained_by=roots[item.incident])
+
+    def order(item: Judgement) -> tuple[int, bool]:
+        if not isinstance(item, Diagnosis):
+            return len(LEVELS), False
+        return LEVELS.index(item.level), bool(item.explained_by)
+
+    return tuple(sorted(map(judged, judgements), key=order))
 
 
 def _counted_once(subjects: Sequence[Examined]) -> tuple[Examined, ...]:

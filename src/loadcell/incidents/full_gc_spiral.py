@@ -68,6 +68,7 @@ class _Sized:
 class FullGcSpiral(Incident[Collections]):
     name = "full-gc-spiral"
     needs = Collections
+    explains = ("gc-time",)
     stalls = True
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: Excessive GC Time and OutOfMemoryError"
     signs = SIGNS(

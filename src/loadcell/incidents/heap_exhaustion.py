@@ -31,6 +31,7 @@ _OTHERS: Final = ("Metaspace", "PermGen", "Compressed class space", "Direct buff
 class HeapExhaustion(Incident[Collections]):
     name = "heap-exhaustion"
     needs = Collections
+    explains = ("to-space-exhausted", "promotion-failure", "gc-time")
     stalls = True
     source = "Troubleshooting Guide (JDK 17): The java.lang.OutOfMemoryError Error"
     signs = SIGNS(count=FEWEST, freed_share=MOST_FREED, used_share=LEAST_USED)

@@ -7,6 +7,7 @@ from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.collections import Collections
+from loadcell.model.gc_pauses import NONE, LiveSet
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 from loadcell.stats.trend import trend
 
@@ -28,6 +29,10 @@ _FEW = MessageCode("incident.memory-leak.few", "info", count=Count, fewest=Count
 FEWEST: Final = 8
 #: A service grows until it is warm: the first values are left out.
 WARM_UP: Final = 0.2
+#: Of the time: the live set of a heap that fills is compared with that after it.
+START: Final = 0.1
+#: Stalls, degenerated or full collections of a concurrent collector whose heap is full.
+FEWEST_SHORT: Final = 5
 #: Growth in the second half of the time, of the heap.
 LEAST_GROWTH: Final = 0.05
 #: Of the trend of all, and of the second half, by chance.
@@ -41,6 +46,7 @@ FULL: Final = 0.85
 class MemoryLeak(Incident[Collections]):
     name = "memory-leak"
     needs = Collections
+    explains = ("heap-exhaustion", "full-gc-spiral", "to-space-exhausted", "promotion-failure", "gc-time")
     source = (
         "H. B. Mann: Nonparametric tests against trend, 1945; P. K. Sen, 1968; "
         "Troubleshooting Guide (JDK 17): Memory Leaks"
@@ -62,21 +68,30 @@ class MemoryLeak(Incident[Collections]):
         half_s = (half[-1].end_ns - half[0].end_ns) / 1e9
         grown = half_trend.slope * half_s
         first, last = warm[0].used_bytes, warm[-1].used_bytes
+        # a full heap collects ever more often: most values are of its last part of the time
+        begin_ns = live[0].end_ns + START * (live[-1].end_ns - live[0].end_ns)
+        early = min(next(item for item in live if item.end_ns >= begin_ns), warm[0], key=_end_ns)
         elapsed_ns = warm[-1].end_ns - warm[0].end_ns
         grows = elapsed_ns >= LEAST_NS and half_trend.rises(HALF_LEVEL) and grown >= LEAST_GROWTH * capacity
-        is_full = last >= FULL * capacity and last - first >= LEAST_GROWTH * capacity
-        is_full = is_full and not warm[-1].has_allocated
+        is_full = last >= FULL * capacity and last - early.used_bytes >= LEAST_GROWTH * capacity
+        is_full = is_full and (not warm[-1].has_allocated or _is_short(evidence))
         if not (long_trend.rises(LEVEL) and (grows or is_full)):
             yield self.healthy(_HEALTHY(count=len(warm), first_bytes=first, last_bytes=last))
             return
-        span = warm[0].end_ns, warm[-1].end_ns
-        quotes = evidence.quotes([item.line for item in warm])
         if is_full:
+            seen = [early, *(item for item in warm if item.end_ns > early.end_ns)]
             summary = _SEEN_FULL(
-                first_bytes=first, last_bytes=last, count=len(warm), occupied_share=last / capacity
+                first_bytes=early.used_bytes,
+                last_bytes=last,
+                count=len(seen),
+                occupied_share=min(1.0, last / capacity),
             )
+            span = early.end_ns, warm[-1].end_ns
+            quotes = evidence.quotes([item.line for item in seen])
             yield self.diagnosis("critical", "medium", summary, span, quotes)
             return
+        span = warm[0].end_ns, warm[-1].end_ns
+        quotes = evidence.quotes([item.line for item in warm])
         summary = _SEEN(
             first_bytes=first,
             last_bytes=last,
@@ -85,6 +100,17 @@ class MemoryLeak(Incident[Collections]):
             full_s=(capacity - last) / half_trend.slope,
         )
         yield self.diagnosis("warning", "medium", summary, span, quotes)
+
+
+def _end_ns(item: LiveSet) -> int:
+    return item.end_ns
+
+
+def _is_short(evidence: Collections) -> bool:
+    """True where the program waited for memory: a concurrent collector's live set has new objects, too."""
+    around = evidence.log.around
+    degenerated = evidence.log.totals.by_kind.get("degenerated", NONE)
+    return max(around.stalls.count, degenerated.count, len(evidence.full())) >= FEWEST_SHORT
 
 
 PART = MemoryLeak

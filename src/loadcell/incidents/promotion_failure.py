@@ -13,8 +13,9 @@ from loadcell.model.gc_pauses import Durations
 from loadcell.model.message import Count, MessageCode, Seconds, Share
 
 SIGNS = MessageCode(
-    "incident.promotion-failure.signs", "info", count=Count, time_share=Share, stall_s=Seconds
-)
+    "incident.promotion-failure.signs", "info",
+    count=Count, time_share=Share, stall_s=Seconds, note_share=Share,
+)  # fmt: skip
 _SEEN = MessageCode(
     "incident.promotion-failure.seen",
     "info",
@@ -32,6 +33,8 @@ _HEALTHY = MessageCode("incident.promotion-failure.healthy", "info", of=Count)
 #: Failures that are critical, or their share of the time.
 CRITICAL: Final = 5
 CRITICAL_TIME: Final = 0.1
+#: Of the time: a single failure below it is a note.
+NOTE_TIME: Final = 0.001
 #: A thread that waits as long for memory is a pause for its request.
 CRITICAL_STALL_NS: Final = 10**9
 #: Begins of the names of collectors -> the remedy of each.
@@ -48,7 +51,9 @@ class PromotionFailure(Incident[Collections]):
         "HotSpot Virtual Machine Garbage Collection Tuning Guide: Concurrent Mode Failure; "
         "The Z Garbage Collector"
     )
-    signs = SIGNS(count=CRITICAL, time_share=CRITICAL_TIME, stall_s=CRITICAL_STALL_NS / 1e9)
+    signs = SIGNS(
+        count=CRITICAL, time_share=CRITICAL_TIME, stall_s=CRITICAL_STALL_NS / 1e9, note_share=NOTE_TIME
+    )
 
     remedies = tuple(dict.fromkeys(_REMEDIES.values()))
 
@@ -72,18 +77,24 @@ class PromotionFailure(Incident[Collections]):
                 longest_s=max(promotion.longest_ns, concurrent.longest_ns) / 1e9,
                 time_share=share,
             )
-            level: Level = "critical" if is_critical else "warning"
+            is_rare = promotion.count + concurrent.count == 1 and share < NOTE_TIME
+            level: Level = "critical" if is_critical else "note" if is_rare else "warning"
             yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses), remedy)
         if degenerated.count:
             pauses = [pause for pause in log.pauses if pause.kind == "degenerated"]
             summary = _DEGENERATED(count=degenerated.count, longest_s=degenerated.longest_ns / 1e9)
-            level = "warning" if degenerated.count >= CRITICAL else "note"
+            share = degenerated.total_ns / evidence.duration_ns if evidence.duration_ns else 0.0
+            is_critical = degenerated.count >= CRITICAL or (degenerated.count > 1 and share >= CRITICAL_TIME)
+            level = "critical" if is_critical else "note"
             yield self.diagnosis(level, "high", summary, span_ns(pauses), evidence.quotes_of(pauses), remedy)
         if stalls.count:
             summary = _STALLS(
                 count=stalls.count, longest_s=stalls.longest_ns / 1e9, total_s=stalls.total_ns / 1e9
             )
-            level = "critical" if stalls.longest_ns >= CRITICAL_STALL_NS else "warning"
+            share = stalls.total_ns / evidence.duration_ns if evidence.duration_ns else 0.0
+            is_critical = stalls.count >= CRITICAL or (stalls.count > 1 and share >= CRITICAL_TIME)
+            is_critical = is_critical or stalls.longest_ns >= CRITICAL_STALL_NS
+            level = "critical" if is_critical else "warning"
             span, quotes = (
                 evidence.span_of_lines([stalls.longest_line]),
                 evidence.quotes([stalls.longest_line]),

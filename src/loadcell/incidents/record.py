@@ -36,7 +36,8 @@ class DiagnosisRecord:
     """An incident: its observation in English with its message code and values, remedy, disproof,
     prevention.
 
-    Times in seconds are from the first instant of the evidence.
+    Times in seconds are from the first instant of the evidence. `explained_by` is the incident of the same
+    subject of which this one is a consequence; empty without.
     """
 
     incident: str
@@ -55,6 +56,7 @@ class DiagnosisRecord:
     begin_utc: str | None
     end_utc: str | None
     lines: tuple[LineRecord, ...]
+    explained_by: str
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ def _diagnosis(diagnosis: Diagnosis, evidence: Evidence) -> DiagnosisRecord:
         _utc(evidence, diagnosis.begin_ns),
         _utc(evidence, diagnosis.end_ns),
         _lines(diagnosis.quotes),
+        diagnosis.explained_by,
     )
 
 
