@@ -176,6 +176,23 @@ def test_a_status_that_is_refused_for_a_moment_is_asked_again(
         changes(storage).rebalance()
 
 
+@pytest.mark.parametrize(
+    ("words", "output", "is_temporary"),
+    [
+        (("rebalance", "v", "status"), STARTING, True),
+        (("rebalance", "v", "stop"), STARTING, True),
+        (("add-brick", "v", "b"), STARTING, False),
+        (("add-brick", "v", "b"), "Another transaction is in progress for v", True),
+        (("rebalance", "v", "status"), "Volume v does not exist", False),
+    ],
+)
+def test_a_change_that_may_be_half_done_is_not_repeated(
+    words: tuple[str, ...], output: str, is_temporary: bool
+) -> None:
+    error = CommandError(COMMAND_FAILED(command="gluster", output=output))
+    assert error.is_temporary(*words) is is_temporary
+
+
 def test_a_changed_volume_is_made_again(storage: Gluster, notes: list[Message]) -> None:
     notes.clear()
     apply(RemoveBrick, storage, bricks=[2], replica=1)

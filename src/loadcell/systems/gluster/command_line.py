@@ -23,18 +23,21 @@ NO_MANAGEMENT = MessageCode("gluster.no-management")
 #: Most commands take well under a second; `volume start` waits for its bricks, up to several seconds.
 LIMIT_S = 60.0
 _PAUSE_S = 0.2
-#: Refusals that another attempt may not meet: a command of another program has the lock of the volume, or the
-#: process of a rebalance starts or ends at this moment, which affects questions about its status, too.
-_TEMPORARY = ("Another transaction is in progress", "Locking failed", "Glusterd Syncop Mgmt brick op")
+#: Refusals that another attempt may not meet: a command of another program has the lock of the volume.
+_LOCKED = ("Another transaction is in progress", "Locking failed")
+#: Refusals while the process of a rebalance starts or ends. A change may have been executed in part by then.
+_CHANGING = "Glusterd Syncop Mgmt brick op"
+#: Commands that may be repeated then.
+_REPEATABLE = ("status", "stop")
 
 
 class CommandError(TargetError):
     """A command that GlusterFS refused, or did not answer in time."""
 
-    @property
-    def is_temporary(self) -> bool:
-        """True for a refusal that another attempt may not meet."""
-        return any(text in self.finding for text in _TEMPORARY)
+    def is_temporary(self, *words: str) -> bool:
+        """True for a refusal of a command that another attempt may not meet."""
+        temporary = (*_LOCKED, _CHANGING) if words[-1] in _REPEATABLE else _LOCKED
+        return any(text in self.finding for text in temporary)
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,13 @@ class CommandLine:
         return answer
 
     def ask_again(self, *words: str, limit_s: float = LIMIT_S) -> ET.Element:
-        """Run `gluster WORDS`; again after temporary refusals, for `limit_s`. Raises TargetError."""
+        """Run `gluster WORDS`; again after temporary refusals, `limit_s` in all. Raises TargetError."""
         deadline = time.monotonic() + limit_s
         while True:
             try:
-                return self.ask(*words, limit_s=limit_s)
+                return self.ask(*words, limit_s=max(_PAUSE_S, deadline - time.monotonic()))
             except CommandError as error:
-                if not error.is_temporary or time.monotonic() > deadline:
+                if not error.is_temporary(*words) or time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE_S)
 
