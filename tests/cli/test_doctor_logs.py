@@ -298,9 +298,20 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
             b"2026-11-28T10:00:00.1+0000: 1.3: Total time for which application threads were stopped: 1 s\n",
             "is a GC log",
         ),
+        (b"11/29/2026 09:00:00 INFO served\n", "has dates such as 11/29/2026, which are not read"),
         (b"hello token=abcdef1234567\nworld\n", "no time stamps in its first lines; the first is 'hello"),
     ],
-    ids=["empty", "blank", "binary", "gc", "dated-gc", "gc-of-jdk-8", "stops-of-jdk-8", "text"],
+    ids=[
+        "empty",
+        "blank",
+        "binary",
+        "gc",
+        "dated-gc",
+        "gc-of-jdk-8",
+        "stops-of-jdk-8",
+        "month-first",
+        "text",
+    ],
 )
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     result = doctor("--log", written(tmp_path / "app.log", content))

@@ -413,6 +413,28 @@ def test_lines_and_slots_of_errors_are_bounded_over_all_services() -> None:
     assert len(errors) == 500
 
 
+@pytest.mark.parametrize(
+    ("head", "level"),
+    [
+        ("[信息] 线程-3", "other"),
+        ("[错误] 线程-3", "error"),
+        ("[警告]", "warning"),
+        ("【致命】", "error"),
+        ("严重：", "error"),
+        ("调试 ", "other"),
+        ("[INFO] 上次错误 严重 ", "other"),
+        ("订单 错误 ", "other"),
+    ],
+)
+def test_chinese_levels_in_brackets_or_behind_the_stamp(head: str, level: str) -> None:
+    logs = read([f"2026-11-29 11:02:{second:02} {head} 订单 17 已提交\n" for second in range(5)])
+    assert {item.level for item in logs.messages} == {level}
+    pattern = r"^(?P<time>\S+ \S+) \[(?P<level>\w+)\] (?P<message>.*)"
+    if head.startswith("[") and head.endswith("]"):
+        logs = read([f"2026-11-29 11:02:03 {head} 订单\n"], pattern)
+        assert {item.level for item in logs.messages} == {level}
+
+
 def test_words_are_no_values() -> None:
     assert without_values("face the facade, feed a decade") == "face the facade, feed a decade"
 

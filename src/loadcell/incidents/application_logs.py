@@ -28,6 +28,9 @@ from loadcell.model.message import Count, ForeignText, Message, MessageCode, Sec
 
 _DIRECTORY_WITHOUT = MessageCode("doctor.log-directory-without", path=str)
 _NO_STAMPS = MessageCode("doctor.log-no-stamps", path=str, line=ForeignText)
+_MONTH_FIRST = MessageCode("doctor.log-month-first", path=str, date=ForeignText)
+#: A date of a month and a day, in either order, before the year.
+_MONTH_FIRST_DATE: Final = re.compile(r"\W*(\d{1,2}/\d{1,2}/\d{4})\b")
 _NO_MATCH = MessageCode("doctor.log-no-match", path=str, line=ForeignText)
 _GC_LOG = MessageCode("doctor.log-is-gc-log", path=str)
 _NO_TIME = MessageCode("doctor.log-no-time", path=str, number=int, text=ForeignText)
@@ -152,8 +155,10 @@ def _opened(path: Path, shown: str, pattern: Pattern | None) -> _File:
             lines = islice(enumerate(beginning(path), 1), log_times.MOST_LINES)
             times = ((number, text) for number, line in lines if (text := pattern.time_of(line)) is not None)
             for number, text in times:
+                _must_not_be_month_first(shown, text)
                 shown_text = repr(excerpt(text)[:_SHOWN])
                 raise ImportProblemError(_NO_TIME(path=shown, number=number, text=shown_text))
+        _must_not_be_month_first(shown, first)
         code = _NO_STAMPS if pattern is None else _NO_MATCH
         raise ImportProblemError(code(path=shown, line=repr(excerpt(first.strip())[:_SHOWN])))
     probe = Reader(pattern)
@@ -229,3 +234,9 @@ def _reading(
     examples: tuple[Quote, ...] = evidence.quotes(logs.examples)
     unread = logs.unstamped - logs.continued
     return Reading("application-log", names, logs.lines, unread, examples, remarks)
+
+
+def _must_not_be_month_first(path: str, text: str) -> None:
+    """Raises ImportProblemError where a line or a stamp begins with such a date."""
+    if (match := _MONTH_FIRST_DATE.match(text)) is not None:
+        raise ImportProblemError(_MONTH_FIRST(path=path, date=match[1]))

@@ -28,25 +28,28 @@ _MOST_LENGTHS: Final = 8
 
 _ERRORS: Final = frozenset({
     "error", "err", "severe", "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic",
-    "e", "f",
+    "e", "f", "错误", "严重", "致命",
 })  # fmt: skip
-_WARNINGS: Final = frozenset({"warn", "warning", "w"})
+_WARNINGS: Final = frozenset({"warn", "warning", "w", "警告"})
 _OTHERS: Final = frozenset({
     "trace", "debug", "debug1", "verbose", "info", "information", "informational", "notice", "note", "log",
     "config", "fine", "finer", "finest", "statement", "detail", "hint", "system", "i", "d", "v", "t",
+    "信息", "调试",
 })  # fmt: skip
 _LONG: Final = sorted(
     (word for word in _ERRORS | _WARNINGS | _OTHERS if len(word) > 2), key=len, reverse=True
 )
+#: Chinese levels: in brackets, or right behind the stamp; elsewhere they are words of a message.
+_CHINESE: Final = "|".join(sorted(word for word in _ERRORS | _WARNINGS | _OTHERS if not word.isascii()))
 _WORDS: Final = "|".join(_LONG)
 #: A level in the head of a line: in capitals, or in brackets, or before a colon.
 _LEVEL: Final = re.compile(
-    rf"\b({_WORDS.upper()})\b|[\[<(](?:[a-z_]+:)?({_WORDS})\d?[\])>]|\b({_WORDS})\b(?=:? )"
+    rf"\b({_WORDS.upper()})\b|[\[<(【](?:[a-z_]+:)?({_WORDS}|{_CHINESE})\d?[\])>】]|\b({_WORDS})\b(?=:? )"
     rf"|\b(?:level|lvl|severity)[=:]\"?(\w+)|(?<![\w.])({_WORDS.title()})\b(?=[:\]|])",
 )
 #: A level right behind the stamp, in any spelling, or as a letter; perhaps behind numbers of a process.
 _FIRST: Final = re.compile(
-    rf"[\s,|\]\-\d]*(?:(?P<letter>[EWIDFV])(?=[\s/|])|(?P<word>(?i:{_WORDS}))(?=[\s:\]|,]|$))"
+    rf"[\s,|\]\-\d]*(?:(?P<letter>[EWIDFV])(?=[\s/|])|(?P<word>(?i:{_WORDS})|{_CHINESE})(?=[\s:：\]|,]|$))"
 )
 #: Levels stand before the message: later words of the same spelling are part of it.
 _LEVEL_WITHIN: Final = 60
