@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.incidents.base import Diagnosis
+from loadcell.incidents.base import Diagnosis, Healthy
 from loadcell.incidents.examination import examination
 from loadcell.model.message import Message
 from loadcell.report.blocks import Remark
@@ -626,3 +626,15 @@ def test_a_spiral_without_a_leak_explains_its_time_in_collections(tmp_path: Path
     causes = {item.incident: item.explained_by for _, item in examined.diagnoses}
     assert causes[SPIRAL] == ""
     assert causes["gc-time"] == SPIRAL
+
+
+def test_a_long_requested_collection_has_its_cause_and_remedy(tmp_path: Path) -> None:
+    log = one_pause(10)
+    log.full(600, 900, 100, 2000, "System.gc()")
+    judgements = judged(tmp_path, log)
+    diagnosis = diagnosed(judgements, "long-pause")
+    assert "System.gc()" in diagnosis.summary.text
+    assert "`-XX:+ExplicitGCInvokesConcurrent`" in Message(diagnosis.remedy_code).text
+    [spiral_value] = [item for item in judgements if isinstance(item, Healthy) and item.incident == SPIRAL]
+    assert "1 requested one is not counted" in spiral_value.value.text
+    assert diagnosed(judged(tmp_path, one_pause(2000)), "long-pause").remedy == ""

@@ -44,8 +44,19 @@ def test_a_gigabyte_of_zeros_after_a_log_is_skipped(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 20
 
 
-def test_a_log_that_begins_with_zeros_is_binary(tmp_path: Path) -> None:
-    path = written(tmp_path / "gc.log", bytes(10_000) + healthy().encode())
+@pytest.mark.parametrize("zeros_at", [0, 5_000])
+def test_a_log_with_zeros_in_its_text_names_the_command_that_removes_them(
+    tmp_path: Path, zeros_at: int
+) -> None:
+    text = healthy().encode()
+    path = written(tmp_path / "gc.log", text[:zeros_at] + bytes(10_000) + text[zeros_at:])
+    with pytest.raises(ImportProblemError, match="zero bytes within its text") as raised:
+        logs_of(path)
+    assert "tr -d '\\0' < gc.log" in str(raised.value.message.advice)
+
+
+def test_bytes_with_zeros_that_are_no_text_are_binary(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", bytes(range(256)) * 40)
     with pytest.raises(ImportProblemError, match="binary"):
         logs_of(path)
 

@@ -23,6 +23,10 @@ _SEEN = MessageCode(
     occupied_share=Share,
 )  # fmt: skip
 _HEALTHY = MessageCode("incident.full-gc-spiral.healthy", "info", count=Count, most=Count, window_s=Seconds)
+_HEALTHY_REQUESTED = MessageCode(
+    "incident.full-gc-spiral.healthy-requested", "info",
+    count=Count, most=Count, window_s=Seconds, requested=Count,
+)  # fmt: skip
 _FREED = MessageCode(
     "incident.full-gc-spiral.freed",
     "info",
@@ -88,7 +92,8 @@ class FullGcSpiral(Incident[Collections]):
         for spiral in spirals:
             yield self._judged(evidence, spiral)
         if not spirals and len(sized) == len(pauses):
-            yield self._healthy(sized)
+            requested = sum(pause.kind == "full" for pause in evidence.log.pauses) - len(pauses)
+            yield self._healthy(sized, requested)
 
     def _judged(self, evidence: Collections, spiral: Sequence[_Sized]) -> Judgement:
         last = spiral[-FEWEST:]
@@ -112,11 +117,14 @@ class FullGcSpiral(Incident[Collections]):
             evidence.quotes([item.pause.line for item in spiral]),
         )
 
-    def _healthy(self, sized: Sequence[_Sized]) -> Judgement:
+    def _healthy(self, sized: Sequence[_Sized], requested: int) -> Judgement:
         windows = list(_windows(sized))
         densest = max(windows, key=len, default=())
         if len(densest) < FEWEST:
-            return self.healthy(_HEALTHY(count=len(densest), most=FEWEST - 1, window_s=WINDOW_NS / 1e9))
+            limits = {"count": len(densest), "most": FEWEST - 1, "window_s": WINDOW_NS / 1e9}
+            if requested:
+                return self.healthy(_HEALTHY_REQUESTED(**limits, requested=requested))
+            return self.healthy(_HEALTHY(**limits))
         return self.healthy(
             _FREED(
                 count=len(densest),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.evidence.collections import REQUESTED, Collections
 from loadcell.model.message import Count, MessageCode, Seconds
 
 SIGNS = MessageCode("incident.long-pause.signs", "info", limit_s=Seconds, critical_s=Seconds)
@@ -38,6 +38,7 @@ class LongPause(Incident[Collections]):
         "timeouts of clients"
     )
     signs = SIGNS(limit_s=LIMIT_NS / 1e9, critical_s=CRITICAL_NS / 1e9)
+    remedies = ("requested",)
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
         log = evidence.log
@@ -45,17 +46,19 @@ class LongPause(Incident[Collections]):
         pauses = [pause for pause in log.pauses if pause.duration_ns > limit_ns]
         if pauses:
             longest = max(pauses, key=lambda pause: pause.duration_ns)
+            is_requested = longest.cause in REQUESTED
             times_out = evidence.timeout_ns is not None and longest.duration_ns > evidence.timeout_ns
             summary = (_TIMEOUT if times_out else _SEEN)(
                 longest_s=longest.duration_ns / 1e9,
-                name=longest.name,
+                name=f"{longest.name}, {longest.cause}" if is_requested else longest.name,
                 count=len(pauses),
                 limit_s=(evidence.timeout_ns if times_out else limit_ns or 0) / 1e9,  # type: ignore[operator]
             )
             slowest = sorted(pauses, key=lambda pause: -pause.duration_ns)
             quotes = evidence.quotes_of(slowest)
             level: Level = "critical" if times_out or longest.duration_ns >= CRITICAL_NS else "warning"
-            yield self.diagnosis(level, "high", summary, (longest.start_ns, longest.end_ns), quotes)
+            span, remedy = (longest.start_ns, longest.end_ns), "requested" if is_requested else ""
+            yield self.diagnosis(level, "high", summary, span, quotes, remedy)
         yield from self._safepoints(evidence, limit_ns)
         if not pauses:
             yield self.healthy(_HEALTHY(longest_s=log.totals.all.longest_ns / 1e9, limit_s=limit_ns / 1e9))

@@ -13,6 +13,7 @@ from loadcell.model.message import ForeignText, Labels, Message, MessageCode
 EMPTY = MessageCode("log-file.empty", path=str)
 BINARY = MessageCode("log-file.binary", path=str, format=Message)
 UNKNOWN_BINARY = MessageCode("log-file.unknown-binary", path=str, bytes=ForeignText)
+WITH_ZEROS = MessageCode("log-file.with-zeros", path=str)
 
 #: Begins of binary files by format (RFC 1952 and file(1); HotSpot: heapDumper.cpp, perfData.hpp).
 _SIGNS: Final = (
@@ -53,7 +54,20 @@ def must_be_log_text(path: Path, head: bytes) -> None:
     if not head.strip():
         raise ImportProblemError(EMPTY(path=shown))
     if b"\0" in head[:_HEAD_BYTES]:
+        if _is_text(head[:_HEAD_BYTES].replace(b"\0", b"")):
+            raise ImportProblemError(WITH_ZEROS(path=shown))
         raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
+
+
+def _is_text(data: bytes) -> bool:
+    """True of printable UTF-8; its last character may be cut."""
+    text = data.decode("utf-8", "ignore")
+    is_complete = len(text.encode()) >= len(data) - _CUT_BYTES
+    return bool(text.strip()) and is_complete and all(item.isprintable() or item.isspace() for item in text)
+
+
+#: Of a character of UTF-8 without its end.
+_CUT_BYTES: Final = 3
 
 
 def _format(head: bytes) -> str | None:
