@@ -12,8 +12,9 @@ import pytest
 from loadcell.incidents.base import Diagnosis, Healthy
 from loadcell.incidents.examination import examination
 from loadcell.model.message import Message
-from loadcell.report.blocks import Remark
+from loadcell.report.blocks import Remark, Table
 from loadcell.report.doctor.diagnosis import blocks
+from loadcell.report.doctor.jvm import sections
 from loadcell.report.texts import Texts
 
 from .gc_texts import Log, diagnosed, evidence, is_healthy, is_unseen, judged, leaking, spiral
@@ -638,3 +639,12 @@ def test_a_long_requested_collection_has_its_cause_and_remedy(tmp_path: Path) ->
     [spiral_value] = [item for item in judgements if isinstance(item, Healthy) and item.incident == SPIRAL]
     assert "1 requested one is not counted" in spiral_value.value.text
     assert diagnosed(judged(tmp_path, one_pause(2000)), "long-pause").remedy == ""
+
+
+def test_a_collector_without_causes_has_no_table_of_them(tmp_path: Path) -> None:
+    log = Log("Shenandoah")
+    log.pause(10, "Init Mark", 900, 900, 1)
+    for collector_log, expected in ((log, ["kinds-1"]), (one_pause(10), ["kinds-1", "causes-1"])):
+        parts = sections(evidence(tmp_path, collector_log), 1, Texts("en"), is_page=False)
+        tables = [block for part in parts for block in part.blocks if isinstance(block, Table)]
+        assert [table.id for table in tables] == expected

@@ -85,9 +85,11 @@ def _pauses(evidence: Collections, number: int, texts: Texts, *, is_page: bool) 
     pauses = records.pauses(evidence)
     rows = [(texts(KIND(row.name)) if row.name in KIND else row.name, row) for row in pauses.by_kind]
     yield _durations(f"kinds-{number}", texts("doctor.by-kind"), rows, texts)
-    causes = [(row.name or texts("mark.none"), row) for row in pauses.by_cause]
-    most = _PAGE_ROWS if is_page else _BRIEF_ROWS
-    yield _durations(f"causes-{number}", texts("doctor.by-cause"), causes[:most], texts)
+    # some collectors state no cause
+    if any(row.name for row in pauses.by_cause):
+        causes = [(row.name or texts("mark.none"), row) for row in pauses.by_cause]
+        most = _PAGE_ROWS if is_page else _BRIEF_ROWS
+        yield _durations(f"causes-{number}", texts("doctor.by-cause"), causes[:most], texts)
     if is_page:
         for key, durations in (
             ("doctor.concurrent", evidence.log.around.concurrent),
