@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loadcell.pytest_plugin import timing
+from loadcell.pytest_plugin.messages import COUNT_TOO_SMALL, SETUP_ITERATIONS, USED_TWICE
 from loadcell.pytest_plugin.stages import Stage, keywords
 from loadcell.pytest_plugin.timing import Arguments, Budget, Clock, Counts, Sample
 
@@ -152,7 +153,7 @@ class FunctionFixture:
         self,
         target: Callable[..., Any],
         args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        kwargs: Mapping[str, object] | None = None,
         setup: Callable[[], Arguments | None] | None = None,
         rounds: int = 1,
         warmup_rounds: int = 0,
@@ -166,7 +167,7 @@ class FunctionFixture:
         self._use()
         _check_counts(rounds, warmup_rounds, iterations)
         if setup is not None and iterations != 1:
-            raise ValueError("a setup for every round needs iterations=1")
+            raise ValueError(SETUP_ITERATIONS().text)
         repeats = self._settings.repeats
         counts = Counts(
             math.ceil(rounds / repeats), iterations, math.ceil(warmup_rounds / repeats), setup, teardown,
@@ -188,7 +189,7 @@ class FunctionFixture:
 
     def _use(self) -> None:
         if self._is_used:
-            raise FixtureUsedTwiceError("a test measures one function: `benchmark` was called before")
+            raise FixtureUsedTwiceError(USED_TWICE().text)
         self._is_used = True
 
     def _value(self, name: str, default: Any) -> Any:
@@ -223,7 +224,7 @@ def _check_counts(rounds: int, warmup_rounds: int, iterations: int) -> None:
         if not isinstance(value, int):
             raise TypeError(f"{name} must be a whole number, not {value!r}")
         if value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}")
+            raise ValueError(COUNT_TOO_SMALL(name=name, least=str(least), value=str(value)).text)
 
 
 def timer_named(name: str) -> Callable[[], float]:

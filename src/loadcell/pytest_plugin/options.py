@@ -38,10 +38,15 @@ class Option:
         """Its help; empty without texts."""
         return "" if texts is None else texts[self.meaning or NO_EFFECT][language]
 
-    def settings(self, texts: Mapping[str, Mapping[str, str]] | None, language: str) -> dict[str, Any]:
+    def settings(self, texts: Mapping[str, Mapping[str, str]] | None, language: str) -> dict[str, object]:
         """Keyword arguments for the parser."""
         text = self.text(texts, language).replace("%", "%%")
-        settings: dict[str, Any] = {"action": self.action, "dest": self.dest, "default": None, "help": text}
+        settings: dict[str, object] = {
+            "action": self.action,
+            "dest": self.dest,
+            "default": None,
+            "help": text,
+        }
         if self.action != "store_true":
             settings["metavar"] = self.metavar
         if self.optional is not None:

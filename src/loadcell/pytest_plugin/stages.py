@@ -128,6 +128,6 @@ def wrapped(stage: Stage, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def keywords(values: Mapping[str, Any] | None) -> dict[str, Any]:
+def keywords(values: Mapping[str, object] | None) -> dict[str, object]:
     """Keyword arguments, none for None."""
     return dict(values or {})

@@ -759,16 +759,16 @@ class Calls(Profiler):
     def finish(self, lines: Lines) -> None:
         self._profile.dump_stats(self.profile["file"])
         functions = [row for entry in self._profile.getstats() if (row := self._row(entry)) is not None]
-        functions.sort(key=lambda row: -row["self_s"])
+        functions.sort(key=lambda row: -float(row["self_s"]))
         statistics = {
             "functions": len(functions),
-            "calls": sum(row["calls"] for row in functions),
-            "total_s": math.fsum(row["self_s"] for row in functions),
+            "calls": sum(int(row["calls"]) for row in functions),
+            "total_s": math.fsum(float(row["self_s"]) for row in functions),
             "largest": functions[: self.profile["most"]],
         }
         lines.say(type="findings", tool=f"cProfile {sys.version.split()[0]}", event="calls", calls=statistics)
 
-    def _row(self, entry: Any) -> dict[str, Any] | None:
+    def _row(self, entry: Any) -> dict[str, str | int | float] | None:
         code, calls = entry.code, entry.callcount
         if isinstance(code, str):
             if code == "<method 'disable' of '_lsprof.Profiler' objects>":
