@@ -36,8 +36,8 @@ from loadcell.execution import progress as run_progress
 from loadcell.execution import resume as resumption
 from loadcell.execution import runner as execution
 from loadcell.model import json as model_json
+from loadcell.plan.profile import profile_kinds
 from loadcell.report import brief
-from loadcell.report.profiles import presentations
 from loadcell.report.render import json, terminal
 from loadcell.store import find as run_finder
 from loadcell.store import layout
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
 #: Kinds of profiles, as a plan names them (`plan/profile.py` is slow to load).
-PROFILES = tuple(presentations())
+PROFILES = tuple(sorted(profile_kinds()))
 
 
 @command("run")
@@ -62,7 +62,7 @@ PROFILES = tuple(presentations())
 @option("--resume", type=str, metavar="RUN", shell_complete=runs, group="execution")
 @option("--retry-failed", is_flag=True, group="execution")
 @option("--aa", is_flag=True, group="execution")
-@option("--profile", type=click.Choice(PROFILES), group="execution")
+@option("--profile", type=click.Choice(PROFILES), metavar=f"[{' | '.join(PROFILES)}]", group="execution")
 @option("--yes", "-y", is_flag=True, group="execution")
 @option("--report/--no-report", "write_report", default=True, show_default=True, group="output")
 @option("--json", "as_json", is_flag=True, group="output")
