@@ -23,7 +23,6 @@ from loadcell.systems.shared.packages import (
     Artifact,
     packages_directory,
 )
-from loadcell.workloads.python.options import PythonOptions
 from loadcell.workloads.python_runner.packages import lack
 
 #: Treatments whose interpreters are asked.
@@ -66,6 +65,8 @@ def lacks_of_interpreters(plan: LoadedPlan) -> Iterator[Message]:
         if not isinstance(profile, OfPython) or not profile.packages:
             continue
         for index in range(min(plan.treatment_count, _TREATMENTS)):
+            from loadcell.workloads.python.options import PythonOptions  # noqa: PLC0415 - a part of such plans
+
             treatment = plan.treatment(index)
             named = isinstance(profile.treatments, str) or treatment.id in profile.treatments
             options = treatment.resolved.workload
