@@ -14,9 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadcell.linux import procfs
-from loadcell.linux.process_tree import ProcessRoot
+
+if TYPE_CHECKING:
+    from loadcell.linux.process_tree import ProcessRoot
 
 _HOME = Path("sys/fs/cgroup")
 _PREFIX = "loadcell-"

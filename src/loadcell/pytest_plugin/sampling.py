@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median_high
 from types import FrameType
 from typing import Any, Final
 
@@ -101,11 +102,7 @@ def _stack_of(frame: FrameType | None) -> str:
 def slowest(results: Sequence[TestResult], count: int) -> list[TestResult]:
     """The tests with the longest median call phase that passed."""
     timed = [result for result in results if result.call_times_ms]
-    return sorted(timed, key=lambda result: -_median(result.call_times_ms))[:count]
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
+    return sorted(timed, key=lambda result: -median_high(result.call_times_ms))[:count]
 
 
 def profile(rounds: Rounds, items: Sequence[pytest.Item], results: Sequence[TestResult]) -> dict[str, Stacks]:

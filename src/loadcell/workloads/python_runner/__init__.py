@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import subprocess
 import threading
 import time
@@ -19,18 +18,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, MessageError
+from loadcell.workloads.child import Children, Ended, Output, cpu_time_s
+from loadcell.workloads.load_directory import load_directory
 from loadcell.workloads.python_runner.account import Account, Clock
 from loadcell.workloads.python_runner.memory import CURVE, MemoryCurve, MemoryLimit, limited
 from loadcell.workloads.python_runner.packages import lack
-from loadcell.workloads.python_runner.profiling import Profiling
 from loadcell.workloads.python_runner.spec import PythonSpec
-from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output
-from loadcell.workloads.tool_runner.spec import load_directory
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
+    from loadcell.workloads.python_runner.profiling import Profiling
 
 PYTHON_NOT_STARTED = MessageCode("python.not-started", program=str, output=ForeignText)
 PYTHON_STEP_FAILED = MessageCode("python.step-failed", step=Message, error=str, output=ForeignText)
@@ -67,6 +65,8 @@ class Course:
         self._data = self._section.data_file(Path(parent) if parent else directory)
         self._profiling: Profiling | None = None
         if (profile := self._section.profile) is not None:
+            from loadcell.workloads.python_runner.profiling import Profiling  # noqa: PLC0415 - only to profile
+
             self._profiling = Profiling(profile, self._section, directory)
             if not self._profiling.takes_all_clients:
                 self._section = replace(self._section, processes=False)
@@ -107,9 +107,9 @@ class Course:
                         _phases(say, clock, start_ns, load["warmup_ns"], self._measurement_begins)
                     )
 
-            used_s = _used_s()
+            used_s = cpu_time_s()
             self._execute("measure", on_line, stdin=reader)
-        return account.result(_used_s() - used_s, say)
+        return account.result(cpu_time_s() - used_s, say)
 
     def _measurement_begins(self) -> None:
         if self._profiling is not None:
@@ -150,7 +150,7 @@ class Course:
             for event in failures:
                 raise PythonError(self._lack_of_packages(event) or _failure(event))
             if ended.status != 0:
-                raise PythonError(PYTHON_ENDED(how=_how(ended), output=output.last_words or NO_OUTPUT))
+                raise PythonError(PYTHON_ENDED(how=ended.how, output=output.last_words or NO_OUTPUT))
 
     def _lack_of_packages(self, event: JsonObject) -> Message | None:
         """Missing packages as the reason of a failed import."""
@@ -203,12 +203,6 @@ def _failure(event: JsonObject) -> Message:
     return PYTHON_STEP_FAILED_AT(step=step, error=error, output=output, position=event["position"])
 
 
-def _how(ended: Ended) -> Message:
-    if ended.status > 0:
-        return ENDED_STATUS(status=str(ended.status))
-    return ENDED_SIGNAL(signal=str(-ended.status))
-
-
 @contextlib.contextmanager
 def _phases(
     say: Say, clock: Clock, start_ns: int, warmup_ns: int, on_measure: Callable[[], None]
@@ -234,12 +228,6 @@ def _phases(
         timer.join(delay_s + 1)
         end_ns = time.monotonic_ns()
         tell("drain", end_ns)
-
-
-def _used_s() -> float:
-    """CPU time of all programs that have ended so far."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 _running: Children | None = None

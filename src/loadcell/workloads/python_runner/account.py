@@ -52,7 +52,7 @@ class Account:
         self._ended: list[JsonObject] = []
         self._errors: dict[tuple[str, str], list[object]] = {}
         self._samples = Samples(0, load["clients"])
-        self._start_ns = self._next_ns = 0
+        self._next_ns = 0
 
     def take(self, line: JsonObject, say: Say) -> bool:
         """Take a line; True once all processes are ready to begin."""
@@ -81,7 +81,7 @@ class Account:
 
     def begin(self, start_ns: int) -> None:
         """The load begins at this instant."""
-        self._start_ns = self._next_ns = start_ns
+        self._next_ns = start_ns
         self._samples.begin_ns = start_ns + self._load["warmup_ns"]
 
     @property
@@ -103,7 +103,7 @@ class Account:
         return measure_ns if self._next_ns < measure_ns < end_ns else end_ns
 
     def _say_interval(self, begin_ns: int, end_ns: int, say: Say) -> None:
-        samples = self._samples.ended_within(begin_ns, end_ns)
+        samples = self._samples.ended_by(end_ns, begin_ns)
         operation = self._samples.operation(samples, closed=False)
         interval = {
             "type": "interval",

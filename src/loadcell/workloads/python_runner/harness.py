@@ -38,7 +38,7 @@ from types import CodeType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
 clock = time.perf_counter_ns
 
@@ -208,8 +208,8 @@ class Code:
 
     def once(self) -> object:
         """The result of one call; of statements, of the last one if it is an expression."""
-        if (call := self.order.work.call) is not None:
-            return find(call)(*self._given, **self._accepted(call))
+        if self.order.work.call is not None:
+            return self._execute(self.order.work, "call")
         import ast  # noqa: PLC0415 - only of inline code
 
         tree = ast.parse(self.order.work.code, "<code>")
@@ -266,20 +266,14 @@ class Code:
             self._check_arguments()
             accepted = self._accepted(call)
             words = [f"_argument_{number}" for number in range(len(self._given))]
-            values = dict(zip(words, self._given, strict=True))
-            named = {f"_value_{name}": value for name, value in accepted.items()}
+            names = [*words, *(f"_value_{name}" for name in accepted)]
             passed = ", ".join((*words, *(f"{name}=_value_{name}" for name in accepted)))
-            text = _FUNCTION.format(
-                names="".join(f", {name}" for name in (*values, *named)), arguments=passed
-            )
+            text = _FUNCTION.format(names="".join(f", {name}" for name in names), arguments=passed)
             empty: dict[str, Any] = {}
             exec(_EMPTY.format(parameters=", ".join((*words, *accepted))), empty)  # noqa: S102 - our own
-            return (
-                Loop(compile(text, __file__, "exec"), {}, (function, *values.values(), *named.values())),
-                Loop(
-                    compile(text, __file__, "exec"), {}, (empty["_empty"], *values.values(), *named.values())
-                ),
-            )
+            values = (*self._given, *accepted.values())
+            called, bare = (compile(text, __file__, "exec") for _ in range(2))
+            return Loop(called, {}, (function, *values)), Loop(bare, {}, (empty["_empty"], *values))
         body = self.order.work.code
         compile(body, "<code>", "exec")
         local = [name for name in (*self.arguments, "data", "state") if name in self.namespace]
@@ -316,7 +310,7 @@ class Loop:
     """A compiled loop: a separate copy for each client, which Python specialises by itself."""
 
     def __init__(self, code: CodeType, namespace: dict[str, object], values: tuple[object, ...]) -> None:
-        self._code, self._namespace, self._values = code, namespace, values
+        self._values = values
         exec(code, namespace)  # noqa: S102 - as ordered
         self._timed: Callable[..., tuple[int, int]] = namespace["_timed"]  # type: ignore[assignment]
 
@@ -451,17 +445,9 @@ def summary(values: list[Any]) -> dict[str, object]:
             text = (value if isinstance(value, str) else repr(value)).encode("utf-8", "surrogatepass")
             texts.update(b"%d %d:" % (row, len(text)) + text)
             total_of_texts += 1
-    kind = (
-        "mixed"
-        if numbers and total_of_texts
-        else "number"
-        if numbers
-        else "text"
-        if total_of_texts
-        else "empty"
-    )
+    kinds = {(True, True): "mixed", (True, False): "number", (False, True): "text", (False, False): "empty"}
     return {
-        "kind": kind,
+        "kind": kinds[bool(numbers), bool(total_of_texts)],
         "values": len(values),
         "missing": missing,
         "sum": math.fsum(number for _, number in numbers),
@@ -775,8 +761,7 @@ class Calls(Profiler):
                 return None
             if code == "<built-in method time.perf_counter_ns>" and (calls := calls - 2 * self._samples) <= 0:
                 return None
-            name = position = ""
-            name = code
+            name, position = code, ""
         elif code.co_filename == __file__:
             return None
         else:
@@ -1083,7 +1068,7 @@ def spread(order: Order, words: Sequence[str], lines: Lines) -> bool:
             process.stdin.write(start)
             process.stdin.close()
         except BrokenPipeError:
-            pass  # it has told why it ended
+            pass  # its reason to end is in a line
     for thread in threads:
         thread.join()
     return {process.wait() for process in processes} == {0}
@@ -1115,7 +1100,7 @@ def versions(modules: set[str]) -> dict[str, str]:
 
 
 def make_data(order: Order, lines: Lines) -> None:
-    """Make the data set, and write it beside its place first."""
+    """Make the data set, and write it under another name first."""
     with step("data"):
         data = Code(order).make_data()
         path = str(order.data_file)
@@ -1125,8 +1110,8 @@ def make_data(order: Order, lines: Lines) -> None:
     lines.say(type="end")
 
 
-def main(words: Sequence[str]) -> int:
-    """Execute an order; its failure is the last line."""
+def main(words: Sequence[str]) -> NoReturn:
+    """Execute an order, and end; its failure is the last line."""
     os.register_at_fork(after_in_child=_end_loops)
     with open(words[1], encoding="utf-8") as file:  # noqa: PTH123 - no more modules than needed
         order = Order(file.read())

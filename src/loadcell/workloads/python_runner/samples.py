@@ -43,12 +43,15 @@ class Samples:
     begin_ns: int
     clients: int
     by_client: dict[int, list[Sample]] = field(default_factory=dict)
+    #: those that `ended_by` has not returned
+    _pending: list[Sample] = field(default_factory=list)
     overheads_ns: list[float] = field(default_factory=list)
 
     def add(self, client: int, rows: Iterable[Sequence[int | None]]) -> None:
         """Add rows as the harness writes them."""
-        samples = (Sample(*row) for row in rows)  # type: ignore[arg-type]
+        samples = [Sample(*row) for row in rows]  # type: ignore[arg-type]
         self.by_client.setdefault(client, []).extend(samples)
+        self._pending += samples
 
     @property
     def overhead_ns(self) -> float:
@@ -104,15 +107,15 @@ class Samples:
         calls = sum(count for _, count in times)
         return sum(time_ns * count for time_ns, count in times) / calls if calls else None
 
-    def ended_within(self, begin_ns: int, end_ns: int) -> list[Sample]:
-        """Samples that ended within an interval; one of the measurement has none from before it."""
+    def ended_by(self, end_ns: int, begin_ns: int) -> list[Sample]:
+        """Samples since the last call that ended by an instant, for an interval from `begin_ns` on.
+
+        An interval of the measurement has none from before it.
+        """
         first_ns = self.begin_ns if begin_ns >= self.begin_ns else 0
-        return [
-            sample
-            for samples in self.by_client.values()
-            for sample in samples
-            if begin_ns < sample.end_ns <= end_ns and sample.started_ns >= first_ns
-        ]
+        ended = [sample for sample in self._pending if sample.end_ns <= end_ns]
+        self._pending = [sample for sample in self._pending if sample.end_ns > end_ns]
+        return [sample for sample in ended if sample.started_ns >= first_ns]
 
     def lateness(self, samples: Iterable[Sample]) -> tuple[JsonObject | None, JsonObject | None]:
         """Distributions of an open loop: waits for a free client, and delays of a free one."""
@@ -133,10 +136,8 @@ class Samples:
         """
         if not closed:
             return None
-        times = self.times_ns(samples)
-        calls = sum(count for _, count in times)
-        spent_ns = sum(mean_ns * count for mean_ns, count in times)
-        return self.clients * calls / spent_ns * 1e9 if spent_ns > 0 else None
+        mean_ns = self.mean_ns(samples)
+        return self.clients / mean_ns * 1e9 if mean_ns is not None and mean_ns > 0 else None
 
 
 def _mean_ns(sample: Sample, *, response: bool) -> float:

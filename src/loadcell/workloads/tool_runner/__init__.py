@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,13 +20,13 @@ from typing import TYPE_CHECKING
 from loadcell.ingest import checks, extract, text
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
 from loadcell.ingest.readers import reader
-from loadcell.linux.process import ENDED_STATUS
 from loadcell.model.message import NO_OUTPUT, Count, ForeignText, Message, MessageCode
+from loadcell.workloads.child import Children, Ended, Output, TooMuchError, cpu_time_s
+from loadcell.workloads.load_directory import OrderError
 from loadcell.workloads.tool_runner import registry, result
-from loadcell.workloads.tool_runner.child import ENDED_SIGNAL, Children, Ended, Output, TooMuchError
 from loadcell.workloads.tool_runner.registry import Tool, missing_program
 from loadcell.workloads.tool_runner.result import Intervals, Say, phase
-from loadcell.workloads.tool_runner.spec import Order, OrderError
+from loadcell.workloads.tool_runner.spec import Order
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
@@ -83,12 +82,12 @@ class Course:
         self._others(self.order.section.before)
         self._warm_up(say)
         began = phase(say, "measure")
-        used_s = _used_s()
+        used_s = cpu_time_s()
         with contextlib.closing(Output(errors_apart=self._errors_apart)) as output:
             progress = None if self._read_as is None else self._read_as.progress
             intervals = Intervals(say, None if progress is None else progress.follow(), began)
             ended = self._start(about["command"], output, follow=intervals.line)
-            used_s = _used_s() - used_s
+            used_s = cpu_time_s() - used_s
             self._went_well(ended, self._words, output)
             values = self._figures(output, ended.wall_s)
         intervals.finish(values.reading.measured)
@@ -149,10 +148,8 @@ class Course:
             raise OrderError(TOOL_STOPPED())
         if ended.status == 0:
             return
-        status = ended.status
-        how = ENDED_STATUS(status=str(status)) if status > 0 else ENDED_SIGNAL(signal=str(-status))
         output_text = _error_in_json(output) or output.last_words or NO_OUTPUT
-        raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=how, said=output_text))
+        raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=ended.how, said=output_text))
 
     def _version(self, program: str) -> str | None:
         """The tool's version text."""
@@ -265,12 +262,6 @@ def _error_in_json(output: Output) -> str | None:
         return None
     error = document.get("error") if isinstance(document, dict) else None
     return str(error)[:500] if error else None
-
-
-def _used_s() -> float:
-    """CPU time of all programs that have ended so far."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _client(used_s: float) -> JsonObject:

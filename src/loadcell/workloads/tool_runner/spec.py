@@ -4,26 +4,22 @@ commands.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from loadcell.ingest.extract import FigureSource
-from loadcell.linux import procfs
-from loadcell.model.message import ForeignText, MessageCode, MessageError
+from loadcell.model.message import MessageCode
 from loadcell.model.tools import of_protocol
+from loadcell.workloads.load_directory import OrderError, load_directory
 from loadcell.workloads.tool_runner.registry import TOOLS, Setting, Tool
 
 if TYPE_CHECKING:
     from loadcell.model.json import JsonObject
 
-TOOL_NO_DIRECTORY = MessageCode("tool.no-directory", path=str, said=ForeignText)
 TOOL_NO_VALUE = MessageCode("tool.no-value", place=str)
 TOOL_PASSWORD_IN_SIGHT = MessageCode("tool.password-in-sight", program=str, reads=str)
 TOOL_ITS_ENVIRONMENT = MessageCode("tool.its-environment")
@@ -127,15 +123,9 @@ def client_environment(endpoint: Endpoint, values: Mapping[str, str]) -> dict[st
 
 Spec = TypeVar("Spec", LoadSpec, Endpoint)
 
-#: Prefix of the names of loads' directories; process and start of the worker follow.
-_PREFIX = "loadcell-tool-"
 #: Environment variables that a tool gets: enough to find programs, libraries and a home.
 _PASSED = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
 _SYSTEM = "/usr/sbin:/sbin"
-
-
-class OrderError(MessageError):
-    """An order that cannot be carried out: the finding and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -249,29 +239,6 @@ class Order:
         if tool is not None and not tool.takes_secret and self.target.password:
             reads = of_protocol(self.target.protocol).password_variable or TOOL_ITS_ENVIRONMENT()
             raise OrderError(TOOL_PASSWORD_IN_SIGHT(program=tool.name, reads=reads))
-
-
-def load_directory(parent: str | None, owner: int) -> Path:
-    """Make the directory of a load, with the process that removes it in its name; and remove those of
-    processes that are gone. Raises OrderError.
-    """
-    _sweep(Path(parent or tempfile.gettempdir()))
-    prefix = f"{_PREFIX}{owner}-{procfs.started(owner)}-"
-    try:
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    except OSError as error:
-        raise OrderError(
-            TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
-        ) from error
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the directories of loads whose workers were killed."""
-    for leftover in parent.glob(f"{_PREFIX}*-*-*"):
-        with contextlib.suppress(OSError, ValueError):
-            pid, started, _ = leftover.name.removeprefix(_PREFIX).split("-", 2)
-            if leftover.lstat().st_uid == os.geteuid() and procfs.started(int(pid)) != int(started):
-                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _picked(kind: type[Spec], section: JsonObject) -> Spec:

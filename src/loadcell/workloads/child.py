@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from loadcell.linux import process as supervision
 from loadcell.linux import procfs
-from loadcell.model.message import Count, MessageCode
+from loadcell.model.message import Count, Message, MessageCode
 
 ENDED_SIGNAL = MessageCode("ended.signal", signal=str)
 TOOL_LINES_DROPPED = MessageCode("tool.lines-not-kept", count=Count)
@@ -53,6 +54,19 @@ class Ended:
     status: int
     wall_s: float
     asked: bool
+
+    @property
+    def how(self) -> Message:
+        """Its exit status, or the signal that ended it."""
+        if self.status > 0:
+            return supervision.ENDED_STATUS(status=str(self.status))
+        return ENDED_SIGNAL(signal=str(-self.status))
+
+
+def cpu_time_s() -> float:
+    """CPU time of all programs that have ended so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 class Children:
