@@ -63,7 +63,7 @@ def test_the_result_of_most_treatments_is_the_right_one() -> None:
     outcome = same_results.compared(records)
     assert {result.treatment for result in outcome.different} == {"wrong"}
     assert {result.treatment for result in outcome.equal} == {"a", "b", "alone"}
-    [finding] = same_results.findings(records, {"wrong": "library = x"})
+    [finding] = same_results.findings(outcome, {"wrong": "library = x"})
     assert "library = x do not have the result of a and b" in finding.message.text
 
 
@@ -74,5 +74,5 @@ def test_of_two_results_the_first_is_right() -> None:
 
 def test_equal_results_are_stated() -> None:
     records = [record(number, str(number), summary(NUMBERS)) for number in (1, 2)]
-    [finding] = same_results.findings(records, {})
+    [finding] = same_results.findings(same_results.compared(records), {})
     assert finding.message.text == "The results of all 2 treatments are equal (tolerance 1e-09)."

@@ -92,13 +92,13 @@ def test_the_size_and_the_alternatives_are_recognised() -> None:
     assert (sums.size_factor, sums.factor) == ("rows", "library")
     assert [item.level for item in sums.alternatives] == ["loop", "apply", "fast"]
     assert [item.size for item in sums.alternatives[0].points] == [10, 100, 1000]
-    texts = [finding.message.text for finding in scaling.findings(made(TIMES))]
+    texts = [finding.message.text for finding in scaling.findings(scaling.scalings(made(TIMES)))]
     assert texts[0] == "Use fast for operation = sum: it is the fastest at each rows from 10 to 1,000."
 
 
 def test_the_advice_depends_on_the_size_where_the_fastest_does() -> None:
     times = TIMES | {("sum", "loop", "10"): 1.0}
-    texts = [finding.message.text for finding in scaling.findings(made(times))]
+    texts = [finding.message.text for finding in scaling.findings(scaling.scalings(made(times)))]
     assert texts[0] == "The fastest for operation = sum depends on rows. 10: loop, 100–1,000: fast."
 
 

@@ -31,6 +31,7 @@ from loadcell.analysis.limits.judge import Limit
 from loadcell.analysis.open_loop import open_loop_result
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.saturation import Mark, Saturation
+from loadcell.analysis.scaling import Scaling
 from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep, speed_of
 from loadcell.analysis.treatments import Treatment, quantities, treatments
@@ -141,7 +142,8 @@ class Analysis:
 
     `saturation` holds the lines of rising load (bare ones where they are too short to judge), `effects` what
     factors do to throughput, `recommendation` what to choose, None where there is no choice. Where treatments
-    measure unlike things, and so are not `comparable`, there is neither.
+    measure unlike things, and so are not `comparable`, there is neither. `scalings` are times of calls by
+    the size of the data.
     """
 
     trials: tuple[Trial, ...]
@@ -155,6 +157,7 @@ class Analysis:
     comparable: bool = True
     limits: tuple[Limit, ...] = ()
     expectations: tuple[ExpectationOutcome, ...] = ()
+    scalings: tuple[Scaling, ...] = ()
 
     def document(self) -> JsonObject:
         """As plain JSON: `loadcell report --json` prints it."""
@@ -247,7 +250,8 @@ def _repeats(repeats: Repeats) -> JsonObject:
 
 def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[TrialRecord] = ()) -> Analysis:
     """Analyse a run from its record and those of its finished trials, and of trials that only profile."""
-    trials = same_results.without_different(of_run(run, records), records)
+    results = same_results.compared(records)
+    trials = same_results.without_different(of_run(run, records), results)
     treatments_of_run = treatments(run, trials, profiles)
     layout = lay_out(treatments_of_run)
     searches = searched(run, records, trials)
@@ -260,6 +264,7 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[T
     # Response times under faults are those of the outage, and what a fault costs is no throughput.
     recommendation = None if faults else recommend.find(held, layout)
     limits = limit_judge.by_treatment(treatments_of_run)
+    by_size = scaling.scalings(treatments_of_run)
     findings_of_run = findings.find(
         treatments_of_run,
         trials,
@@ -276,8 +281,8 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[T
         *limit_findings.findings(limits, lines, treatments_of_run),
         *plans.findings(records, treatments_of_run),
         *placements.findings(run, records),
-        *scaling.findings(treatments_of_run),
-        *same_results.findings(records, {item.id: item.label for item in treatments_of_run}),
+        *scaling.findings(by_size),
+        *same_results.findings(results, {item.id: item.label for item in treatments_of_run}),
     )
     return Analysis(
         trials,
@@ -291,4 +296,5 @@ def analyse(run: RunRecord, records: Sequence[TrialRecord], profiles: Sequence[T
         comparable,
         limits,
         expectations.outcomes(trials),
+        by_size,
     )

@@ -86,9 +86,9 @@ def _clusters(results: Sequence[_Result]) -> list[list[_Result]]:
     return clusters
 
 
-def without_different(trials: Sequence[Trial], records: Sequence[TrialRecord]) -> tuple[Trial, ...]:
+def without_different(trials: Sequence[Trial], outcome: Outcome) -> tuple[Trial, ...]:
     """The trials, of which those with a different result are invalid."""
-    types = {result.trial: result.summary.type for result in compared(records).different}
+    types = {result.trial: result.summary.type for result in outcome.different}
     return tuple(
         replace(trial, status=_INVALID, why=REASON(type=types[trial.name]), remedy=None)
         if trial.name in types and trial.status == "ok"
@@ -97,9 +97,8 @@ def without_different(trials: Sequence[Trial], records: Sequence[TrialRecord]) -
     )
 
 
-def findings(records: Sequence[TrialRecord], labels: Mapping[str, str]) -> Iterator[Finding]:
+def findings(outcome: Outcome, labels: Mapping[str, str]) -> Iterator[Finding]:
     """Treatments with different results, and with results that cannot be compared; `labels` are by id."""
-    outcome = compared(records)
     tolerances = [result.summary.tolerance for result in (*outcome.equal, *outcome.different)]
     if outcome.different:
         groups = {result.summary.group for result in outcome.different}

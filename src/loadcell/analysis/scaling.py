@@ -189,9 +189,9 @@ def speedup(baseline: Point, point: Point) -> float | None:
     return baseline.median_ms / point.median_ms
 
 
-def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+def findings(lines: Sequence[Scaling]) -> Iterator[Finding]:
     """The alternative to use, by size."""
-    for scaling in scalings(treatments):
+    for scaling in lines:
         best = scaling.fastest()
         if len(scaling.alternatives) < 2 or not best:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadcell.analysis.scaling import Scaling, scalings
+from loadcell.analysis.scaling import Scaling
 from loadcell.model.json import JsonObject
 from loadcell.report.blocks import Chart, DataRow
 from loadcell.report.charts import chart, style
@@ -16,7 +16,7 @@ _HEIGHT = 240
 @chart("scaling", 1)
 def draw(context: ReportContext) -> Chart | None:
     """A view for each combination of the other factors; None without a size."""
-    lines = [scaling for scaling in scalings(context.analysis.treatments) if _points(scaling)]
+    lines = [scaling for scaling in context.analysis.scalings if _points(scaling)]
     if not lines:
         return None
     texts = context.texts

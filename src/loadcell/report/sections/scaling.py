@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from loadcell.analysis.scaling import Alternative, Crossover, Point, Scaling, scalings, speedup
+from loadcell.analysis.scaling import Alternative, Crossover, Point, Scaling, speedup
 from loadcell.model import numbers
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
@@ -20,7 +20,7 @@ _WITHOUT_TIME: Final[Mapping[str, str]] = {
 
 def section(context: ReportContext) -> Section | None:
     """None without alternatives over a size."""
-    lines = scalings(context.analysis.treatments)
+    lines = context.analysis.scalings
     if not lines:
         return None
     blocks: list[Block] = [*charts.drawn_in("scaling", context)]
