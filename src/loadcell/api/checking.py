@@ -12,6 +12,7 @@ from loadcell.design.estimate import estimate
 from loadcell.execution import profiler_packages
 from loadcell.plan import remarks as plan_remarks
 from loadcell.plan.load import LoadedPlan
+from loadcell.plan.parts import Parts
 from loadcell.plan.problems import PlanError, Problem
 from loadcell.plan.remarks import Remark
 from loadcell.plan.treatment import Treatment
@@ -94,11 +95,12 @@ def check(
 
 def remarks(plan: LoadedPlan) -> list[Remark]:
     """Remarks on a valid plan: on its settings, and on profilers of this machine."""
-    return [*plan_remarks.remarks(plan, parts.installed()), *_profilers(plan)]
+    installed = parts.installed()
+    return [*plan_remarks.remarks(plan, installed), *_profilers(plan, installed)]
 
 
-def _profilers(plan: LoadedPlan) -> Iterator[Remark]:
+def _profilers(plan: LoadedPlan, installed: Parts) -> Iterator[Remark]:
     """Remarks on profilers that this machine lacks, or that will be downloaded."""
-    remarks = profiler_packages.remarks(plan.profiles)
-    for message in itertools.chain(remarks, profiler_packages.lacks_of_interpreters(plan)):
+    lacks = profiler_packages.lacks_of_workloads(plan, installed)
+    for message in itertools.chain(profiler_packages.remarks(plan.profiles), lacks):
         yield Remark("profile", message, plan.treatment(0).id, plan.treatment_count - 1)

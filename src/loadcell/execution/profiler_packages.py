@@ -12,8 +12,8 @@ from pathlib import Path
 from loadcell.execution.target_pool import fetch
 from loadcell.model.message import Message, MessageCode, MessageError, as_written
 from loadcell.plan.load import LoadedPlan
+from loadcell.plan.parts import Parts
 from loadcell.plan.profile import Profile
-from loadcell.plan.profile_python import OfPython
 from loadcell.profilers import sampler
 from loadcell.profilers.perf import ProfilerError
 from loadcell.systems.base import TargetError
@@ -23,9 +23,9 @@ from loadcell.systems.shared.packages import (
     Artifact,
     packages_directory,
 )
-from loadcell.workloads.python_runner.packages import lack
+from loadcell.workloads.composite import CompositeWorkload
 
-#: Treatments whose interpreters are asked.
+#: Treatments whose workloads are asked.
 _TREATMENTS = 100
 NO_PROFILE = MessageCode("no-profile", "info", error=Message, remedy=Message)
 
@@ -58,21 +58,18 @@ def remarks(profiles: Sequence[Profile]) -> Iterator[Message]:
     yield from shown.values()
 
 
-def lacks_of_interpreters(plan: LoadedPlan) -> Iterator[Message]:
-    """Packages that interpreters of Python functions lack for the profiles of a plan, each once."""
+def lacks_of_workloads(plan: LoadedPlan, parts: Parts) -> Iterator[Message]:
+    """Lacks of this machine for profiles of workloads of a plan, each once."""
     shown: dict[str, Message] = {}
     for profile in plan.profiles:
-        if not isinstance(profile, OfPython) or not profile.packages:
+        if profile.workload is None:
             continue
         for index in range(min(plan.treatment_count, _TREATMENTS)):
-            from loadcell.workloads.python.options import PythonOptions  # noqa: PLC0415 - a part of such plans
-
             treatment = plan.treatment(index)
-            named = isinstance(profile.treatments, str) or treatment.id in profile.treatments
-            options = treatment.resolved.workload
-            if named and isinstance(options, PythonOptions):
-                message = lack(options.program, profile.packages)
-                if message is not None:
+            if not (isinstance(profile.treatments, str) or treatment.id in profile.treatments):
+                continue
+            for _, workload in CompositeWorkload.of(treatment.resolved, parts).members:
+                if (message := workload.unmet(profile)) is not None:
                     shown.setdefault(message.text, message)
     yield from shown.values()
 

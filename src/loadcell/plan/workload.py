@@ -24,6 +24,7 @@ from loadcell.plan.parts import Advice, Misfit, Opts, UsedPart
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
+    from loadcell.plan.profile import Profile
 
 
 _declared: dict[str, Verification] = {}
@@ -227,6 +228,10 @@ class Workload(UsedPart[Opts], ABC):
     def remarks(self, settings: Resolved) -> list[Advice]:  # noqa: ARG002
         """Remarks on these options in their plan (whole paths): on how they go with target and load."""
         return []
+
+    def unmet(self, profile: Profile) -> Message | None:  # noqa: ARG002
+        """Requirement of a profile of this workload that this machine does not meet; None without one."""
+        return None
 
     def unretried(self, load: Load, target: TargetKind) -> Sequence[str]:  # noqa: ARG002
         """SQLSTATEs of conflicts between its own transactions that are not tried again, where conflicts are

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 from loadcell.model import python_metrics  # noqa: F401 - declares the metrics
 from loadcell.model.extensions import HOST, TargetKind
 from loadcell.model.json import JsonObject
-from loadcell.model.message import MessageCode
+from loadcell.model.message import Message, MessageCode
 from loadcell.plan.parts import Advice, Misfit
+from loadcell.plan.profile_python import OfPython
 from loadcell.plan.workload import Workload, declare_unit
 from loadcell.workloads.python.options import PythonOptions
 from loadcell.workloads.python_runner.packages import lack
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
+    from loadcell.plan.profile import Profile
 
 PYTHON_NO_COUNT = MessageCode("python.no-count", key=str)
 PYTHON_NO_TIMEOUT = MessageCode("python.no-timeout")
@@ -62,6 +64,10 @@ class Python(Workload[PythonOptions]):
     def advice(self) -> list[Advice]:
         message = lack(self.options.program, self.options.packages)
         return [] if message is None else [Advice("packages", message)]
+
+    def unmet(self, profile: Profile) -> Message | None:
+        packages = profile.packages if isinstance(profile, OfPython) else ()
+        return lack(self.options.program, packages)
 
     def misfits(self, load: Load, target: TargetKind | None) -> list[Misfit]:  # noqa: ARG002
         misfits = [
