@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loadcell.pytest_plugin import timing
-from loadcell.pytest_plugin.messages import COUNT_TOO_SMALL, SETUP_ITERATIONS, USED_TWICE
 from loadcell.pytest_plugin.stages import Stage, keywords
 from loadcell.pytest_plugin.timing import Arguments, Budget, Clock, Counts, Sample
 
@@ -167,6 +166,8 @@ class FunctionFixture:
         self._use()
         _check_counts(rounds, warmup_rounds, iterations)
         if setup is not None and iterations != 1:
+            from loadcell.pytest_plugin.messages import SETUP_ITERATIONS  # noqa: PLC0415 - only of errors
+
             raise ValueError(SETUP_ITERATIONS().text)
         repeats = self._settings.repeats
         counts = Counts(
@@ -189,6 +190,8 @@ class FunctionFixture:
 
     def _use(self) -> None:
         if self._is_used:
+            from loadcell.pytest_plugin.messages import USED_TWICE  # noqa: PLC0415 - only of errors
+
             raise FixtureUsedTwiceError(USED_TWICE().text)
         self._is_used = True
 
@@ -224,6 +227,8 @@ def _check_counts(rounds: int, warmup_rounds: int, iterations: int) -> None:
         if not isinstance(value, int):
             raise TypeError(f"{name} must be a whole number, not {value!r}")
         if value < least:
+            from loadcell.pytest_plugin.messages import COUNT_TOO_SMALL  # noqa: PLC0415 - only of errors
+
             raise ValueError(COUNT_TOO_SMALL(name=name, least=str(least), value=str(value)).text)
 
 
