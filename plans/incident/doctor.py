@@ -13,9 +13,10 @@ from typing import Any
 
 
 def loadcell() -> list[str]:
-    """The command `loadcell`: on PATH, or of the Python that runs this plan."""
-    if (program := shutil.which("loadcell")) is not None:
-        return [program]
+    """The command `loadcell`: beside this Python, on PATH, or of the Python that runs this plan."""
+    for directory in (str(Path(sys.executable).parent), None):
+        if (program := shutil.which("loadcell", path=directory)) is not None:
+            return [program]
     pid = os.getppid()
     while pid > 1:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

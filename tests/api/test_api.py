@@ -32,7 +32,7 @@ PLAN: dict[str, object] = {
 }
 ROOT = Path(__file__).parents[2]
 #: What makes a run of it short.
-SHORT: dict[str, object] = {"load.duration": "300ms", "load.interval": "100ms"}
+SHORT: dict[str, object] = {"load.duration": "1.2s", "load.interval": "100ms"}
 FUNCTIONS = "def total(n):\n    return sum(range(n))\n"
 
 
@@ -230,11 +230,13 @@ def test_a_run_outside_of_the_main_thread_is_refused(home: Path) -> None:
 
 def interrupted(number: int) -> loadcell.RunInterrupted:
     """A run that gets a signal in its first trial."""
+    ended = threading.Event()
 
     def send() -> None:
         time.sleep(0.5)
         while not [*Path("results/long").glob("*/trials/*")]:
-            time.sleep(0.05)
+            if ended.wait(0.05):
+                return
         time.sleep(0.5)
         os.kill(os.getpid(), number)
 
@@ -244,6 +246,7 @@ def interrupted(number: int) -> loadcell.RunInterrupted:
         with pytest.raises(loadcell.RunInterrupted) as error:
             loadcell.run(PLAN, name="long", overrides={"load.duration": "20s"}, show_progress=False)
     finally:
+        ended.set()
         thread.join()
     return error.value
 

@@ -18,10 +18,10 @@ from click.testing import Result
 
 from lines import CliRunner
 from loadcell.cli import main
-from loadcell.cli.arguments import ready_plans
 from loadcell.execution.progress import Progress
 from loadcell.model.json import document
 from loadcell.model.probes import PROBES
+from loadcell.plan.ready import ready_plans
 from loadcell.store.read import read_run
 from nobody import nobody
 

@@ -27,8 +27,8 @@ import http.server, os, subprocess, sys, time
 print("variables", sorted(os.environ), os.environ.get("TOKEN"), flush=True)
 subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 address = ("127.0.0.1", int(sys.argv[1]))
-server = http.server.ThreadingHTTPServer(address, http.server.SimpleHTTPRequestHandler)
 print("now listening", flush=True)
+server = http.server.ThreadingHTTPServer(address, http.server.SimpleHTTPRequestHandler)
 server.serve_forever()
 """
 

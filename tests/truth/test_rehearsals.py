@@ -47,7 +47,7 @@ def test_the_time_limit_undoes_what_was_made(tmp_path: Path) -> None:
     done = rehearsed("full-file-system", "--limit", "1.5", directory=tmp_path)
     assert done.returncode == 1
     assert "full-file-system cannot be made here: it took too long" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} <= {"doctor.json"}
     assert str(tmp_path) not in subprocess.run(["losetup", "--all"], capture_output=True, text=True).stdout
 
 
