@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import fake_runs
+from incidents.test_gc_incidents import evidence as collections
+from incidents.test_gc_incidents import exhausting
 from incidents.test_runs import context, doctor, record
 from loadcell.incidents.evidence.base import Evidence, Missing
 from loadcell.incidents.evidence.jvms import JvmCounters
@@ -78,6 +80,29 @@ def test_a_process_explains_trials_of_its_run_alone(tmp_path: Path, is_of_run: b
     shown = " ".join(doctor(run).stdout.split())
     assert ("V (7): collections took 60% of" in shown) == is_of_run
     assert ("V (7), a process that this run did not start" in shown) != is_of_run
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_consequences_of_a_retained_examination_have_their_cause(tmp_path: Path, has_key: bool) -> None:
+    """As in the examination itself, also where another version recorded none."""
+    jvm = collections(tmp_path, exhausting())
+    direct = {item.incident: (item.level, item.explained_by) for _, item in examination("", [jvm]).diagnoses}
+    run, name = with_examination(tmp_path / "run", jvm)
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    document["subjects"][0]["is_of_run"] = True
+    for item in document["subjects"][0]["diagnoses"]:
+        item["begin_utc"] = item["end_utc"] = None  # that of the examination
+        if not has_key:
+            del item["explained_by"]
+    path.write_text(json.dumps(document))
+    [subject] = [subject for subject in record(run).subjects if subject.kind == "retained"]
+    assert {item.incident: (item.level, item.explained_by) for item in subject.diagnoses} == direct
+    assert subject.diagnoses[0].incident == "memory-leak"
+    assert "consequence of the incident “Memory leak”" in " ".join(doctor(run).stdout.split())
+    messages = [item.message for item in context(run).findings if item.message.code.startswith("found.inc")]
+    [text] = [message.text for message in messages if message.text.startswith("Full GC spiral in trial")]
+    assert "consequence of the incident “Memory leak”" in text
 
 
 def test_processes_of_a_run_descend_from_it(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ Confidence = Literal["high", "medium", "low"]
 #: Texts of each incident.
 TEXTS: Final = ("title", "signs", "remedy", "disproof", "prevention")
 _FAILED = MessageCode("incident.failed", "caution", error=ForeignText)
+_EXPLAINED = MessageCode("incident.explained", "info", title=Message)
 
 Seen = TypeVar("Seen", bound=Evidence)
 
@@ -65,6 +66,13 @@ class Diagnosis:
         """Code of the text of the remedy that fits the evidence."""
         incident = registered()[self.incident]
         return incident.remedy_texts(self.remedy) if self.remedy else incident.texts("remedy")
+
+    @property
+    def advice(self) -> Message:
+        """The remedy; of a consequence, its cause."""
+        if not self.explained_by:
+            return Message(self.remedy_code)
+        return _EXPLAINED(title=Message(registered()[self.explained_by].texts("title")))
 
 
 @dataclass(frozen=True)

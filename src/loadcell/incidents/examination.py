@@ -102,7 +102,7 @@ def examination(
     readings: Sequence[Reading] = (),
 ) -> Examination:
     """The examination of evidence by all incidents that need its types."""
-    subjects = _counted_once([Examined(item, _explained(examine(item))) for item in evidence])
+    subjects = _counted_once([Examined(item, explained(examine(item))) for item in evidence])
     unseen = tuple(
         Unseen(incident.name, item.reason)
         for item in missing
@@ -112,7 +112,7 @@ def examination(
     return Examination(title, subjects, unseen, tuple(readings))
 
 
-def _explained(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+def explained(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """The judgements of a subject with the first cause of each incident that has one in it.
 
     A cause is as severe as the worst of its consequences, and stands before them.

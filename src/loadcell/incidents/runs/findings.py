@@ -66,7 +66,7 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
         words = {
             "title": Message(registered()[incident].texts("title")),
             "summary": worst.summary,
-            "remedy": Message(worst.remedy_code),
+            "remedy": worst.advice,
         }
         trial = subject.evidence.source
         at_s = since_start_s(subject, worst.begin_ns, starts)

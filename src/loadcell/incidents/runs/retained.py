@@ -14,7 +14,7 @@ from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.evidence.jvms import ClassHistograms, JvmCounters
 from loadcell.incidents.evidence.retained import Retained
-from loadcell.incidents.examination import Examined
+from loadcell.incidents.examination import Examined, explained
 from loadcell.incidents.record import LineRecord, ValueRecord
 from loadcell.model import json as model_json
 from loadcell.model.json import JsonObject, JsonValue
@@ -104,11 +104,13 @@ def _examined(path: Path, trial: TrialRecord) -> Examined:
     judgements: list[Judgement] = []
     for subject in record.subjects:
         diagnoses = [
-            _of_process(_diagnosis(item, instant_ns, started_ns), subject)
+            _diagnosis(item, instant_ns, started_ns)
             for item in subject.diagnoses
             if item.incident in registered()
         ]
-        judgements += [item for item in diagnoses if item.end_ns is None or item.end_ns >= started_ns]
+        of_trial = [item for item in diagnoses if item.end_ns is None or item.end_ns >= started_ns]
+        # a cause that ended before the trial explains nothing in it
+        judgements += [_of_process(item, subject) for item in explained(of_trial)]
         judgements += [_healthy(item) for item in subject.healthy if item.incident in registered()]
     return Examined(Retained(trial.name, f"{trial.name}/{path.name}", instant_ns), tuple(judgements))
 
@@ -129,9 +131,9 @@ def _diagnosis(record: _Diagnosis, instant_ns: int | None, started_ns: int) -> D
     )
 
 
-def _of_process(diagnosis: Diagnosis, subject: _Subject) -> Diagnosis:
+def _of_process(diagnosis: Judgement, subject: _Subject) -> Judgement:
     """A diagnosis with the name of its process; a note where that is none of the run."""
-    if subject.kind not in _PROCESSES:
+    if not isinstance(diagnosis, Diagnosis) or subject.kind not in _PROCESSES:
         return diagnosis
     if subject.is_of_run:
         return replace(diagnosis, summary=OF_PROCESS(source=subject.source, summary=diagnosis.summary))

@@ -32,7 +32,7 @@ def blocks(
         SEVERITY[diagnosis.level],
         texts.message(diagnosis.summary) + ("。" if texts.language == "zh" else "."),
         title,
-        _remedy(diagnosis, texts),
+        texts.message(diagnosis.advice),
     )
     span = span_of(diagnosis, evidence, texts)
     notes: list[Block] = [
@@ -49,13 +49,6 @@ def blocks(
     else:
         yield from notes[:1] if span else []
         yield from quotes
-
-
-def _remedy(diagnosis: Diagnosis, texts: Texts) -> str:
-    """The remedy of a diagnosis; that of a consequence is the one of its cause."""
-    if not diagnosis.explained_by:
-        return texts(diagnosis.remedy_code)
-    return texts("doctor.explained", title=texts(registered()[diagnosis.explained_by].texts("title")))
 
 
 def lines(quotes: Sequence[Quote]) -> str:
