@@ -235,6 +235,12 @@ def test_the_ring_buffer_of_the_kernel_is_read(tmp_path: Path) -> None:
     assert evidence.lines[1].utc_ns - evidence.lines[0].utc_ns == 1_000_000
 
 
+def test_a_ring_buffer_without_an_end_is_read_in_part(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/kmsg").symlink_to("/dev/zero")
+    assert kernel_log.read(tmp_path).lines == ()
+
+
 def test_after_an_earlier_look_only_later_messages_are_evidence(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000

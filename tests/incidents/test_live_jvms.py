@@ -19,6 +19,7 @@ from loadcell.incidents.base import Diagnosis, examine
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, JvmCounters
+from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
 from loadcell.incidents.live import jvms
 from loadcell.incidents.live.base import Host
@@ -310,3 +311,16 @@ def test_a_gatherer_that_hangs_is_missing_and_its_process_ends() -> None:
     assert not list(Path("/proc").glob("[0-9]*/comm")) or "lc-hanging" not in {
         path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if path.exists()
     }
+
+
+def test_a_large_answer_is_complete_where_nobody_reads_it_before_its_limit() -> None:
+    from . import hanging_gatherer
+
+    begin = time.monotonic()
+    gathered = gather(
+        Host(), [hanging_gatherer.Large, hanging_gatherer.Hanging], meanwhile=lambda: time.sleep(0.6)
+    )
+    assert time.monotonic() - begin < 3
+    (log,) = (item for item in gathered.evidence if isinstance(item, KernelLog))
+    assert len(log.lines) == hanging_gatherer.LARGE
+    assert [item.needs for item in gathered.missing] == [ClassHistograms]

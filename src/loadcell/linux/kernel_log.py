@@ -24,6 +24,8 @@ _MOST_LINES: Final = 20_000
 _JOURNAL_S: Final = 1.2
 _PART_BYTES: Final = 8192
 _TAIL_BYTES: Final = 1 << 20
+#: More than a ring buffer has; while new messages come faster than they are read, it has no end.
+_MOST_RING_BYTES: Final = 32 << 20
 _FILES: Final = ("var/log/kern.log", "var/log/messages", "var/log/syslog")
 _RECORD: Final = re.compile(r"^(\d+),\d+,(\d+),[^;]*;(.*)$")
 _JOURNAL_LINE: Final = re.compile(r"^(\d+\.\d+) \S+ [^:]*: ?(.*)$")
@@ -75,11 +77,14 @@ def _source(root: Path, now_ns: int) -> tuple[str, list[KernelLine]]:
 
 
 def _ring(path: Path) -> str:
-    """All records. The device gives one a read, and fails with EPIPE where the oldest was overwritten."""
+    """Records, at most `_MOST_RING_BYTES`. The device gives one a read, and fails with EPIPE where the oldest
+    was overwritten.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     parts: list[bytes] = []
+    size = 0
     try:
-        while True:
+        while size < _MOST_RING_BYTES:
             try:
                 part = os.read(descriptor, _PART_BYTES)
             except BlockingIOError:
@@ -89,6 +94,7 @@ def _ring(path: Path) -> str:
             if not part:
                 break
             parts.append(part)
+            size += len(part)
     finally:
         os.close(descriptor)
     return b"".join(parts).decode("utf-8", "replace")

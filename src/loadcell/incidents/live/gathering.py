@@ -7,6 +7,8 @@ its topic is not looked at again.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import gc
 import io
 import os
 import pickle
@@ -36,6 +38,10 @@ NOTHING = MessageCode("doctor.live.nothing", "info")
 #: Names of the processes, by which one that an earlier call left behind is recognised.
 _PROCESS: Final = "lc-"
 _PART_BYTES: Final = 1 << 16
+#: Answers such as the log of the kernel fit into such a pipe, and need no reader until they are complete.
+_PIPE_BYTES: Final = 1 << 20
+#: Least time for reading answers: on a busy host the limits may have passed before it begins.
+_READ_S: Final = 1.0
 #: Time in which a killed process normally ends.
 _REAP_S: Final = 0.2
 
@@ -91,6 +97,8 @@ def gather(
                 reason = FAILED(error=error.strerror or str(error))
                 items += [Missing(needs, reason) for needs in gatherer.gathers]
         meanwhile()
+        for work in running:
+            work.deadline = max(work.deadline, time.monotonic() + _READ_S)
         items += _answers(running, on_wait)
     finally:
         _end(running)
@@ -109,6 +117,8 @@ def stalled(host: Host) -> dict[str, int]:
 
 def _start(gatherer: type[Gatherer], host: Host) -> _Work:
     reader, writer = os.pipe()
+    with contextlib.suppress(OSError):  # a user may have too many large ones
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     try:
         with warnings.catch_warnings():
             # threads of libraries do nothing that the new process needs
@@ -135,6 +145,7 @@ def _work(gatherer: type[Gatherer], host: Host, writer: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(int(gatherer.limit_s) + 2)  # the caller may be killed
+        gc.disable()  # a collection copies the pages of all objects
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
@@ -193,12 +204,15 @@ _WAIT_S: Final = 0.25
 
 
 def _has_more(work: _Work) -> bool:
-    try:
-        part = os.read(work.pipe, _PART_BYTES)
-    except BlockingIOError:
-        return True
-    work.data += part
-    return bool(part)
+    """Read all that is there; False at the end of the answers."""
+    while True:
+        try:
+            part = os.read(work.pipe, _PART_BYTES)
+        except BlockingIOError:
+            return True
+        if not part:
+            return False
+        work.data += part
 
 
 def _items(work: _Work) -> list[Evidence | Missing]:

@@ -17,6 +17,8 @@ from loadcell.linux.time_limits import UnavailableError
 class KernelLogGatherer(Gatherer):
     name = "kernel-log"
     gathers = (KernelLog,)
+    #: as long as the longest: a busy host delays its process, but reading never waits
+    limit_s = 6.0
 
     def gather(self, host: Host) -> Iterable[KernelLog]:
         kills, earlier = oom_kills(host.root), host.earlier
