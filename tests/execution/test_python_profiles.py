@@ -228,7 +228,7 @@ def test_profiles_leave_the_scored_trials_as_they_are(tmp_path: Path) -> None:
     assert scored.profile is None
     directory = stored.directory(scored.name)
     assert {path.name for path in directory.iterdir()} == {
-        "trial.json", "intervals.csv", "events.jsonl", "python-memory.csv",
+        "trial.json", "intervals.csv", "events.jsonl", "python-memory.csv", "python-spans.csv",
     }  # fmt: skip
     resident = list(csv.DictReader((directory / "python-memory.csv").read_text().splitlines()))
     assert resident

@@ -302,8 +302,12 @@ def _profiled(profiles: Sequence[TrialRecord]) -> dict[str, dict[str, float]]:
     for record in profiles:
         findings = None if record.profile is None else record.profile.python
         if findings is not None and findings.allocations is not None:
-            peak = {python_metrics.ALLOCATED_PEAK: float(findings.allocations.peak_bytes)}
-            figures[record.treatment] = peak
+            figures[record.treatment] = {
+                python_metrics.ALLOCATED_PEAK: float(findings.allocations.peak_bytes)
+            }
+            measured = {} if record.totals is None else record.totals.figures
+            if (size := measured.get(python_metrics.RESULT_SIZE)) is not None:
+                figures[record.treatment][python_metrics.RESULT_SIZE] = size
     return figures
 
 

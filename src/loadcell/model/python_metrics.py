@@ -13,6 +13,7 @@ LOOP_OVERHEAD: Final = "python.loop_overhead"
 MEMORY_START: Final = "python.memory.start"
 MEMORY_PEAK: Final = "python.memory.peak"
 MEMORY_GROWTH: Final = "python.memory.growth"
+RESULT_SIZE: Final = "python.result_size"
 #: Of the trial with the memory profile: no other trial has it.
 ALLOCATED_PEAK: Final = "python.memory.allocated_peak"
 
@@ -23,6 +24,7 @@ _KINDS: Final[dict[str, tuple[Kind, Direction]]] = {
     MEMORY_START: ("size", "neither"),
     MEMORY_PEAK: ("size", "lower"),
     MEMORY_GROWTH: ("size", "lower"),
+    RESULT_SIZE: ("size", "neither"),
     ALLOCATED_PEAK: ("size", "lower"),
 }
 

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadcell.model.message import NO_OUTPUT, Bytes, ForeignText, Message, MessageCode, MessageError
+from loadcell.model.python_memory import CURVE, SPANS
 from loadcell.workloads.child import Children, Ended, Output, cpu_time_s
 from loadcell.workloads.load_directory import load_directory
 from loadcell.workloads.python_runner.account import Account, Clock
-from loadcell.workloads.python_runner.memory import CURVE, MemoryCurve, MemoryLimit, limited
+from loadcell.workloads.python_runner.memory import MemoryCurve, MemoryLimit, Spans, limited
 from loadcell.workloads.python_runner.packages import lack
 from loadcell.workloads.python_runner.spec import PythonSpec
 
@@ -40,7 +41,7 @@ PYTHON_STOPPED = MessageCode("python.stopped")
 PYTHON_MEMORY_LIMIT = MessageCode("python.memory-limit", limit_bytes=Bytes, kind=str)
 _STEPS = {
     step: MessageCode(f"python.step.{step}")
-    for step in ("data", "setup", "call", "profile", "verify", "teardown")
+    for step in ("data", "setup", "spans", "call", "profile", "verify", "teardown")
 }
 
 HARNESS = Path(__file__).with_name("harness.py")
@@ -75,7 +76,7 @@ class Course:
     @property
     def retained(self) -> list[str]:
         """Files of the directory that belong to the trial."""
-        return [CURVE, *(() if self._profiling is None else self._profiling.files)]
+        return [CURVE, SPANS, *(() if self._profiling is None else self._profiling.files)]
 
     def run(self, say: Say) -> JsonObject:
         """The engine's result. Raises PythonError."""
@@ -89,19 +90,28 @@ class Course:
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, reader)
             starter = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
+            spans, curve = Spans(), MemoryCurve(self._directory / CURVE)
+            stack.callback(lambda: spans.write(self._directory))
+            curve.start()
+            stack.callback(curve.stop)
 
             def on_line(line: JsonObject) -> None:
                 if self._profiling is not None:
                     self._profiling.take(line)
-                if account.take(line, say):
-                    curve = MemoryCurve(self._directory / CURVE, account.processes)
-                    curve.start()
-                    stack.callback(curve.stop)
+                if line["type"] == "started":
+                    curve.processes.append(line["process"])
+                elif line["type"] == "span":
+                    spans.add(line["name"], line["begin"], line["end"])
+                elif account.take(line, say):
                     frequency = 0
                     if self._profiling is not None:
                         frequency = self._profiling.prepare(account.processes)
                     start_ns = time.monotonic_ns() + _LEAD_NS
                     account.begin(start_ns)
+                    measure_ns = start_ns + load["warmup_ns"]
+                    if load["warmup_ns"]:
+                        spans.add("warmup", start_ns, measure_ns)
+                    spans.add("measure", measure_ns, measure_ns + load["duration_ns"])
                     starter.write(b"%d %d\n" % (start_ns, frequency) if frequency else b"%d\n" % start_ns)
                     stack.enter_context(
                         _phases(say, clock, start_ns, load["warmup_ns"], self._measurement_begins)

@@ -19,6 +19,7 @@ Say = Callable[[str], None]
 #: Metrics, as `loadcell.model.python_metrics` declares them.
 CALL_TIME, CALLS, OVERHEAD = "python.call_time", "python.calls_per_sample", "python.loop_overhead"
 RESIDENT, PEAK, GROWTH = "python.memory.start", "python.memory.peak", "python.memory.growth"
+RESULT_SIZE = "python.result_size"
 #: Samples of an interval may arrive this much after its end.
 _LATE_NS = 1_500_000_000
 
@@ -145,6 +146,8 @@ class Account:
             figures[CALLS] = float(self._ready[0]["calls"])
         for name, key in ((RESIDENT, "resident_bytes"), (PEAK, "peak_bytes"), (GROWTH, "grown_bytes")):
             figures[name] = float(sum(line[key] for line in self._ended))
+        if self._result is not None:
+            figures[RESULT_SIZE] = float(self._result["size_bytes"])
         return {
             "outcome": "completed",
             "window": {

@@ -5,6 +5,9 @@ the standard library of Python 3.11 or later. What the function prints goes to s
 
 Lines of JSON on standard output, times in nanoseconds of CLOCK_MONOTONIC:
 
+- `{"type": "started", "process"}`: the first line.
+- `{"type": "span", "name", "begin", "end"}`: a step, or a call of a marked function, which has begun
+  (`end` null) or ended; lines with the same name and begin are of one span.
 - `{"type": "ready", "process", ...}`: the code is set up, the number of calls of a sample is calibrated.
   Measuring then begins with a line on standard input, the start instant; after it, the samples per second
   that the harness itself takes of its threads, if any.
@@ -57,6 +60,8 @@ _FAILURES = 3
 _MOST_ROWS = 1_000_000
 #: Longest text of an exception.
 _LONGEST_TEXT = 500
+#: Calls of a marked function that are marked, from the first on.
+_MOST_SPANS = 200
 
 _FUNCTION = """
 def _timed(_iterator, _clock, _call{names}):
@@ -119,6 +124,7 @@ class Order:
     profile: dict[str, Any] | None
     verify: bool
     ordered: bool
+    spans: list[str]
 
     def __init__(self, text: str) -> None:
         document = json.loads(text)
@@ -177,6 +183,56 @@ def find(reference: str) -> Callable[..., Any]:
     return target  # type: ignore[no-any-return]
 
 
+@contextlib.contextmanager
+def span(lines: Lines, name: str) -> Iterator[None]:
+    """Say when this begins and ends."""
+    begin = clock()
+    lines.say(type="span", name=name, begin=begin, end=None)
+    try:
+        yield
+    finally:
+        lines.say(type="span", name=name, begin=begin, end=clock())
+
+
+def mark(reference: str, lines: Lines) -> None:
+    """Say when calls of a function begin and end, of the first ones; then the function is as it was.
+
+    Modules that have imported the function by name get the marked one, too. Raises what its import raises.
+    """
+    import functools  # noqa: PLC0415 - only to mark
+
+    module, _, path = reference.partition(":")
+    function = find(reference)
+    owner_path, _, name = path.rpartition(".")
+    owner = find(f"{module}:{owner_path}") if owner_path else sys.modules[module]
+    if not callable(function) or isinstance(function, type):
+        raise TypeError(f"{reference} is no function: {type(function).__name__}")
+    stored = vars(owner).get(name, function)
+    remaining = itertools.count(_MOST_SPANS, -1)
+
+    def put(old: object, new: object) -> None:
+        setattr(owner, name, new)
+        for other in list(sys.modules.values()):
+            for key, value in list(getattr(other, "__dict__", {}).items()):
+                if value is old and not owner_path:
+                    setattr(other, key, new)
+
+    @functools.wraps(function)
+    def marked(*arguments: Any, **named: Any) -> Any:
+        number = next(remaining)
+        if number == 0:
+            put(replacement, stored)
+        if number <= 0:
+            return called(*arguments, **named)
+        with span(lines, reference):
+            return called(*arguments, **named)
+
+    kind = type(stored) if isinstance(stored, (staticmethod, classmethod)) else None
+    called = stored.__func__ if kind is not None else function
+    replacement = marked if kind is None else kind(marked)
+    put(stored, replacement)
+
+
 class Code:
     """The code of an order: its namespace, the function, and the loop around it."""
 
@@ -186,17 +242,17 @@ class Code:
         self.namespace: dict[str, Any] = {"__name__": "__loadcell__", **self.arguments}
         self._given: list[Any] = []
 
-    def load_data(self, path: str | None) -> None:
+    def load_data(self, path: str) -> None:
         """Load the data set, the first argument of the setup and of the function."""
-        if path is not None:
-            with open(path, "rb") as file:  # noqa: PTH123 - no more modules than needed
-                data = pickle.load(file)  # noqa: S301 - written by this program
-            self.namespace["data"] = data
-            self._given = [data]
+        with open(path, "rb") as file:  # noqa: PTH123 - no more modules than needed
+            data = pickle.load(file)  # noqa: S301 - written by this program
+        self.namespace["data"] = data
+        self._given = [data]
 
     def set_up(self) -> None:
         """Execute `setup`: its result, or else the data, is the first argument of the function."""
-        if self.order.setup is not None and (state := self._execute(self.order.setup, "setup")) is not None:
+        assert self.order.setup is not None
+        if (state := self._execute(self.order.setup, "setup")) is not None:
             self.namespace["state"] = state
             self._given = [state]
 
@@ -221,8 +277,8 @@ class Code:
 
     def tear_down(self) -> None:
         """Execute `teardown`."""
-        if self.order.teardown is not None:
-            self._execute(self.order.teardown, "teardown")
+        assert self.order.teardown is not None
+        self._execute(self.order.teardown, "teardown")
 
     def _execute(self, piece: Piece, name: str) -> object:
         """Call a function, and return its result, or execute statements."""
@@ -575,6 +631,9 @@ class Client(threading.Thread):
         self._errors = Errors(lines, number)
         self._samples: list[tuple[int, int, int | None, int, int]] = []
         self.pace: Pace | None = None
+        #: Name of the function whose calls are marked, of the first samples, where a sample is a call.
+        self.span: str | None = None
+        self._spans = 0
         self.begin = self.measure = 0
         self.failure: StepError | None = None
 
@@ -598,6 +657,7 @@ class Client(threading.Thread):
         report = clock() + _REPORT_NS
         while True:
             begin, end, calls, error = self._loop.sample(self._calls)
+            self._mark(begin, end)
             self._samples.append((begin, end, None, calls, error is not None))
             if error is not None:
                 self._errors.add(error)
@@ -615,6 +675,7 @@ class Client(threading.Thread):
         while (due := pace.next()) is not None and due < self._end:
             self._wait(due)
             begin, end, calls, error = self._loop.sample(1)
+            self._mark(begin, end)
             self._samples.append((begin, end, due, calls, error is not None))
             if error is not None:
                 self._errors.add(error)
@@ -623,6 +684,11 @@ class Client(threading.Thread):
             if end >= report:
                 self._tell()
                 report = clock() + _REPORT_NS
+
+    def _mark(self, begin: int, end: int) -> None:
+        if self.span is not None and self._calls == 1 and self._spans < _MOST_SPANS:
+            self._spans += 1
+            self._lines.say(type="span", name=self.span, begin=begin, end=end)
 
     def _tell(self) -> None:
         for first in range(0, len(self._samples), _MOST_SAMPLES):
@@ -947,10 +1013,17 @@ PROFILERS = {
 def measure(order: Order, lines: Lines) -> None:
     """Set up, calibrate, wait for the start, measure."""
     code = Code(order)
-    with step("data"):
-        code.load_data(order.data_file)
-    with step("setup"):
-        code.set_up()
+    lines.say(type="started", process=os.getpid())
+    if order.data_file is not None:
+        with step("data"), span(lines, "data"):
+            code.load_data(order.data_file)
+    for reference in order.spans:
+        if reference != order.work.call:  # its samples are its calls
+            with step("spans"):
+                mark(reference, lines)
+    if order.setup is not None:
+        with step("setup"), span(lines, "setup"):
+            code.set_up()
     with step("call"):
         loops = code.loops()
     if not order.gc:
@@ -989,6 +1062,7 @@ def measure(order: Order, lines: Lines) -> None:
     ]
     for client in clients:
         client.begin, client.measure, client.pace = start, start + order.warmup_ns, pace
+        client.span = order.work.call if order.work.call in order.spans else None
     for client in clients[1:]:
         client.daemon = True
         client.start()
@@ -1002,11 +1076,13 @@ def measure(order: Order, lines: Lines) -> None:
     if profiler is not None:
         with step("profile"):
             profiler.finish(lines)
-    if order.verify and order.first_client == 0:
-        with step("verify"):
+    wants_size = order.profile is not None and order.profile["kind"] == "memory"
+    if (order.verify or wants_size) and order.first_client == 0:
+        with step("verify"), span(lines, "result"):
             lines.say(type="result", **describe(code.once(), order))
-    with step("teardown"):
-        code.tear_down()
+    if order.teardown is not None:
+        with step("teardown"), span(lines, "teardown"):
+            code.tear_down()
     threads = [
         thread.name
         for thread in threading.enumerate()

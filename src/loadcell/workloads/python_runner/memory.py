@@ -1,22 +1,21 @@
-"""Memory of an interpreter under test: its limit, and its resident set over time."""
+"""Memory of an interpreter under test: its limit, its resident set over time, and spans on its curve."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from loadcell.linux import limited_groups, memory_kills, procfs
+from loadcell.model.python_memory import SPANS
 
 #: How the limit is imposed, as records have it.
 CONTROL_GROUP_V2, CONTROL_GROUP_V1, ADDRESS_SPACE = "cgroup v2", "cgroup v1", "RLIMIT_AS"
-#: File of the resident set over time, in the directory of a load.
-CURVE: Final = "python-memory.csv"
 _INTERVAL_S = 0.01
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -69,9 +68,11 @@ def limited(size_bytes: int | None) -> Iterator[MemoryLimit | None]:
 class MemoryCurve(threading.Thread):
     """Samples the resident set of processes every 10 ms until it is stopped, and writes it to a file."""
 
-    def __init__(self, file: Path, processes: Sequence[int]) -> None:
+    def __init__(self, file: Path) -> None:
         super().__init__(daemon=True)
-        self._file, self._processes = file, processes
+        self._file = file
+        #: Processes, which more may join.
+        self.processes: list[int] = []
         self._end = threading.Event()
 
     def run(self) -> None:
@@ -88,7 +89,26 @@ class MemoryCurve(threading.Thread):
 
     def _resident_bytes(self) -> int:
         pages = 0
-        for process in self._processes:
+        for process in list(self.processes):
             fields = procfs.text(procfs.ROOT / "proc" / str(process) / "statm").split()
             pages += int(fields[1]) if len(fields) > 1 else 0
         return pages * _PAGE_BYTES
+
+
+class Spans:
+    """Spans on the curve of a load: the harness tells of begins and ends."""
+
+    def __init__(self) -> None:
+        self._ends_ns: dict[tuple[str, int], int | None] = {}
+
+    def add(self, name: str, begin_ns: int, end_ns: int | None) -> None:
+        """A span that has begun, or ended."""
+        self._ends_ns[name, begin_ns] = end_ns
+
+    def write(self, directory: Path) -> None:
+        """Write them into their file, in the order of their begin."""
+        rows = sorted(self._ends_ns.items(), key=lambda item: item[0][1])
+        with (directory / SPANS).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["name", "begin_mono_ns", "end_mono_ns"])
+            writer.writerows([name, begin_ns, end_ns] for (name, begin_ns), end_ns in rows)

@@ -54,7 +54,10 @@ class ProfileSpec:
 
 @dataclass(frozen=True)
 class PythonSpec:
-    """The call, by which interpreter. `path` are directories for imports; `memory_bytes` is a limit."""
+    """The call, by which interpreter. `path` are directories for imports; `memory_bytes` is a limit.
+
+    Calls of the functions `spans` are marked on the curve of the memory.
+    """
 
     interpreter: str
     work: CodeSpec
@@ -71,6 +74,7 @@ class PythonSpec:
     memory_bytes: int | None = None
     verify: VerifySpec | None = None
     profile: ProfileSpec | None = None
+    spans: Sequence[str] = ()
 
     @classmethod
     def of(cls, section: JsonObject) -> PythonSpec:
