@@ -395,7 +395,7 @@ def test_silences_during_pauses_of_the_collector_coincide(tmp_path: Path) -> Non
     diagnosis = diagnosed(judgements, COINCIDENCE)
     values = diagnosis.summary.arguments
     assert (values["count"], values["of"], values["source"]) == (2, 2, "gc.log")
-    assert float(str(values["chance"])) < 0.001
+    assert float(str(values["chance_probability"])) < 0.001
     assert (diagnosis.level, diagnosis.confidence) == ("warning", "high")
 
 
@@ -436,7 +436,7 @@ def test_a_single_silence_within_a_pause_is_explained_by_it(tmp_path: Path) -> N
     assert (diagnosis.level, diagnosis.confidence) == ("note", "low")
     values = diagnosis.summary.arguments
     assert (diagnosis.summary.code, values["count"]) == ("incident.log-coincidences.few", 1)
-    assert 0.001 < float(str(values["chance"])) < 0.1
+    assert 0.001 < float(str(values["chance_probability"])) < 0.1
     assert not is_healthy(judgements, COINCIDENCE)
     assert is_healthy(judgements, SILENT), "the pause is stated once"
 
@@ -459,7 +459,7 @@ def test_chance_is_that_of_the_time_of_the_service(tmp_path: Path) -> None:
         diagnosed(judged(tmp_path, *logs, others=(pauses,)), COINCIDENCE).summary.arguments
         for logs in ((quiet,), (quiet, later))
     ]
-    assert values[0]["chance"] == values[1]["chance"]
+    assert values[0]["chance_probability"] == values[1]["chance_probability"]
 
 
 def test_chance_of_errors_is_that_of_the_time_of_their_service(tmp_path: Path) -> None:

@@ -36,6 +36,20 @@ def test_conditions_are_read_with_short_names_and_units() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "written"),
+    [
+        ("host.cpu_busy_percent >= 70", 74.36666, "74%"),
+        ("host.disk_read_bytes_per_s > 5MB/s", 5.2e6, "4.96 MiB/s"),
+        ("gc.full_ms > 0.5s in 2min", 512.3456, "512 ms"),
+        ("gc.full >= 3 in 60s", 12.0, "12"),
+        ("clock.step <= -0.5", -7.2, "-7.2 s"),
+    ],
+)
+def test_values_of_a_condition_are_written_with_their_unit(text: str, value: float, written: str) -> None:
+    assert parse(text, has_pid=True).written(value) == written
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("gc.full", "no condition"),

@@ -43,11 +43,29 @@ def test_shares_are_percent_and_never_round_to_all_or_nothing(value: float, writ
     ("value", "written"),
     [
         (0.35, "0.35 s"), (5.0, "5 s"), (30, "30 s"), (125, "2 min 5 s"), (120, "2 min"), (3840, "1 h 4 min"),
-        (7200, "2 h"),
+        (7200, "2 h"), (0.089, "89 ms"), (0.0096, "9.6 ms"), (0.05, "50 ms"), (1.1e-5, "11 µs"), (0, "0 s"),
     ],
 )  # fmt: skip
 def test_durations(value: float, written: str) -> None:
     assert numbers.seconds(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0, "0 s"), (0.6744, "0.674 s"), (59.9999, "1 min 0.0 s"), (125.12, "2 min 5.1 s"),
+        (3605, "1 h 0 min 5 s"), (90_061, "1 d 1 h 1 min"),
+    ],
+)  # fmt: skip
+def test_instants_are_finer_than_durations(value: float, written: str) -> None:
+    assert numbers.instant(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(9e-13, "<0.001"), (0.0034, "0.003"), (0.254, "0.25"), (1, "1.0")]
+)
+def test_probabilities_have_no_exponent(value: float, written: str) -> None:
+    assert numbers.probability(value) == written
 
 
 @pytest.mark.parametrize(
@@ -61,6 +79,7 @@ def test_durations(value: float, written: str) -> None:
         (1536, "1.50 KiB"),
         (2**35, "32 GiB"),
         (290_000_000, "277 MiB"),
+        (1023.6 * 2**20, "1 GiB"),
     ],
 )  # fmt: skip
 def test_sizes_are_binary(value: float, written: str) -> None:

@@ -21,7 +21,7 @@ from loadcell.cli import display, language, messages, streams
 from loadcell.incidents.base import registered
 from loadcell.incidents.live import named_process
 from loadcell.incidents.live.base import Look
-from loadcell.incidents.watch import Watch, WatchError, monitor_of, parse, sampled
+from loadcell.incidents.watch import Condition, Watch, WatchError, monitor_of, parse, sampled
 from loadcell.incidents.watch_evidence import Event, gather_event, look
 from loadcell.incidents.watch_jvms import WatchedJvms
 from loadcell.linux.java_traces import JavaTraces
@@ -218,7 +218,7 @@ class _Watcher:
             document = self._of_ended(job, event) if job.ended else self._of_event(job, event)
             streams.echo(json.dumps(document))
         else:
-            for text in _texts(job, event, self.state.condition.metric):
+            for text in _texts(job, event, self.state.condition):
                 streams.echo(language.written(text))
         sys.stdout.flush()
 
@@ -243,14 +243,14 @@ class _Watcher:
         }
 
 
-def _texts(job: _Job, event: Event, metric: str) -> Iterator[Message]:
+def _texts(job: _Job, event: Event, condition: Condition) -> Iterator[Message]:
     """The lines of an event: incidents of other processes and of the host are apart from those of a JVM that
     has ended.
     """
     path, of_host = str(job.directory), _titles(event.incidents)
     if job.value is not None:
         code = HAPPENED_WITH if of_host else HAPPENED
-        value = numbers.short(job.value)
+        metric, value = condition.metric, condition.written(job.value)
         yield code.pick(utc=job.utc, metric=metric, value=value, path=path, incidents=of_host)
         return
     pids, titles = [str(jvm.pid) for jvm in job.ended], _titles(event.ended_incidents)

@@ -12,7 +12,7 @@ from loadcell.incidents.base import Confidence, Incident, Judgement, Level
 from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationLog
 from loadcell.incidents.evidence.log_silences import Silence
 from loadcell.model.application_log import LogLine
-from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Seconds, Share
+from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Probability, Seconds, Share
 from loadcell.stats import coincidence
 
 SIGNS = MessageCode(
@@ -20,11 +20,13 @@ SIGNS = MessageCode(
 )
 _SEEN = MessageCode(
     "incident.log-coincidences.seen", "info",
-    events=Message, spans=Message, count=Count, of=Count, expected=Number, chance=str, source=str,
+    events=Message, spans=Message, count=Count, of=Count, expected=Number,
+    chance_probability=Probability, source=str,
 )  # fmt: skip
 _FEW = MessageCode(
     "incident.log-coincidences.few", "info",
-    events=Message, spans=Message, count=Count, of=Count, expected=Number, chance=str, source=str,
+    events=Message, spans=Message, count=Count, of=Count, expected=Number,
+    chance_probability=Probability, source=str,
 )  # fmt: skip
 _HEALTHY = MessageCode(
     "incident.log-coincidences.healthy", "info",
@@ -103,7 +105,7 @@ class LogCoincidences(Incident[ApplicationLog]):
                 count=pair.count,
                 of=pair.of,
                 expected=pair.expected,
-                chance=f"{pair.chance:.1g}",
+                chance_probability=pair.chance,
                 source=pair.source,
             )
             span = pair.instants[0], pair.instants[-1]

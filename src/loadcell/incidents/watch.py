@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loadcell.model.message import MessageCode, MessageError, Seconds
+from loadcell.model import numbers
+from loadcell.model.message import MessageCode, MessageError, Seconds, unit_of, with_unit
 from loadcell.monitors import host_parts
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.host import Host
@@ -92,6 +93,15 @@ class Condition:
     def holds(self, value: float) -> bool:
         """True of a value that fulfils the comparison."""
         return _OPERATORS[self.operator](value, self.value)
+
+    def written(self, value: float) -> str:
+        """A value of the column with its unit, which is the end of its name."""
+        if self.column.endswith("_percent"):
+            return numbers.share(value / 100)
+        if self.column.endswith("_bytes_per_s"):
+            return f"{numbers.size(value)}/s"
+        unit = unit_of(self.column)
+        return numbers.short(value) if unit is None else with_unit(unit, value)
 
 
 def parse(text: str, *, has_pid: bool) -> Condition:

@@ -54,6 +54,10 @@ class Share(float):
     """A part of a total, from 0 to 1."""
 
 
+class Probability(float):
+    """A probability by chance alone, from 0 to 1."""
+
+
 class Change(float):
     """A relative change; 0.1 is 10 % more."""
 
@@ -89,6 +93,7 @@ UNITS: Mapping[str, Unit] = {
     "_ms": Milliseconds,
     "_us": Microseconds,
     "_share": Share,
+    "_probability": Probability,
     "change": Change,
     "_bytes": Bytes,
     "_times": Factor,
@@ -101,6 +106,7 @@ _WRITERS: Mapping[Unit, numbers.Write] = {
     Milliseconds: numbers.milliseconds,
     Microseconds: numbers.microseconds,
     Share: numbers.share,
+    Probability: numbers.probability,
     Change: numbers.change,
     Bytes: numbers.size,
     Factor: numbers.significant,

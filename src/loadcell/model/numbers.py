@@ -75,7 +75,10 @@ def change(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration: `0.35 s`, `30 s`, `2 min 5 s`, `1 h 4 min`, `3 d 4 h`."""
+    """A duration: `9.6 ms`, `0.35 s`, `30 s`, `2 min 5 s`, `1 h 4 min`, `3 d 4 h`."""
+    if 0 < abs(value) < 0.1:
+        unit, scaled = ("µs", value * 1e6) if abs(value) < 1e-4 else ("ms", value * 1e3)
+        return f"{short(scaled)} {unit}"
     if value < 60:
         return f"{value:.0f} s" if value == int(value) else f"{significant(value, 2)} s"
     minutes, remaining_s = divmod(round(value), 60)
@@ -87,6 +90,25 @@ def seconds(value: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def instant(value: float) -> str:
+    """A time since a begin, finer than a duration: `0.674 s`, `2 min 5.1 s`, `1 h 4 min 5 s`."""
+    if abs(value) < 59.9995:
+        return f"{value:.3f} s" if round(value, 3) else "0 s"
+    tenths = round(value * 10)
+    minutes, tenths = divmod(tenths, 600)
+    if minutes < 60:
+        return f"{minutes} min {tenths / 10:.1f} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min {tenths // 10} s"
+    return f"{hours // 24} d {hours % 24} h {minutes} min"
+
+
+def probability(value: float) -> str:
+    """The probability of chance: `0.25`, `0.003`, `<0.001`."""
+    return "<0.001" if value < 0.001 else significant(value, 1 if value < 0.01 else 2)
+
+
 def size(value: float) -> str:
     """Bytes in binary units: `290 MiB`, `32 GiB`, `12 B`; `<1 B` of a mean that is hardly any."""
     if 0 < abs(value) < 1:
@@ -94,8 +116,9 @@ def size(value: float) -> str:
     if abs(value) < 1024:
         value = round(value)
     step = 0
-    while abs(value) >= 1024 and step < len(_BYTES) - 1:
-        value /= 1024
+    # 1023.6 MiB is written as 1 GiB, no longer as 1,024 MiB
+    while abs(value) >= 1023.5 and step < len(_BYTES) - 1:
+        value = math.copysign(max(1.0, abs(value) / 1024), value)
         step += 1
     return f"{significant(value)} {_BYTES[step]}" if value != int(value) else f"{value:,.0f} {_BYTES[step]}"
 

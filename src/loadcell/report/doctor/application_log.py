@@ -92,8 +92,8 @@ def _message(message: LogMessage, evidence: ApplicationLog, texts: Texts) -> lis
         Cell(texts(LEVEL(message.level)), tone=_TONES[message.level]),
         Cell(numbers.whole(message.count), sort=message.count),
         Cell(numbers.share(share), sort=share, bar=share),
-        Cell(numbers.seconds(first_s), sort=first_s),
-        Cell(numbers.seconds(last_s), sort=last_s),
+        Cell(numbers.instant(first_s), sort=first_s),
+        Cell(numbers.instant(last_s), sort=last_s),
     ]
 
 
@@ -126,7 +126,7 @@ def _silence(silence: Silence, evidence: ApplicationLog, texts: Texts) -> list[C
     end = "without-work" if silence.may_lack_work else "error" if silence.gap.ends_in_error else "line"
     return [
         Cell(who),
-        Cell(numbers.seconds(begin_s), sort=begin_s),
+        Cell(numbers.instant(begin_s), sort=begin_s),
         Cell(numbers.seconds(duration_s), sort=duration_s),
         Cell(numbers.seconds(usual_s), sort=usual_s),
         Cell(texts(END(end))),
@@ -154,7 +154,7 @@ def _step(step: ClockStep, evidence: ApplicationLog, texts: Texts) -> list[Cell]
     at_s = (step.leap.after_ns - evidence.begin_ns) / 1e9
     forth = texts("mark.list").join(numbers.seconds(leap.size_ns / 1e9) for leap in step.leaps)
     return [
-        Cell(numbers.seconds(at_s), sort=at_s),
+        Cell(numbers.instant(at_s), sort=at_s),
         Cell(numbers.seconds(step.size_ns / 1e9), sort=step.size_ns),
         Cell(forth or texts("mark.none")),
         Cell(numbers.whole(step.threads), sort=step.threads),

@@ -64,12 +64,17 @@ def span_of(diagnosis: Diagnosis, evidence: Evidence, texts: Texts) -> str:
     if diagnosis.begin_ns is None or diagnosis.end_ns is None:
         return ""
     begin, end = (
-        numbers.seconds((instant - (evidence.begin_ns or 0)) / 1e9)
+        numbers.instant((instant - (evidence.begin_ns or 0)) / 1e9)
         for instant in (diagnosis.begin_ns, diagnosis.end_ns)
     )
     utc_ns = evidence.utc_ns(diagnosis.begin_ns)
     if utc_ns is not None and evidence.begin_ns == evidence.end_ns:
         return texts("doctor.span.at", utc=numbers.utc_second(utc_ns))
+    if utc_ns is None and begin == end:
+        return texts("doctor.span.moment", at=begin)
     if utc_ns is None:
         return texts("doctor.span", begin=begin, end=end)
-    return texts("doctor.span.dated", begin=begin, end=end, utc=numbers.utc_second(utc_ns))
+    utc = numbers.utc_second(utc_ns)
+    if begin == end:
+        return texts("doctor.span.moment.dated", at=begin, utc=utc)
+    return texts("doctor.span.dated", begin=begin, end=end, utc=utc)

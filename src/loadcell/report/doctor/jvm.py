@@ -147,7 +147,7 @@ def _full_row(row: FullRecord, texts: Texts) -> list[Cell]:
 
     interval = texts("mark.none") if row.interval_s is None else _time(row.interval_s)
     return [
-        Cell(numbers.seconds(row.t_s), sort=row.t_s),
+        Cell(numbers.instant(row.t_s), sort=row.t_s),
         Cell(interval, sort=row.interval_s),
         Cell(_time(row.duration_s), sort=row.duration_s),
         size(row.freed_bytes),
