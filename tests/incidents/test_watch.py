@@ -81,23 +81,20 @@ def events(condition: str, column: str, *samples: float | None) -> list[int]:
         rows = [] if sample is None else [{"pid": 7, column: sample}]
         if watch.take(float(second), rows) is not None:
             instants.append(second)
-            watch.restart()
     return instants
 
 
 def test_counts_are_added_up_over_the_window() -> None:
     assert events("gc.full >= 3 in 5s", "full_gcs", 0, 1, 0, 1, 1, 0) == [4]
     assert events("gc.full >= 3 in 3s", "full_gcs", 1, 0, 0, 1, 0, 1) == []
-    # a second event needs its own three
-    assert events("gc.full >= 3 in 5s", "full_gcs", 3, 1, 1, 1, 0, 0) == [0, 3]
+    assert events("gc.full >= 3 in 5s", "full_gcs", 3, 1, 1, 1, 0, 0) == [0]
 
 
 def test_other_metrics_must_hold_through_the_window() -> None:
     name = "cpu_busy_percent"
     assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 95, 95, 95, 95) == [5]
     assert events("host.cpu_busy_percent >= 90 in 5s", name, 95, 95, 95, 70, 95, 95) == []
-    # once, until it has been broken
-    assert events("host.cpu_busy_percent >= 90", name, 95, 95, 80, 95) == [0, 3]
+    assert events("host.cpu_busy_percent >= 90", name, 95, 95, 80, 95) == [0]
 
 
 def test_counts_of_at_most_need_the_complete_window() -> None:
@@ -105,8 +102,8 @@ def test_counts_of_at_most_need_the_complete_window() -> None:
     assert events("gc.full <= 1 in 5s", "full_gcs", 0, 1, 0, 0, 1, 0, 0) == [6]
     assert events("gc.full < 1 in 5s", "full_gcs", 0, 0, 1, 0, 0, 0, 0, 0) == [7]
     # once, until it has been broken
-    quiet = [0.0] * 6
-    assert events("gc.young == 0 in 5s", "young_gcs", *quiet, *quiet, 1, *quiet) == [5, 17]
+    quiet = [0.0] * 70
+    assert events("gc.young == 0 in 5s", "young_gcs", *quiet, 1, *quiet) == [5, 75]
 
 
 def test_a_missing_sample_begins_the_window_again() -> None:
@@ -120,7 +117,18 @@ def test_a_missing_sample_begins_the_window_again() -> None:
 
 
 def test_a_condition_that_continues_happens_once() -> None:
-    assert events("host.cpu_busy_percent >= 90 in 2s", "cpu_busy_percent", *[95.0] * 12) == [2]
+    assert events("host.cpu_busy_percent >= 90 in 2s", "cpu_busy_percent", *[95.0] * 500) == [2]
+    # each further collection would be an event if only those since the last one counted
+    assert events("gc.full >= 3 in 60s", "full_gcs", *[3.0] * 500) == [0]
+
+
+def test_a_condition_happens_again_once_it_was_false_and_after_a_pause() -> None:
+    name = "cpu_busy_percent"
+    assert events("host.cpu_busy_percent >= 90", name, *[95, 80] * 65) == [0, 60, 120]
+    assert events("host.cpu_busy_percent >= 90", name, 95, *[80] * 30, *[95] * 300) == [0, 60]
+    assert events("host.cpu_busy_percent >= 90 in 2min", name, *([95] * 121 + [80]) * 3) == [120, 242, 364]
+    # the total of 60 s is below 3 from 63 s on
+    assert events("gc.full >= 3 in 60s", "full_gcs", *[1] * 4, *[0] * 70, 1, 1, 1) == [2, 76]
 
 
 def test_a_window_of_a_second_has_two_samples() -> None:
@@ -179,20 +187,36 @@ def command(*words: str) -> list[str]:
 
 
 def test_evidence_of_full_collections_is_gathered(tmp_path: Path) -> None:
-    with running("-Xmx24m", "-XX:+UseSerialGC", "-Dmost=1000000", source=LEAKING) as process:
-        done = subprocess.run(
-            command(
-                "--watch", "gc.full >= 3 in 60s", "--pid", str(process.pid), "--most", "2", "--json",
-                "--out", str(tmp_path),
-            ), capture_output=True, text=True, check=False, timeout=90,
-        )  # fmt: skip
-    assert done.returncode == 1, done.stderr
-    happened = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(happened) == 2
-    assert happened[0]["value"] >= 3
-    assert "gc-time" in happened[0]["incidents"]
-    directory = Path(happened[0]["directory"])
-    assert directory.parent == tmp_path
+    """The condition remains true: it is one event. After the last one the end of the JVM is watched."""
+    words = (
+        "--watch", "gc.full >= 3 in 60s", "--most", "1", "--json", "--out", str(tmp_path / "out")
+    )  # fmt: skip
+    with (
+        running("-Xmx24m", "-XX:+UseSerialGC", "-Dmost=1000000", source=LEAKING) as process,
+        subprocess.Popen(
+            command(*words, "--pid", str(process.pid)),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as watching,
+    ):  # fmt: skip
+        assert watching.stdout is not None
+        happened = json.loads(watching.stdout.readline())
+        time.sleep(3)
+        assert watching.poll() is None, "the JVM runs"
+        process.kill()
+        process.wait()
+        output, errors = watching.communicate(timeout=90)
+    assert watching.returncode == 1, errors
+    (ended,) = map(json.loads, output.splitlines())
+    assert ended["ended"] == [process.pid]
+    reached, last = errors.splitlines()[-2:]
+    assert reached == (
+        f"limit of 1 event reached (`--most`): the watch continues for the end of the JVM {process.pid} alone"
+    )
+    assert last == f"the process {process.pid} has ended: the watch ends"
+    assert happened["value"] >= 3
+    assert "gc-time" in happened["incidents"]
+    directory = Path(happened["directory"])
+    assert directory.parent == tmp_path / "out"
     threads = (directory / "threads.txt").read_text()
     assert '"main"' in threads
     assert "@db/x" in threads
@@ -205,12 +229,17 @@ def test_evidence_of_full_collections_is_gathered(tmp_path: Path) -> None:
     assert {"jvm", "memory", "mounts"} <= kinds
 
 
-def test_it_ends_by_its_time_by_ctrl_c_and_with_the_process() -> None:
+def test_it_ends_by_its_limits_by_ctrl_c_and_with_the_process(tmp_path: Path) -> None:
     never = ("--watch", "host.load1 > 100000")
     done = subprocess.run(
         command(*never, "--for", "1s"), capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[-1] == "limit of 1 s reached (`--for`): the watch ends"
+    always = ("--watch", "host.load1 >= 0", "--most", "1", "--out", str(tmp_path))
+    done = subprocess.run(command(*always), capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout.count("see")) == (1, 1)
+    assert done.stderr.splitlines()[-1] == "limit of 1 event reached (`--most`): the watch ends"
     with subprocess.Popen(command(*never), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "watching" in process.stderr.readline()

@@ -27,7 +27,7 @@ from loadcell.incidents.watch_jvms import WatchedJvms
 from loadcell.linux.java_traces import JavaTraces
 from loadcell.model import numbers
 from loadcell.model.json import JsonObject
-from loadcell.model.message import Count, ForeignText, Message, MessageCode
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
 from loadcell.monitors.base import Row
 
 HAPPENED = MessageCode("watch.happened", "info", utc=str, metric=str, value=str, path=str)
@@ -38,6 +38,9 @@ JVM_ENDED = MessageCode("watch.jvm-ended", "info", utc=str, pids=list, path=str)
 JVM_ENDED_WITH = MessageCode("watch.jvm-ended-with", "info", utc=str, pids=list, path=str, incidents=list)
 OF_HOST = MessageCode("watch.of-host", "info", incidents=list)
 FURTHER_ENDED = MessageCode("watch.further-ended", "info", count=Count, limit=Count)
+ONLY_JVMS = MessageCode("watch.only-jvms", "info", limit=Count, pids=list)
+END_OF_EVENTS = MessageCode("watch.end-of-events", "info", limit=Count)
+END_OF_TIME = MessageCode("watch.end-of-time", "info", limit_s=Seconds)
 DIRECTORY = MessageCode("watch.directory", path=str, error=ForeignText)
 
 _INTERVAL_S: Final = 1.0
@@ -75,24 +78,41 @@ def watch(options: WatchOptions) -> int:
                 streams.echo(language.written(text), err=True)
             last = time.monotonic()
             monitor.sample(0)
-            while watcher.events < options.most and (deadline is None or time.monotonic() < deadline):
+            while True:
                 if ended := jvms.ended():
                     watcher.take_ended(ended)
-                if options.pid is not None and not jvms.is_running:
-                    streams.echo(
-                        language.written(messages.DOCTOR_WATCH_ENDED(pid=str(options.pid))), err=True
-                    )
+                if (reason := _end(watcher, jvms, deadline)) is not None:
+                    _state(reason)
                     break
                 if stop.wait(max(0.0, last + _INTERVAL_S - time.monotonic())):
                     break
                 now = time.monotonic()
-                watcher.take(now, sampled(monitor, condition, now - last))
+                is_last = watcher.take(now, sampled(monitor, condition, now - last))
+                if is_last and jvms.pids:
+                    _state(ONLY_JVMS(limit=options.most, pids=[str(pid) for pid in jvms.pids]))
                 last = now
                 watcher.proceed()
             watcher.finish()
     finally:
         monitor.close()
     return watcher.events + watcher.failures
+
+
+def _end(watcher: _Watcher, jvms: WatchedJvms, deadline: float | None) -> Message | None:
+    """Why the watch ends; None while it continues. After the last event only ends of JVMs are evidence."""
+    options = watcher.options
+    if options.pid is not None and not jvms.is_running:
+        return messages.DOCTOR_WATCH_ENDED(pid=str(options.pid))
+    if deadline is not None and time.monotonic() >= deadline:
+        return END_OF_TIME(limit_s=options.for_s or 0.0)
+    if watcher.events >= options.most and not jvms.pids:
+        return END_OF_EVENTS(limit=options.most)
+    return None
+
+
+def _state(text: Message) -> None:
+    """Write why a watch ends, or what of it continues."""
+    streams.echo(language.written(text), err=True)
 
 
 def _must_be_writable(home: Path) -> None:
@@ -147,14 +167,15 @@ class _Watcher:
             for jvm in job.ended:
                 jvm.close()
 
-    def take(self, instant: float, rows: list[Row]) -> None:
-        """Take the rows of a sample, and begin to gather the evidence of its event."""
+    def take(self, instant: float, rows: list[Row]) -> bool:
+        """Take the rows of a sample, and begin to gather evidence at an event. True at the last event."""
         value = self.state.take(instant, rows)
-        if value is None:
-            return
+        if value is None or self.events >= self.options.most:
+            return False
         self.events += 1
         directory = self.home / f"event-{self.events}-{_stamp()}"
         self._add(_Job(numbers.utc_second(), directory, tuple(self.state.rows), value=value))
+        return self.events == self.options.most
 
     def take_ended(self, jvms: Sequence[JavaTraces]) -> None:
         """Begin to gather the evidence of JVMs that have ended; of later ones than `--most` only count."""
@@ -193,8 +214,6 @@ class _Watcher:
             self._current = None
             for jvm in job.ended:
                 jvm.close()
-            if job.value is not None:
-                self.state.restart()
             self._report(job, event)
         if self._jobs:
             job = self._jobs.popleft()

@@ -1,8 +1,8 @@
 """Conditions on metrics of this host, sampled once a second, such as `gc.full >= 3 in 60s`.
 
 A metric is a column of a monitor; of single cores, disks and links the worst one counts. Counts are added up
-over the time; other metrics must fulfil the condition in each sample of it, without a gap. After an event a
-condition must be broken before it can happen again.
+over the time; other metrics must fulfil the condition in each sample of it, without a gap. A condition
+happens again only after it was false, and not before a pause since its last event.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ _MOST_ROWS: Final = 600
 _MOST_WINDOW_S: Final = 86_400.0
 #: Time between two samples after which a metric counts as not observed.
 MOST_GAP_S: Final = 5.0
+#: Time after an event without another one; a longer window takes its place. The condition of a service in
+#: trouble changes within seconds, and would use up all events at once.
+LEAST_PAUSE_S: Final = 60.0
 #: Samples are taken a little early or late.
 _SLACK_S: Final = 0.25
 
@@ -183,7 +186,9 @@ class Watch:
     #: instant since which the counts are complete, or the condition holds
     _since: float | None = None
     _last: float | None = None
+    #: false from an event until the condition does not hold
     _is_armed: bool = True
+    _event: float | None = None
 
     def take(self, instant: float, rows: list[Row]) -> float | None:
         """Take the rows of a sample; the value of the condition at its event, else None."""
@@ -200,17 +205,14 @@ class Watch:
         if not self.condition.holds(value):
             self._is_armed = True
             return None
-        if not is_complete or not self._is_armed:
+        if not is_complete or not self._is_armed or self._is_pausing(instant):
             return None
-        self._is_armed = False
+        self._is_armed, self._event = False, instant
         return value
 
-    def restart(self) -> None:
-        """Forget the counts of an event."""
-        if self.condition.is_count:
-            self._counts.clear()
-            self._since = None
-            self._is_armed = self.condition.operator not in _AT_MOST
+    def _is_pausing(self, instant: float) -> bool:
+        pause_s = max(LEAST_PAUSE_S, self.condition.window_s or 0.0)
+        return self._event is not None and instant - self._event < pause_s - _SLACK_S
 
     def _take_count(self, instant: float, count: float) -> tuple[float, bool]:
         """The total of the window, and whether it can no longer change."""

@@ -38,6 +38,11 @@ class WatchedJvms:
         stat = procfs.process_stat(self._root, self._process[0])
         return stat is not None and not stat.has_ended and stat.start == self._process[1]
 
+    @property
+    def pids(self) -> list[int]:
+        """The JVMs that ran at the last look."""
+        return sorted(self._jvms)
+
     def ended(self) -> list[JavaTraces]:
         """JVMs that have ended since the last call; the caller closes them. New ones are noted."""
         ended = [jvm for jvm in self._jvms.values() if jvm.has_ended(self._root)]
