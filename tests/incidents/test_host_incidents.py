@@ -115,7 +115,7 @@ def test_a_counter_without_messages_is_a_note_or_a_warning() -> None:
 def test_errors_of_disks_are_critical(text: str, device: str) -> None:
     (diagnosis,) = of(log(text), "disk-errors")
     assert isinstance(diagnosis, Diagnosis)
-    assert (diagnosis.level, diagnosis.summary.arguments["devices"]) == ("critical", [device])
+    assert (diagnosis.level, diagnosis.summary.arguments["names"]) == ("critical", [device])
 
 
 LOOP = (
@@ -132,7 +132,7 @@ def test_the_consequences_of_an_error_are_not_counted() -> None:
     (diagnosis,) = of(log(*LOOP), "disk-errors")
     assert isinstance(diagnosis, Diagnosis)
     assert diagnosis.remedy == "loop"
-    assert diagnosis.summary.arguments == {"count": 2, "devices": ["loop0"]}
+    assert (diagnosis.summary.arguments["count"], diagnosis.summary.arguments["device"]) == (2, "loop0")
     assert len(diagnosis.quotes) == 5, "all lines are evidence"
     (alone,) = of(log(LOOP[3], LOOP[4]), "disk-errors")
     assert isinstance(alone, Diagnosis)

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
-from loadcell.incidents.evidence.kernel_log import KernelLog
-from loadcell.linux.kernel_log import AGE_S, KernelLine
+from loadcell.incidents import disk_messages
+from loadcell.incidents.base import Diagnosis, Incident, Judgement, Level
+from loadcell.incidents.disk_messages import DiskEvents
+from loadcell.incidents.evidence.kernel_log import RECENT_NS, KernelLog
+from loadcell.linux.block_devices import BlockDevices
+from loadcell.linux.kernel_log import AGE_S
 from loadcell.model.message import Count, MessageCode, Seconds
 
-SIGNS = MessageCode("incident.disk-errors.signs", "info", age_s=Seconds)
-_SEEN = MessageCode("incident.disk-errors.seen", "info", count=Count, devices=list)
-_RESETS = MessageCode("incident.disk-errors.resets", "info", count=Count, devices=list)
+SIGNS = MessageCode("incident.disk-errors.signs", "info", age_s=Seconds, recent_s=Seconds, follows_s=Seconds)
+_SEEN = MessageCode(
+    "incident.disk-errors.seen", "info", count=Count, device=str, since_s=Seconds, names=list
+)  # fmt: skip
+_SEEN_FILE = MessageCode(
+    "incident.disk-errors.seen-file", "info", count=Count, device=str, since_s=Seconds, names=list, file=str
+)
+_RESETS = MessageCode(
+    "incident.disk-errors.resets", "info", count=Count, device=str, since_s=Seconds, names=list
+)
+_FURTHER = MessageCode("incident.disk-errors.further", "info", count=Count, devices=list)
 _HEALTHY = MessageCode("incident.disk-errors.healthy", "info", lines=Count)
-
-#: block/blk-core.c, fs/buffer.c, fs/ext4/super.c, fs/xfs/xfs_message.c, fs/btrfs, fs/jbd2, drivers/md.
-_ERRORS: Final = re.compile(
-    r"I/O error, dev (?P<a>[\w-]+)|Buffer I/O error on (?:dev(?:ice)? )?(?P<b>[\w-]+)"
-    r"|critical (?:medium|target|space allocation|nexus) error, dev (?P<c>[\w-]+)"
-    r"|EXT[234]-fs error \(device (?P<d>[\w-]+)\)"
-    r"|XFS \((?P<e>[\w-]+)\):.*(?:I/O [Ee]rror|[Cc]orruption|[Ii]nternal error)"
-    r"|BTRFS (?:error|critical) \(device (?P<f>[\w-]+)"
-    r"|Aborting journal on device (?P<g>dm-\d+|[\w-]+?)(?:-\d+)?\b(?!-)"
-    r"|(?P<h>md/raid[\w:]*).*(?:[Dd]isk failure|faulty)"
-    r"|(?P<i>[\w:.]+): rejecting I/O to (?:offline|dead) device"
-)
-#: Messages that follow an I/O error of the same device: it is counted once.
-_CONSEQUENCES: Final = re.compile(
-    r"Buffer I/O error|Aborting journal|Detected aborted journal|Remounting filesystem read-only|IO failure"
-    r"|error -5\b|EXT[234]-fs error .*(?:I/O|journal)"
-)
-#: A disk reports its power-on to every host that starts (drivers/scsi/scsi_error.c): no reset of an error.
-_RESET_LINES: Final = re.compile(
-    r"(?P<a>ata\d+)(?:\.\d+)?: (?:hard resetting link|exception Emask.* frozen|failed command)"
-    r"|(?P<b>nvme\w+): (?:I/O .*timeout|I/O tag .*timeout|resetting controller|controller is down)"
-    r"|sd (?P<c>[\d:]+)(?!.*Power-on or device reset occurred).*"
-    r"(?:ABORT|abort.*task|task abort|timing out command|reset)"
-    r"|(?P<d>virtio_blk \S+|mmc\d+): .*timeout"
-)
-#: Drives without a medium.
-_NO_DISKS: Final = re.compile(r"(?:fd|sr)\d+$")
 _MOST_NAMED: Final = 6
 
 
@@ -49,52 +32,68 @@ class DiskErrors(Incident[KernelLog]):
     name = "disk-errors"
     needs = KernelLog
     source = "Linux, block/blk-core.c, and the messages of file systems and drivers"
-    signs = SIGNS(age_s=AGE_S)
+    signs = SIGNS(age_s=AGE_S, recent_s=RECENT_NS / 1e9, follows_s=disk_messages.FOLLOWS_NS / 1e9)
     remedies = ("loop",)
 
     def examine(self, evidence: KernelLog) -> Iterator[Judgement]:
         if evidence.unreadable is not None:
             yield self.unseen(evidence.unreadable)
             return
-        errors, resets = _of(_ERRORS, evidence.lines), _of(_RESET_LINES, evidence.lines)
-        if errors:
-            yield self._judged(errors, evidence, is_error=True)
-        elif resets:
-            yield self._judged(resets, evidence, is_error=False)
-        else:
+        devices = BlockDevices(evidence.devices)
+        errors = disk_messages.errors(evidence.lines, devices)
+        resets = disk_messages.resets(evidence.lines, devices)
+        of_errors = sorted(errors.values(), key=lambda events: -events.lines[-1].utc_ns)
+        for events in of_errors[:_MOST_NAMED]:
+            yield self._judged(events, evidence, devices, is_error=True)
+        of_resets = [events for disk, events in resets.items() if disk not in errors]
+        for events in of_resets[:_MOST_NAMED]:
+            yield self._judged(events, evidence, devices, is_error=False)
+        further = [*of_errors[_MOST_NAMED:], *of_resets[_MOST_NAMED:]]
+        if further:
+            yield self._further(further, evidence, is_error=len(of_errors) > _MOST_NAMED)
+        if not errors and not resets:
             yield self.healthy(_HEALTHY(lines=len(evidence.lines)))
 
     def _judged(
-        self, pairs: list[tuple[KernelLine, str]], evidence: KernelLog, *, is_error: bool
-    ) -> Judgement:
-        devices = list(dict.fromkeys(device for _, device in pairs))[:_MOST_NAMED]
+        self, events: DiskEvents, evidence: KernelLog, devices: BlockDevices, *, is_error: bool
+    ) -> Diagnosis:
+        since_ns = evidence.now_ns - events.lines[-1].utc_ns
+        file = devices.file_of(events.disk)
+        code = _RESETS if not is_error else _SEEN_FILE if file else _SEEN
+        names = [name for name in events.names if name != events.disk] or [events.disk]
+        summary = code.pick(
+            count=events.count, device=events.disk, since_s=float(round(since_ns / 1e9)),
+            names=names[:_MOST_NAMED], file=file,
+        )  # fmt: skip
         return self.diagnosis(
-            "critical" if is_error else "warning",
+            _level(since_ns, is_error=is_error),
             "high" if is_error else "medium",
-            (_SEEN if is_error else _RESETS)(count=_count(pairs), devices=devices),
-            (pairs[0][0].utc_ns, pairs[-1][0].utc_ns),
-            [evidence.quote(line) for line, _ in pairs],
-            remedy="loop" if all(device.startswith("loop") for device in devices) else "",
-            devices=dict.fromkeys(device for _, device in pairs),
+            summary,
+            (events.lines[0].utc_ns, events.lines[-1].utc_ns),
+            [evidence.quote(line) for line in events.lines],
+            remedy="loop" if events.disk.startswith("loop") else "",
+            devices=dict.fromkeys([events.disk, *events.names, *devices.above(events.disk)]),
+        )
+
+    def _further(self, further: list[DiskEvents], evidence: KernelLog, *, is_error: bool) -> Diagnosis:
+        lines = sorted((line for events in further for line in events.lines), key=lambda line: line.utc_ns)
+        names = [events.disk for events in further]
+        summary = _FURTHER(count=len(names), devices=names)
+        return self.diagnosis(
+            _level(evidence.now_ns - lines[-1].utc_ns, is_error=is_error),
+            "high" if is_error else "medium",
+            summary,
+            (lines[0].utc_ns, lines[-1].utc_ns),
+            [evidence.quote(line) for line in lines],
+            devices=names,
         )
 
 
-def _count(pairs: list[tuple[KernelLine, str]]) -> int:
-    """Number of errors, without what follows from others of their devices."""
-    errors = [device for line, device in pairs if not _CONSEQUENCES.search(line.text)]
-    alone = {device for _, device in pairs} - set(errors)
-    return len(errors) + len(alone)
-
-
-def _of(pattern: re.Pattern[str], lines: tuple[KernelLine, ...]) -> list[tuple[KernelLine, str]]:
-    """Messages of a kind with their devices."""
-    pairs = []
-    for line in lines:
-        if match := pattern.search(line.text):
-            device = next((name for name in match.groups() if name), "–")
-            if not _NO_DISKS.match(device):
-                pairs.append((line, device))
-    return pairs
+def _level(since_ns: int, *, is_error: bool) -> Level:
+    """Errors of the last time are critical; older ones are history, of which the disk may have recovered."""
+    if since_ns <= RECENT_NS:
+        return "critical" if is_error else "warning"
+    return "warning" if is_error else "note"
 
 
 PART = DiskErrors

@@ -146,19 +146,20 @@ def explained(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
 
 def _counted_once(subjects: Sequence[Examined]) -> tuple[Examined, ...]:
-    """The subjects with incidents as notes where the cause of each, on the same device, is one itself."""
-    seen = {
-        (item.incident, device)
-        for subject in subjects
-        for item in subject.diagnoses
-        for device in item.devices
-    }
+    """The subjects with incidents as notes where the cause of each, on the same device, is as severe."""
+    seen: dict[tuple[str, str], int] = {}
+    for subject in subjects:
+        for item in subject.diagnoses:
+            for device in item.devices:
+                key, level = (item.incident, device), LEVELS.index(item.level)
+                seen[key] = min(level, seen.get(key, level))
 
     def judged(judgement: Judgement) -> Judgement:
         if not isinstance(judgement, Diagnosis):
             return judgement
         cause = registered()[judgement.incident].cause
-        is_explained = any((cause, device) in seen for device in judgement.devices)
+        level = LEVELS.index(judgement.level)
+        is_explained = any(seen.get((cause, device), len(LEVELS)) <= level for device in judgement.devices)
         return replace(judgement, level="note") if is_explained else judgement
 
     return tuple(Examined(subject.evidence, tuple(map(judged, subject.judgements))) for subject in subjects)

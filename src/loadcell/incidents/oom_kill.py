@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement, Level
-from loadcell.incidents.evidence.kernel_log import KernelLog
+from loadcell.incidents.evidence.kernel_log import RECENT_NS, KernelLog
 from loadcell.linux.kernel_log import AGE_S, KernelLine
 from loadcell.model.message import Count, MessageCode, Seconds
 
@@ -17,7 +17,6 @@ _IN_GROUP = MessageCode("incident.oom-kill.seen-in-group", "info", count=Count, 
 _COUNTED = MessageCode("incident.oom-kill.counted", "info", count=Count)
 _HEALTHY = MessageCode("incident.oom-kill.healthy", "info", lines=Count)
 
-RECENT_NS: Final = 3600 * 10**9
 #: Since Linux 2.6; `Killed process` since 4.20, `Kill process` before is followed by it.
 _KILLED: Final = re.compile(
     r"[Oo]ut of memory.*: Kill(?:ed)? process (\d+) \((.+?)\)|^Killed process (\d+) \((.+?)\)"

@@ -25,7 +25,8 @@ class ReadOnlyRemount(Incident[FileSystems]):
         refused = [system for system in evidence.systems if system.is_read_only and system.should_write]
         for system in refused:
             summary = _SEEN(points=system.points, type=system.type, source=system.source)
-            yield self.diagnosis("critical", "medium", summary, devices=[PurePath(system.source).name])
+            names = [PurePath(system.source).name, system.number]
+            yield self.diagnosis("critical", "medium", summary, devices=filter(None, names))
         if not refused:
             yield self.healthy(_HEALTHY(count=len(evidence.systems)))
 

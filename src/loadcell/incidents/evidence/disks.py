@@ -12,7 +12,8 @@ from loadcell.incidents.evidence.base import Evidence
 class FileSystem:
     """A local file system with its sizes; None of one that did not answer in time.
 
-    `should_write` is True where its options or the table of file systems want it writable.
+    `should_write` is True where its options or the table of file systems want it writable. `number` is that
+    of its device (`8:1`).
     """
 
     points: tuple[str, ...]
@@ -24,6 +25,7 @@ class FileSystem:
     free_bytes: int = 0
     inodes: int = 0
     free_inodes: int = 0
+    number: str = ""
 
     @property
     def point(self) -> str:

@@ -63,6 +63,7 @@ def _file_systems(host: Host) -> Iterator[FileSystem]:
             _should_write(mount, wanted),
             None if answer is None or answer.error else answer.size_bytes,
             *((0, 0, 0) if answer is None else (answer.free_bytes, answer.inodes, answer.free_inodes)),
+            number=mount.device,
         )
 
 

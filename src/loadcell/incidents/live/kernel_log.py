@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
-from loadcell.linux import kernel_log
+from loadcell.linux import block_devices, kernel_log
 from loadcell.linux.host_counters import read_vmstat
 from loadcell.linux.procfs import ProcFiles
 from loadcell.linux.time_limits import UnavailableError
@@ -32,7 +32,10 @@ class KernelLogGatherer(Gatherer):
                 SOURCE, time.time_ns(), oom_kills=kills, unreadable=error.message, since_s=since_s
             )  # fmt: skip
             return
-        yield KernelLog(SOURCE, time.time_ns(), log.lines, log.source, kills, since_s=since_s)
+        devices = block_devices.read(host.root)
+        yield KernelLog(
+            SOURCE, time.time_ns(), log.lines, log.source, kills, since_s=since_s, devices=devices
+        )
 
 
 def oom_kills(root: Path) -> int | None:
