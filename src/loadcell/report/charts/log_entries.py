@@ -1,22 +1,32 @@
-"""Entries and errors of logs over time, by message, with marks of silences, clock steps and other events."""
+"""Entries of logs over time by service, and errors by message, with marks of silences, clock steps and other
+events. Below the entries of several services lies the time that each log covers: one that ends early is no
+silence.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import altair as alt
 
 from loadcell.incidents import log_record as records
 from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationLog
+from loadcell.model import numbers
+from loadcell.model.application_log import Service
+from loadcell.model.json import JsonObject
 from loadcell.model.message import Labels
 from loadcell.report.blocks import Block, Chart, DataRow
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
-#: Messages with a colour in the chart; others are one.
-_MOST_MESSAGES: Final = 5
+#: Messages and services with a colour in a chart; others are one.
+_MOST_MESSAGES, _MOST_SERVICES = 5, 6
+#: Logs whose begin and end are drawn.
+_MOST_EXTENTS: Final = 12
 #: Marks of one kind, the longest.
 _MOST_MARKS: Final = 200
 _LONGEST: Final = 60
@@ -26,33 +36,131 @@ _CLOCK_STEPS_S: Final = (600, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 
 _MOST_TICKS: Final = 8
 _DAY_S: Final = 86_400
 AXIS = Labels("doctor.axis", ("entries", "errors"))
-TITLE = Labels("doctor.chart", ("entries", "errors"))
+TITLE = Labels("doctor.chart", ("entries", "entries-by-service", "errors"))
+KIND = Labels("doctor.log.kind", ("entries", "errors"))
 MARK = Labels("log-mark", ("silence", "clock-step", *SPAN_KINDS))
 
 
 def draw(evidence: ApplicationLog, number: int, texts: Texts) -> list[Block]:
     """Charts of the entries and of the errors; none of a log of one slot."""
-    slots = records.slots(evidence)
-    if len(slots) < 2:
+    if len(records.slots(evidence)) < 2:
         return []
-    width = evidence.logs.slot_ns / 1e9
-    entries: list[DataRow] = [
-        {"t": round(slot.t_s, 3), "end": round(slot.t_s + width, 3), "value": slot.entries, "kind": ""}
-        for slot in slots
-    ]
     marks = _marks(evidence, texts)
     x = _axis(evidence, texts)
-    charts: list[Block] = [_chart("entries", number, entries, marks, [], x, texts)]
+    charts: list[Block] = [_entries_chart(number, marks, x, evidence, texts)]
     errors = _errors(evidence, texts)
     if errors:
         kinds = list(dict.fromkeys(str(row["kind"]) for row in errors))
-        charts.append(_chart("errors", number, errors, marks, kinds, x, texts))
+        view, data = _view("errors", number, errors, marks, kinds, x, evidence, texts)
+        charts.append(Chart(f"chart-log-errors-{number}", texts(TITLE("errors")), style.document(view), data))
     return charts
+
+
+def _entries_chart(
+    number: int, marks: list[DataRow], x: alt.X, evidence: ApplicationLog, texts: Texts
+) -> Chart:
+    """Entries over time; of several services by service, above the time that each of their logs covers."""
+    services = [service for service in evidence.logs.services if service.entries]
+    title = texts(TITLE("entries" if len(services) < 2 else "entries-by-service"))
+    name = f"chart-log-entries-{number}"
+    if len(services) < 2:
+        rows = _slot_rows(evidence.logs.entries, "", evidence)
+        view, data = _view("entries", number, rows, marks, [], x, evidence, texts)
+        return Chart(name, title, style.document(view), data, legend=bool(marks))
+    rows, kinds = _by_service(services, evidence, texts)
+    view, data = _view("entries", number, rows, marks, kinds, x, evidence, texts)
+    view["layer"][-1]["encoding"]["x"] |= {"axis": {"labels": False, "ticks": False}, "title": None}
+    source = f"log-extents-{number}"
+    extents = _extents(services[:_MOST_EXTENTS], kinds, evidence, texts)
+    below = _extents_view(source, extents, kinds, x, texts)
+    captions = [texts("doctor.log.extents")]
+    if len(services) > len(extents):
+        captions.append(texts("doctor.log.extents.some", shown=len(extents), count=len(services)))
+    document = style.stacked([view, below], spacing=6)
+    return Chart(name, title, document, {**data, source: extents}, captions, panels=2, legend=False)
+
+
+def _slot_rows(slots: Mapping[int, int], kind: str, evidence: ApplicationLog) -> list[DataRow]:
+    """A row for each slot with its number, within the time of the logs."""
+    return [
+        {
+            "t": round(max(0.0, begin), 3),
+            "end": round(min(begin + evidence.logs.slot_ns / 1e9, evidence.duration_ns / 1e9), 3),
+            "value": count,
+            "kind": kind,
+        }
+        for slot, count in sorted(slots.items())
+        for begin in (records.slot_s(slot, evidence),)
+    ]
+
+
+def _by_service(
+    services: Sequence[Service], evidence: ApplicationLog, texts: Texts
+) -> tuple[list[DataRow], list[str]]:
+    """Entries of each slot by service, with their names: the largest services, and the sum of others."""
+    largest = sorted(services, key=lambda service: -service.entries)[:_MOST_SERVICES]
+    drawn = [service for service in services if service in largest]
+    rows = [row for service in drawn for row in _slot_rows(service.slots, service.name, evidence)]
+    kinds = [service.name for service in drawn]
+    counts: Counter[int] = Counter()
+    for service in services:
+        if service not in drawn:
+            counts.update(service.slots)
+    if counts:
+        kinds.append(texts("doctor.log.other-services"))
+        rows += _slot_rows(counts, kinds[-1], evidence)
+    return rows, kinds
+
+
+def _extents(
+    services: Sequence[Service], kinds: Sequence[str], evidence: ApplicationLog, texts: Texts
+) -> list[DataRow]:
+    """Begin and end of the log of each service; the label of one that begins late is at its end."""
+    return [
+        {
+            "name": service.name,
+            "kind": service.name if service.name in kinds else texts("doctor.log.other-services"),
+            "t": round((service.begin_ns - evidence.begin_ns) / 1e9, 3),
+            "end": round((service.end_ns - evidence.begin_ns) / 1e9, 3),
+            "late": service.begin_ns - evidence.begin_ns > evidence.duration_ns / 2,
+        }
+        for service in services
+    ]
+
+
+def _extents_view(source: str, rows: list[DataRow], kinds: list[str], x: alt.X, texts: Texts) -> JsonObject:
+    names = [str(row["name"]) for row in rows]
+    y = alt.Y("name:N", sort=names, title=None, axis=None)
+    chart = alt.Chart(style.data(source))
+    bars = chart.mark_bar(height=5, yOffset=6).encode(
+        x=x, x2="end:Q", y=y, color=alt.Color("kind:N", scale=style.colours(kinds), legend=None),
+        tooltip=[
+            alt.Tooltip("name:N", title=texts("doctor.log.services")),
+            alt.Tooltip("t:Q", title=texts("doctor.log.column.first"), format=",.3~f"),
+            alt.Tooltip("end:Q", title=texts("doctor.log.column.last"), format=",.3~f"),
+        ],
+    )  # fmt: skip
+    ends = [
+        chart.mark_tick(thickness=2, size=13, yOffset=6).encode(
+            x=alt.X(f"{end}:Q"), y=y, color=alt.Color("kind:N", scale=style.colours(kinds), legend=None)
+        )
+        for end in ("t", "end")
+    ]
+    at_begin = (
+        chart.mark_text(align="left", dy=-5, limit=420)
+        .encode(x=alt.X("t:Q"), y=y, text="name:N")
+        .transform_filter("!datum.late")
+    )
+    at_end = (
+        chart.mark_text(align="right", dy=-5, limit=420)
+        .encode(x=alt.X("end:Q"), y=y, text="name:N")
+        .transform_filter("datum.late")
+    )
+    return style.layered(bars, *ends, at_begin, at_end, height=style.ROW * len(rows))
 
 
 def _errors(evidence: ApplicationLog, texts: Texts) -> list[DataRow]:
     """Errors of each slot: those of the most frequent messages, and the sum of others."""
-    width = evidence.logs.slot_ns / 1e9
     messages = evidence.errors
     rows: list[DataRow] = []
     counts: dict[int, int] = {}
@@ -63,9 +171,7 @@ def _errors(evidence: ApplicationLog, texts: Texts) -> list[DataRow]:
     if counts:
         named.append((texts("doctor.log.other-messages"), counts))
     for name, by_slot in named:
-        for slot, count in sorted(by_slot.items()):
-            begin = records.slot_s(slot, evidence)
-            rows.append({"t": round(begin, 3), "end": round(begin + width, 3), "value": count, "kind": name})
+        rows += _slot_rows(by_slot, name, evidence)
     return rows
 
 
@@ -95,8 +201,8 @@ def _rows(kind: str, spans: list[tuple[int, int]], evidence: ApplicationLog, tex
     longest = sorted(spans, key=lambda span: span[0] - span[1])[:_MOST_MARKS]
     return [
         {
-            "t": round((begin - evidence.begin_ns) / 1e9, 3),
-            "end": round((end - evidence.begin_ns) / 1e9, 3),
+            "t": round(max(0, begin - evidence.begin_ns) / 1e9, 3),
+            "end": round(min(end - evidence.begin_ns, evidence.duration_ns) / 1e9, 3),
             "mark": texts(MARK(kind)),
         }
         for begin, end in longest
@@ -105,8 +211,8 @@ def _rows(kind: str, spans: list[tuple[int, int]], evidence: ApplicationLog, tex
 
 def _axis(evidence: ApplicationLog, texts: Texts) -> alt.X:
     """The axis of time: seconds of a short log, and clock times of one of hours."""
-    scale = alt.Scale(nice=False)
     begin_ns, duration_s = evidence.utc_ns(evidence.begin_ns), evidence.duration_ns / 1e9
+    scale = alt.Scale(domain=[0, round(duration_s, 3)], nice=False)
     if begin_ns is None or duration_s < _CLOCK_FROM_S:
         return alt.X("t:Q", title=texts("doctor.axis.time"), scale=scale)
     steps = (step for step in _CLOCK_STEPS_S if duration_s / step <= _MOST_TICKS)
@@ -121,15 +227,19 @@ def _axis(evidence: ApplicationLog, texts: Texts) -> alt.X:
     return alt.X("t:Q", title=texts("doctor.axis.clock"), scale=scale, axis=axis)
 
 
-def _chart(
+def _view(
     name: str,
     number: int,
     rows: list[DataRow],
     marks: list[DataRow],
     kinds: list[str],
     x: alt.X,
+    evidence: ApplicationLog,
     texts: Texts,
-) -> Chart:
+) -> tuple[JsonObject, dict[str, list[DataRow]]]:
+    """A view of numbers by slot over time, stacked by kind, with its data."""
+    count = texts(AXIS(name), slot=numbers.seconds(evidence.logs.slot_ns / 1e9))
+    begin, end = (texts(f"doctor.log.column.{key}") for key in ("begin", "until"))
     name_of_marks = f"log-marks-{name}-{number}"
     source = f"log-{name}-{number}"
     bars = (
@@ -138,10 +248,14 @@ def _chart(
         .encode(
             x=x,
             x2="end:Q",
-            y=alt.Y("low:Q", title=texts(AXIS(name)), scale=alt.Scale(zero=True)),
+            y=alt.Y("low:Q", title=count, scale=alt.Scale(zero=True)),
             y2="high:Q",
             color=_colour(kinds) if kinds else alt.value(SERIES[0]),
-            tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), *([alt.Tooltip("kind:N")] if kinds else [])],
+            tooltip=[
+                alt.Tooltip("t:Q", title=texts("doctor.axis.time")),
+                alt.Tooltip("value:Q", title=count, format=","),
+                *([alt.Tooltip("kind:N", title=texts(KIND(name)))] if kinds else []),
+            ],
         )
     )
     layers = [bars]
@@ -154,12 +268,15 @@ def _chart(
             alt.Chart(style.data(name_of_marks)).mark_rect(opacity=0.3, strokeWidth=1.5).encode(
                 x=x, x2="end:Q", fill=alt.Fill("mark:N", scale=scale, legend=legend),
                 stroke=alt.Stroke("mark:N", scale=scale, legend=None),
-                tooltip=[alt.Tooltip("mark:N"), alt.Tooltip("t:Q"), alt.Tooltip("end:Q")],
+                tooltip=[
+                    alt.Tooltip("mark:N", title=" "),
+                    alt.Tooltip("t:Q", title=begin, format=",.3~f"),
+                    alt.Tooltip("end:Q", title=end, format=",.3~f"),
+                ],
             ),
         )  # fmt: skip
     data = {source: _stacked(rows), **({name_of_marks: marks} if marks else {})}
-    document = style.document(style.layered(*layers, height=style.CHART))
-    return Chart(f"chart-{source}", texts(TITLE(name)), document, data, legend=bool(kinds or marks))
+    return style.layered(*layers, height=style.CHART), data
 
 
 def _stacked(rows: list[DataRow]) -> list[DataRow]:
