@@ -71,7 +71,7 @@ def rebalancing(left_s: float | None) -> GlusterVolume:
 
 def test_answers_are_read() -> None:
     assert text_answers.split_brain(SPLIT_BRAIN) == text_answers.SplitBrain(
-        ("/dir/a", "<gfid:6dc78b20-7eb6-49a3-8edb-087b90142246>"), 2
+        ("/dir/a", "<gfid:6dc78b20-7eb6-49a3-8edb-087b90142246>"), 2, has_more=True
     )
     assert text_answers.open_files(OPEN) == (
         ("n1:/data/brick", 18446744073709534192),
@@ -81,31 +81,6 @@ def test_answers_are_read() -> None:
     assert status == text_answers.RebalanceStatus(148_205.0, 2_400_000, 412 * 3600 + 605.0)
     assert text_answers.rebalance("volume rebalance: data: failed: Rebalance not started.") is None
     assert text_answers.split_brain("") == text_answers.SplitBrain((), 0)
-
-
-def entries_of(*bricks: str) -> str:
-    """An answer of bricks with these entries, in words."""
-    return "".join(
-        f"Brick n{number}:/b\n" + "".join(f"{entry}\n" for entry in entries.split()) + "Status: Connected\n\n"
-        for number, entries in enumerate(bricks)
-    )
-
-
-@pytest.mark.parametrize(
-    ("bricks", "expected"),
-    [
-        (("/a /b", "<gfid:1> <gfid:2>"), "/a /b"),
-        (("<gfid:1> <gfid:2>", "/a /b"), "/a /b"),
-        (("<gfid:2> <gfid:1>", "/a <gfid:2>"), "/a <gfid:2>"),
-        (("/a <gfid:1>", "<gfid:2> /b"), "/a /b"),
-        (("<gfid:1>", "<gfid:1>"), "<gfid:1>"),
-        (("/a", "<gfid:1>", "<gfid:2>", "/b"), "/a /b"),
-        (("/a", "", "<gfid:2>", ""), "/a <gfid:2>"),
-    ],
-)
-def test_a_file_in_split_brain_counts_once(bricks: tuple[str, ...], expected: str) -> None:
-    result = text_answers.split_brain(entries_of(*bricks), copies=2)
-    assert result == text_answers.SplitBrain(tuple(expected.split()), len(bricks))
 
 
 @pytest.mark.parametrize(

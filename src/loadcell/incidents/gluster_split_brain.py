@@ -12,6 +12,7 @@ from loadcell.model.message import Count, Message, MessageCode
 
 SIGNS = MessageCode("incident.gluster-split-brain.signs", "info")
 _SEEN = MessageCode("incident.gluster-split-brain.seen", "info", count=Count, volume=str, names=list)
+_AT_LEAST = MessageCode("incident.gluster-split-brain.at-least", "info", count=Count, volume=str, names=list)
 _HEALTHY = MessageCode(
     "incident.gluster-split-brain.healthy", "info", volume=str, connected=Count, bricks=Count
 )
@@ -43,7 +44,8 @@ class GlusterSplitBrain(Incident[GlusterVolume]):
                 _HEALTHY(volume=evidence.source, connected=evidence.connected, bricks=evidence.bricks)
             )
             return
-        summary = _SEEN(count=len(entries), volume=evidence.source, names=entries[:_MOST_NAMED])
+        code = _AT_LEAST if evidence.has_more else _SEEN
+        summary = code(count=len(entries), volume=evidence.source, names=entries[:_MOST_NAMED])
         quotes = [Quote("heal info split-brain", 0, entry) for entry in entries]
         yield self.diagnosis("critical", "high", summary, None, quotes)
 

@@ -55,7 +55,8 @@ class Rebalance:
 @dataclass(frozen=True)
 class GlusterVolume(Evidence):
     """State of a volume: entries in split-brain (None where it stores no copies), open files by brick, and
-    a rebalance (None where none runs). A message in place of an answer is the reason for none.
+    a rebalance (None where none runs). A message in place of an answer is the reason for none. `has_more` is
+    True where more entries may be in split-brain.
     """
 
     kind: ClassVar[str] = "gluster-volume"
@@ -65,3 +66,4 @@ class GlusterVolume(Evidence):
     connected: int = 0
     open_files: tuple[tuple[str, int], ...] | Message = ()
     rebalance: Rebalance | Message | None = None
+    has_more: bool = False

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import threading
 import time
+import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +39,8 @@ _MOST_NAMED: Final = 4
 _NOT_STARTED: Final = re.compile(r"Rebalance not started|is not a distribute", re.IGNORECASE)
 _LOCKED: Final = "Another transaction is in progress"
 _PAUSE_S: Final = 0.1
+_GFID: Final = "trusted.gfid"
+_VOLUME_ID: Final = "trusted.glusterfs.volume-id"
 _DAEMONS: Final = frozenset({"glusterd", "glusterfsd", "glusterfs"})
 
 
@@ -54,11 +59,30 @@ class Brick:
 
 @dataclass(frozen=True)
 class Volume:
-    """A started volume with its bricks, and the number of copies of a file."""
+    """A started volume with its bricks, the number of copies of a file, and its UUID."""
 
     name: str
     bricks: tuple[Brick, ...]
     copies: int
+    id: str = ""
+
+    def gfids_of(self, path: str) -> set[str]:
+        """GFIDs of a path on the bricks of this host, which differ where the split-brain is one of GFIDs."""
+        return {gfid for brick in self._local for gfid in _attribute(f"{brick}{path}", _GFID)}
+
+    @cached_property
+    def _local(self) -> tuple[Path, ...]:
+        """Directories of this host that are bricks of the volume, whichever of its bricks they are."""
+        paths = dict.fromkeys(brick.path for brick in self.bricks)
+        return tuple(path for path in paths if self.id in _attribute(str(path), _VOLUME_ID))
+
+
+def _attribute(path: str, name: str) -> list[str]:
+    """The UUID in an attribute of a file of a brick; empty without one."""
+    try:
+        return [str(uuid.UUID(bytes=os.getxattr(path, name, follow_symlinks=False)))]
+    except (OSError, ValueError):
+        return []
 
 
 class GlusterGatherer(Gatherer):
@@ -97,6 +121,7 @@ def volumes() -> list[Volume]:
                 for brick in item.iterfind("bricks/brick")
             ),
             int(item.findtext("replicaCount") or 1),
+            item.findtext("id") or "",
         )
         for item in _document("volume", "info").iterfind(".//volume")
         if item.findtext("statusStr") == "Started"
@@ -183,8 +208,13 @@ def state_of(volume: Volume, answers: Mapping[str, str | Message]) -> GlusterVol
     state = replace(state, open_files=text_answers.open_files(opened) if isinstance(opened, str) else opened)
     healing = answers.get("heal")
     if isinstance(healing, str):
-        split_brain = text_answers.split_brain(healing, volume.copies)
-        return replace(state, split_brain=split_brain.entries, connected=split_brain.connected)
+        split_brain = text_answers.split_brain(healing, volume.copies, volume.gfids_of)
+        return replace(
+            state,
+            split_brain=split_brain.entries,
+            connected=split_brain.connected,
+            has_more=split_brain.has_more,
+        )
     return replace(state, split_brain=healing)
 
 

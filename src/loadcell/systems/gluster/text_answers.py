@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,10 +21,15 @@ _IN_PROGRESS: Final = re.compile(
 
 @dataclass(frozen=True)
 class SplitBrain:
-    """Entries in split-brain, each once, and the number of bricks that answered."""
+    """Entries in split-brain, each once, and the number of bricks that answered.
+
+    There may be more (`has_more`) where a brick did not answer, or where it is not known whether a path and a
+    GFID are the same entry.
+    """
 
     entries: tuple[str, ...]
     connected: int
+    has_more: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,18 @@ class RebalanceStatus:
     left_s: float | None
 
 
-def split_brain(text: str, copies: int = 1) -> SplitBrain:
+def _no_gfids(_path: str) -> Collection[str]:
+    return ()
+
+
+def split_brain(
+    text: str, copies: int = 1, gfids_of: Callable[[str], Collection[str]] = _no_gfids
+) -> SplitBrain:
     """Entries by `volume heal VOLUME info split-brain`: for each brick its entries, status and number.
 
-    `copies` bricks in succession have the same files. One may state the path of a file, and another its GFID:
-    there are as many entries as the brick with the most states, and paths come first.
+    `copies` bricks in succession have the same files. One may state the path of a file, and another its GFID.
+    `gfids_of` has the GFIDs of a path. Without them there are as many entries as the brick with the most
+    states. Paths come first.
     """
     bricks: list[list[str]] = []
     connected = 0
@@ -50,20 +63,39 @@ def split_brain(text: str, copies: int = 1) -> SplitBrain:
             connected += 1
         elif row.startswith(("/", _GFID)) and bricks:
             bricks[-1].append(row.removesuffix(" - Is in split-brain").strip())
+    all_entries = dict.fromkeys(entry for brick in bricks for entry in brick)
+    paths = [entry for entry in all_entries if not entry.startswith(_GFID)]
+    path_of: dict[str, str] = {}
+    unresolved: set[str] = set()
+    if len(paths) < len(all_entries):
+        for path in paths:
+            gfids = gfids_of(path)
+            path_of |= {f"{_GFID}{gfid}>": path for gfid in gfids}
+            unresolved |= set() if gfids else {path}
+    bricks = [list(dict.fromkeys(path_of.get(entry, entry) for entry in brick)) for brick in bricks]
     entries: dict[str, None] = {}
+    has_more = connected < len(bricks)
     for begin in range(0, len(bricks), copies):
-        entries.update(dict.fromkeys(_distinct(bricks[begin : begin + copies])))
-    return SplitBrain(tuple(entries), connected)
+        distinct, is_least = _distinct(bricks[begin : begin + copies], unresolved)
+        entries.update(dict.fromkeys(distinct))
+        has_more |= is_least
+    return SplitBrain(tuple(entries), connected, has_more and bool(entries))
 
 
-def _distinct(bricks: list[list[str]]) -> list[str]:
-    """Entries of bricks with the same files, each once."""
+def _distinct(bricks: list[list[str]], unresolved: set[str]) -> tuple[list[str], bool]:
+    """Entries of bricks with the same files, each once, and True if there may be more of them.
+
+    The GFIDs of `unresolved` paths are not known.
+    """
     bricks = sorted(bricks, key=lambda brick: sum(entry.startswith(_GFID) for entry in brick))
     all_entries = dict.fromkeys(entry for brick in bricks for entry in brick)
     paths = [entry for entry in all_entries if not entry.startswith(_GFID)]
     further = [entry for entry in all_entries if entry.startswith(_GFID)]
+    if not further or unresolved.isdisjoint(paths):
+        return [*paths, *further], False
     most = max(map(len, bricks))
-    return [*paths, *further[: max(0, most - len(paths))]]
+    distinct = [*paths, *further[: max(0, most - len(paths))]]
+    return distinct, len(distinct) < len(all_entries)
 
 
 def open_files(text: str) -> tuple[tuple[str, int], ...]:
