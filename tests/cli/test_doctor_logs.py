@@ -330,6 +330,18 @@ def test_ten_gigabytes_of_zeros_are_refused_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - begin_s < 5
 
 
+def test_zeros_in_a_log_are_passed_over(tmp_path: Path) -> None:
+    lines = [f"2026-11-29 13:{n // 60:02}:{n % 60:02} INFO served {n}\n" for n in range(600)]
+    text = "".join(lines[:300]) + "2026-11-29 13:0" + "\0" * 100_000 + "".join(lines[300:])
+    path = written(tmp_path / "app.log", text.encode())
+    result = doctor("--log", path, "--json")
+    assert result.exit_code == 0
+    [reading] = json.loads(result.stdout)["logs"]
+    assert (reading["lines"], reading["lines_not_understood"]) == (601, 1)
+    shown = " ".join(doctor("--log", path).stdout.split())
+    assert "app.log has 1 stretch of zero bytes (97.7 KiB), which was passed over" in shown
+
+
 def test_a_directory_is_refused_with_its_logs(tmp_path: Path) -> None:
     written(tmp_path / "app.log", log())
     result = doctor("--log", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import threading
 import time
@@ -44,15 +45,56 @@ def test_a_gigabyte_of_zeros_after_a_log_is_skipped(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 20
 
 
-@pytest.mark.parametrize("zeros_at", [0, 5_000])
-def test_a_log_with_zeros_in_its_text_names_the_command_that_removes_them(
-    tmp_path: Path, zeros_at: int
+@pytest.mark.parametrize(
+    ("zeros_at", "size_bytes", "lost"),
+    [
+        (0, 10_000, 0), (5_000, 10_000, 1), (5_000, 5 << 20, 1), (0, 5 << 20, 0), (-1, 5_000, 0),
+        ("line", 10_000, 0), ("line", 5 << 20, 0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_zeros_in_a_log_are_passed_over(
+    tmp_path: Path, zeros_at: int | str, size_bytes: int, lost: int, is_packed: bool
 ) -> None:
+    """The line that is cut is lost; the text behind the zeros is read, as are all later lines."""
     text = healthy().encode()
-    path = written(tmp_path / "gc.log", text[:zeros_at] + bytes(10_000) + text[zeros_at:])
-    with pytest.raises(ImportProblemError, match="zero bytes within its text") as raised:
+    position = text.index(b"\n", 5_000) + 1 if isinstance(zeros_at, str) else zeros_at % len(text)
+    content = text[:position] + bytes(size_bytes) + text[position:]
+    path = written(tmp_path / "gc.log", gzip.compress(content) if is_packed else content)
+    logs = logs_of(path)
+    assert pauses_of(logs) == [200 - lost]
+    [remark] = [item for item in logs.reading.remarks if item.code == "log-file.zeros"]
+    assert (remark.arguments["count"], remark.arguments["size_bytes"]) == (1, size_bytes)
+    assert logs.reading.unread >= 1
+    assert logs.reading.unread_share > 0
+
+
+def test_single_zeros_are_no_stretch(tmp_path: Path) -> None:
+    lines = healthy().splitlines(keepends=True)
+    lines[50] = lines[50].replace("Pause", "Pau\0se")
+    logs = logs_of(written(tmp_path / "gc.log", "".join(lines).encode()))
+    assert (pauses_of(logs), logs.reading.unread, logs.reading.remarks) == ([200], 0, ())
+
+
+def test_a_log_behind_a_large_hole_is_read_at_once(tmp_path: Path) -> None:
+    """`copytruncate` leaves a writer at its old place in the file."""
+    path = tmp_path / "gc.log"
+    with path.open("wb") as file:
+        file.seek(20 * 10**9)
+        file.write(healthy().encode())
+    begin = time.monotonic()
+    assert pauses_of(logs_of(path)) == [200]
+    assert time.monotonic() - begin < 10
+
+
+def test_zeros_without_any_text_have_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "gc.log"
+    with path.open("wb") as file:
+        for _ in range(280):
+            file.write(bytes(1 << 20))
+        file.write(healthy().encode())
+    with pytest.raises(ImportProblemError, match="zeros"):
         logs_of(path)
-    assert "tr -d '\\0' < gc.log" in str(raised.value.message.advice)
 
 
 def test_bytes_with_zeros_that_are_no_text_are_binary(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def read(
         ", ".join(names), logs, lines.position, excerpt, others,
         remarks=tuple(remark for _, remark in lines.damages),
     )  # fmt: skip
-    return evidence, _reading(logs, evidence, names, remarks)
+    return evidence, _reading(logs, evidence, lines, remarks)
 
 
 def readable(files: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
@@ -229,11 +229,12 @@ def _zone(instant_ns: int) -> str:
 
 
 def _reading(
-    logs: ApplicationLogs, evidence: ApplicationLog, names: tuple[str, ...], remarks: tuple[Message, ...]
+    logs: ApplicationLogs, evidence: ApplicationLog, lines: LogLines, remarks: tuple[Message, ...]
 ) -> Reading:
     examples: tuple[Quote, ...] = evidence.quotes(logs.examples)
-    unread = logs.unstamped - logs.continued
-    return Reading("application-log", names, logs.lines, unread, examples, remarks)
+    names = tuple(shown for _, shown in lines.files)
+    unread = logs.unstamped - logs.continued + lines.zeros
+    return Reading("application-log", names, logs.lines + lines.zeros, unread, examples, remarks)
 
 
 def _must_not_be_month_first(path: str, text: str) -> None:

@@ -78,10 +78,10 @@ def read(
         if around.clock_steps:
             back_s = around.furthest_back_ns / 1e9
             lines.remarks.append(CLOCK_STEPS(source=jvm.source, count=around.clock_steps, back_s=back_s))
-    unread = sum(log.unread for log in logs)
+    unread = lines.zeros + sum(log.unread for log in logs)
     quotes = _Quotes(names, tuple(lines.begins), {})
     examples = [quotes.of(*example) for log in logs for example in log.examples]
-    total = sum(log.lines for log in logs)
+    total = lines.zeros + sum(log.lines for log in logs)
     remarks = tuple(lines.remarks)
     return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
 

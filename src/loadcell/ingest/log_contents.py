@@ -13,7 +13,6 @@ from loadcell.model.message import ForeignText, Labels, Message, MessageCode
 EMPTY = MessageCode("log-file.empty", path=str)
 BINARY = MessageCode("log-file.binary", path=str, format=Message)
 UNKNOWN_BINARY = MessageCode("log-file.unknown-binary", path=str, bytes=ForeignText)
-WITH_ZEROS = MessageCode("log-file.with-zeros", path=str)
 
 #: Begins of binary files by format (RFC 1952 and file(1); HotSpot: heapDumper.cpp, perfData.hpp).
 _SIGNS: Final = (
@@ -45,7 +44,10 @@ LEAST_GC_SHARE: Final = 0.02
 
 
 def must_be_log_text(path: Path, head: bytes) -> None:
-    """Raises ImportProblemError where the first block of a file shows that it is no text."""
+    """Raises ImportProblemError where the first block of a file shows that it is no text.
+
+    Zero bytes in a text are passed over when it is read.
+    """
     shown = str(path)
     if head.startswith(_UTF16):
         raise ImportProblemError(IMPORT_UTF16(path=shown, name=path.name))
@@ -53,9 +55,8 @@ def must_be_log_text(path: Path, head: bytes) -> None:
         raise ImportProblemError(BINARY(path=shown, format=Message(FORMAT(name))))
     if not head.strip():
         raise ImportProblemError(EMPTY(path=shown))
-    if b"\0" in head[:_HEAD_BYTES]:
-        if _is_text(head[:_HEAD_BYTES].replace(b"\0", b"")):
-            raise ImportProblemError(WITH_ZEROS(path=shown))
+    begin = head.lstrip(b"\0")[:_HEAD_BYTES]
+    if (b"\0" in begin or not head[0]) and not _is_text(begin.replace(b"\0", b"")):
         raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
 
 

@@ -1,8 +1,14 @@
-"""Files of logs: compressed, cut, damaged, read block by block; and lines by their number in all of them."""
+"""Files of logs: compressed, cut, damaged, read block by block; and lines by their number in all of them.
+
+A log that is cut while it is written (`copytruncate`), or whose machine crashed, has stretches of zero bytes.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import lzma
+import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,18 +21,56 @@ from loadcell.ingest.inputs import unpacker
 from loadcell.ingest.log_contents import must_be_log_text
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, blocks
 from loadcell.ingest.text import lines as text_lines
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Bytes, Count, ForeignText, Message, MessageCode
 
 DIRECTORY = MessageCode("log-file.directory", path=str, names=list)
 UNREADABLE = MessageCode("log-file.unreadable", path=str, reason=ForeignText)
 REORDERED = MessageCode("log-file.reordered", "info", files=list)
 DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=ForeignText)
 CUT = MessageCode("log-file.cut", "info", path=str)
+ZEROS = MessageCode("log-file.zeros", "info", path=str, count=Count, size_bytes=Bytes)
 
 #: Files of a directory that a message names.
 _MOST_NAMED: Final = 5
 #: Errors of a damaged file.
 DAMAGES: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
+#: Zero bytes that are no part of a line; fewer are removed from it.
+_STRETCH: Final = re.compile(rb"\0{8,}")
+#: Zero bytes before the first text that are read, without those of a hole in the file.
+_MOST_ZEROS: Final = 256 << 20
+
+
+@dataclass
+class Zeros:
+    """Stretches of zero bytes of a file, which are passed over: their number and size."""
+
+    count: int = 0
+    size_bytes: int = 0
+    #: the last block ended with zeros
+    _continues: bool = False
+
+    def skip(self, size_bytes: int) -> None:
+        """Count zeros before the first text, or a complete block of them."""
+        self.count += not self._continues
+        self.size_bytes += size_bytes
+        self._continues = True
+
+    def without(self, block: bytes) -> bytes:
+        """A block without its zeros. Of a line with a stretch, only the text behind it remains."""
+        for stretch in _STRETCH.finditer(block):
+            self.count += not (self._continues and stretch.start() == 0)
+            self.size_bytes += len(stretch[0])
+        self._continues = block.endswith(bytes(8))
+        if b"\0" not in block:
+            return block
+        lines = (_without_stretch(line) for line in block.split(b"\n"))
+        return b"\n".join(lines).replace(b"\0", b"")
+
+
+def _without_stretch(line: bytes) -> bytes:
+    if b"\0" not in line:
+        return line
+    return next((part for part in reversed(_STRETCH.split(line)) if part.strip()), b"")
 
 
 @dataclass
@@ -34,7 +78,8 @@ class LogLines:
     """Lines of all files, one after the other; `begins` has the number of lines before each file.
 
     `on_file` is called with the index of a file before its first line. `damages` are the remarks on damaged
-    files, each with the number of the last line before.
+    files, each with the number of the last line before. `zeros` is the number of stretches of zero
+    bytes; each counts as a line that is not understood.
     """
 
     files: Sequence[tuple[Path, str]]
@@ -43,6 +88,7 @@ class LogLines:
     begins: list[int] = field(default_factory=list)
     remarks: list[Message] = field(default_factory=list)
     damages: list[tuple[int, Message]] = field(default_factory=list)
+    zeros: int = 0
 
     def __iter__(self) -> Iterator[str]:
         """Every line. Raises ImportProblemError where nothing can be read."""
@@ -51,8 +97,9 @@ class LogLines:
             self.begins.append(count)
             self.on_file(index)
             line = "\n"
+            zeros = Zeros()
             try:
-                for block in blocks_of(path):
+                for block in blocks_of(path, zeros):
                     read_bytes += len(block)
                     if self.on_progress is not None:
                         self.on_progress(read_bytes, None)
@@ -65,6 +112,9 @@ class LogLines:
                 remark = DAMAGED(path=shown, reason=str(error))
                 self.remarks.append(remark)
                 self.damages.append((count, remark))
+            if zeros.count:
+                self.zeros += zeros.count
+                self.remarks.append(ZEROS(path=shown, count=zeros.count, size_bytes=zeros.size_bytes))
             if not line.endswith("\n"):
                 self.remarks.append(CUT(path=shown))
 
@@ -86,22 +136,56 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
             names = sorted(item.name for item in files if is_log(item.name.lower()))
             code = DIRECTORY if names else without
             raise ImportProblemError(code.pick(path=shown, names=names[:_MOST_NAMED]))
-        head = next(blocks_of(path), b"")
+        zeros = Zeros()
+        head = next(_raw_blocks(path, zeros), None)
     except DAMAGES as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ImportProblemError(UNREADABLE(path=shown, reason=reason)) from None
+    if head is None:
+        head = b"\0" if zeros.count else b""
     must_be_log_text(Path(shown), head)
-    return head
+    return zeros.without(head)
 
 
-def blocks_of(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines, unpacked. Raises an error of DAMAGES at a damaged place."""
-    opener: Callable[[Path], Any] = unpacker(path) or (lambda file: file.open("rb"))
+def blocks_of(path: Path, zeros: Zeros | None = None) -> Iterator[bytes]:
+    """Blocks of complete lines, unpacked, without zero bytes. Raises an error of DAMAGES at a damage."""
+    zeros = Zeros() if zeros is None else zeros
+    for block in _raw_blocks(path, zeros):
+        yield zeros.without(block)
+
+
+def _raw_blocks(path: Path, zeros: Zeros) -> Iterator[bytes]:
+    """Blocks that are not zeros alone; none where no text follows many zeros."""
+    unpack = unpacker(path)
+    opener: Callable[[Path], Any] = unpack or (lambda file: file.open("rb"))
     with opener(path) as file:
-        for number, block in enumerate(blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8)):
-            # a file that begins with zeros is no text; zeros behind text are a hole
-            if not number or block[0] or block != bytes(len(block)):
-                yield block
+        if unpack is None and (hole_bytes := _hole_bytes(file.fileno())):
+            zeros.skip(hole_bytes)
+            file.seek(hole_bytes)
+        is_text = False
+        read_bytes = 0
+        for block in blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8):
+            if not block[0] and block == bytes(len(block)):
+                zeros.skip(len(block))
+                read_bytes += len(block)
+                if not is_text and read_bytes > _MOST_ZEROS:
+                    return
+                continue
+            is_text = True
+            yield block
+
+
+def _hole_bytes(descriptor: int) -> int:
+    """Size of the hole that a file begins with, of which nothing needs to be read."""
+    with contextlib.suppress(OSError):
+        size = os.fstat(descriptor).st_size
+        try:
+            return min(os.lseek(descriptor, 0, os.SEEK_DATA), size)
+        except OSError:  # a hole up to the end
+            return size
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+    return 0
 
 
 def beginning(path: Path) -> Iterator[str]:
