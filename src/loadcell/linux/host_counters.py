@@ -208,6 +208,7 @@ def _meminfo(files: ProcFiles) -> dict[str, int]:
 #: The used counters of /proc/vmstat; `allocstall` is counted by zone, and so were the two of direct reclaim.
 _VMSTAT = (
     "pswpin", "pswpout", "pgmajfault", "allocstall", "oom_kill", "pgscan_direct", "pgsteal_direct",
+    "numa_local", "numa_other", "numa_miss",
 )  # fmt: skip
 _BY_ZONE = ("allocstall", "pgscan_direct", "pgsteal_direct")
 #: Not of a zone: how often direct reclaim was throttled.

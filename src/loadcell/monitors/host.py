@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from loadcell.linux import numa_maps
 from loadcell.linux.host_counters import SECTOR_BYTES, CpuTicks, HostCounters, read_host
 from loadcell.linux.procfs import ProcFiles
 from loadcell.linux.wall_clock import realtime_offset_ns
@@ -36,7 +37,7 @@ class Host(Monitor[HostOptions]):
             "disk_reads_per_s", "disk_writes_per_s", "disk_read_await_ms", "disk_write_await_ms",
             "disk_util_max_percent", "net_rx_bytes_per_s", "net_tx_bytes_per_s", "tcp_retransmits_per_s",
             "pressure_cpu_some_percent", "pressure_io_some_percent", "pressure_memory_some_percent",
-            "clock_offset_step_s",
+            "clock_offset_step_s", "numa_local_per_s", "numa_other_per_s", "numa_missed_per_s",
         ),
     )  # fmt: skip
     tables = host_parts.TABLES
@@ -54,6 +55,7 @@ class Host(Monitor[HostOptions]):
         self._clock_offset_ns = clock_offset_ns
         self._before: tuple[HostCounters, int] | None = None
         self._parts = host_parts.Parts(context.length_s)
+        self._has_nodes = numa_maps.node_count(root) > 1
 
     def sample(self, elapsed_s: float) -> list[Row]:
         """One row; none at the first call."""
@@ -74,6 +76,9 @@ class Host(Monitor[HostOptions]):
                 before.pressure.get(f"{resource} some"), now.pressure.get(f"{resource} some"), elapsed_s
             )
             row[f"pressure_{resource}_some_percent"] = None if stalled is None else min(100.0, stalled / 1e4)
+        if self._has_nodes:
+            for column, key in _OF_NODES.items():
+                row[column] = rate(before.vmstat.get(key), now.vmstat.get(key), elapsed_s)
         row["clock_offset_step_s"] = (clock_ns - clock_before_ns) / 1e9
         return [row]
 
@@ -120,6 +125,11 @@ def _memory(row: Row, before: HostCounters, now: HostCounters, elapsed_s: float)
 
 
 _OF_VMSTAT = {"swap_in_per_s": "pswpin", "swap_out_per_s": "pswpout", "major_faults_per_s": "pgmajfault"}
+
+#: Pages that were allocated on the node of their processor, on others, and where the right one was full.
+_OF_NODES = {
+    "numa_local_per_s": "numa_local", "numa_other_per_s": "numa_other", "numa_missed_per_s": "numa_miss",
+}  # fmt: skip
 
 
 def _network(row: Row, before: HostCounters, now: HostCounters, elapsed_s: float) -> None:

@@ -79,6 +79,13 @@ def start_ns(trial: TrialRecord) -> int | None:
     return int(started.timestamp()) * 10**9 + started.microsecond * 1000
 
 
+def numa_nodes(stored: StoredRun) -> int:
+    """NUMA nodes of the machine; 1 where they are unknown."""
+    hosts = stored.environment.get("hosts")
+    host = hosts[0] if hosts else {}
+    return int(host.get("numa_nodes") or len(host.get("numa") or ()) or 1)
+
+
 def samples(
     stored: StoredRun, table: str, columns: Collection[str]
 ) -> Iterator[tuple[TrialRecord, Mapping[str, list[float | None]]]]:

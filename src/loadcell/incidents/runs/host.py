@@ -1,4 +1,6 @@
-"""The host during each trial, from its samples: the wall clock, and the memory when it swapped most."""
+"""The host during each trial, from its samples: the wall clock, the memory when it swapped most, and the
+memory that was allocated on NUMA nodes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import numpy as np
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.clocks import ClockReading, Clocks
 from loadcell.incidents.evidence.memory import Memory
-from loadcell.incidents.runs.base import samples, start_ns
+from loadcell.incidents.evidence.numa import NumaAllocations, NumaMemory
+from loadcell.incidents.runs.base import numa_nodes, samples, start_ns
 from loadcell.model.trial_record import TrialRecord
 from loadcell.store.read import StoredRun
 
@@ -23,14 +26,21 @@ _MEMORY: Final = (
     "pressure_memory_some_percent", "pressure_io_some_percent", "pressure_cpu_some_percent",
 )  # fmt: skip
 
+_NODES: Final = ("mono_ns", "numa_local_per_s", "numa_other_per_s", "numa_missed_per_s")
+
 
 def of_run(stored: StoredRun) -> Iterator[Evidence]:
-    """Clock and memory of the host in each trial with samples of them."""
-    for record, columns in samples(stored, "host", {*_CLOCK, *_MEMORY}):
+    """Clock, memory and NUMA nodes of the host in each trial with samples of them."""
+    nodes = numa_nodes(stored)
+    for record, columns in samples(stored, "host", {*_CLOCK, *_MEMORY, *_NODES}):
         if columns.keys() >= set(_CLOCK) and (clocks := _clocks(record, columns)) is not None:
             yield clocks
         if columns.keys() >= set(_MEMORY) and columns[_MEMORY[0]]:
             yield _memory(record.name, np.array([columns[name] for name in _MEMORY], dtype=np.float64).T)
+        if nodes > 1 and columns.keys() >= set(_NODES):
+            allocations = _allocations(record, columns)
+            if allocations is not None:
+                yield NumaMemory(record.name, nodes, None, allocations)
 
 
 def _clocks(record: TrialRecord, columns: Mapping[str, list[float | None]]) -> Clocks | None:
@@ -78,6 +88,24 @@ def _memory(trial: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> Memory
         _share(io),
         _share(cpu),
     )
+
+
+def _allocations(record: TrialRecord, columns: Mapping[str, list[float | None]]) -> NumaAllocations | None:
+    """Memory that was allocated during the measurement; None without it, or without samples in it."""
+    measure = record.measure
+    if measure is None or measure.started_mono_ns is None:
+        return None
+    end_ns = measure.started_mono_ns + measure.duration_s * 1e9
+    values = np.array([columns[name] for name in _NODES], dtype=np.float64)
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    # a sample covers the time since the one before
+    lengths_s = np.diff(values[0]) / 1e9
+    is_within = (values[0, :-1] >= measure.started_mono_ns) & (values[0, 1:] <= end_ns)
+    window_s = float(lengths_s[is_within].sum())
+    if not window_s:
+        return None
+    local, other, missed = (values[1:, 1:] * lengths_s)[:, is_within].sum(axis=1) * os.sysconf("SC_PAGE_SIZE")
+    return NumaAllocations(window_s, float(local), float(other), float(missed))
 
 
 def _share(percent: float | None) -> float | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.placements import Placements
-from loadcell.incidents.runs.base import samples
+from loadcell.incidents.runs.base import numa_nodes, samples
 from loadcell.store.read import StoredRun
 
 _FACTORS: Final = ("affinity.target", "affinity.node")
@@ -23,7 +23,7 @@ def of_run(stored: StoredRun) -> Iterator[Evidence]:
     """The placements of a run whose factor has the levels `one node` and `all`; for each combination of its
     other factors.
     """
-    nodes = _nodes(stored)
+    nodes = numa_nodes(stored)
     far_shares = {name: (share, most) for name, share, most in _far_shares(stored)} if nodes > 1 else {}
     for factor in stored.run.factors:
         if factor.key not in _FACTORS or not {_ONE, _ALL} <= {level.label for level in factor.levels}:
@@ -64,10 +64,3 @@ def _far_shares(stored: StoredRun) -> Iterator[tuple[str, float, float]]:
         if totals:
             share = sum(far for _, far, _ in totals) / sum(size for size, _, _ in totals)
             yield trial.name, share, max(most for _, _, most in totals)
-
-
-def _nodes(stored: StoredRun) -> int:
-    """NUMA nodes of the machine; 1 where they are unknown."""
-    hosts = stored.environment.get("hosts")
-    host = hosts[0] if hosts else {}
-    return int(host.get("numa_nodes") or len(host.get("numa") or ()) or 1)
