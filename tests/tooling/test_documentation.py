@@ -16,8 +16,8 @@ FOLDERS = ("src", "engine", "services", "tests", "bench", "scripts")
 PACKAGES = {path.parent.name for path in (ROOT / "src/loadcell").glob("*/__init__.py")}
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")]
 SUFFIXES = {".py", ".pyi", ".rs", ".toml"}
-#: Files of a data directory and of a tutorial, whose names look like those of modules.
-FILES = {"loadcell.json", "loadcell.duckdb", "service.py"}
+#: Files of a data directory and of tutorials, whose names look like those of modules.
+FILES = {"loadcell.json", "loadcell.duckdb", "service.py", "before.py", "after.py"}
 #: Files of the package that docs/how-to/extend.md makes.
 EXAMPLE = "loadcell_nghttpd/"
 

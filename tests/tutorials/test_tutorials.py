@@ -130,6 +130,12 @@ def test_before_and_after(tmp_path: Path) -> None:
     assert "</html>" in (tmp_path / "comparison.html").read_text(encoding="utf-8")
 
 
+def test_python_function(tmp_path: Path) -> None:
+    output = follow("python-function.md", tmp_path)
+    assert re.search(r"^time per call \(ms\) .* faster", output, re.MULTILINE)
+    assert list(tmp_path.glob("results/calls/trials/*/profile.prof"))
+
+
 def test_conclusions_of_a_stream_test(tmp_path: Path) -> None:
     """The table of the page is that of its file, and its shares of variation are those of the report."""
     table = tmp_path / "stream-rules.csv"

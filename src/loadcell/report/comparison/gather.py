@@ -192,8 +192,24 @@ def _joined(labels: Sequence[str]) -> str:
 
 
 def _usual(chosen: Sides) -> tuple[Metric, ...]:
+    """Metrics without a choice: response times first in an open loop, else throughput.
+
+    A headline metric, which reports draw instead of throughput, takes its place, with the percentiles that
+    all trials carry.
+    """
     trials = _trials(chosen)
-    return OPEN_LOOP if trials and all(trial.open_loop is not None for trial in trials) else USUAL
+    if trials and all(trial.open_loop is not None for trial in trials):
+        return OPEN_LOOP
+    headlines = {key for trial in trials for key, facts in trial.metrics.items() if facts.headline}
+    shared = [key for key in sorted(headlines) if all(trial.figures.get(key) for trial in trials)]
+    if len(headlines) != 1 or not shared:
+        return USUAL
+    carried = [
+        metric
+        for metric in USUAL[1:]
+        if all(metric.of(trial) is not None and not metric.scarce(trial) for trial in trials)
+    ]
+    return (*named(shared, trials), *carried)
 
 
 def _trials(chosen: Sides) -> list[Trial]:
