@@ -221,11 +221,16 @@ Block = Paragraph | Sentences | Remark | Tiles | Table | Definitions | Code | Ch
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report; `id` is its anchor. Without a title it has no heading."""
+    """A part of a report; `id` is its anchor. Without a title it has no heading.
+
+    Sections of a `group` follow each other: the contents have its name once, and their short `name`.
+    """
 
     id: str
     title: str
     blocks: Sequence[Block]
+    group: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,11 @@ def _over_time(
         x=alt.X("t:Q", title=texts("doctor.axis.time"), scale=alt.Scale(domain=[0, until_s], nice=False)),
         y=alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True)),
         color=_colour(kinds),
-        tooltip=[alt.Tooltip("t:Q"), alt.Tooltip("value:Q"), alt.Tooltip("kind:N")],
+        tooltip=[
+            alt.Tooltip("t:Q", title=texts("doctor.axis.time"), format=",.3~f"),
+            alt.Tooltip("value:Q", title=axis, format=",.3~f"),
+            alt.Tooltip("kind:N", title=texts("doctor.column.kind")),
+        ],
     )
     return Chart(
         f"chart-{name}",
@@ -93,5 +97,5 @@ def _colour(kinds: list[str]) -> alt.Color:
     return alt.Color(
         "kind:N",
         scale=alt.Scale(domain=kinds, range=list(SERIES[: len(kinds)])),
-        legend=alt.Legend(title=None, labelLimit=300) if len(kinds) > 1 else None,
+        legend=alt.Legend(title=None, labelLimit=300, orient="bottom") if len(kinds) > 1 else None,
     )

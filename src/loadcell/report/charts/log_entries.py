@@ -37,6 +37,7 @@ _MOST_TICKS: Final = 8
 _DAY_S: Final = 86_400
 AXIS = Labels("doctor.axis", ("entries", "errors"))
 TITLE = Labels("doctor.chart", ("entries", "entries-by-service", "errors"))
+ENDS = Labels("doctor.log.column", ("begin", "until"))
 KIND = Labels("doctor.log.kind", ("entries", "errors"))
 MARK = Labels("log-mark", ("silence", "clock-step", *SPAN_KINDS))
 
@@ -239,7 +240,7 @@ def _view(
 ) -> tuple[JsonObject, dict[str, list[DataRow]]]:
     """A view of numbers by slot over time, stacked by kind, with its data."""
     count = texts(AXIS(name), slot=numbers.seconds(evidence.logs.slot_ns / 1e9))
-    begin, end = (texts(f"doctor.log.column.{key}") for key in ("begin", "until"))
+    begin, end = (texts(ENDS(key)) for key in ENDS.names)
     name_of_marks = f"log-marks-{name}-{number}"
     source = f"log-{name}-{number}"
     bars = (

@@ -36,7 +36,6 @@ def blocks(
     )
     span = span_of(diagnosis, evidence, texts)
     notes: list[Block] = [
-        *([Paragraph(span, quiet=True)] if span else []),
         Paragraph(texts("doctor.disproof", text=texts(incident.texts("disproof"))), quiet=True),
         Paragraph(texts("doctor.prevention", text=texts(incident.texts("prevention"))), quiet=True),
         Paragraph(
@@ -44,10 +43,11 @@ def blocks(
         ),
     ]
     quotes = [Code(texts("doctor.lines"), lines(diagnosis.quotes), "text")] if diagnosis.quotes else []
+    if span:
+        yield Paragraph(span, quiet=True)
     if is_page:
         yield Details(texts("doctor.evidence"), [*notes, *quotes])
     else:
-        yield from notes[:1] if span else []
         yield from quotes
 
 

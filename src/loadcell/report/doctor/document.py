@@ -94,7 +94,7 @@ def _titled(section: Section, subject: Examined, examination: Examination, texts
     if not source:
         return section
     title = texts("doctor.of-source", source=source, text=section.title)
-    return replace(section, title=title)
+    return replace(section, title=title, group=source, name=section.title)
 
 
 def _detailed(examination: Examination) -> list[Examined]:

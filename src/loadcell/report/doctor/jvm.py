@@ -84,27 +84,30 @@ def _time(seconds: float) -> str:
 def _pauses(evidence: Collections, number: int, texts: Texts, *, is_page: bool) -> Iterator[Block]:
     pauses = records.pauses(evidence)
     rows = [(texts(KIND(row.name)) if row.name in KIND else row.name, row) for row in pauses.by_kind]
-    yield _durations(f"kinds-{number}", texts("doctor.by-kind"), rows, texts)
+    yield _durations(f"kinds-{number}", texts("doctor.by-kind"), texts("doctor.column.kind"), rows, texts)
     # some collectors state no cause
     if any(row.name for row in pauses.by_cause):
         causes = [(row.name or texts("mark.none"), row) for row in pauses.by_cause]
         most = _PAGE_ROWS if is_page else _BRIEF_ROWS
-        yield _durations(f"causes-{number}", texts("doctor.by-cause"), causes[:most], texts)
+        column = texts("doctor.column.cause")
+        yield _durations(f"causes-{number}", texts("doctor.by-cause"), column, causes[:most], texts)
     if is_page:
-        for key, durations in (
-            ("doctor.concurrent", evidence.log.around.concurrent),
-            ("doctor.safepoints", evidence.log.around.safepoints),
+        for key, column, durations in (
+            ("doctor.concurrent", texts("doctor.column.phase"), evidence.log.around.concurrent),
+            ("doctor.safepoints", texts("doctor.column.operation"), evidence.log.around.safepoints),
         ):
             rows = [
                 (row.name or texts("mark.none"), row) for row in records.durations_by_name(dict(durations))
             ]
             if rows:
-                yield _durations(f"{key.partition('.')[2]}-{number}", texts(key), rows, texts)
+                yield _durations(f"{key.partition('.')[2]}-{number}", texts(key), column, rows, texts)
 
 
-def _durations(anchor: str, title: str, rows: Sequence[tuple[str, DurationsRecord]], texts: Texts) -> Table:
+def _durations(
+    anchor: str, title: str, column: str, rows: Sequence[tuple[str, DurationsRecord]], texts: Texts
+) -> Table:
     columns = [
-        Column(title),
+        Column(column),
         Column(texts("doctor.column.count"), figure=True),
         Column(texts("doctor.column.total"), figure=True),
         Column(texts("doctor.column.longest"), figure=True),

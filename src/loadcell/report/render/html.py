@@ -42,6 +42,9 @@ PAGE = "page.html.j2"
 NO_BREAK = "\u00a0"
 #: A number and its unit, and a unit at the end of a heading, in the brackets of either language.
 _MEASURED = re.compile(r"[<>±+-]?[\d,.]+ [^\W\d]{1,3}(/s)?|[\d,.]+ (min|h) [\d,.]+ (min|s)")
+#: A date with its time, which is not broken after a hyphen.
+_STAMP = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z?")
+_WORD = '<span class="word">{}</span>'
 _NAME_PARTS = re.compile(r"(?<=[=,])(?=[^\W\d])")
 _COUNT = re.compile(r"(?<=\d) (?=[^\W\d])")
 _UNIT = re.compile(r"（[^（）]{1,5}）$|\([^()]{1,5}\)$")
@@ -107,8 +110,19 @@ def coded(sentence: str | Iterable[Part]) -> Markup:
             f"<b>{escape(_unbroken(piece.text))}</b>" if piece.figure else escape(piece.text)
             for piece in alike
         )
-        written.append(f"<code>{inner}</code>" if code else inner)
+        stamped = _STAMP.sub(lambda match: _WORD.format(match[0]), inner)
+        written.append(f"<code>{_words(inner)}</code>" if code else stamped)
     return Markup("".join(written))  # noqa: S704 - every piece is escaped
+
+
+def _words(code: str) -> str:
+    """Code, whose words are not broken after a hyphen: that would be two options of a command."""
+
+    def written(word: str) -> str:
+        is_closed = word.count("<b>") == word.count("</b>")
+        return _WORD.format(word) if "-" in word and is_closed else word
+
+    return " ".join(map(written, code.split(" ")))
 
 
 def _unbroken(figure: str) -> str:

@@ -166,7 +166,8 @@ def _block(block: Block, page: _Page) -> str:
     if isinstance(block, Sentences):
         return _sentences(block, page.texts)
     if isinstance(block, Remark):
-        subject = f"**{escaped(block.subject)}** " if block.subject else ""
+        colon = page.texts("mark.colon") if block.text else ""
+        subject = f"**{escaped(block.subject)}**{colon}" if block.subject else ""
         return f"- {_sign(block.severity)}{subject}{coded(' '.join((block.text, block.advice)))}"
     if isinstance(block, Tiles):
         return ""  # the sentences below say the same

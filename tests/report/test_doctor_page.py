@@ -1,0 +1,73 @@
+"""The page of `loadcell doctor`: findings with their times, contents of several subjects, code that is not
+broken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from incidents.gc_texts import evidence, spiral
+from loadcell.incidents.examination import Examination, examination
+from loadcell.report.blocks import Table
+from loadcell.report.doctor.document import document
+from loadcell.report.doctor.jvm import sections
+from loadcell.report.render import html
+from loadcell.report.texts import Texts
+
+
+def of_jvms(directory: Path, *names: str) -> Examination:
+    """An examination of JVMs, each with a spiral of full collections."""
+    jvms = []
+    for name in names:
+        (directory / name).mkdir()
+        jvms.append(replace(evidence(directory / name, spiral(repeat(40), 20, 6)), source=f"{name}.log"))
+    return examination("jvms", jvms)
+
+
+def page(examined: Examination, language: str = "en") -> str:
+    return html.render(document(examined, language).page(True))
+
+
+def test_options_are_not_broken_after_a_hyphen() -> None:
+    written = str(html.coded("Set `-XX:+UseZGC -Xmx1g` or `loadcell doctor --gc-log FILE`."))
+    words = re.findall(r'<span class="word">([^<]*)</span>', written)
+    assert words == ["-XX:+UseZGC", "-Xmx1g", "--gc-log"]
+    assert html.coded("At 2026-11-29T10:00:00Z.") == 'At <span class="word">2026-11-29T10:00:00Z</span>.'
+    assert re.sub("<[^>]+>", "", written) == "Set -XX:+UseZGC -Xmx1g or loadcell doctor --gc-log FILE."
+
+
+@pytest.mark.parametrize(("language", "colon"), [("en", ": "), ("zh", "：")])
+def test_a_finding_has_a_colon_after_its_title_and_its_time_outside_the_fold(
+    tmp_path: Path, language: str, colon: str
+) -> None:
+    text = page(of_jvms(tmp_path, "a"), language)
+    first = text.index('<ul class="findings">')
+    fold = text.index("<details>", first)
+    shown = text[first:fold]
+    assert f"</b>{colon}" in shown
+    assert '<p class="note">' in shown
+    assert re.search(r"\d (min|s)", shown[shown.index('<p class="note">') :])
+    assert language == "en" or "。 " not in shown
+
+
+def test_contents_have_the_name_of_a_subject_once(tmp_path: Path) -> None:
+    text = page(of_jvms(tmp_path, "a", "b"))
+    contents = text[text.index('<nav class="contents"') : text.index("</nav>")]
+    groups = re.findall(r'<li class="group">([^<]+)</li>', contents)
+    assert groups == ["a.log", "b.log"]
+    assert all(contents.count(name) == 1 for name in groups)
+    assert contents.count(">Pauses</a>") == 2
+    assert text.count(f"{groups[0]}: Pauses</h2>") == 1
+
+
+def test_tables_of_pauses_have_other_headings_than_their_columns(tmp_path: Path) -> None:
+    [jvm] = of_jvms(tmp_path, "a").subjects
+    parts = sections(jvm.evidence, 1, Texts("en"), is_page=True)
+    tables = [block for part in parts for block in part.blocks if isinstance(block, Table)]
+    assert tables
+    assert not [table.title for table in tables if table.title in {column.title for column in table.columns}]
