@@ -135,6 +135,31 @@ def test_a_loop_device_has_its_file() -> None:
     assert "/srv/image" in diagnosis.summary.text
 
 
+def test_errors_of_a_former_file_of_a_loop_device_are_history() -> None:
+    failed = "I/O error, dev loop0, sector {} op 0x1:(WRITE)"
+    log = at(
+        (99, "loop0: detected capacity change from 0 to 16384"),
+        (90, failed.format(1)),
+        (80, failed.format(9)),
+        (70, "EXT4-fs error (device loop0): x"),
+        (60, FAILED.format(sector=1)),
+        (50, "loop0: detected capacity change from 0 to 110592"),
+        (40, failed.format(1)),
+        (30, "loop0: detected capacity change from 110592 to 0"),
+        (20, FAILED.format(sector=9)),
+    )
+    seen = [item for item in of(log, "disk-errors") if isinstance(item, Diagnosis)]
+    counted = [(item.summary.arguments["device"], item.summary.arguments["count"]) for item in seen]
+    assert [(item.level, *values) for item, values in zip(seen, counted, strict=True)] == [
+        ("critical", "sdb", 2),
+        ("critical", "loop0", 1),
+        ("warning", "loop0", 2),
+    ]
+    assert "/srv/image" in seen[1].summary.text
+    assert "/srv/image" not in seen[2].summary.text
+    assert (seen[2].devices, seen[2].remedy) == ((), "loop")
+
+
 @pytest.mark.parametrize(("age_s", "level"), [(60, "note"), (7200, "critical")])
 def test_a_file_system_on_a_disk_with_errors_is_counted_once_while_they_are_recent(
     age_s: float, level: str

@@ -23,6 +23,7 @@ from loadcell.incidents.live import run_processes
 from loadcell.incidents.record import record as record_of
 from loadcell.incidents.runs import not_recorded
 from loadcell.model import json as model_json
+from loadcell.report.context import ReportContext
 from loadcell.store.read import read_run
 from truth.incidents.log_replays import REPLAYS as OF_LOGS
 
@@ -167,6 +168,21 @@ def test_an_incident_before_the_trial_is_none_of_it(tmp_path: Path, at_s: float,
     run, _ = with_examination(tmp_path / "run", kills(start, at_s))
     diagnosed = {item.incident for subject in record(run).subjects for item in subject.diagnoses}
     assert ("oom-kill" in diagnosed) is is_of_trial
+
+
+@pytest.mark.parametrize(
+    ("at_s", "text"), [(-0.5, "since before the measurement: "), (4.0, "4 s after the start")]
+)
+def test_a_finding_has_no_negative_time(tmp_path: Path, at_s: float, text: str) -> None:
+    start = start_ns(fake_runs.write_run(tmp_path / "times", fake_runs.two_treatments()))
+    run, name = with_examination(tmp_path / "run", kills(start, at_s, 5.0))
+    path = run / "trials" / name / "trial.json"
+    trial = json.loads(path.read_text())
+    trial["started_utc"] = "2020-01-01T00:00:00Z"
+    path.write_text(json.dumps(trial))
+    findings = ReportContext.of(read_run(run), "en").findings
+    (finding,) = (item.message.text for item in findings if item.message.code.startswith("found.incident"))
+    assert text in finding
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"schema": 1}', "[]", "\0\0"])

@@ -20,6 +20,9 @@ _SEEN = MessageCode(
 _SEEN_FILE = MessageCode(
     "incident.disk-errors.seen-file", "info", count=Count, device=str, since_s=Seconds, names=list, file=str
 )
+_FORMER = MessageCode(
+    "incident.disk-errors.former", "info", count=Count, device=str, since_s=Seconds, names=list
+)
 _RESETS = MessageCode(
     "incident.disk-errors.resets", "info", count=Count, device=str, since_s=Seconds, names=list
 )
@@ -42,10 +45,11 @@ class DiskErrors(Incident[KernelLog]):
         devices = BlockDevices(evidence.devices)
         errors = disk_messages.errors(evidence.lines, devices)
         resets = disk_messages.resets(evidence.lines, devices)
-        of_errors = sorted(errors.values(), key=lambda events: -events.lines[-1].utc_ns)
+        of_errors = sorted(errors, key=lambda events: -events.lines[-1].utc_ns)
         for events in of_errors[:_MOST_NAMED]:
             yield self._judged(events, evidence, devices, is_error=True)
-        of_resets = [events for disk, events in resets.items() if disk not in errors]
+        with_errors = {events.disk for events in errors}
+        of_resets = [events for disk, events in resets.items() if disk not in with_errors]
         for events in of_resets[:_MOST_NAMED]:
             yield self._judged(events, evidence, devices, is_error=False)
         further = [*of_errors[_MOST_NAMED:], *of_resets[_MOST_NAMED:]]
@@ -59,20 +63,24 @@ class DiskErrors(Incident[KernelLog]):
     ) -> Diagnosis:
         since_ns = evidence.now_ns - events.lines[-1].utc_ns
         file = devices.file_of(events.disk)
-        code = _RESETS if not is_error else _SEEN_FILE if file else _SEEN
+        code = _SEEN_FILE if file else _SEEN
+        if events.is_former:
+            code = _FORMER
+        if not is_error:
+            code = _RESETS
         names = [name for name in events.names if name != events.disk] or [events.disk]
         summary = code.pick(
             count=events.count, device=events.disk, since_s=float(round(since_ns / 1e9)),
             names=names[:_MOST_NAMED], file=file,
         )  # fmt: skip
         return self.diagnosis(
-            _level(since_ns, is_error=is_error),
+            _level(since_ns, is_error=is_error, is_former=events.is_former),
             "high" if is_error else "medium",
             summary,
             (events.lines[0].utc_ns, events.lines[-1].utc_ns),
             [evidence.quote(line) for line in events.lines],
             remedy="loop" if events.disk.startswith("loop") else "",
-            devices=dict.fromkeys([events.disk, *events.names, *devices.above(events.disk)]),
+            devices=() if events.is_former else [events.disk, *events.names, *devices.above(events.disk)],
         )
 
     def _further(self, further: list[DiskEvents], evidence: KernelLog, *, is_error: bool) -> Diagnosis:
@@ -89,9 +97,11 @@ class DiskErrors(Incident[KernelLog]):
         )
 
 
-def _level(since_ns: int, *, is_error: bool) -> Level:
-    """Errors of the last time are critical; older ones are history, of which the disk may have recovered."""
-    if since_ns <= RECENT_NS:
+def _level(since_ns: int, *, is_error: bool, is_former: bool = False) -> Level:
+    """Errors of the last time are critical; older ones are history, of which the disk may have recovered, and
+    those of a former file of a loop device.
+    """
+    if since_ns <= RECENT_NS and not is_former:
         return "critical" if is_error else "warning"
     return "warning" if is_error else "note"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,6 +42,8 @@ _RESET: Final = re.compile(
     r"(?:ABORT|abort.*task|task abort|timing out command|reset)"
     r"|virtio_blk (?P<d>\w+): .*timeout|(?P<e>mmc\d+): .*timeout"
 )
+#: drivers/block/loop.c, at the attachment of a file: earlier messages are about another one.
+_ATTACHED: Final = re.compile(r"(?P<device>loop\d+): detected capacity change from 0 to [1-9]")
 #: Drives without a medium.
 _NO_DISKS: Final = re.compile(r"(?:fd|sr)\d+$")
 #: Messages of a file system follow a failed request by seconds: at the next commit of its journal, or access.
@@ -52,9 +54,13 @@ _PRECEDES_NS: Final = 10**9
 
 @dataclass
 class DiskEvents:
-    """Errors of a disk, or resets: their number, all their messages, and the devices that these name."""
+    """Errors of a disk, or resets: their number, all their messages, and the devices that these name.
+
+    `is_former` is True for a loop device that had another file.
+    """
 
     disk: str
+    is_former: bool = False
     count: int = 0
     lines: list[KernelLine] = field(default_factory=list)
     names: dict[str, None] = field(default_factory=dict)
@@ -75,8 +81,26 @@ class _Report:
     sector: str | None = None
 
 
-def errors(lines: Iterable[KernelLine], devices: BlockDevices) -> dict[str, DiskEvents]:
-    """Errors by disk, in the order of their last messages."""
+def errors(lines: Sequence[KernelLine], devices: BlockDevices) -> list[DiskEvents]:
+    """Errors of disks, and those of loop devices before the attachment of their present file."""
+    attached = {
+        match["device"]: number
+        for number, line in enumerate(lines)
+        if (match := _ATTACHED.search(line.text)) is not None
+    }
+    former: list[DiskEvents] = []
+    ignored: set[int] = set()
+    for device, number in attached.items():
+        events = _errors([line for line in lines[:number] if device in line.text], devices).get(device)
+        if events is not None:
+            events.is_former = True
+            former.append(events)
+            ignored |= {id(line) for line in events.lines}
+    present = _errors([line for line in lines if id(line) not in ignored], devices)
+    return [*present.values(), *former]
+
+
+def _errors(lines: Iterable[KernelLine], devices: BlockDevices) -> dict[str, DiskEvents]:
     reports = list(_reports((_FAILED, _OTHERS), lines, devices))
     of_disks = [report for report in reports if report.sector is not None and not report.is_layer]
     begins = _distinct(of_disks)

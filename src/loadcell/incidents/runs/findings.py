@@ -31,6 +31,15 @@ _OF_TRIALS = FindingCode(
     "found.incident.of-trials", Subject.INCIDENTS, "caution", _RANK, title=Message,
     summary=Message, remedy=Message, trial=str, at_s=Seconds, count=Count,
 )  # fmt: skip
+#: Those that began before the measurement, in the preparation of the trial for example.
+_BEFORE = FindingCode(
+    "found.incident.before", Subject.INCIDENTS, "caution", _RANK, title=Message,
+    summary=Message, remedy=Message, trial=str,
+)  # fmt: skip
+_BEFORE_OF_TRIALS = FindingCode(
+    "found.incident.before.of-trials", Subject.INCIDENTS, "caution", _RANK, title=Message,
+    summary=Message, remedy=Message, trial=str, count=Count,
+)  # fmt: skip
 _EXPLAINS = FindingCode(
     "found.incident.explains", Subject.INCIDENTS, "problem", _RANK, title=Message,
     trials=list, count=Count,
@@ -73,6 +82,8 @@ def findings(examination: Examination, stored: StoredRun, slow: Collection[str])
         code = _OF_TRIALS if len(trials) > 1 else _OF_TRIAL
         if at_s is None:
             code = _SEEN
+        elif at_s < 0:
+            code = _BEFORE_OF_TRIALS if len(trials) > 1 else _BEFORE
         severity = SEVERITY[worst.level]
         yield code.finding(tuple(trials), severity, **words, trial=trial, at_s=at_s, count=len(trials))
         explained = [name for name in trials if name in slow or status.get(name, Status.OK) is not Status.OK]
