@@ -13,9 +13,18 @@ from sphinx.search.en import SearchEnglish
 project = "loadcell"
 author = "the loadcell authors"
 project_copyright = author
-extensions = ["myst_parser"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 4
+
+#: Notebooks are executed by each build, in a directory for scratch files.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+#: Backticks in docstrings.
+default_role = "code"
+autodoc_typehints_format = "short"
 
 html_theme = "furo"
 html_title = "loadcell"

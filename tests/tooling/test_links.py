@@ -80,7 +80,8 @@ def test_each_page_is_in_the_table_of_contents() -> None:
         for line in block.splitlines()
         if line and not line.startswith(":")
     }
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
+    sources = [*PAGES, *(DOCS / "examples").glob("*.ipynb")]
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in sources if DOCS in page.parents}
     assert pages - listed == {"index"}
     assert listed - pages == set()
 
