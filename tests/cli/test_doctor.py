@@ -158,7 +158,7 @@ def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     page = tmp_path / "doctor.html"
     text = " ".join(doctor("--gc-log", path, "--out", page).stdout.split())
     assert text.index("is damaged") < text.index("Time outside pauses"), "before the values of that log"
-    assert text.count("is damaged") == 2
+    assert text.count("is damaged") == 1
     section = page.read_text().partition('id="collections-1"')[2].partition('id="time-1"')[0]
     assert "is damaged" in section
     assert "已损坏" in doctor("--lang", "zh", "--gc-log", path).stdout

@@ -28,6 +28,17 @@ def doctor(*words: str) -> Result:
     return CliRunner().invoke(main, ["doctor", *words])
 
 
+def test_a_single_jvm_is_named_by_its_main_class_and_process() -> None:
+    with running("-Xmx32m") as process:
+        [english, chinese] = [doctor("--pid", str(process.pid), *words) for words in ((), ("--lang", "zh"))]
+    name = f"Allocating ({process.pid})"
+    for result in (english, chinese):
+        rows = "".join(result.stdout.split())
+        assert rows.count(name.replace(" ", "")) >= 2, "counters and classes"
+    assert "load" in english.stdout
+    assert "负载" in chinese.stdout
+
+
 def test_it_is_a_separate_examination() -> None:
     for words in (("--live", "--gc-log", "x.log"), ("--live", "last"), ("--pid", "1", "--log", "x")):
         result = doctor(*words)

@@ -6,6 +6,7 @@ import os
 import random
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,9 @@ def test_the_flag_alone_is_a_warning_and_one_dump_is_none(tmp_path: Path) -> Non
     assert is_healthy(judged(tmp_path, calm), "heap-dumps")
 
 
+MIB = 1 << 20
+
+
 def humongous(count: int, others: int) -> Log:
     log = Log()
     for index in range(others):
@@ -133,6 +137,33 @@ def test_humongous_allocations(tmp_path: Path) -> None:
     serial = Log("Serial")
     serial.pause(1, "Young", 500, 100, 5, "Allocation Failure")
     assert is_unseen(judged(tmp_path, serial), "humongous-allocations")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "values"),
+    [
+        ("Heap Region Size: 1M", "regions", {"half_bytes": MIB // 2, "option": "2m", "heap_bytes": 4 << 30}),
+        ("Heap Region Size: 32M", "largest", {"half_bytes": 16 * MIB}),
+        ("GC(1) Humongous region 8 (object size 1500016 @ 0x1) remset 0", "objects", {"option": "4m"}),
+        ("GC(1) Dead humongous region 8 object size 524288 start 0x1 with", "objects", {"option": "2m"}),
+        ("GC(1) Reclaimed humongous region 8 (object size 524287 @ 0x1)", "objects", {"option": "1m"}),
+        ("GC(1) Humongous region 8 (object size 16777215 @ 0x1) remset", "objects", {"option": "32m"}),
+        ("GC(1) Humongous region 8 (object size 16777216 @ 0x1) remset", "beyond", {"regions": 1}),
+        ("GC(1) Humongous region 8 (object size 70000000 @ 0x1) remset", "beyond", {"regions": 3}),
+    ],
+)
+def test_humongous_allocations_state_the_region_that_they_need(
+    tmp_path: Path, line: str, code: str, values: dict[str, Any]
+) -> None:
+    log = Log()
+    log.line(0.02, line)
+    log.lines += humongous(10, 60).lines[1:]
+    summary = diagnosed(judged(tmp_path, log), "humongous-allocations").summary
+    assert summary.code == f"incident.humongous-allocations.{code}"
+    shown = dict(summary.arguments)
+    if "option" in shown:
+        shown["option"] = str(shown["option"]).removeprefix("-XX:G1HeapRegionSize=")
+    assert {name: shown[name] for name in values} == values
 
 
 def exhausted(*instants: float, note: str = "Evacuation Failure: Allocation") -> Log:

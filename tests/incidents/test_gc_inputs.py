@@ -147,6 +147,28 @@ def test_a_log_is_read_while_it_is_written(tmp_path: Path) -> None:
     assert count >= 50_000
 
 
+def test_jvms_are_named_by_their_files_and_lines(tmp_path: Path) -> None:
+    """Two JVMs in a file, and one whose log is rotated."""
+    both = written(tmp_path / "a.log", (healthy(10) + healthy(20)).encode())
+    lines = healthy(60).splitlines(keepends=True)
+    first = written(tmp_path / "b.log.0", "".join(lines[:30]).encode())
+    second = written(tmp_path / "b.log.1", "".join(lines[30:]).encode())
+    logs = logs_of(both, first, second)
+    assert [jvm.source for jvm in logs.jvms] == ["a.log:1-11", "a.log:12-32", "b.log.0:1 … b.log.1:31"]
+    assert [jvm.source for jvm in logs_of(both, first).jvms] == ["a.log:1-11", "a.log:12-32", "b.log.0"]
+    assert [jvm.source for jvm in logs_of(first, second).jvms] == ["b.log.0, b.log.1"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = written(tmp_path / "gc.log", healthy(10).encode())
+    (tmp_path / "link.log").symlink_to(path)
+    logs = logs_of(path, path, tmp_path / "link.log")
+    assert pauses_of(logs) == [10]
+    assert logs.reading.files == ("gc.log",)
+    [remark] = logs.reading.remarks
+    assert (remark.code, remark.arguments["files"]) == ("log-file.repeated", ["gc.log", "link.log"])
+
+
 def test_two_logs_of_one_jvm_in_the_wrong_order(tmp_path: Path) -> None:
     first = written(tmp_path / "gc.log.0", healthy(10).encode())
     second = written(tmp_path / "gc.log.1", healthy(10, 100).partition("\n")[2].encode())

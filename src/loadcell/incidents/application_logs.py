@@ -19,7 +19,7 @@ from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.inputs import STDIN
 from loadcell.ingest.log_contents import GC_SHARE, LEAST_GC_SHARE, gc_share, is_gc_line
 from loadcell.ingest.log_excerpts import excerpt
-from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of
+from loadcell.ingest.log_files import REORDERED, LogLines, beginning, head_of, once
 from loadcell.ingest.log_pattern import Pattern
 from loadcell.ingest.log_times import Stamps
 from loadcell.ingest.text import OnProgress, decoded
@@ -77,6 +77,7 @@ def read(
 
     `pattern` is a regular expression with the group `time`. Raises ImportProblemError for what is no log.
     """
+    files, repeated = once(files)
     expression = None if pattern is None else Pattern(pattern)
     with expression or contextlib.nullcontext():
         opened = [_opened(path, shown, expression) for path, shown in files]
@@ -110,6 +111,7 @@ def read(
         lines.remarks.insert(0, REORDERED(files=names))
     of_collectors = (GC_LINES(path=path, lines_share=count / logs.lines) for path, count in gc_lines.items())
     remarks = (
+        *repeated,
         *lines.remarks,
         *of_collectors,
         *(remark for service in logs.services for remark in _remarks(service)),

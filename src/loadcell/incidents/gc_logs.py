@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from loadcell.ingest import gc_log
 from loadcell.ingest.application_log import stamps_of
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_unified import COLLECTORS
-from loadcell.ingest.log_files import REORDERED, LogLines, beginning, blocks_of, head_of
+from loadcell.ingest.log_files import REORDERED, LogLines, beginning, blocks_of, head_of, once
 from loadcell.ingest.read import tools_of
 from loadcell.ingest.text import OnProgress, decoded
 from loadcell.ingest.text import lines as text_lines
@@ -57,20 +57,23 @@ def read(
 
     Pauses longer than `timeout_ns` are retained one by one. Raises NoGcLogError for what is no GC log.
     """
+    files, repeated = once(files)
     for path, shown in files:
         _must_be_log(path, shown)
     ordered = sorted(files, key=lambda item: gc_log.first_instant_of(beginning(item[0]), gc_log.DATED_CLOCKS))
     lines = LogLines(ordered, on_progress)
-    logs = [
-        log for log in gc_log.read_jvms(lines, timeout_ns) if log.pauses or COLLECTORS.match(log.collector)
-    ]
+    of_lines = tuple(_with_lines(gc_log.read_jvms(lines, timeout_ns)))
+    logs = [log for log, _, _ in of_lines]
     names = tuple(shown for _, shown in ordered)
     if not logs:
         raise NoGcLogError(_other(*files[0]))
     if [path for path, _ in ordered] != [path for path, _ in files]:
         lines.remarks.insert(0, REORDERED(files=names))
+    lines.remarks[:0] = repeated
+    sources = [", ".join(names)] if len(logs) == 1 else [_place(lines, *span) for _, *span in of_lines]
     jvms = tuple(
-        _collections(log, number, len(logs), names, lines, timeout_ns) for number, log in enumerate(logs, 1)
+        _collections(log, source, lines, timeout_ns, is_only=len(logs) == 1)
+        for log, source in zip(logs, sources, strict=True)
     )
     jvms = _with_damages(jvms, lines)
     for jvm in jvms:
@@ -84,6 +87,24 @@ def read(
     total = lines.zeros + sum(log.lines for log in logs)
     remarks = tuple(lines.remarks)
     return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
+
+
+def _with_lines(logs: Sequence[GcLog]) -> Iterator[tuple[GcLog, int, int]]:
+    """The logs of JVMs, each with the number of its first and its last line in all files."""
+    end = 0
+    for log in logs:
+        begin, end = end + 1, end + log.lines
+        if log.pauses or COLLECTORS.match(log.collector):
+            yield log, begin, end
+
+
+def _place(lines: LogLines, begin: int, end: int) -> str:
+    """The files of a JVM, with lines where other JVMs wrote to them, too."""
+    (first, from_line), (last, to_line) = lines.position(begin), lines.position(end)
+    if first != last:
+        return f"{first}:{from_line} … {last}:{to_line}"
+    is_complete = from_line == 1 and (end == lines.count or end in lines.begins)
+    return first if is_complete else f"{first}:{from_line}-{to_line}"
 
 
 def _with_damages(jvms: Sequence[Collections], lines: LogLines) -> tuple[Collections, ...]:
@@ -117,12 +138,12 @@ class _Quotes:
 
 
 def _collections(
-    log: GcLog, number: int, count: int, names: Sequence[str], lines: LogLines, timeout_ns: int | None
+    log: GcLog, source: str, lines: LogLines, timeout_ns: int | None, *, is_only: bool
 ) -> Collections:
-    source = ", ".join(names) if count == 1 else f"JVM {number}"
-    quotes = _Quotes(tuple(names), tuple(lines.begins), log.around.texts)
+    names = tuple(shown for _, shown in lines.files)
+    quotes = _Quotes(names, tuple(lines.begins), log.around.texts)
     evidence = Collections(source, log, quotes, timeout_ns=timeout_ns)
-    return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=count == 1))
+    return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=is_only))
 
 
 def _dump_files(lines: LogLines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:

@@ -86,6 +86,8 @@ class Gathering:
     restart_line: int | None = None
     vm: str = ""
     flags: tuple[str, ...] = ()
+    region_bytes: int = 0
+    humongous_bytes: int = 0
     examples: list[tuple[int, str]] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     stalls: Durations = NONE
@@ -300,6 +302,7 @@ class Gathering:
                 self.vm, self.flags, durations_of(self.safepoints), self.reaching.durations(),
                 durations_of(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
                 self.clock_steps, self.furthest_back_ns, tuple(self.errors), self._texts(),
+                self.region_bytes, self.humongous_bytes,
             ),
         )  # fmt: skip
 

@@ -72,6 +72,8 @@ STOPPED: Final = re.compile(
     r"(?:, Stopping threads took: (\d{1,9})[.,](\d{1,9}) seconds)?"
 )
 _ENTERING: Final = re.compile(r"^Entering safepoint region: (.*)$")
+#: With `-Xlog:gc+humongous=debug`; JDK 16 and before have no brackets.
+_HUMONGOUS: Final = re.compile(r"umongous region \d+ \(?object size (\d{1,18}) ")
 _REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
 _COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
 #: Names of collectors in the line that states the one in use.
@@ -102,7 +104,8 @@ _NO_ROOM: Final = re.compile(
 DETAILS: Final = frozenset({"Met", "Old", "Par", "Ten", "CMS", "PSO"})
 #: First letters of all other lines of a collection that are needed; those of a generation have more before.
 BEGINNINGS: Final = frozenset({
-    "Gar", "Min", "Maj", "Con", "con", "All", "Pro", "pro", "To-", "to-", "Hea", "Pau", "Rel",
+    "Gar", "Min", "Maj", "Con", "con", "All", "Pro", "pro", "To-", "to-", "Hea", "Pau", "Rel", "Hum",
+    "Rec", "Dea", "Liv",
 }) | DETAILS  # fmt: skip
 _OF_A_GENERATION: Final = frozenset({"Pau", "Con", "All", "Pro"})
 #: Collections that have not ended; a damaged log could have any number.
@@ -125,7 +128,6 @@ class Unified:
     """State between the lines of a JVM: of collections that have not ended."""
 
     gathering: Gathering
-    region_bytes: int = 0
     operation: str = ""
     _has_failed: bool = False
     _open: dict[str, _Open] = field(default_factory=dict)
@@ -141,7 +143,7 @@ class Unified:
                 return text.endswith(" ns")
             self.gathering.safepoint(match[1], digits(match[3]), digits(match[2]), line)
         elif (match := _REGION.match(text)) is not None:
-            self.region_bytes = digits(match[1]) * UNITS[match[2]]
+            self.gathering.region_bytes = digits(match[1]) * UNITS[match[2]]
         elif text.startswith(("Using ", "Initializing The ")):
             named = _COLLECTOR.match(text)
             if not self.gathering.collector and named is not None and "workers" not in text:
@@ -188,6 +190,8 @@ class Unified:
             self.gathering.dump(HeapDump(self.gathering.number, end_ns(), duration_ns), line)
         elif (match := _STALL.match(text)) is not None:
             self.gathering.stall(_milliseconds(match[1], match[2]), line)
+        elif (match := _HUMONGOUS.search(text)) is not None:
+            self.gathering.humongous_bytes = max(self.gathering.humongous_bytes, digits(match[1]))
         return True
 
     def detail(self, line: str, begin: int, head: str) -> bool:
@@ -199,8 +203,8 @@ class Unified:
             if (match := _OLD_REGIONS.match(line, begin)) is None:
                 return True
             self.gathering.collector = self.gathering.collector or "G1"
-            if self.region_bytes:
-                grown = (digits(match[3]) - digits(match[2])) * self.region_bytes
+            if region_bytes := self.gathering.region_bytes:
+                grown = (digits(match[3]) - digits(match[2])) * region_bytes
                 self._of(match[1]).promoted_bytes = grown
         elif (match := _OLD.match(line, begin)) is not None:
             self._guess(_OF_GENERATION[match[2]])

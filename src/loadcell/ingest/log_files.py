@@ -25,6 +25,7 @@ from loadcell.model.message import Bytes, Count, ForeignText, Message, MessageCo
 
 DIRECTORY = MessageCode("log-file.directory", path=str, names=list)
 UNREADABLE = MessageCode("log-file.unreadable", path=str, reason=ForeignText)
+REPEATED = MessageCode("log-file.repeated", "info", files=list)
 REORDERED = MessageCode("log-file.reordered", "info", files=list)
 DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=ForeignText)
 CUT = MessageCode("log-file.cut", "info", path=str)
@@ -78,8 +79,8 @@ class LogLines:
     """Lines of all files, one after the other; `begins` has the number of lines before each file.
 
     `on_file` is called with the index of a file before its first line. `damages` are the remarks on damaged
-    files, each with the number of the last line before. `zeros` is the number of stretches of zero
-    bytes; each counts as a line that is not understood.
+    files, each with the number of the last line before. `count` is the number of lines, `zeros` that of
+    stretches of zero bytes; each of these counts as a line that is not understood.
     """
 
     files: Sequence[tuple[Path, str]]
@@ -89,39 +90,60 @@ class LogLines:
     remarks: list[Message] = field(default_factory=list)
     damages: list[tuple[int, Message]] = field(default_factory=list)
     zeros: int = 0
+    count: int = 0
 
     def __iter__(self) -> Iterator[str]:
         """Every line. Raises ImportProblemError where nothing can be read."""
-        count = read_bytes = 0
+        read_bytes = self.count = 0
         for index, (path, shown) in enumerate(self.files):
-            self.begins.append(count)
+            self.begins.append(self.count)
             self.on_file(index)
             line = "\n"
             zeros = Zeros()
+            is_damaged = False
             try:
                 for block in blocks_of(path, zeros):
                     read_bytes += len(block)
                     if self.on_progress is not None:
                         self.on_progress(read_bytes, None)
                     for line in text_lines([block]):
-                        count += 1
+                        self.count += 1
                         yield line
             except DAMAGES as error:
-                if not count:
+                if not self.count:
                     raise ImportProblemError(UNREADABLE(path=shown, reason=str(error))) from None
+                is_damaged = True
                 remark = DAMAGED(path=shown, reason=str(error))
                 self.remarks.append(remark)
-                self.damages.append((count, remark))
+                self.damages.append((self.count, remark))
             if zeros.count:
                 self.zeros += zeros.count
                 self.remarks.append(ZEROS(path=shown, count=zeros.count, size_bytes=zeros.size_bytes))
-            if not line.endswith("\n"):
+            if not line.endswith("\n") and not is_damaged:
                 self.remarks.append(CUT(path=shown))
 
     def position(self, number: int) -> tuple[str, int]:
         """The name of the file, and the line in it, of a line of all files; lines count from 1."""
         index, line = position(self.begins, number)
         return self.files[index][1], line
+
+
+def once(files: Sequence[tuple[Path, str]]) -> tuple[list[tuple[Path, str]], list[Message]]:
+    """Files without those that are named again, by any path, with a remark on these."""
+    names: dict[tuple[int, int] | Path, tuple[Path, str]] = {}
+    repeated: list[str] = []
+    for path, shown in files:
+        try:
+            status = path.stat()
+            key: tuple[int, int] | Path = (status.st_dev, status.st_ino)
+        except OSError:
+            key = path
+        if key in names:
+            repeated.append(shown)
+        else:
+            names[key] = (path, shown)
+    remarks: list[Message] = [REPEATED(files=list(dict.fromkeys(repeated)))] if repeated else []
+    return list(names.values()), remarks
 
 
 def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: MessageCode) -> bytes:

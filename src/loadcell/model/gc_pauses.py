@@ -138,6 +138,9 @@ class Around:
     furthest_back_ns: int = 0
     errors: tuple[int, ...] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
+    #: size of a region of G1, and of the largest humongous object; 0 where the log has no line of it
+    region_bytes: int = 0
+    humongous_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
 from loadcell.incidents.live.base import Gatherer, Host
-from loadcell.incidents.live.jvms import ENDED
+from loadcell.incidents.live.jvms import ENDED, name_of
 from loadcell.linux import procfs
 from loadcell.linux.java_attach import AttachError, run
 from loadcell.model.message import Message, MessageCode
@@ -48,7 +48,7 @@ class ClassGatherer(Gatherer):
             return
         record = class_histogram.grown(before, after)
         yield ClassHistograms(
-            f"{pid}",
+            name_of(pid, host),
             pid,
             end - begin,
             record.after.bytes,

@@ -56,7 +56,9 @@ def _read(name: str, path: Path, pid: int, host: Host) -> Collections:
         log = process_files.opened(folder, path.name, process_files.owner_of(pid, host.root))
     finally:
         os.close(folder)
-    return replace(collections_of(name, gc_log_files.end_of(log), flags, host), pid=pid)
+    return replace(
+        collections_of(name, gc_log_files.end_of(log), flags, host), source=f"{name} ({pid})", pid=pid
+    )
 
 
 def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -> Collections:
@@ -70,7 +72,10 @@ def collections_of(name: str, end: LogEnd, flags: tuple[str, ...], host: Host) -
     around = log.around if log.around.flags else replace(log.around, flags=flags)
     # the copy lies beside dumps of other programs
     return replace(
-        jvm, dump_files=(), log=replace(log, collector=log.collector or end.collector, around=around)
+        jvm,
+        source=name,
+        dump_files=(),
+        log=replace(log, collector=log.collector or end.collector, around=around),
     )
 
 

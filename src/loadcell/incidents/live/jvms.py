@@ -138,6 +138,16 @@ def _reading(file: PerfDataFile, values: tuple[Any, ...] | None) -> _Reading | N
     )
 
 
+def name_of(pid: int, host: Host) -> str:
+    """The main class of a JVM with its process."""
+    readings = [read(process) for process in find([pid], host.root)]
+    return _named("" if not readings or readings[0] is None else readings[0].name, pid)
+
+
+def _named(name: str, pid: int) -> str:
+    return f"{name.rpartition('/')[2][:_MOST_CHARACTERS] or 'java'} ({pid})"
+
+
 def counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCounters | Missing:
     """Evidence of a JVM from two readings, the second of this moment."""
     if process.lack is not None:
@@ -148,7 +158,7 @@ def counters(process: JavaProcess, before: _Reading | None, host: Host) -> JvmCo
         return Missing(JvmCounters, ENDED(pid=str(process.pid)))
     running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
     return JvmCounters(
-        f"{now.name.rpartition('/')[2][:_MOST_CHARACTERS] or 'java'} ({process.pid})",
+        _named(now.name, process.pid),
         process.pid,
         running_s,
         now.instant - before.instant,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -58,7 +58,8 @@ def document(examination: Examination, language: str) -> Document:
 def _report(examination: Examination, language: str, *, is_page: bool) -> Report:
     texts = Texts(language)
     sections = [Section("findings", texts("doctor.findings"), list(_findings(examination, texts, is_page)))]
-    for number, subject in enumerate(_detailed(examination), 1):
+    detailed = _detailed(examination)
+    for number, subject in enumerate(detailed, 1):
         of_type = details().get(type(subject.evidence))
         if of_type is not None:
             first, *others = of_type(subject.evidence, number, texts, is_page=is_page)
@@ -67,7 +68,9 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
                 sections.append(_titled(section, subject, examination, texts))
     sections.append(Section("examined", texts("doctor.examined"), list(_examined(examination, texts))))
     if examination.readings:
-        blocks = [block for reading in examination.readings for block in _reading(reading, texts)]
+        evidence = [item.evidence for item in detailed if type(item.evidence) in details()]
+        shown = {texts.message(remark) for item in evidence for remark in item.remarks}
+        blocks = [block for reading in examination.readings for block in _reading(reading, texts, shown)]
         sections.append(Section("reading", texts("doctor.reading"), blocks))
     return Report(
         language=language,
@@ -84,7 +87,9 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
 
 
 def _source(subject: Examined, examination: Examination) -> str:
-    """The name of a subject, where there are several of its type."""
+    """The name of a subject that is a process, or one of several of its type."""
+    if subject.evidence.process is not None:
+        return subject.evidence.source
     same = [item for item in examination.subjects if type(item.evidence) is type(subject.evidence)]
     return subject.evidence.source if len(same) > 1 else ""
 
@@ -196,7 +201,7 @@ def _table(anchor: str, title: str, column: str, rows: Sequence[list[Cell]], tex
     return Table(anchor, title, columns, rows)
 
 
-def _reading(reading: Reading, texts: Texts) -> Iterator[Block]:
+def _reading(reading: Reading, texts: Texts, shown: Collection[str]) -> Iterator[Block]:
     yield Paragraph(
         texts(
             "doctor.lines-read",
@@ -207,6 +212,8 @@ def _reading(reading: Reading, texts: Texts) -> Iterator[Block]:
         quiet=True,
     )
     for remark in reading.remarks:
-        yield Remark(remark.severity, texts.message(remark))
+        # those on the evidence of a section stand at its head
+        if (text := texts.message(remark)) not in shown:
+            yield Remark(remark.severity, text)
     if reading.examples:
         yield Code(texts("doctor.not-understood"), diagnoses.lines(reading.examples), "text")
