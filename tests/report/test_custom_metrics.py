@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import fake_runs
 from ingest.made import made
 from loadcell.model.panels import fact_units
 from loadcell.report import brief, build, values
@@ -67,6 +68,29 @@ def test_many_have_a_table_of_their_own(tmp_path: Path) -> None:
     table = tables_by_id["table-own-figures"]
     name = [column.title for column in table.columns].index("Metric")
     assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in table.rows}
+
+
+@pytest.mark.parametrize(("count", "is_by_treatment"), [(5, True), (8, True), (9, False)])
+def test_some_have_a_column_each_beside_the_treatments(
+    tmp_path: Path, count: int, is_by_treatment: bool
+) -> None:
+    run = fake_runs.write_run(tmp_path, fake_runs.two_treatments())
+    for path in sorted((run / "trials").glob("*/trial.json")):
+        trial = json.loads(path.read_text())
+        figures = {f"seen_{number}": float(number + len(trial["treatment"])) for number in range(count)}
+        trial["totals"]["figures"] = figures
+        path.write_text(json.dumps(trial))
+    blocks = [block for section in build.build(read_run(run), "en").sections for block in section.blocks]
+    (table,) = (block for block in blocks if isinstance(block, Table) and block.id == "table-own-figures")
+    treatments = {trial.treatment for trial in read_run(run).trials}
+    titles = [column.title for column in table.columns]
+    assert len(table.rows) == len(treatments) * (1 if is_by_treatment else count)
+    assert ("seen_4" in titles) is is_by_treatment
+    if is_by_treatment:
+        column = titles.index("seen_4")
+        assert sorted(row[column].text for row in table.rows) == sorted(
+            str(4 + len(name)) for name in treatments
+        )
 
 
 def test_what_was_asked_for_stands_in_the_terminals_table_where_throughput_says_something_else(

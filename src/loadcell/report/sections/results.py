@@ -34,6 +34,8 @@ _LOOPS = {
 }
 #: More metrics of the workload than this have a separate table: the columns would not fit on the page.
 MOST_METRICS = 4
+#: Metrics that fit into columns of a table of their own.
+_MOST_COLUMNS = 8
 #: Clients whose successes have a lower index of fairness were served unequally: it gets a column.
 FAIR = 0.99
 #: Values that differ by less are equal.
@@ -138,11 +140,29 @@ def _adjacent_metrics(context: ReportContext) -> list[str]:
 
 
 def metrics_table(context: ReportContext) -> Table | None:
-    """A row a treatment and figure, where there are too many of them to stand beside throughput."""
+    """A row a treatment and figure, where there are too many of them to stand beside throughput.
+
+    Of several treatments with some metrics it has a row per treatment, with a column for each metric.
+    """
     names, texts = metric_names(context), context.texts
     if len(names) <= MOST_METRICS:
         return None
-    factors = factor_columns(context)
+    factors, note = factor_columns(context), texts("table.own-figures.note")
+    if len(names) <= _MOST_COLUMNS and len(context.analysis.treatments) > 1:
+        columns = [
+            Column(texts("column.number"), figure=True),
+            *(Column(name, figure=numeric) for _, name, numeric in factors),
+            *([] if factors else [Column(texts("column.treatment"))]),
+            *(Column(metric_name(name, texts), figure=True, keep=True) for name in names),
+        ]
+        rows = [
+            [
+                *numbered_cells(treatment, factors),
+                *(_metric_cell(treatment, name, texts("mark.none")) for name in names),
+            ]
+            for treatment in context.analysis.treatments
+        ]
+        return Table("table-own-figures", texts("table.own-figures"), *without_empty(columns, rows), note)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
@@ -162,7 +182,6 @@ def metrics_table(context: ReportContext) -> Table | None:
         for name in names
         if (metric := treatment.figures.get(name)) is not None and metric.median is not None
     ]
-    note = texts("table.own-figures.note")
     return Table("table-own-figures", texts("table.own-figures"), *without_empty(columns, rows), note)
 
 
