@@ -1,6 +1,8 @@
-"""Incidents of control groups, which this script makes and removes again: limits of processors and memory.
+"""Incidents of processors and of control groups, which this script makes and removes again: limits of
+processors and memory.
 
-Standard library only; needs root and control groups, of version 1 or 2 with these controllers.
+Standard library only; all but `busy-processors` need root and control groups, of version 1 or 2 with these
+controllers.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from rehearsal import Examination, Rehearsal, Steps, ended
 
 _HOME: Final = Path("/sys/fs/cgroup")
 _PERIOD_US: Final = 100_000
+#: Processes in sessions of theirs end by themselves, whatever happens to this script.
+_LONGEST_S: Final = 60
 
 
 class Group:
@@ -90,6 +94,28 @@ def throttled_container(chance: random.Random, _: Path) -> Steps:
             ended(process)
 
 
+def busy_processors(chance: random.Random, _: Path) -> Steps:
+    """More busy processes than processors, with a name that only they have; the remedy ends them."""
+    count, name = chance.randint(3, 5) * (os.cpu_count() or 1), f"busy-{os.getpid()}"
+    code = f"""import time
+open("/proc/self/comm", "w").write({name!r})
+end = time.monotonic() + {_LONGEST_S}
+while time.monotonic() < end: pass
+"""
+    # the kernel shares processors by session
+    processes = [
+        subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=True)
+        for _number in range(count)
+    ]
+    try:
+        time.sleep(3.0)
+        yield Examination(("--live",), f"{count} processes", name)
+    finally:
+        for process in processes:
+            ended(process)
+    yield Examination(("--live",), f"{count} processes", name)
+
+
 def container_memory(chance: random.Random, _: Path) -> Steps:
     limit = chance.randint(12, 48) << 20
     for share in (2.0, 0.3):
@@ -111,6 +137,7 @@ def oom_kill(chance: random.Random, _: Path) -> Steps:
 
 
 REHEARSALS: Final = {
+    "busy-processors": Rehearsal("more busy processes than processors", "ended", busy_processors),
     "oom-kill": Rehearsal("a process above the limit of its group", "less memory", oom_kill),
     "throttled-container": Rehearsal(
         "a busy process in a control group", "without the limit", throttled_container

@@ -145,8 +145,8 @@ def test_the_record_has_all_topics_and_the_page_both_languages(tmp_path: Path) -
     record = model_json.read(ExaminationRecord, result.stdout)
     kinds = {subject.kind for subject in record.subjects}
     assert {
-        "mounts", "clocks", "memory", "kernel-log", "file-systems", "disks", "control-groups", "connections",
-        "open-files", "numa",
+        "mounts", "clocks", "processors", "memory", "kernel-log", "file-systems", "disks", "control-groups",
+        "connections", "open-files", "numa",
     } <= kinds  # fmt: skip
     assert {item.incident for item in record.unseen} >= {"class-growth"}
     assert "Hung remote mount" in (tmp_path / "doctor.html").read_text()

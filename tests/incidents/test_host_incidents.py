@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +17,17 @@ from loadcell.incidents.evidence.base import Evidence
 from loadcell.incidents.evidence.disks import Disks, DiskUse, FileSystem, FileSystems
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.evidence.memory import Memory
+from loadcell.incidents.evidence.processors import Processors, ProcessorUse
 from loadcell.incidents.examination import examination
 from loadcell.incidents.live.base import Host, Look
 from loadcell.incidents.live.disks import DiskGatherer
 from loadcell.incidents.live.kernel_log import KernelLogGatherer
 from loadcell.incidents.live.memory import MemoryGatherer
+from loadcell.incidents.live.processors import ProcessorGatherer
 from loadcell.linux import kernel_log
 from loadcell.linux.kernel_log import KernelLine
 from loadcell.linux.time_limits import UnavailableError
+from loadcell.model.message import Message
 
 MIB, GIB = 1 << 20, 1 << 30
 NOW_NS = 1_700_000_000 * 10**9
@@ -277,6 +282,65 @@ def test_files_of_syslog_are_read_without_the_ring_buffer(tmp_path: Path) -> Non
 def test_no_kernel_log_has_its_reason(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="not readable"):
         kernel_log.read(tmp_path)
+
+
+def processors(
+    busy: float, waited: float | None, runnable: int = 2, steal: float = 0.0, cores: int = 4
+) -> Processors:
+    use = (ProcessorUse("stress-ng-cpu", 4, busy),)
+    return Processors("host", 0.6, cores, busy, steal, runnable, waited, use)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (processors(0.95, 0.6), "warning"),
+        (processors(1.0, 1.0, 400), "warning"),  # wanted or not: never critical
+        (processors(0.95, None, 9), "warning"),
+        (processors(0.95, 0.1, 9), "warning"),
+        (processors(0.5, 0.9, 9, steal=0.45), "warning"),
+        (processors(0.95, 0.4, 8), "healthy"),  # well used
+        (processors(0.85, 0.9, 40), "healthy"),  # a burst
+        (processors(0.95, None, 8), "healthy"),
+        (processors(0.02, 0.0, 0), "healthy"),
+    ],
+)
+def test_busy_processors(evidence: Processors, expected: str) -> None:
+    assert level(evidence, "busy-processors") == expected
+
+
+def test_busy_processors_have_their_processes_and_remedy() -> None:
+    (diagnosis,) = of(processors(0.97, 0.8, 12), "busy-processors")
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.confidence == "high"
+    assert "The busiest: stress-ng-cpu 97% (4 processes)" in diagnosis.summary.text
+    (shared,) = of(processors(0.6, 0.8, 12, steal=0.35), "busy-processors")
+    assert isinstance(shared, Diagnosis)
+    assert "gave 35% of the time" in shared.summary.text
+    assert "hosts" not in Message(diagnosis.remedy_code).text
+    assert "move it to another host" in Message(shared.remedy_code).text
+
+
+def test_busy_processes_are_named() -> None:
+    name = f"busy-{os.getpid()}"
+    code = f"open('/proc/self/comm', 'w').write({name!r})\nwhile True: pass"
+    count = 2 * (os.cpu_count() or 1)
+    # the kernel shares processors by session
+    processes = [
+        subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=True) for _ in range(count)
+    ]
+    try:
+        time.sleep(1)
+        (seen,) = ProcessorGatherer().gather(Host(interval_s=0.8))
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    assert seen.cores == os.cpu_count()
+    assert seen.busy_share + seen.steal_share > 0.5
+    [use] = [use for use in seen.busiest if use.name == name]
+    assert use.processes <= count
+    assert 0 < use.share <= 1
 
 
 def test_gatherers_read_this_machine() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from incidents.test_clocks import watched
 from incidents.test_container_incidents import connections, cpu, files, used
 from incidents.test_container_incidents import memory as group_memory
-from incidents.test_host_incidents import disks, log, memory, system
+from incidents.test_host_incidents import disks, log, memory, processors, system
 from loadcell.incidents.evidence.clocks import ClockStep, TimeServer
 from loadcell.incidents.evidence.connections import ListenQueue
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
@@ -135,6 +135,22 @@ def _swap(rate: tuple[float, float], full: tuple[float, float]) -> Build:
     return build
 
 
+def _processors(
+    busy: tuple[float, float], waited: tuple[float, float], per_core: tuple[float, float]
+) -> Build:
+    """Processors with a queue, some on kernels without a measurement of pressure."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        cores, share, wait = chance.choice([1, 2, 8, 64]), chance.uniform(*busy), chance.uniform(*waited)
+        queue = round(cores * chance.uniform(*per_core))
+        return Example(
+            processors(share, wait, queue, cores=cores),
+            f"{share:.0%} busy, {wait:.0%} waited, {queue} threads",
+        )
+
+    return build
+
+
 def _kernel(*texts: str) -> Build:
     def build(chance: random.Random, _: Path) -> Example:
         pid = chance.randint(2, 99_999)
@@ -257,6 +273,12 @@ REPLAYS = (
     Replay("swap-storm", _swap((1.2, 200), (0.11, 0.9)), (
         _swap((0, 0.8), (0, 0.08)),
         _swap((1.2, 50), (0, 0.08)),
+    )),
+    Replay("busy-processors", _any(
+        _processors((0.92, 1.0), (0.55, 1.0), (1.0, 2.0)), _processors((0.92, 1.0), (0.0, 0.4), (3.1, 9.0))
+    ), (
+        _processors((0.1, 0.72), (0.55, 1.0), (3.1, 9.0)),
+        _processors((0.92, 1.0), (0.0, 0.4), (0.5, 1.6)),
     )),
     Replay("oom-kill", _kernel("x", KILLED), (
         _kernel("oom_reaper: something else", "usb 1-1: new high-speed USB device number PID"),

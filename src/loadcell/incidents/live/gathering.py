@@ -36,7 +36,7 @@ FAILED = MessageCode("doctor.live.failed", "info", error=ForeignText)
 NOTHING = MessageCode("doctor.live.nothing", "info")
 
 #: Names of the processes, by which one that an earlier call left behind is recognised.
-_PROCESS: Final = "lc-"
+PROCESS: Final = "lc-"
 _PART_BYTES: Final = 1 << 16
 #: Answers such as the log of the kernel fit into such a pipe, and need no reader until they are complete.
 _PIPE_BYTES: Final = 1 << 20
@@ -112,7 +112,7 @@ def stalled(host: Host) -> dict[str, int]:
     """Gatherers of earlier calls in uninterruptible sleep: their processes by name."""
     if host.root != procfs.ROOT:
         return {}
-    return {stat.name.removeprefix(_PROCESS): stat.pid for stat in procfs.trusted_stats(_PROCESS, "D")}
+    return {stat.name.removeprefix(PROCESS): stat.pid for stat in procfs.trusted_stats(PROCESS, "D")}
 
 
 def _start(gatherer: type[Gatherer], host: Host) -> _Work:
@@ -149,7 +149,7 @@ def _work(gatherer: type[Gatherer], host: Host, writer: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
-        name_process(f"{_PROCESS}{gatherer.name}")
+        name_process(f"{PROCESS}{gatherer.name}")
         with open(writer, "wb") as pipe:
             for item in _gathered(gatherer, host):
                 pickle.dump(item, pipe)

@@ -33,10 +33,10 @@ class MemoryGatherer(Gatherer):
                 sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0),
                 _rate(before, now, "pswpin", elapsed_s),
                 _rate(before, now, "pswpout", elapsed_s),
-                _pressure(host, "memory", "full"),
-                _pressure(host, "memory", "some"),
-                _pressure(host, "io", "some"),
-                _pressure(host, "cpu", "some"),
+                pressure(host, "memory", "full"),
+                pressure(host, "memory", "some"),
+                pressure(host, "io", "some"),
+                pressure(host, "cpu", "some"),
             )
 
 
@@ -46,7 +46,7 @@ def _rate(before: HostCounters, now: HostCounters, name: str, elapsed_s: float) 
     return pages * os.sysconf("SC_PAGE_SIZE") / elapsed_s
 
 
-def _pressure(host: Host, resource: str, kind: str) -> float | None:
+def pressure(host: Host, resource: str, kind: str) -> float | None:
     """Share of the last 10 s (`avg10`)."""
     for row in procfs.read_small(host.root / "proc/pressure" / resource).splitlines():
         words = row.split()

@@ -19,9 +19,11 @@ from loadcell.incidents.evidence.memory import Memory
 from loadcell.incidents.evidence.mounts import Mounts
 from loadcell.incidents.evidence.numa import NumaMemory
 from loadcell.incidents.evidence.placements import Placements
+from loadcell.incidents.evidence.processors import Processors
 from loadcell.model.message import MessageCode
 
 LIVE_ONLY = MessageCode("doctor.run.live-only", "info")
+IN_REPORT = MessageCode("doctor.run.report", "info")
 NO_HOST = MessageCode("doctor.run.no-host-samples", "info")
 NO_LOG = MessageCode("doctor.run.no-logs", "info")
 NO_COLLECTIONS = MessageCode("doctor.run.no-collections", "info")
@@ -36,6 +38,7 @@ REASONS: Final[Mapping[type[Evidence], MessageCode]] = {
     Collections: NO_COLLECTIONS,
     Memory: NO_HOST,
     Placements: NO_PLACEMENTS,
+    Processors: IN_REPORT,
     **dict.fromkeys(
         (
             ClassHistograms, Connections, ControlGroups, Disks, FileSystems, JvmCounters, KernelLog, Mounts,

@@ -1,0 +1,122 @@
+"""Processors in use all the time while threads wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loadcell.incidents.base import Confidence, Incident, Judgement
+from loadcell.incidents.evidence.processors import Processors
+from loadcell.model.message import Count, Message, MessageCode, Number, Seconds, Share
+
+SIGNS = MessageCode(
+    "incident.busy-processors.signs", "info", busy_share=Share, wait_share=Share, queue=Number
+)
+_SEEN = MessageCode(
+    "incident.busy-processors.seen",
+    "info",
+    busy_share=Share,
+    cores=Count,
+    interval_s=Seconds,
+    wait_share=Share,
+    runnable=Count,
+    names=list,
+)
+_SEEN_WITHOUT = MessageCode(
+    "incident.busy-processors.seen-without-pressure",
+    "info",
+    busy_share=Share,
+    cores=Count,
+    interval_s=Seconds,
+    runnable=Count,
+    names=list,
+)
+_STEAL = MessageCode(
+    "incident.busy-processors.steal",
+    "info",
+    steal_share=Share,
+    busy_share=Share,
+    cores=Count,
+    interval_s=Seconds,
+    names=list,
+)
+_HEALTHY = MessageCode(
+    "incident.busy-processors.healthy",
+    "info",
+    busy_share=Share,
+    cores=Count,
+    interval_s=Seconds,
+    wait_share=Share,
+    runnable=Count,
+)
+_HEALTHY_WITHOUT = MessageCode(
+    "incident.busy-processors.healthy-without-pressure",
+    "info",
+    busy_share=Share,
+    cores=Count,
+    interval_s=Seconds,
+    runnable=Count,
+)
+_PROCESS = MessageCode("incident.busy-processors.process", "info", name=str, used_share=Share, count=Count)
+
+BUSY_SHARE: Final = 0.9
+#: Of the last 10 s. On a busy host whose threads rarely wait, the processors are well used.
+WAIT_SHARE: Final = 0.5
+#: Runnable threads per processor.
+QUEUE: Final = 2.0
+#: With as much steal time the processors belong to other machines.
+STEAL_SHARE: Final = 0.1
+
+
+class BusyProcessors(Incident[Processors]):
+    """A busy host may be wanted: it is a warning at most."""
+
+    name = "busy-processors"
+    needs = Processors
+    source = (
+        "Linux, Documentation/accounting/psi.rst; node-mixin, NodeCPUHighUsage (90%) and "
+        "NodeSystemSaturation (2 per core)"
+    )
+    signs = SIGNS(busy_share=BUSY_SHARE, wait_share=WAIT_SHARE, queue=QUEUE)
+    remedies = ("steal",)
+
+    def examine(self, evidence: Processors) -> Iterator[Judgement]:
+        is_waited = evidence.waited_share is not None and evidence.waited_share >= WAIT_SHARE
+        is_queued = evidence.runnable > QUEUE * evidence.cores
+        taken = evidence.busy_share + evidence.steal_share
+        if taken < BUSY_SHARE or not (is_waited or is_queued):
+            yield self.healthy(_healthy(evidence))
+            return
+        is_steal = evidence.steal_share >= STEAL_SHARE
+        confidence: Confidence = "high" if is_waited and is_queued else "medium"
+        yield self.diagnosis("warning", confidence, _seen(evidence), remedy="steal" if is_steal else "")
+
+
+def _seen(evidence: Processors) -> Message:
+    names = [_PROCESS(name=use.name, used_share=use.share, count=use.processes) for use in evidence.busiest]
+    common = {
+        "busy_share": evidence.busy_share,
+        "cores": evidence.cores,
+        "interval_s": evidence.interval_s,
+        "names": names,
+    }
+    if evidence.steal_share >= STEAL_SHARE:
+        return _STEAL(**common, steal_share=evidence.steal_share)
+    if evidence.waited_share is None:
+        return _SEEN_WITHOUT(**common, runnable=evidence.runnable)
+    return _SEEN(**common, runnable=evidence.runnable, wait_share=evidence.waited_share)
+
+
+def _healthy(evidence: Processors) -> Message:
+    common = {
+        "busy_share": evidence.busy_share,
+        "cores": evidence.cores,
+        "interval_s": evidence.interval_s,
+        "runnable": evidence.runnable,
+    }
+    if evidence.waited_share is None:
+        return _HEALTHY_WITHOUT(**common)
+    return _HEALTHY(**common, wait_share=evidence.waited_share)
+
+
+PART = BusyProcessors
