@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from truth.incidents import driver
 from truth.incidents.case import LATEST_S, Replay, judged
 from truth.incidents.gluster_replays import REPLAYS as OF_VOLUMES
 from truth.incidents.gluster_replays import recorded, walked
@@ -61,3 +62,21 @@ def test_a_state_below_a_threshold_is_healthy(replay: Replay, tmp_path: Path) ->
             result = judged(example.evidence)
             assert replay.incident not in result.all, f"{number} {seed}: {example.size}"
             assert result.critical == (), f"{number} {seed}: {example.size}"
+
+
+def test_rows_of_the_table_are_renewed_alone() -> None:
+    old = driver.TABLE.read_text()
+    results = [
+        {"kind": "real", "incident": "oom-kill", "number": 0, "seen": True, "gone": False, "delay_s": 4.2},
+        *(
+            {"kind": "control 0", "incident": "oom-kill", "number": number, "seen": False}
+            for number in range(7)
+        ),
+    ]
+    new = driver.renewed(old, driver.table(results), {"oom-kill"})
+    pairs = list(zip(old.splitlines(), new.splitlines(), strict=True))
+    changed = [after for before, after in pairs[:-1] if before != after]
+    assert len(changed) == 1
+    assert changed[0].endswith("| 1 of 1 | 4.2 s | 0 of 1 | 0, 0, 0 | – | 7 | 0 |")
+    numbers = [int(line.split()[0]) for line in pairs[-1]]
+    assert numbers[1] == numbers[0] - 3

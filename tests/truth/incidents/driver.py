@@ -3,6 +3,7 @@
 `python -m truth.incidents.driver --state FILE`, in the folder `tests`, as root, prints the table of
 docs/reference/incidents.md. It resumes where it stopped: every result is one line of FILE. A rehearsal that
 fails is a result, too: the incident counts as neither recognised nor gone, and is not made again.
+With `--only INCIDENT... --renew` it writes the new rows of these incidents into table.md.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from truth.incidents.run_replays import REPLAYS as OF_RUNS
 
 REHEARSALS = (*HOSTS, *VOLUMES)
 REPLAYS = (*OF_JVMS, *OF_HOSTS, *OF_LOGS, *OF_RUNS, *OF_VOLUMES)
+TABLE = Path(__file__).parent / "table.md"
 REAL, REPLAYED, CONTROLS = 3, 10, 10
 
 
@@ -131,6 +133,20 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def renewed(old: str, new: str, incidents: Collection[str]) -> str:
+    """A table with the rows of these incidents from another one, and the number of its controls."""
+    rows = {line.split()[1]: line for line in new.splitlines() if line.startswith("| `")}
+    names = {f"`{name}`" for name in incidents}
+    lines = [
+        rows[line.split()[1]] if line.startswith("| `") and line.split()[1] in names else line
+        for line in old.splitlines()
+    ]
+    total = sum(int(line.split("|")[8]) for line in lines if line.startswith("| `"))
+    critical = max(int(table.splitlines()[-1].split(", ")[1].split()[0]) for table in (old, new))
+    lines[-1] = f"{total} healthy controls, {critical} with a critical finding of any incident"
+    return "\n".join(lines) + "\n"
+
+
 def delay(delays_s: list[float]) -> str:
     """The longest time from the last sign to the recognition, and of how many where not all were measured."""
     measured_s = [delay_s for delay_s in delays_s if not math.isnan(delay_s)]
@@ -145,6 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=(), metavar="INCIDENT")
+    parser.add_argument("--renew", action="store_true", help="rows of table.md")
     parser.add_argument("--times", type=int, default=REAL, help="rehearsals of each incident")
     options = parser.parse_args()
     done = {(row["kind"], row["incident"], row["number"]) for row in results(options.state)}
@@ -157,7 +174,11 @@ def main() -> None:
         if row["kind"] == "real" or row["seen"] != (row["kind"] == "replayed") or row.get("critical"):
             sys.stdout.write(f"{json.dumps(row, ensure_ascii=False)}\n")
             sys.stdout.flush()
-    sys.stdout.write(table(results(options.state)) + "\n")
+    new = table(results(options.state))
+    sys.stdout.write(new + "\n")
+    if options.renew:
+        incidents = {row["incident"] for row in results(options.state)}
+        TABLE.write_text(renewed(TABLE.read_text(), new, incidents))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from loadcell.incidents.evidence.clocks import ClockStep, TimeServer
 from loadcell.incidents.evidence.connections import ListenQueue
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms
 from loadcell.incidents.evidence.mounts import Mounts, RemoteMount
-from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
+from loadcell.incidents.evidence.numa import NodeMemory, NumaAllocations, NumaMemory
 
 from .case import Build, Example, Replay
 
@@ -243,6 +243,19 @@ def _numa(share: tuple[float, float]) -> Build:
     return build
 
 
+def _allocated(share: tuple[float, float], rate_mib: tuple[float, float]) -> Build:
+    """Memory allocated near and far within a window, with any totals since the start of the kernel."""
+
+    def build(chance: random.Random, _: Path) -> Example:
+        part, window_s = chance.uniform(*share), chance.uniform(0.5, 60)
+        total = chance.uniform(*rate_mib) * window_s * (1 << 20)
+        allocations = NumaAllocations(window_s, total * (1 - part), total * part, 0, chance.random())
+        seen = NumaMemory("host", chance.choice([2, 4, 8]), (), allocations)
+        return Example(seen, f"{part:.0%} of {total / window_s / (1 << 20):.0f} MiB/s")
+
+    return build
+
+
 def _classes(growth: tuple[int, int], share: tuple[float, float]) -> Build:
     def build(chance: random.Random, _: Path) -> Example:
         before = chance.randint(*growth) << 20
@@ -283,7 +296,12 @@ REPLAYS = (
     Replay("oom-kill", _kernel("x", KILLED), (
         _kernel("oom_reaper: something else", "usb 1-1: new high-speed USB device number PID"),
     )),
-    Replay("disk-errors", _kernel("blk_update_request: I/O error, dev sda, sector PID op 0x0:(READ)"), (
+    Replay("disk-errors", _any(
+        _kernel("blk_update_request: I/O error, dev sda, sector PID op 0x0:(READ)"),
+        _kernel("Buffer I/O error on dev dm-0, logical block PID, lost async page write"),
+        _kernel("XFS (sdb1): metadata I/O error in \"xfs_buf_ioend\" at daddr 0xPID len 8 error 5"),
+        _kernel("nvme nvme0: resetting controller", "I/O error, dev nvme0n1, sector PID op 0x1:(WRITE)"),
+    ), (
         _kernel("sd 0:0:0:0: [sda] Attached SCSI disk", "EXT4-fs (sda1): mounted filesystem PID"),
         _kernel("sd 2:0:0:0: Power-on or device reset occurred", "scsi host2: PID requests"),
     )),
@@ -299,6 +317,10 @@ REPLAYS = (
     Replay("listen-overflow", _dropped((1, 400)), (_dropped((0, 0)),)),
     Replay("conntrack-table", _tracked((0.81, 1.0)), (_tracked((0.0, 0.64)),)),
     Replay("open-files", _files((801, 1000)), (_files((0, 640)),)),
-    Replay("numa-spread", _numa((0.3, 1.0)), (_numa((0.0, 0.2)),)),
+    Replay("numa-spread", _any(_numa((0.3, 1.0)), _allocated((0.3, 1.0), (80, 8000))), (
+        _numa((0.0, 0.2)),
+        _allocated((0.0, 0.2), (80, 8000)),
+        _allocated((0.3, 1.0), (0, 50)),
+    )),
     Replay("class-growth", _classes((30, 900), (0.06, 3.0)), (_classes((30, 900), (0.0, 0.04)),)),
 )  # fmt: skip
