@@ -12,6 +12,7 @@ import pytest
 
 from loadcell.incidents.base import Diagnosis, Healthy
 from loadcell.incidents.examination import examination
+from loadcell.incidents.gc_logs import read
 from loadcell.model.message import Message
 from loadcell.report.blocks import Remark, Table
 from loadcell.report.doctor.diagnosis import blocks
@@ -592,6 +593,44 @@ def test_dumps_beside_a_log_of_jdk_8_are_those_of_its_full_collections(tmp_path:
     written_dumps(tmp_path, 7, 10, 20, 300)
     diagnosis = diagnosed(judged(tmp_path, log), "heap-dumps")
     assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("warning", 2)
+
+
+def exhausted_at(*instants_s: float) -> Log:
+    log = full_at(*instants_s)
+    log.lines = [line.replace("800M->100M(1000M)", "999M->990M(1000M)") for line in log.lines]
+    return log
+
+
+def test_a_dump_of_an_error_beside_the_log_is_an_exhausted_heap(tmp_path: Path) -> None:
+    incident = "heap-exhaustion"
+    log = exhausted_at(10, 11)
+    assert is_healthy(judged(tmp_path, log), incident), "two full collections"
+    written_dumps(tmp_path, 7, 40)
+    diagnosis = diagnosed(judged(tmp_path, log), incident)
+    assert (diagnosis.level, diagnosis.confidence) == ("critical", "high")
+    assert str(diagnosis.summary.arguments["path"]).endswith("java_pid7.hprof.0")
+    assert is_healthy(judged(tmp_path, log), "heap-dumps")
+    assert is_healthy(judged(tmp_path, full_at(10, 11)), incident), "the heap is not full"
+    flag = full_at(10, 11)
+    flag.lines.insert(1, dated(0.02, "CommandLine flags: -XX:+HeapDumpOnOutOfMemoryError"))
+    assert diagnosed(judged(tmp_path, flag), incident).confidence == "high"
+    written_dumps(tmp_path, 7, 400)
+    assert is_healthy(judged(tmp_path, log), incident), "a dump of another time"
+
+
+def test_a_dump_that_may_be_of_two_jvms_is_that_of_none(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        lines = [line.replace("0.010s", "0.010s") for line in exhausted_at(10, 11).lines]
+        (tmp_path / name).write_text("".join(lines))
+    path = tmp_path / "heap.hprof"
+    for name in ("java_pid7.hprof.0", "heap.hprof"):
+        path = tmp_path / name
+        path.write_bytes(b"x" * 1024)
+        os.utime(path, (1_795_971_140, 1_795_971_140))
+    logs = read([(tmp_path / name, name) for name in ("a.log", "b.log")])
+    assert [jvm.error_dumps for jvm in logs.jvms] == [(), ()]
+    [remark] = [item for item in logs.reading.remarks if item.code == "doctor.uncertain-dump"]
+    assert remark.arguments["sources"] == ["a.log", "b.log"]
 
 
 def filling(last_mib: int, stalls: int, collector: str = "The Z Garbage Collector") -> Log:

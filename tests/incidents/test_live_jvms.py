@@ -18,17 +18,19 @@ from jvms import running
 from loadcell.incidents.base import Diagnosis, examine
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.collections import Collections
-from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, JvmCounters
+from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, EndedJvm, JvmCounters
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
 from loadcell.incidents.live import jvms
 from loadcell.incidents.live.base import Host
 from loadcell.incidents.live.classes import ClassGatherer
+from loadcell.incidents.live.ended_jvms import EndedJvmGatherer
 from loadcell.incidents.live.gathering import gather
 from loadcell.incidents.live.gc_log_ends import GcLogGatherer
 from loadcell.incidents.live.jvms import JvmGatherer
 from loadcell.incidents.live.numa import NumaGatherer
 from loadcell.linux import gc_log_files, java_processes
+from loadcell.linux.java_traces import traces_of
 
 from .test_host_incidents import level
 
@@ -55,6 +57,33 @@ public class Leaking {
   }
 }
 """
+
+
+def test_a_dump_whose_name_two_jvms_share_is_uncertain(tmp_path: Path) -> None:
+    """A path with the process in it, or a directory, is that of one JVM."""
+    shared = f"-XX:HeapDumpPath={tmp_path / 'heap.hprof'}"
+    options = ("-Xmx16m", "-Xshare:auto")
+    with (
+        running(*options, shared) as first, running(*options, shared) as second,
+        running(*options, f"-XX:HeapDumpPath={tmp_path}") as third,
+    ):  # fmt: skip
+        [shared_one, _, single] = jvms = [traces_of(process.pid) for process in (first, second, third)]
+        assert shared_one is not None
+        assert single is not None
+        (tmp_path / "heap.hprof").write_bytes(b"x")
+        (tmp_path / f"java_pid{third.pid}.hprof").write_bytes(b"x")
+        evidence = [
+            item
+            for traces in (shared_one, single)
+            for item in EndedJvmGatherer().gather(Host(ended=(traces,)))
+            if isinstance(item, EndedJvm)
+        ]
+        for traces in jvms:
+            assert traces is not None
+            traces.close()
+    assert [dump.others for dump in evidence[0].dumps] == [(second.pid,)]
+    assert evidence[0].certain_dumps == ()
+    assert [dump.others for dump in evidence[1].certain_dumps] == [()]
 
 
 def counters(share: float, now: float = 0.1, running_s: float = 100.0, **values: Any) -> JvmCounters:

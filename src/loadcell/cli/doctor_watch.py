@@ -256,7 +256,8 @@ class _Watcher:
             "ended": [jvm.pid for jvm in job.ended],
             "directory": str(job.directory),
             "crash_reports": [name for jvm in event.ended for name, _ in jvm.crashes],
-            "heap_dumps": [dump.path for jvm in event.ended for dump in jvm.dumps],
+            "heap_dumps": [dump.path for jvm in event.ended for dump in jvm.certain_dumps],
+            "uncertain_heap_dumps": [dump.path for jvm in event.ended for dump in jvm.dumps if dump.others],
             "incidents": event.ended_incidents,
             "host_incidents": event.incidents,
         }

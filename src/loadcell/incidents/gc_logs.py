@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from loadcell.incidents.evidence.base import Quote, Reading
-from loadcell.incidents.evidence.collections import DUMP_FLAGS, Collections, DumpFile
+from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.gc_log_dumps import with_dumps
 from loadcell.ingest import gc_log
 from loadcell.ingest.application_log import stamps_of
 from loadcell.ingest.base import ImportProblemError
@@ -32,7 +32,6 @@ CLOCK_STEPS = MessageCode("doctor.clock-steps", "caution", source=str, count=Cou
 
 #: Lines of the beginning in which a sign of a collector must be: a service prints others first.
 _MOST_BEFORE: Final = 20_000
-_MOST_DUMPS: Final = 1_000
 #: A line of a collection, in either format; other signs are those of the readers of all tools.
 _COLLECTION: Final = re.compile(rb"\] GC\(\d+\) |\[(?:Full )?GC[ (]")
 _SHOWN: Final = 80
@@ -72,9 +71,10 @@ def read(
     lines.remarks[:0] = repeated
     sources = [", ".join(names)] if len(logs) == 1 else [_place(lines, *span) for _, *span in of_lines]
     jvms = tuple(
-        _collections(log, source, lines, timeout_ns, is_only=len(logs) == 1)
-        for log, source in zip(logs, sources, strict=True)
+        _collections(log, source, lines, timeout_ns) for log, source in zip(logs, sources, strict=True)
     )
+    jvms, uncertain = with_dumps(jvms, lines)
+    lines.remarks += uncertain
     jvms = _with_damages(jvms, lines)
     for jvm in jvms:
         around = jvm.log.around
@@ -137,62 +137,10 @@ class _Quotes:
         return Quote(self.files[index], line, without_secrets(text))
 
 
-def _collections(
-    log: GcLog, source: str, lines: LogLines, timeout_ns: int | None, *, is_only: bool
-) -> Collections:
+def _collections(log: GcLog, source: str, lines: LogLines, timeout_ns: int | None) -> Collections:
     names = tuple(shown for _, shown in lines.files)
     quotes = _Quotes(names, tuple(lines.begins), log.around.texts)
-    evidence = Collections(source, log, quotes, timeout_ns=timeout_ns)
-    return replace(evidence, dump_files=_dump_files(lines, evidence, is_only=is_only))
-
-
-def _dump_files(lines: LogLines, evidence: Collections, *, is_only: bool) -> tuple[DumpFile, ...]:
-    """Heap dumps beside the logs that this JVM wrote at a full collection.
-
-    Where the log has no dates, its flags or its lines must have the dumps.
-    """
-    full = [pause for pause in evidence.log.pauses if pause.kind == "full"]
-    around = evidence.log.around
-    has_sign = bool(around.dumps) or any(flag.startswith(DUMP_FLAGS) for flag in around.flags)
-    # JDK 9 and later writes a line for each dump
-    has_lines = any("] GC(" in quote.text for quote in evidence.quotes_of(full[-1:]))
-    times = [
-        (start_ns - _EARLIER_NS, end_ns + _LATER_NS)
-        for pause in full
-        if (start_ns := evidence.utc_ns(pause.start_ns)) is not None
-        and (end_ns := evidence.utc_ns(pause.end_ns)) is not None
-    ]
-    if not full or (not has_sign and (has_lines or not times)) or (not times and not is_only):
-        return ()
-    by_process: dict[str, list[DumpFile]] = {}
-    for directory in {path.parent for path, _ in lines.files}:
-        for path in sorted(directory.glob("*.hprof*"))[:_MOST_DUMPS]:
-            try:
-                status = path.stat()
-            except OSError:
-                continue
-            written_ns = status.st_mtime_ns
-            is_of_time = not times or any(begin_ns <= written_ns <= end_ns for begin_ns, end_ns in times)
-            if stat.S_ISREG(status.st_mode) and is_of_time:
-                match = _PROCESS.search(path.name)
-                files = by_process.setdefault("" if match is None else match[1], [])
-                files.append(DumpFile(str(path), status.st_size, written_ns))
-    # a JVM has one process: the one that its log is named after, or the one with the most dumps
-    named = [process for process in by_process if process and _is_in_name(process, lines)]
-    chosen = named[0] if named else max(by_process, key=lambda process: len(by_process[process]), default="")
-    return tuple(sorted(by_process.get(chosen, ()), key=lambda file: file.written_ns))
-
-
-def _is_in_name(process: str, lines: LogLines) -> bool:
-    return any(process in _NUMBER.findall(path.name) for path, _ in lines.files)
-
-
-#: The name that a JVM gives a dump has its process.
-_PROCESS: Final = re.compile(r"_pid(\d+)\.hprof")
-_NUMBER: Final = re.compile(r"\d+")
-#: A dump is before the pause of its collection, or ends after its line.
-_EARLIER_NS: Final = 5 * 10**9
-_LATER_NS: Final = 60 * 10**9
+    return Collections(source, log, quotes, timeout_ns=timeout_ns)
 
 
 def _must_be_log(path: Path, shown: str) -> None:

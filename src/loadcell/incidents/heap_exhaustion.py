@@ -1,4 +1,4 @@
-"""A heap that is full: an OutOfMemoryError, or last full collections that free nothing."""
+"""A heap that is full: an OutOfMemoryError, its heap dump, or last full collections that free nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.collections import Collections, span_ns
 from loadcell.model.gc_pauses import Pause
 from loadcell.model.message import Bytes, Count, MessageCode, Share
+from loadcell.model.numbers import utc_second
 
 SIGNS = MessageCode(
     "incident.heap-exhaustion.signs", "info", count=Count, freed_share=Share, used_share=Share
 )
 _ERROR = MessageCode("incident.heap-exhaustion.error", "info", count=Count)
+_DUMP = MessageCode("incident.heap-exhaustion.dump", "info", path=str, size_bytes=Bytes, utc=str)
 _FULL = MessageCode(
     "incident.heap-exhaustion.full", "info", count=Count, freed_bytes=Bytes, used_share=Share,
     capacity_bytes=Bytes,
@@ -41,6 +43,15 @@ class HeapExhaustion(Incident[Collections]):
         if errors:
             span = evidence.span_of_lines([quote.number for quote in errors])
             yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), span, errors)
+            return
+        if dumps := evidence.error_dumps:
+            summary = _DUMP(
+                path=dumps[-1].path, size_bytes=dumps[-1].size_bytes, utc=utc_second(dumps[-1].written_ns)
+            )
+            last_full = evidence.full()[-FEWEST:]
+            yield self.diagnosis(
+                "critical", "high", summary, span_ns(last_full), evidence.quotes_of(last_full)
+            )
             return
         full, capacity = evidence.full(), evidence.capacity_bytes
         last = _last_full(full, capacity)

@@ -59,7 +59,7 @@ class Event:
     @property
     def has_failed(self) -> bool:
         """True where a JVM that has ended left a crash report, a heap dump, or an incident in its log."""
-        return any(jvm.crashes or jvm.dumps for jvm in self.ended) or bool(self.ended_incidents)
+        return any(jvm.crashes or jvm.certain_dumps for jvm in self.ended) or bool(self.ended_incidents)
 
     def _names(self, *, of_ended: bool) -> list[str]:
         sources = {f"{jvm.log_name} ({jvm.pid})" for jvm in self.ended}
@@ -135,6 +135,7 @@ def _write(event: EventDirectory, jvm: EndedJvm) -> None:
     rows += [f"crash report: {name}" for name, _ in jvm.crashes]
     rows += [
         f"heap dump: {dump.path}, {dump.size_bytes} bytes, {utc_second(dump.written_ns)}"
+        + (f", perhaps of another JVM with this path: {', '.join(map(str, dump.others))}" * bool(dump.others))
         for dump in jvm.dumps
     ]
     event.write(f"ended-{jvm.pid}.txt", "\n".join(rows) + "\n")

@@ -68,6 +68,8 @@ class JavaTraces:
     owner: int
     end_s: float = inf
     log_name: str = ""
+    #: path of heap dumps without the process in their names; empty where it is in them
+    dump_name: str = ""
     _log: _Location | None = None
     _crashes: list[_Location] = field(default_factory=list)
     _dumps: list[_Location] = field(default_factory=list)
@@ -141,6 +143,7 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
     owner = process_files.owner_of(pid, root)
     traces = JavaTraces(pid, process.start, command, time.time() - running_s, owner)
     traces.locate_log(root)
+    traces.dump_name = dump_name(pid, root)
     number = str(namespace_pid(pid, root))
     options = gc_log_files.options(pid, root)
 
@@ -157,6 +160,20 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
     traces._crashes = located([crash] if crash else [usual, f"/tmp/{usual}"])  # noqa: S108
     traces._dumps = located([dump, f"{dump}/{usual_dump}"] if dump else [usual_dump])
     return traces
+
+
+def dump_name(pid: int, root: Path = procfs.ROOT) -> str:
+    """The path of a JVM's heap dumps whose names have no process; empty for other processes."""
+    options = gc_log_files.options(pid, root)
+    paths = [match["path"] for word in options if (match := _DUMP_PATH.fullmatch(word))]
+    if not paths or "%p" in paths[-1]:
+        return ""
+    path = (procfs.link(pid, "cwd", root) or Path()) / paths[-1]
+    try:
+        is_directory = (root / f"proc/{pid}/root" / str(path).lstrip("/")).is_dir()
+    except OSError:
+        return ""
+    return "" if is_directory else str(path)
 
 
 def _opened(pid: int, path: str, root: Path) -> _Location | None:

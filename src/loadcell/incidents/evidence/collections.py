@@ -21,6 +21,10 @@ REQUESTED: Final = frozenset({
 DUMP_FLAGS: Final = ("-XX:+HeapDumpBeforeFullGC", "-XX:+HeapDumpAfterFullGC")
 
 
+#: Option of a heap dump on the first OutOfMemoryError.
+ERROR_FLAG: Final = "-XX:+HeapDumpOnOutOfMemoryError"
+
+
 @dataclass(frozen=True, slots=True)
 class DumpFile:
     """A heap dump on the disk."""
@@ -28,6 +32,8 @@ class DumpFile:
     path: str
     size_bytes: int
     written_ns: int
+    #: other JVMs that may have written it
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Collections(Evidence):
     log: GcLog
     quote: Callable[[int], Quote | None] = lambda _: None
     dump_files: tuple[DumpFile, ...] = ()
+    #: dumps on an OutOfMemoryError
+    error_dumps: tuple[DumpFile, ...] = ()
     timeout_ns: int | None = None
     pid: int | None = None
 

@@ -93,3 +93,8 @@ class EndedJvm(Evidence):
     log: str
     crashes: tuple[tuple[str, str], ...]
     dumps: tuple[DumpFile, ...]
+
+    @property
+    def certain_dumps(self) -> tuple[DumpFile, ...]:
+        """Dumps that no other JVM may have written."""
+        return tuple(dump for dump in self.dumps if not dump.others)
