@@ -14,18 +14,15 @@ from loadcell.linux.kernel_log import AGE_S
 from loadcell.model.message import Count, MessageCode, Seconds
 
 SIGNS = MessageCode("incident.disk-errors.signs", "info", age_s=Seconds, recent_s=Seconds, follows_s=Seconds)
-_SEEN = MessageCode(
-    "incident.disk-errors.seen", "info", count=Count, device=str, since_s=Seconds, names=list
-)  # fmt: skip
+_SEEN = MessageCode("incident.disk-errors.seen", "info", count=Count, device=str, since_s=Seconds)
+_SEEN_ON = MessageCode(
+    "incident.disk-errors.seen-on", "info", count=Count, device=str, since_s=Seconds, names=list
+)
 _SEEN_FILE = MessageCode(
-    "incident.disk-errors.seen-file", "info", count=Count, device=str, since_s=Seconds, names=list, file=str
+    "incident.disk-errors.seen-file", "info", count=Count, device=str, since_s=Seconds, file=str
 )
-_FORMER = MessageCode(
-    "incident.disk-errors.former", "info", count=Count, device=str, since_s=Seconds, names=list
-)
-_RESETS = MessageCode(
-    "incident.disk-errors.resets", "info", count=Count, device=str, since_s=Seconds, names=list
-)
+_FORMER = MessageCode("incident.disk-errors.former", "info", count=Count, device=str, since_s=Seconds)
+_RESETS = MessageCode("incident.disk-errors.resets", "info", count=Count, device=str, since_s=Seconds)
 _FURTHER = MessageCode("incident.disk-errors.further", "info", count=Count, devices=list)
 _HEALTHY = MessageCode("incident.disk-errors.healthy", "info", lines=Count)
 _MOST_NAMED: Final = 6
@@ -63,12 +60,12 @@ class DiskErrors(Incident[KernelLog]):
     ) -> Diagnosis:
         since_ns = evidence.now_ns - events.lines[-1].utc_ns
         file = devices.file_of(events.disk)
-        code = _SEEN_FILE if file else _SEEN
+        names = [name for name in events.names if name != events.disk]
+        code = _SEEN_FILE if file else _SEEN_ON if names else _SEEN
         if events.is_former:
             code = _FORMER
         if not is_error:
             code = _RESETS
-        names = [name for name in events.names if name != events.disk] or [events.disk]
         summary = code.pick(
             count=events.count, device=events.disk, since_s=float(round(since_ns / 1e9)),
             names=names[:_MOST_NAMED], file=file,
