@@ -195,8 +195,9 @@ def test_lines_of_other_programs_are_counted_and_shown(tmp_path: Path) -> None:
         (b"2026-11-28T10:00:00Z INFO started\n" * 5, "`loadcell doctor --log"),
         ((OUTPUTS / "wrk.txt").read_bytes(), "it looks like the output of wrk"),
         (b"GC(0) Pause Young (Normal) 6M->2M(64M) 4.533ms\n", "have no time"),
+        (b"[0.1s][info][gc] GC(0) Pause Young (Normal) 6M->2M(64M) 4ms " * 40, "entries on one line"),
     ],
-    ids=["empty", "program", "text", "dump", "recording", "unknown", "service", "wrk", "times"],
+    ids=["empty", "program", "text", "dump", "recording", "unknown", "service", "wrk", "times", "one-line"],
 )
 def test_a_file_that_is_no_gc_log_is_refused_with_what_it_looks_like(
     tmp_path: Path, content: bytes, reason: str

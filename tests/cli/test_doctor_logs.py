@@ -289,6 +289,12 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
+        (
+            b'[{"ts": "2026-11-29T10:00:00Z", "msg": "a"}, {"ts": "2026-11-29T10:00:01Z", "msg": "b"}]',
+            "array",
+        ),
+        (b'[\n {\n  "ts": "2026-11-29T10:00:00Z",\n  "msg": "a"\n }\n]\n', "is a JSON array"),
+        (b"2026-11-29T10:00:00Z INFO served " * 500, "all of its entries on one line"),
         (b"\x7fELF\0\0\0\1" * 100, "binary: it looks like a program"),
         (b"[0.1s][info][gc] GC(0) Pause Young (Normal) 6M->2M(64M) 4.533ms\n" * 9, "doctor --gc-log"),
         (b"[2026-11-28T10:00:00.1+0000][info ][gc,start ] GC(0) Pause Young (Normal)\n" * 9, "is a GC log"),
@@ -304,6 +310,9 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
     ids=[
         "empty",
         "blank",
+        "array",
+        "array-on-lines",
+        "one-line",
         "binary",
         "gc",
         "dated-gc",

@@ -1,4 +1,4 @@
-"""Contents of a file that should be a log: none, a binary format, or a log of another kind."""
+"""Contents of a file that should be a log: none, a binary format, no lines, or a log of another kind."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Final
 
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.read import IMPORT_UTF16
-from loadcell.model.message import ForeignText, Labels, Message, MessageCode
+from loadcell.model.message import Count, ForeignText, Labels, Message, MessageCode
 
 EMPTY = MessageCode("log-file.empty", path=str)
 BINARY = MessageCode("log-file.binary", path=str, format=Message)
+JSON_ARRAY = MessageCode("log-file.json-array", path=str)
+ONE_LINE = MessageCode("log-file.one-line", path=str, count=Count)
 UNKNOWN_BINARY = MessageCode("log-file.unknown-binary", path=str, bytes=ForeignText)
 
 #: Begins of binary files by format (RFC 1952 and file(1); HotSpot: heapDumper.cpp, perfData.hpp).
@@ -37,6 +39,10 @@ _GC_LINE: Final = re.compile(
 )
 _GC_TEXT: Final = re.compile(_GC_LINE.pattern.decode())
 _MOST_LINES: Final = 500
+_JSON_ARRAY: Final = re.compile(rb'\s*\[\s*\{\s*"')
+#: A time of day, or an uptime of a GC log; as many on the only line are those of entries without line ends.
+_TIME: Final = re.compile(rb"\d\d:\d\d:\d\d|\[\d+[.,]\d+s\]")
+_MOST_TIMES: Final = 10
 #: Share of the first lines from which on a file may be a GC log.
 GC_SHARE: Final = 0.5
 #: Share of the first lines from which on the collector is taken to write to the log of a service.
@@ -58,6 +64,17 @@ def must_be_log_text(path: Path, head: bytes) -> None:
     begin = head.lstrip(b"\0")[:_HEAD_BYTES]
     if (b"\0" in begin or not head[0]) and not _is_text(begin.replace(b"\0", b"")):
         raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
+
+
+def must_have_lines(path: Path, head: bytes) -> None:
+    """Raises ImportProblemError where the first block of a file shows that its entries have no lines: it is a
+    JSON array, or its only line has the time stamps of many.
+    """
+    begin = head[:_HEAD_BYTES].strip()
+    if _JSON_ARRAY.match(begin):
+        raise ImportProblemError(JSON_ARRAY(path=str(path)))
+    if b"\n" not in begin and (count := len(_TIME.findall(begin))) >= _MOST_TIMES:
+        raise ImportProblemError(ONE_LINE(path=str(path), count=count))
 
 
 def _is_text(data: bytes) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final, cast
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_log import position
 from loadcell.ingest.inputs import unpacker
-from loadcell.ingest.log_contents import must_be_log_text
+from loadcell.ingest.log_contents import must_be_log_text, must_have_lines
 from loadcell.ingest.text import BLOCK_BYTES, OnProgress, blocks
 from loadcell.ingest.text import lines as text_lines
 from loadcell.model.message import Bytes, Count, ForeignText, Message, MessageCode
@@ -166,7 +166,9 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
     if head is None:
         head = b"\0" if zeros.count else b""
     must_be_log_text(Path(shown), head)
-    return zeros.without(head)
+    text = zeros.without(head)
+    must_have_lines(Path(shown), text)
+    return text
 
 
 def blocks_of(path: Path, zeros: Zeros | None = None) -> Iterator[bytes]:
