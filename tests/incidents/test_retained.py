@@ -83,6 +83,19 @@ def test_a_process_explains_trials_of_its_run_alone(tmp_path: Path, is_of_run: b
     assert ("V (7), a process that this run did not start" in shown) != is_of_run
 
 
+def test_a_log_that_the_examination_was_to_read_is_no_process(tmp_path: Path) -> None:
+    run, name = with_examination(tmp_path / "run", collections(tmp_path, exhausting()))
+    path = run / "trials" / name / "doctor.json"
+    document = json.loads(path.read_text())
+    assert document["subjects"][0]["is_of_run"] is None
+    for item in document["subjects"][0]["diagnoses"]:
+        item["begin_utc"] = item["end_utc"] = None  # that of the examination
+    path.write_text(json.dumps(document))
+    findings = [item.message for item in context(run).findings if item.message.code.startswith("found.inc")]
+    assert any(message.text.startswith("Memory leak in trial") for message in findings)
+    assert "did not start" not in doctor(run).stdout
+
+
 @pytest.mark.parametrize("has_key", [True, False])
 def test_consequences_of_a_retained_examination_have_their_cause(tmp_path: Path, has_key: bool) -> None:
     """As in the examination itself, also where another version recorded none."""

@@ -132,8 +132,12 @@ def _diagnosis(record: _Diagnosis, instant_ns: int | None, started_ns: int) -> D
 
 
 def _of_process(diagnosis: Judgement, subject: _Subject) -> Judgement:
-    """A diagnosis with the name of its process; a note where that is none of the run."""
-    if not isinstance(diagnosis, Diagnosis) or subject.kind not in _PROCESSES:
+    """A diagnosis with the name of its process; a note where that is none of the run.
+
+    A GC log without a process is a file that the examination was to read.
+    """
+    is_file = subject.kind == Collections.kind and subject.is_of_run is None
+    if not isinstance(diagnosis, Diagnosis) or subject.kind not in _PROCESSES or is_file:
         return diagnosis
     if subject.is_of_run:
         return replace(diagnosis, summary=OF_PROCESS(source=subject.source, summary=diagnosis.summary))
