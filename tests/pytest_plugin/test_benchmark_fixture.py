@@ -43,6 +43,25 @@ SUITE = """
         assert benchmark.params == {"size": size} and benchmark.param == str(size)
         benchmark.pedantic(range, args=(size,), iterations=10, rounds=6)
 
+    class Basket:
+        def total(self, *prices):
+            return sum(prices)
+
+    def test_woven_method(benchmark):
+        benchmark.weave(Basket.total)
+        assert Basket().total(1, 2) == 3
+        assert benchmark.stats.stats.rounds >= 1
+
+    def test_woven_by_name(benchmark_weave):
+        import textwrap
+        benchmark_weave("textwrap.dedent", lazy=True)
+        assert textwrap.dedent("  a") == "a"
+
+    def test_weaving_ends_with_the_test():
+        import textwrap
+        assert not hasattr(textwrap.dedent, "__wrapped__")
+        assert not hasattr(Basket.total, "__wrapped__")
+
     def test_plain():
         pass
 """
@@ -57,6 +76,7 @@ def test_a_suite_runs_unchanged_and_functions_are_timed(suite: Suite) -> None:
     assert {trial.status for trial in suite.last.trials} == {Status.OK}
     timed = {trial.levels["test"]: trial.settings["tool"]["pytest"]["timed"] for trial in trials}
     assert timed.pop("test_suite.py::test_plain") == "call-phase"
+    assert timed.pop("test_suite.py::test_weaving_ends_with_the_test") == "call-phase"
     assert set(timed.values()) == {"function"}
     pedantic = next(trial for trial in trials if "test_pedantic" in trial.treatment)
     assert pedantic.totals is not None

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -116,6 +118,7 @@ class FunctionFixture:
     """
 
     def __init__(self, node: pytest.Item, stage: Stage | None, settings: BenchmarkSettings) -> None:
+        self._node = node
         marker = node.get_closest_marker("benchmark")
         self._marked: Mapping[str, Any] = {} if marker is None else marker.kwargs
         self._stage, self._settings = stage, settings
@@ -180,11 +183,26 @@ class FunctionFixture:
             self.stats = FunctionStats(measurement.samples)
         return measurement.result
 
-    def weave(self, *_: Any, **__: Any) -> None:
-        """Raise: functions that the test calls itself cannot be measured."""
-        raise NotImplementedError(
-            "loadcell measures functions that a test passes to `benchmark`, not woven ones"
-        )
+    def weave(self, target: str | Callable[..., Any], **_: object) -> None:
+        """Measure the call of a function that the test makes itself, until the end of the test.
+
+        `target` is a function or a method, or its name `package.module.function`. Raises ImportError and
+        AttributeError.
+        """
+        function = pkgutil.resolve_name(target) if isinstance(target, str) else target
+        if isinstance(target, str):
+            path, _, name = target.rpartition(".")
+            owner = pkgutil.resolve_name(path)
+        else:
+            path, _, name = function.__qualname__.rpartition(".")
+            owner = pkgutil.resolve_name(f"{function.__module__}:{path}")
+
+        @functools.wraps(function)
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            return self(function, *args, **kwargs)
+
+        setattr(owner, name, measured)
+        self._node.addfinalizer(lambda: setattr(owner, name, function))
 
     patch = weave
 
