@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from loadcell.model import numbers
+from loadcell.analysis.trials import Trial
+from loadcell.model import metrics, numbers
 from loadcell.model.message import format_number
 from loadcell.model.metrics import MetricFacts, value_text
 
@@ -18,6 +19,16 @@ _UNITS: Final[Mapping[str, str]] = {
     "_gib": " GiB", "_kb": " kB", "_mb": " MB", "_gb": " GB", "_ms": " ms", "_us": " µs", "_ns": " ns",
     "_s": " s",
 }  # fmt: skip
+
+
+def is_size(name: str, trials: Iterable[Trial]) -> bool:
+    """True if the metric counts bytes, by its declaration in the records or in this version.
+
+    Names of these state no unit: their values do.
+    """
+    recorded = next((trial.metrics[name] for trial in trials if name in trial.metrics), None)
+    fact = recorded or metrics.facts([name]).get(name)
+    return fact is not None and fact.kind == "size"
 
 
 def written(name: str, value: float, facts: Mapping[str, MetricFacts], *, has_unit: bool = False) -> str:

@@ -215,7 +215,8 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         if value.median is not None and not math.isclose(value.median, top.throughput.median or 0.0):
             shown = figure_name(name)
             facts = {key: fact for trial in top.trials for key, fact in trial.metrics.items()}
-            figure = figure_values.written(name, value.median, facts, has_unit=bool(shown.code))
+            has_unit = bool(shown.code) and not figure_values.is_size(name, top.trials)
+            figure = figure_values.written(name, value.median, facts, has_unit=has_unit)
             code = FIGURE if len(measured) > 1 else FIGURE_ALONE
             yield code.finding((top.id,), name=shown, figure=figure, treatment=top.label, value=value.median)
     yield from groups.findings(top)

@@ -183,11 +183,11 @@ class FunctionFixture:
             self.stats = FunctionStats(measurement.samples)
         return measurement.result
 
-    def weave(self, target: str | Callable[..., Any], **_: object) -> None:
+    def weave(self, target: str | Callable[..., Any], **_options: object) -> None:
         """Measure the call of a function that the test makes itself, until the end of the test.
 
-        `target` is a function or a method, or its name `package.module.function`. Raises ImportError and
-        AttributeError.
+        `target` is a function or a method, or its name `package.module.function`. Other options have no
+        effect. Raises ImportError and AttributeError.
         """
         function = pkgutil.resolve_name(target) if isinstance(target, str) else target
         if isinstance(target, str):

@@ -319,8 +319,8 @@ def _foremost(context: ReportContext) -> str | None:
 def _figure(name: str, treatments: Sequence[Treatment]) -> list[str | None]:
     metrics = [treatment.figures.get(name) for treatment in treatments]
     return [
-        None if metric is None or metric.median is None else metric_value(metric.median, metric.values)
-        for metric in metrics
+        None if metric is None or metric.median is None else metric_value(name, metric.median, treatment)
+        for treatment, metric in zip(treatments, metrics, strict=True)
     ]
 
 

@@ -4,9 +4,10 @@ Metrics of a workload, tool or monitor: names and formats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis import figure_values
 from loadcell.analysis.error_codes import figure_name
 from loadcell.model import numbers
 from loadcell.model.message import Labels, Unit, with_unit
@@ -92,8 +93,11 @@ def metric_name(metric: str, texts: Texts) -> str:
     return texts.message(figure_name(metric))
 
 
-def metric_value(value: float, repeats: Iterable[float]) -> str:
-    """Format of a value: counts (retransmits) in full, everything else by its first digits."""
+def metric_value(metric: str, value: float, treatment: Treatment) -> str:
+    """Format of a value: sizes with unit, counts (retransmits) in full, others by their first digits."""
+    if figure_values.is_size(metric, treatment.trials):
+        return numbers.size(value)
+    repeats = treatment.figures[metric].values
     counted = value == round(value) and all(repeat == round(repeat) for repeat in repeats)
     return numbers.whole(value) if counted else numbers.rate(value)
 

@@ -67,6 +67,8 @@ class Metric:
     #: False of a metric for which neither direction is better
     directed: bool = True
     resource: ResourceMetric | None = None
+    #: True of a metric of a workload that counts bytes
+    is_size: bool = False
 
     @property
     def least_effect(self) -> float:
@@ -164,7 +166,13 @@ def _of_workload(name: str, facts: Mapping[str, MetricFacts | None]) -> Metric:
         )
     fact = facts[name]
     better = "higher" if fact is None else fact.better
-    return Metric(name, figure=name, higher_is_better=better != "lower", directed=better != "neither")
+    return Metric(
+        name,
+        figure=name,
+        higher_is_better=better != "lower",
+        directed=better != "neither",
+        is_size=fact is not None and fact.kind == "size",
+    )
 
 
 #: `no-value`: a side has no value to compare, which is no verdict. `higher` and `lower` are of metrics

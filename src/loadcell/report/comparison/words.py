@@ -109,6 +109,8 @@ class Words:
             return self.texts("mark.none")
         if row.metric.resource is not None:
             return value_text(row.metric.resource.kind, value)
+        if row.metric.is_size:
+            return numbers.size(value)
         return numbers.rate(value) if row.metric.key is None else numbers.significant(value)
 
     def by_importance(self, rows: Sequence[Row]) -> list[Row]:

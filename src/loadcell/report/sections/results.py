@@ -175,8 +175,10 @@ def metrics_table(context: ReportContext) -> Table | None:
         [
             *numbered_cells(treatment, factors),
             Cell(metric_name(name, texts)),
-            Cell(metric_value(metric.median, metric.values), sort=metric.median),
-            _repeats([metric_value(value, metric.values) for value in metric.values], metric.median, context),
+            Cell(metric_value(name, metric.median, treatment), sort=metric.median),
+            _repeats(
+                [metric_value(name, value, treatment) for value in metric.values], metric.median, context
+            ),
         ]
         for treatment in context.analysis.treatments
         for name in names
@@ -196,7 +198,7 @@ def _metric_cell(treatment: Treatment, name: str, none: str) -> Cell:
     value = treatment.figures.get(name)
     if value is None or value.median is None:
         return Cell(none)
-    return Cell(metric_value(value.median, value.values), sort=value.median)
+    return Cell(metric_value(name, value.median, treatment), sort=value.median)
 
 
 def _row(

@@ -1072,7 +1072,7 @@ def measure(order: Order, lines: Lines) -> None:
     for client in clients:
         if client.failure is not None:
             raise client.failure
-    peak = resident_bytes("VmHWM")
+    peak, grown = resident_bytes("VmHWM"), resident_bytes("VmRSS") - resident
     if profiler is not None:
         with step("profile"):
             profiler.finish(lines)
@@ -1094,7 +1094,7 @@ def measure(order: Order, lines: Lines) -> None:
         thread_count=len(threads),
         resident_bytes=resident,
         peak_bytes=peak,
-        grown_bytes=resident_bytes("VmRSS") - resident,
+        grown_bytes=grown,
     )
 
 
